@@ -1,0 +1,3 @@
+//! Side by side with the Go program, in one run.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The one way to talk to a cloud over HTTP.

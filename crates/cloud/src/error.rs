@@ -1,0 +1,170 @@
+//! Why a cloud call failed, in the terms a controller acts on.
+
+use std::time::Duration;
+
+/// What lies beneath an error; printed by the reporter, never by the error itself.
+pub type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+/// Why a cloud call failed. A variant exists only because somebody acts on it differently.
+///
+/// Messages never print their `source`: whoever reports an error walks the chain once.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The cloud itself said that the object is not there. Never doubt: a doubt is [`Error::Unavailable`].
+    #[error("{what} was not found")]
+    NotFound {
+        /// The object, as a user would name it.
+        what: String,
+    },
+
+    /// The user asked for something that this cloud cannot do; asking again will not help.
+    #[error("invalid {field}: {reason}")]
+    Invalid {
+        /// The field, annotation or key that is wrong.
+        field: String,
+        /// What is wrong with it and what to write instead.
+        reason: String,
+    },
+
+    /// The object exists but is not usable yet.
+    #[error("{what} is still being provisioned")]
+    Pending {
+        /// The object that is being waited for.
+        what: String,
+        /// When to look again.
+        poll_after: Duration,
+    },
+
+    /// The cloud asks us to slow down.
+    #[error("{call} was throttled")]
+    Throttled {
+        /// The call, for example `list servers`.
+        call: String,
+        /// When the cloud wants to be asked again, if it said so.
+        retry_after: Option<Duration>,
+    },
+
+    /// The cloud cannot be reached, failed, or gave an answer that makes no sense.
+    #[error("{call} is unavailable")]
+    Unavailable {
+        /// The call, for example `list servers`.
+        call: String,
+        /// What went wrong beneath.
+        source: Source,
+    },
+
+    /// The credentials are wrong or lack a permission.
+    #[error("{call} was denied")]
+    Denied {
+        /// The call, for example `list servers`.
+        call: String,
+        /// What the cloud said.
+        source: Source,
+    },
+
+    /// A limit of the account or project is reached; somebody has to raise it or free something.
+    #[error("the quota for {what} is exceeded")]
+    Quota {
+        /// Which quota.
+        what: String,
+        /// What the cloud said.
+        source: Source,
+    },
+
+    /// This cloud has no such thing.
+    #[error("{what} is not supported by this cloud")]
+    NotSupported {
+        /// The thing that was asked for.
+        what: String,
+    },
+
+    /// Another controller looks after this object: a success, for us, that writes nothing.
+    #[error("implemented by another controller")]
+    ImplementedElsewhere,
+
+    /// This process may not write any more, because it may have lost its lease.
+    #[error("this replica is not the leader any more")]
+    NotLeader,
+}
+
+/// What to do after an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Not before something changes.
+    Never,
+    /// After exactly this long.
+    After(Duration),
+    /// With exponential back-off.
+    Backoff,
+}
+
+impl Error {
+    /// Decides retry in one place, so that no controller has to look at variants.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Invalid { .. } | Self::NotSupported { .. } | Self::ImplementedElsewhere | Self::NotLeader => Retry::Never,
+            Self::Pending { poll_after, .. } => Retry::After(*poll_after),
+            Self::Throttled { retry_after: Some(wait), .. } => Retry::After(*wait),
+            Self::NotFound { .. }
+            | Self::Throttled { retry_after: None, .. }
+            | Self::Unavailable { .. }
+            | Self::Denied { .. }
+            | Self::Quota { .. } => Retry::Backoff,
+        }
+    }
+
+    /// An [`Error::Unavailable`] of this call.
+    pub fn unavailable(call: impl Into<String>, source: impl Into<Source>) -> Self {
+        Self::Unavailable { call: call.into(), source: source.into() }
+    }
+
+    /// An [`Error::Invalid`] field.
+    pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Invalid { field: field.into(), reason: reason.into() }
+    }
+
+    /// The message and those of everything beneath it, once each, in one line.
+    #[must_use]
+    pub fn report(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = std::error::Error::source(self);
+        while let Some(cause) = next {
+            let cause_text = cause.to_string();
+            if !text.ends_with(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            next = cause.source();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::invalid(Error::invalid("port", "must not be 0"), Retry::Never)]
+    #[case::elsewhere(Error::ImplementedElsewhere, Retry::Never)]
+    #[case::not_leader(Error::NotLeader, Retry::Never)]
+    #[case::not_supported(Error::NotSupported { what: "UDP".into() }, Retry::Never)]
+    #[case::pending(Error::Pending { what: "x".into(), poll_after: Duration::from_secs(3) }, Retry::After(Duration::from_secs(3)))]
+    #[case::throttled_with_a_time(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(9)) }, Retry::After(Duration::from_secs(9)))]
+    #[case::throttled_without(Error::Throttled { call: "x".into(), retry_after: None }, Retry::Backoff)]
+    #[case::unavailable(Error::unavailable("x", "reset"), Retry::Backoff)]
+    #[case::not_found(Error::NotFound { what: "x".into() }, Retry::Backoff)]
+    fn retries(#[case] error: Error, #[case] expected: Retry) {
+        assert_eq!(error.retry(), expected);
+    }
+
+    #[test]
+    fn report_walks_the_chain_once() {
+        let error = Error::unavailable("list servers", "connection reset");
+        assert_eq!(error.to_string(), "list servers is unavailable");
+        assert_eq!(error.report(), "list servers is unavailable: connection reset");
+    }
+}

@@ -1,0 +1,264 @@
+//! Load balancers in front of Services.
+
+use crate::{Address, ProviderId, Result};
+use async_trait::async_trait;
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, net::IpAddr, time::Duration};
+
+/// Makes the cloud's load balancers match Services. No call waits for the cloud: what is not finished is `Pending`.
+#[async_trait]
+pub trait LoadBalancers: Send + Sync {
+    /// What the load balancer of this Service is, or would be, called. Pure.
+    fn name(&self, cluster: &str, service: &ServiceRef) -> String {
+        let _ = cluster;
+        default_name(&service.uid)
+    }
+
+    /// Looks for the load balancer of this Service; `None` only if the cloud says that there is none.
+    async fn find(&self, spec: &Spec) -> Result<Option<Status>>;
+
+    /// Creates the load balancer or makes it match: observes once, performs what can be performed now, and says whether
+    /// that was all. Safe to call again after a crash at any point.
+    async fn ensure(&self, spec: &Spec) -> Result<Outcome>;
+
+    /// Replaces only the hosts behind the load balancer, by all of `spec.hosts`. One that does not exist is
+    /// [`crate::Error::NotFound`].
+    async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
+        self.ensure(spec).await
+    }
+
+    /// Deletes the load balancer and all that came with it. One that is gone, or half gone, is a success. `spec` may be
+    /// old: the Service may have been deleted long ago.
+    async fn delete(&self, spec: &Spec) -> Result<Deletion>;
+
+    /// Everything in the cloud that bears this cluster's mark, so that a sweep can find what a crash left behind.
+    async fn owned(&self, cluster: &str) -> Result<Vec<Owned>>;
+}
+
+/// `a` and the UID without dashes, cut to 32 characters: the name that Go providers give by default.
+#[must_use]
+pub fn default_name(uid: &str) -> String {
+    let mut name = format!("a{}", uid.replace('-', ""));
+    name.truncate(32);
+    name
+}
+
+/// Which Service.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ServiceRef {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID: another Service of the same name has another.
+    pub uid: String,
+}
+
+/// What a Service wants, parsed once by the controller.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// `--cluster-name`.
+    pub cluster: String,
+    /// Which Service.
+    pub service: ServiceRef,
+    /// The Service's annotations; each provider parses its own.
+    pub annotations: BTreeMap<String, String>,
+    /// `spec.loadBalancerClass`.
+    pub class: Option<String>,
+    /// `spec.loadBalancerIP`.
+    pub ip: Option<String>,
+    /// The ports, in the order of the Service.
+    pub ports: Vec<Port>,
+    /// Who may connect; never empty (everybody is `0.0.0.0/0` and, for IPv6, `::/0`).
+    pub source_ranges: Vec<IpNet>,
+    /// Session affinity.
+    pub affinity: Affinity,
+    /// Where traffic may go.
+    pub traffic: TrafficPolicy,
+    /// `spec.ipFamilies`, the first one first.
+    pub families: Vec<IpFamily>,
+    /// `spec.externalIPs`.
+    pub external_ips: Vec<IpAddr>,
+    /// The hosts that traffic goes to, sorted by name.
+    pub hosts: Vec<Host>,
+    /// What the Service's status says now.
+    pub status: Status,
+}
+
+/// One port of a Service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// The port of the load balancer.
+    pub port: u16,
+    /// The port of the nodes; `None` if the Service asked for none.
+    pub node_port: Option<u16>,
+    /// `appProtocol`.
+    pub app_protocol: Option<String>,
+}
+
+/// The protocol of a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Protocol {
+    /// `TCP`
+    #[default]
+    Tcp,
+    /// `UDP`
+    Udp,
+    /// `SCTP`
+    Sctp,
+}
+
+impl Protocol {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Sctp => "SCTP",
+        }
+    }
+}
+
+/// Session affinity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Affinity {
+    /// Any connection to any host.
+    #[default]
+    None,
+    /// A client stays on its host for so long.
+    ClientIp {
+        /// How long, in seconds.
+        timeout_seconds: u32,
+    },
+}
+
+/// `externalTrafficPolicy`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrafficPolicy {
+    /// Every host forwards to every pod.
+    #[default]
+    Cluster,
+    /// A host answers only for its own pods, and says on `/healthz` of this port whether it has any.
+    Local {
+        /// `healthCheckNodePort`; `None` if the Service has none.
+        health_check_port: Option<u16>,
+    },
+}
+
+/// An IP family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum IpFamily {
+    /// `IPv4`
+    V4,
+    /// `IPv6`
+    V6,
+}
+
+/// A node that traffic may go to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// The Node's name.
+    pub name: String,
+    /// Its provider ID, once it is known.
+    pub provider_id: Option<ProviderId>,
+    /// Its addresses.
+    pub addresses: Vec<Address>,
+    /// Its labels, for providers that choose by them.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// How far an `ensure` came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The load balancer matches the Service.
+    Ready(Status),
+    /// Steps were taken, and more are needed; call again.
+    Pending {
+        /// When to call again.
+        poll_after: Duration,
+        /// What is being waited for, for the Service's condition.
+        waiting_for: String,
+    },
+}
+
+/// How far a `delete` came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deletion {
+    /// Nothing is left.
+    Gone,
+    /// Something is still going away; call again.
+    Pending {
+        /// When to call again.
+        poll_after: Duration,
+        /// What is being waited for.
+        waiting_for: String,
+    },
+}
+
+/// What goes into `status.loadBalancer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Where the Service can be reached, in order.
+    pub ingress: Vec<Ingress>,
+}
+
+/// One way in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ingress {
+    /// By this address,
+    pub ip: Option<String>,
+    /// or by this name.
+    pub hostname: Option<String>,
+    /// How the address behaves; Kubernetes fills in `VIP` when an address has none.
+    pub ip_mode: Option<IpMode>,
+    /// The state of each port, on clouds that say so.
+    pub ports: Vec<IngressPort>,
+}
+
+/// How traffic to a load balancer's address is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IpMode {
+    /// With the address as its destination: nodes may short-cut it.
+    Vip,
+    /// With a node or pod as its destination: nodes must send it through the load balancer.
+    Proxy,
+}
+
+/// The state of one port of an ingress.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IngressPort {
+    /// The port.
+    pub port: u16,
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// Why it does not work, if it does not.
+    pub error: Option<String>,
+}
+
+/// Something in the cloud that bears a cluster's mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    /// What it is, for example `load balancer`.
+    pub kind: String,
+    /// The cloud's ID of it.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The Service it was made for, as far as the mark tells.
+    pub service: Option<ServiceRef>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_name_is_cut_to_32_characters() {
+        assert_eq!(default_name("8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e"), "a8c4d4a2e0b0c4f5e9a5d2d9a6f1b7c3");
+    }
+}

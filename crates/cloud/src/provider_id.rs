@@ -1,0 +1,47 @@
+//! The name of a machine that lasts: `spec.providerID` of a Node.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What stands in `spec.providerID`: opaque outside its provider, stable for the life of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderId(String);
+
+impl ProviderId {
+    /// Takes the text as it is; an empty text is no ID.
+    pub fn parse(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!text.is_empty()).then_some(Self(text))
+    }
+
+    /// The text as it stands in the Node.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The part before `://`, if there is one.
+    pub fn scheme(&self) -> Option<&str> {
+        self.0.split_once("://").map(|(scheme, _)| scheme)
+    }
+}
+
+impl fmt::Display for ProviderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::empty("", None)]
+    #[case::plain("abc", Some(None))]
+    #[case::scheme("openstack:///abc", Some(Some("openstack")))]
+    fn parses(#[case] text: &str, #[case] scheme: Option<Option<&str>>) {
+        assert_eq!(ProviderId::parse(text).as_ref().map(ProviderId::scheme), scheme);
+    }
+}

@@ -1,0 +1,1 @@
+//! The behaviour suite that every provider must pass.

@@ -1,0 +1,1 @@
+//! The controllers: node, node lifecycle, service, route, node IPAM.

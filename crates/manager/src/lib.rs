@@ -1,0 +1,1 @@
+//! The cloud controller manager: flags to configuration to controllers.

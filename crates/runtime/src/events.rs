@@ -1,0 +1,61 @@
+//! core/v1 Events, as client-go writes them.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use tokio::sync::mpsc;
+
+/// Whether an event is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `Normal`
+    Normal,
+    /// `Warning`
+    Warning,
+}
+
+impl Kind {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Something that happened to an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Who says so: `source.component`.
+    pub component: &'static str,
+    /// What it happened to.
+    pub regarding: ObjectReference,
+    /// Good news or bad.
+    pub kind: Kind,
+    /// In one word.
+    pub reason: &'static str,
+    /// In words.
+    pub message: String,
+}
+
+/// Takes events and never blocks: when too many are waiting to be written, new ones are dropped. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    component: &'static str,
+    queue: mpsc::Sender<Event>,
+}
+
+impl Recorder {
+    /// A recorder that hands its events to a receiver.
+    pub fn new(component: &'static str, queue: mpsc::Sender<Event>) -> Self {
+        Self { component, queue }
+    }
+
+    /// Records an event.
+    pub fn event(&self, regarding: ObjectReference, kind: Kind, reason: &'static str, message: impl Into<String>) {
+        let message = message.into();
+        let event = Event { component: self.component, regarding, kind, reason, message };
+        if let Err(error) = self.queue.try_send(event) {
+            tracing::warn!(%error, "dropped an event");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Informers: a copy of what the API server has, kept up to date by one watch, and handlers that hear of every change.
+
+use futures::StreamExt;
+use kube::{
+    Api, Resource, ResourceExt,
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, watcher},
+    },
+};
+use serde::de::DeserializeOwned;
+use std::{
+    collections::HashMap,
+    fmt::Debug,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What an informer can hold.
+pub trait Object: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static {}
+impl<K: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static> Object for K {}
+
+/// What happened to an object.
+#[derive(Debug, Clone)]
+pub enum Change<K> {
+    /// It is there (also for those that were there before we looked).
+    Added(Arc<K>),
+    /// It was there and is different now.
+    Updated {
+        /// As it was.
+        old: Arc<K>,
+        /// As it is.
+        new: Arc<K>,
+    },
+    /// It is gone; this is what we last knew of it.
+    Deleted(Arc<K>),
+}
+
+type Handler<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
+
+/// The key of an object: `namespace/name`, or `name` if it has no namespace.
+pub fn key_of<K: Resource>(object: &K) -> String {
+    match object.meta().namespace.as_deref() {
+        Some(namespace) => format!("{namespace}/{}", object.name_any()),
+        None => object.name_any(),
+    }
+}
+
+/// Keeps a [`Store`] up to date. Clones share it.
+pub struct Informer<K>(Arc<Inner<K>>);
+
+impl<K> Clone for Informer<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+struct Inner<K> {
+    api: Api<K>,
+    config: watcher::Config,
+    trim: fn(&mut K),
+    store: Store<K>,
+    /// Also taken while the store changes, so that a late handler neither misses nor doubles anything.
+    handlers: Mutex<Vec<Handler<K>>>,
+}
+
+impl<K: Object> Informer<K> {
+    /// Watches what `api` and `config` select. `trim` drops what nobody here needs before an object is kept.
+    pub fn new(api: Api<K>, config: watcher::Config, trim: fn(&mut K)) -> Self {
+        Self(Arc::new(Inner { api, config, trim, store: Store::default(), handlers: Mutex::default() }))
+    }
+
+    /// The copy.
+    pub fn store(&self) -> Store<K> {
+        self.0.store.clone()
+    }
+
+    /// Calls `handler` for every object that is there already, and then for every change, in order. It must not block.
+    pub fn on_change(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        let mut handlers = self.0.handlers();
+        for object in self.0.store.list() {
+            handler(&Change::Added(object));
+        }
+        handlers.push(Box::new(handler));
+    }
+
+    /// Lists, watches, and lists again whenever it must, until cancelled.
+    pub async fn run(&self, cancel: CancellationToken) {
+        let mut events = Box::pin(watcher(self.0.api.clone(), self.0.config.clone()).default_backoff());
+        let mut listing = HashMap::new();
+        loop {
+            let event = tokio::select! {
+                () = cancel.cancelled() => return,
+                event = events.next() => event,
+            };
+            match event {
+                Some(Ok(event)) => self.0.apply(event, &mut listing),
+                Some(Err(error)) => self.0.failed(&error),
+                None => return,
+            }
+        }
+    }
+}
+
+impl<K: Object> Inner<K> {
+    fn handlers(&self) -> MutexGuard<'_, Vec<Handler<K>>> {
+        self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn apply(&self, event: watcher::Event<K>, listing: &mut HashMap<String, Arc<K>>) {
+        match event {
+            watcher::Event::Init => listing.clear(),
+            watcher::Event::InitApply(object) => {
+                let object = self.keep(object);
+                listing.insert(key_of(&*object), object);
+            }
+            watcher::Event::InitDone => {
+                let handlers = self.handlers();
+                for change in self.store.replace(std::mem::take(listing)) {
+                    tell(&handlers, &change);
+                }
+                self.store.set_state(State::Synced);
+            }
+            watcher::Event::Apply(object) => {
+                let handlers = self.handlers();
+                tell(&handlers, &self.store.insert(self.keep(object)));
+                self.store.set_state(State::Synced);
+            }
+            watcher::Event::Delete(object) => {
+                let handlers = self.handlers();
+                if let Some(gone) = self.store.remove(&key_of(&object)) {
+                    tell(&handlers, &Change::Deleted(gone));
+                }
+            }
+        }
+    }
+
+    fn keep(&self, mut object: K) -> Arc<K> {
+        object.meta_mut().managed_fields = None;
+        (self.trim)(&mut object);
+        Arc::new(object)
+    }
+
+    fn failed(&self, error: &watcher::Error) {
+        let resource = K::plural(&());
+        let reason = explain(error);
+        tracing::warn!(%resource, %reason, "cannot watch; trying again");
+        self.store.set_state(State::Failing(reason));
+    }
+}
+
+fn tell<K>(handlers: &[Handler<K>], change: &Change<K>) {
+    for handler in handlers {
+        handler(change);
+    }
+}
+
+/// The innermost reason, in words: what the API server said, or what the connection did.
+fn explain(error: &watcher::Error) -> String {
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    reason.to_string()
+}
+
+/// Whether a [`Store`] can be believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has been listed yet.
+    Starting,
+    /// It is as the API server has it, give or take the moment.
+    Synced,
+    /// It may be old: this is why.
+    Failing(String),
+}
+
+/// The copy that an [`Informer`] keeps. Clones share it.
+#[derive(Debug)]
+pub struct Store<K>(Arc<StoreInner<K>>);
+
+#[derive(Debug)]
+struct StoreInner<K> {
+    objects: RwLock<HashMap<String, Arc<K>>>,
+    state: watch::Sender<State>,
+    synced: watch::Sender<bool>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> Default for Store<K> {
+    fn default() -> Self {
+        Self(Arc::new(StoreInner {
+            objects: RwLock::default(),
+            state: watch::Sender::new(State::Starting),
+            synced: watch::Sender::new(false),
+        }))
+    }
+}
+
+impl<K: Resource> Store<K> {
+    /// A store with these objects that counts as synced, for tests and pure code.
+    pub fn of(objects: impl IntoIterator<Item = K>) -> Self {
+        let store = Self::default();
+        store.write().extend(objects.into_iter().map(|object| (key_of(&object), Arc::new(object))));
+        store.set_state(State::Synced);
+        store
+    }
+
+    /// The object with this key (see [`key_of`]).
+    pub fn find(&self, key: &str) -> Option<Arc<K>> {
+        self.read().get(key).cloned()
+    }
+
+    /// All objects, in no order.
+    pub fn list(&self) -> Vec<Arc<K>> {
+        self.read().values().cloned().collect()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it can be believed.
+    pub fn state(&self) -> State {
+        self.0.state.borrow().clone()
+    }
+
+    /// Waits until everything has been listed once.
+    pub async fn synced(&self) {
+        // The sender lives as long as `self`, so this cannot fail.
+        let _ = self.0.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Puts an object in, and says what that changed.
+    pub fn insert(&self, object: impl Into<Arc<K>>) -> Change<K> {
+        let new = object.into();
+        match self.write().insert(key_of(&*new), new.clone()) {
+            Some(old) => Change::Updated { old, new },
+            None => Change::Added(new),
+        }
+    }
+
+    /// Takes an object out.
+    pub fn remove(&self, key: &str) -> Option<Arc<K>> {
+        self.write().remove(key)
+    }
+
+    fn replace(&self, listing: HashMap<String, Arc<K>>) -> Vec<Change<K>> {
+        let mut objects = self.write();
+        let mut before = std::mem::replace(&mut *objects, listing);
+        let mut changes = Vec::new();
+        for (key, new) in objects.iter() {
+            match before.remove(key) {
+                Some(old) if old.resource_version() == new.resource_version() => {}
+                Some(old) => changes.push(Change::Updated { old, new: new.clone() }),
+                None => changes.push(Change::Added(new.clone())),
+            }
+        }
+        changes.extend(before.into_values().map(Change::Deleted));
+        changes
+    }
+
+    fn set_state(&self, state: State) {
+        if state == State::Synced {
+            self.0.synced.send_if_modified(|synced| !std::mem::replace(synced, true));
+        }
+        self.0.state.send_if_modified(|now| {
+            let changed = *now != state;
+            *now = state;
+            changed
+        });
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<String, Arc<K>>> {
+        self.0.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<String, Arc<K>>> {
+        self.0.objects.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::Node;
+
+    fn node(name: &str, version: &str) -> Node {
+        let mut node = Node::default();
+        node.metadata.name = Some(name.into());
+        node.metadata.resource_version = Some(version.into());
+        node
+    }
+
+    #[test]
+    fn a_new_listing_tells_only_what_changed() {
+        let store = Store::of([node("same", "1"), node("changed", "1"), node("gone", "1")]);
+        let listing = [node("same", "1"), node("changed", "2"), node("new", "1")];
+        let listing = listing.into_iter().map(|node| (key_of(&node), Arc::new(node))).collect();
+        let mut changes: Vec<_> = store
+            .replace(listing)
+            .into_iter()
+            .map(|change| match change {
+                Change::Added(new) => format!("+{}", key_of(&*new)),
+                Change::Updated { new, .. } => format!("~{}", key_of(&*new)),
+                Change::Deleted(old) => format!("-{}", key_of(&*old)),
+            })
+            .collect();
+        changes.sort();
+        assert_eq!(changes, ["+new", "-gone", "~changed"]);
+    }
+
+    #[tokio::test]
+    async fn synced_waits_for_the_first_listing_only() {
+        let store = Store::<Node>::default();
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(10), store.synced()).await.is_err());
+        store.set_state(State::Synced);
+        store.synced().await;
+        store.set_state(State::Failing("gone".into()));
+        store.synced().await;
+        assert_eq!(store.state(), State::Failing("gone".into()));
+    }
+}

@@ -1,0 +1,104 @@
+//! `workqueue_*`, under the names and labels of client-go.
+
+use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntGaugeVec, Opts, Registry};
+use std::time::Duration;
+
+/// The `workqueue_*` metrics of a process; each queue is a label.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    depth: IntGaugeVec,
+    adds: CounterVec,
+    waited: HistogramVec,
+    worked: HistogramVec,
+    unfinished: GaugeVec,
+    longest: GaugeVec,
+    retries: CounterVec,
+}
+
+impl Metrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If they are registered already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let buckets = prometheus::exponential_buckets(1e-8, 10.0, 10)?;
+        let histogram = |name: &str, help: &str| {
+            HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.clone()), &["name"])
+        };
+        let metrics = Self {
+            depth: IntGaugeVec::new(Opts::new("workqueue_depth", "Current depth of workqueue"), &["name"])?,
+            adds: CounterVec::new(Opts::new("workqueue_adds_total", "Total number of adds handled by workqueue"), &["name"])?,
+            waited: histogram("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")?,
+            worked: histogram("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes.")?,
+            unfinished: GaugeVec::new(
+                Opts::new("workqueue_unfinished_work_seconds", "Seconds of work that is in progress and not yet observed by work_duration"),
+                &["name"],
+            )?,
+            longest: GaugeVec::new(
+                Opts::new("workqueue_longest_running_processor_seconds", "Seconds that the longest running processor has been running"),
+                &["name"],
+            )?,
+            retries: CounterVec::new(Opts::new("workqueue_retries_total", "Total number of retries handled by workqueue"), &["name"])?,
+        };
+        registry.register(Box::new(metrics.depth.clone()))?;
+        registry.register(Box::new(metrics.adds.clone()))?;
+        registry.register(Box::new(metrics.waited.clone()))?;
+        registry.register(Box::new(metrics.worked.clone()))?;
+        registry.register(Box::new(metrics.unfinished.clone()))?;
+        registry.register(Box::new(metrics.longest.clone()))?;
+        registry.register(Box::new(metrics.retries.clone()))?;
+        Ok(metrics)
+    }
+
+    pub(super) fn of(&self, name: &str) -> QueueMetrics {
+        let label = [name];
+        QueueMetrics {
+            depth: self.depth.with_label_values(&label),
+            adds: self.adds.with_label_values(&label),
+            waited: self.waited.with_label_values(&label),
+            worked: self.worked.with_label_values(&label),
+            unfinished: self.unfinished.with_label_values(&label),
+            longest: self.longest.with_label_values(&label),
+            retries: self.retries.with_label_values(&label),
+        }
+    }
+}
+
+/// The metrics of one queue.
+#[derive(Debug, Clone)]
+pub(super) struct QueueMetrics {
+    depth: prometheus::IntGauge,
+    adds: prometheus::Counter,
+    waited: prometheus::Histogram,
+    worked: prometheus::Histogram,
+    unfinished: prometheus::Gauge,
+    longest: prometheus::Gauge,
+    retries: prometheus::Counter,
+}
+
+impl QueueMetrics {
+    pub(super) fn added(&self) {
+        self.adds.inc();
+    }
+
+    pub(super) fn depth(&self, depth: usize) {
+        self.depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn taken(&self, waited: Duration) {
+        self.waited.observe(waited.as_secs_f64());
+    }
+
+    pub(super) fn done(&self, worked: Duration) {
+        self.worked.observe(worked.as_secs_f64());
+    }
+
+    pub(super) fn retried(&self) {
+        self.retries.inc();
+    }
+
+    pub(super) fn running(&self, unfinished: Duration, longest: Duration) {
+        self.unfinished.set(unfinished.as_secs_f64());
+        self.longest.set(longest.as_secs_f64());
+    }
+}

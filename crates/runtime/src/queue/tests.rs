@@ -1,0 +1,133 @@
+use super::*;
+
+fn queue() -> Queue<&'static str> {
+    Queue::new("test", Limiter::exponential(Duration::from_secs(1), Duration::from_secs(8)), None)
+}
+
+async fn now(queue: &Queue<&'static str>) -> Option<&'static str> {
+    tokio::time::timeout(Duration::ZERO, queue.next()).await.ok().flatten().map(|claim| *claim)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_added_twice_is_handed_out_once() {
+    let queue = queue();
+    queue.add("a");
+    queue.add("b");
+    queue.add("a");
+    assert_eq!([now(&queue).await, now(&queue).await, now(&queue).await], [Some("a"), Some("b"), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_added_while_it_is_worked_on_runs_again_afterwards() {
+    let queue = queue();
+    queue.add("a");
+    let claim = queue.next().await.unwrap();
+    queue.add("a");
+    assert_eq!(now(&queue).await, None, "one worker at a time");
+    drop(claim);
+    assert_eq!(now(&queue).await, Some("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_earlier_of_two_delays_counts() {
+    let queue = queue();
+    let start = Instant::now();
+    queue.add_after("a", Duration::from_secs(60));
+    queue.add_after("a", Duration::from_secs(5));
+    queue.add_after("a", Duration::from_secs(30));
+    assert_eq!(queue.next().await.map(|claim| *claim), Some("a"));
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(now(&queue).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_takes_what_is_ready() {
+    let queue = queue();
+    for key in ["a", "b", "c"] {
+        queue.add(key);
+    }
+    let batch = queue.next_batch(2).await.unwrap();
+    assert_eq!(batch.iter().map(|claim| **claim).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(queue.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn outcomes() {
+    let queue = queue();
+    let start = Instant::now();
+    for (next, failures, waited) in [
+        (Next::Retry, 1, 1),
+        (Next::Retry, 2, 2),
+        (Next::After(Duration::from_secs(42)), 2, 42),
+        (Next::Poll(Duration::from_secs(3)), 0, 3),
+        (Next::Done, 0, 0),
+    ] {
+        if waited == 0 {
+            queue.add("a");
+        } else if queue.is_empty() && queue.failures(&"a") == 0 && next == Next::Retry {
+            queue.add("a");
+        }
+        let before = Instant::now();
+        let claim = queue.next().await.unwrap();
+        claim.settle(next);
+        assert_eq!(queue.failures(&"a"), failures, "{next:?}");
+        if waited > 0 {
+            let claim = queue.next().await.unwrap();
+            assert_eq!(before.elapsed(), Duration::from_secs(waited), "{next:?}");
+            drop(claim);
+            queue.add("a");
+        }
+    }
+    assert!(start.elapsed() >= Duration::from_secs(48));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_hands_out_what_is_ready_and_then_nothing() {
+    let queue = queue();
+    queue.add("a");
+    queue.add_after("b", Duration::from_secs(1));
+    queue.stop();
+    queue.add("c");
+    assert_eq!(queue.next().await.map(|claim| *claim), Some("a"));
+    assert!(queue.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn age_shows_a_stuck_worker() {
+    let queue = queue();
+    assert_eq!(queue.age(), Duration::ZERO);
+    queue.add("a");
+    let _claim = queue.next().await.unwrap();
+    tokio::time::advance(Duration::from_secs(90)).await;
+    assert_eq!(queue.age(), Duration::from_secs(90));
+}
+
+#[tokio::test(start_paused = true)]
+async fn workers_survive_a_panic_and_keep_the_limit() {
+    let queue = queue();
+    for key in ["a", "boom", "b", "c"] {
+        queue.add(key);
+    }
+    let running = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let worker = tokio::spawn(work(queue.clone(), std::num::NonZeroUsize::new(2).unwrap(), {
+        let (running, done) = (running.clone(), done.clone());
+        move |key| {
+            let (running, done) = (running.clone(), done.clone());
+            async move {
+                use std::sync::atomic::Ordering::SeqCst;
+                assert!(running.fetch_add(1, SeqCst) < 2);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                running.fetch_sub(1, SeqCst);
+                assert_ne!(key, "boom");
+                done.lock().unwrap().push(key);
+                Next::Done
+            }
+        }
+    }));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(queue.failures(&"boom"), 1);
+    queue.stop();
+    worker.await.unwrap();
+    assert_eq!(*done.lock().unwrap(), ["a", "b", "c"]);
+}

@@ -1,0 +1,1 @@
+//! Builders, recorders and waiting on conditions, for tests.

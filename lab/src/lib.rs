@@ -1,0 +1,1 @@
+//! Real systems on loopback to test and demonstrate against.

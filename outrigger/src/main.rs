@@ -1,0 +1,3 @@
+//! The binary: a few lines a subcommand.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A cloud in the process, for tests, the demo and the benchmark.

@@ -1,0 +1,3 @@
+//! Checks of the house itself: arrows, licences, generated docs.
+
+fn main() {}

@@ -1,0 +1,91 @@
+//! The fence between a replica and everything it could write to: open only while it is sure to be the leader.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+/// This process may not write any more, because it may have lost its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this replica is not the leader any more")]
+pub struct Fenced;
+
+/// Says whether this replica may write at this moment. Clones share it.
+///
+/// It is asked right before every write, so that a replica that was stopped for longer than its lease does not write
+/// when it goes on, even before it has noticed.
+#[derive(Debug, Clone)]
+pub struct Fence(Arc<Mutex<State>>);
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// No leader election: always open.
+    Open,
+    /// Open until then.
+    Until(Instant),
+    Closed,
+}
+
+impl Fence {
+    /// A fence that is always open: there is no leader election.
+    #[must_use]
+    pub fn open() -> Self {
+        Self(Arc::new(Mutex::new(State::Open)))
+    }
+
+    /// A fence that is closed until a lease is held.
+    #[must_use]
+    pub fn closed() -> Self {
+        Self(Arc::new(Mutex::new(State::Closed)))
+    }
+
+    /// Opens it until then; each renewal of the lease moves it on.
+    pub fn allow_until(&self, deadline: Instant) {
+        self.set(State::Until(deadline));
+    }
+
+    /// Closes it.
+    pub fn close(&self) {
+        self.set(State::Closed);
+    }
+
+    /// Whether a write is allowed now.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self) -> Result<(), Fenced> {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Open => Ok(()),
+            State::Until(deadline) if Instant::now() < deadline => Ok(()),
+            State::Until(_) | State::Closed => Err(Fenced),
+        }
+    }
+
+    fn set(&self, state: State) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn opens_and_closes() {
+        assert_eq!(Fence::open().check(), Ok(()));
+        let fence = Fence::closed();
+        assert_eq!(fence.check(), Err(Fenced));
+        fence.allow_until(Instant::now() + Duration::from_secs(60));
+        assert_eq!(fence.clone().check(), Ok(()));
+        fence.close();
+        assert_eq!(fence.check(), Err(Fenced));
+    }
+
+    #[test]
+    fn closes_by_itself_when_the_lease_is_not_renewed() {
+        let fence = Fence::closed();
+        fence.allow_until(Instant::now());
+        assert_eq!(fence.check(), Err(Fenced));
+    }
+}

@@ -1,0 +1,395 @@
+//! etcd and kube-apiserver.
+
+use crate::{assets, install_crypto, kubeconfig, pki, process::Guarded, unique};
+use anyhow::{Context, Result, bail};
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+const FOLDER: &str = "outrigger-lab";
+const READY_WITHIN: Duration = Duration::from_mins(1);
+
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+";
+
+/// A running control plane. Dropping it stops it and removes its folder, unless it was attached to.
+#[derive(Debug)]
+pub struct ControlPlane {
+    folder: PathBuf,
+    url: String,
+    parts: Mutex<Parts>,
+}
+
+/// The processes; both `None` if they belong to somebody else.
+#[derive(Debug, Default)]
+struct Parts {
+    etcd: Option<Guarded>,
+    apiserver: Option<Guarded>,
+}
+
+/// What is needed to start the API server once more.
+#[derive(Debug, Clone, Copy)]
+struct Ports {
+    etcd: u16,
+    peer: u16,
+    apiserver: u16,
+}
+
+impl ControlPlane {
+    /// The control plane that all tests of a process share: the one in `OUTRIGGER_LAB` if that is set, else one that
+    /// is started now and stops with the process.
+    ///
+    /// # Panics
+    /// If it cannot be started: no test can go on without it.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<ControlPlane> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            let started = match std::env::var_os("OUTRIGGER_LAB").filter(|folder| !folder.is_empty()) {
+                Some(folder) => Self::attach(Path::new(&folder)),
+                None => Self::start(),
+            };
+            #[expect(clippy::panic, reason = "the tests that share it cannot go on")]
+            started.unwrap_or_else(|error| panic!("no control plane: {error:#}"))
+        })
+    }
+
+    /// Starts a control plane of one's own, in a folder of its own.
+    ///
+    /// # Errors
+    /// If a program cannot be built or does not become ready.
+    pub fn start() -> Result<Self> {
+        sweep(&std::env::temp_dir());
+        Self::start_in(&std::env::temp_dir().join(unique(FOLDER)))
+    }
+
+    /// Starts a control plane in this folder, which is made, and removed at the end.
+    ///
+    /// # Errors
+    /// If a program cannot be built or does not become ready.
+    pub fn start_in(folder: &Path) -> Result<Self> {
+        install_crypto();
+        assets::prepare(&["etcd", "kube-apiserver"])?;
+        let mut last = None;
+        // A free port may be taken by somebody else before it is used.
+        for _ in 0..3 {
+            fs::remove_dir_all(folder).ok();
+            match Self::try_start(folder) {
+                Ok(started) => return Ok(started),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| anyhow::anyhow!("never tried")))
+    }
+
+    fn try_start(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let folder = folder.canonicalize()?;
+        pki::create(&folder.join("pki"))?;
+        fs::write(folder.join("audit-policy.yaml"), AUDIT_POLICY)?;
+        let ports = Ports {
+            etcd: free_port()?,
+            peer: free_port()?,
+            apiserver: free_port()?,
+        };
+        fs::write(
+            folder.join("ports"),
+            format!("{} {} {}", ports.etcd, ports.peer, ports.apiserver),
+        )?;
+        let url = format!("https://127.0.0.1:{}", ports.apiserver);
+        let plane = Self {
+            folder,
+            url,
+            parts: Mutex::default(),
+        };
+        plane.write_kubeconfig("admin")?;
+        plane.start_etcd(ports)?;
+        plane.start_apiserver()?;
+        Ok(plane)
+    }
+
+    /// Uses a control plane that somebody else started in this folder.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn attach(folder: &Path) -> Result<Self> {
+        install_crypto();
+        let ports = read_ports(folder)?;
+        let url = format!("https://127.0.0.1:{}", ports.apiserver);
+        let plane = Self {
+            folder: folder.to_owned(),
+            url,
+            parts: Mutex::default(),
+        };
+        plane.wait_until_ready()?;
+        Ok(plane)
+    }
+
+    /// The folder with all its state.
+    pub fn dir(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The address of the API server.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A file of its certificates, for example `ca.crt`.
+    pub fn pki(&self, file: &str) -> PathBuf {
+        self.folder.join("pki").join(file)
+    }
+
+    /// The certificate that its API server is signed by.
+    pub fn ca_file(&self) -> PathBuf {
+        self.pki("ca.crt")
+    }
+
+    /// The audit log: one JSON object a line.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("admin.kubeconfig")
+    }
+
+    /// A kubeconfig of another user, who may do what RBAC says.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
+        let file = format!("{}-{}", user.replace([':', '/'], "-"), unique("user"));
+        pki::client(&self.folder.join("pki"), "ca", &file, user, groups)
+            .and_then(|()| self.write_kubeconfig(&file))
+            .expect("the lab's folder can be written")
+    }
+
+    fn write_kubeconfig(&self, user: &str) -> Result<PathBuf> {
+        let path = self.folder.join(format!("{user}.kubeconfig"));
+        let (certificate, key) = (self.pki(&format!("{user}.crt")), self.pki(&format!("{user}.key")));
+        fs::write(
+            &path,
+            kubeconfig::with_certificate(&self.url, &self.ca_file(), &certificate, &key),
+        )?;
+        Ok(path)
+    }
+
+    /// The administrator's client configuration.
+    ///
+    /// # Panics
+    /// If our own kubeconfig cannot be read.
+    pub fn config(&self) -> kube::Config {
+        let file = kube::config::Kubeconfig::read_from(self.kubeconfig()).expect("our own kubeconfig can be read");
+        let options = kube::config::KubeConfigOptions::default();
+        futures::executor::block_on(kube::Config::from_custom_kubeconfig(file, &options))
+            .expect("our own kubeconfig is valid")
+    }
+
+    /// An administrator's client; it belongs to the runtime it is made in.
+    ///
+    /// # Panics
+    /// If our own certificates cannot be read.
+    pub fn client(&self) -> kube::Client {
+        kube::Client::try_from(self.config()).expect("our own certificates are valid")
+    }
+
+    /// Kills the API server.
+    pub fn stop_apiserver(&self) {
+        if let Some(mut apiserver) = self.parts().apiserver.take() {
+            apiserver.stop();
+        }
+    }
+
+    /// Starts the API server, on the same port as before, and waits until it is ready.
+    ///
+    /// # Errors
+    /// If it does not become ready.
+    pub fn start_apiserver(&self) -> Result<()> {
+        let program = assets::program("kube-apiserver")?;
+        let args = self.apiserver_args(read_ports(&self.folder)?);
+        self.parts().apiserver = Some(Guarded::spawn(&self.folder, "kube-apiserver", &program, &args)?);
+        self.wait_until_ready()
+    }
+
+    /// Stops etcd without ending it: every request of the API server hangs.
+    ///
+    /// # Errors
+    /// If it is not ours.
+    pub fn pause_etcd(&self) -> Result<()> {
+        self.parts()
+            .etcd
+            .as_ref()
+            .context("etcd belongs to somebody else")?
+            .signal("STOP")
+    }
+
+    /// Lets etcd go on.
+    ///
+    /// # Errors
+    /// If it is not ours.
+    pub fn resume_etcd(&self) -> Result<()> {
+        self.parts()
+            .etcd
+            .as_ref()
+            .context("etcd belongs to somebody else")?
+            .signal("CONT")
+    }
+
+    fn start_etcd(&self, ports: Ports) -> Result<()> {
+        let (client, peer) = (
+            format!("http://127.0.0.1:{}", ports.etcd),
+            format!("http://127.0.0.1:{}", ports.peer),
+        );
+        let args = [
+            format!("--data-dir={}", self.folder.join("etcd").display()),
+            format!("--listen-client-urls={client}"),
+            format!("--advertise-client-urls={client}"),
+            format!("--listen-peer-urls={peer}"),
+            format!("--initial-advertise-peer-urls={peer}"),
+            format!("--initial-cluster=default={peer}"),
+            "--unsafe-no-fsync".to_owned(),
+            "--log-level=warn".to_owned(),
+        ];
+        self.parts().etcd = Some(Guarded::spawn(&self.folder, "etcd", &assets::program("etcd")?, &args)?);
+        Ok(())
+    }
+
+    fn apiserver_args(&self, ports: Ports) -> Vec<String> {
+        let pki = |file: &str| self.pki(file).display().to_string();
+        vec![
+            format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+            format!("--secure-port={}", ports.apiserver),
+            "--bind-address=127.0.0.1".into(),
+            "--advertise-address=127.0.0.1".into(),
+            "--endpoint-reconciler-type=none".into(),
+            "--authorization-mode=Node,RBAC".into(),
+            "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112".into(),
+            // Without a controller manager nobody makes the default ServiceAccount of a namespace.
+            "--disable-admission-plugins=ServiceAccount".into(),
+            format!("--client-ca-file={}", pki("ca.crt")),
+            format!("--tls-cert-file={}", pki("apiserver.crt")),
+            format!("--tls-private-key-file={}", pki("apiserver.key")),
+            format!("--service-account-key-file={}", pki("sa.pub")),
+            format!("--service-account-signing-key-file={}", pki("sa.key")),
+            "--service-account-issuer=https://kubernetes.default.svc".into(),
+            format!("--requestheader-client-ca-file={}", pki("front-proxy-ca.crt")),
+            "--requestheader-allowed-names=front-proxy-client".into(),
+            "--requestheader-username-headers=X-Remote-User".into(),
+            "--requestheader-group-headers=X-Remote-Group".into(),
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
+            format!(
+                "--audit-policy-file={}",
+                self.folder.join("audit-policy.yaml").display()
+            ),
+            format!("--audit-log-path={}", self.audit_log().display()),
+            "--audit-log-mode=blocking".into(),
+            "--max-requests-inflight=2000".into(),
+            "--max-mutating-requests-inflight=1000".into(),
+        ]
+    }
+
+    fn wait_until_ready(&self) -> Result<()> {
+        let start = Instant::now();
+        while !self.is_ready() {
+            let parts = self.parts();
+            for part in [&parts.etcd, &parts.apiserver].into_iter().flatten() {
+                if !part.is_running() {
+                    bail!("{} ended:\n{}", part.log().display(), part.log_tail(15));
+                }
+            }
+            if start.elapsed() > READY_WITHIN {
+                let tail = parts
+                    .apiserver
+                    .as_ref()
+                    .map(|part| part.log_tail(15))
+                    .unwrap_or_default();
+                bail!("{} is not ready after {} s\n{tail}", self.url, READY_WITHIN.as_secs());
+            }
+            drop(parts);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Asks on a thread and runtime of its own, because callers may or may not be inside one.
+    fn is_ready(&self) -> bool {
+        let config = self.config();
+        let ask = move || -> Option<String> {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .ok()?;
+            runtime.block_on(async {
+                let client = kube::Client::try_from(config).ok()?;
+                let request = http::Request::get("/readyz").body(Vec::new()).ok()?;
+                tokio::time::timeout(Duration::from_secs(5), client.request_text(request))
+                    .await
+                    .ok()?
+                    .ok()
+            })
+        };
+        std::thread::spawn(ask)
+            .join()
+            .ok()
+            .flatten()
+            .is_some_and(|text| text == "ok")
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        let mut parts = self.parts();
+        let ours = parts.etcd.is_some() || parts.apiserver.is_some();
+        drop(parts.apiserver.take());
+        drop(parts.etcd.take());
+        drop(parts);
+        if ours {
+            // What cannot be removed is in the temporary folder.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// Removes the folders of processes that are gone: one that was killed could not do so itself.
+fn sweep(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(FOLDER)?.strip_prefix('-')?.split('-').next());
+        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
+            // Somebody else may be sweeping too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on loopback")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn read_ports(folder: &Path) -> Result<Ports> {
+    let text = fs::read_to_string(folder.join("ports"))
+        .with_context(|| format!("there is no control plane in {}", folder.display()))?;
+    let ports: Vec<u16> = text.split_whitespace().filter_map(|port| port.parse().ok()).collect();
+    let [etcd, peer, apiserver] = ports[..] else {
+        bail!("{} is broken", folder.join("ports").display())
+    };
+    Ok(Ports { etcd, peer, apiserver })
+}

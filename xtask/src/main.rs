@@ -1,3 +1,63 @@
-//! Checks of the house itself: arrows, licences, generated docs.
+//! Checks of the house itself: `cargo run -p xtask -- check` runs them all.
 
-fn main() {}
+mod arrows;
+mod cases;
+mod licences;
+mod metadata;
+mod yanked;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+#[derive(Parser)]
+#[command(about = "Checks of the house itself, and its generated documents")]
+struct Args {
+    #[command(subcommand)]
+    command: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Everything below, without writing anything.
+    Check,
+    /// Write the documents that are generated.
+    Docs,
+}
+
+fn main() -> ExitCode {
+    let root = root();
+    let done = match Args::parse().command {
+        Verb::Check => check(&root),
+        Verb::Docs => cases::write(&root),
+    };
+    if let Err(error) = done {
+        eprintln!("xtask: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn check(root: &Path) -> Result<()> {
+    let metadata = metadata::read(root)?;
+    let mut problems = arrows::problems(&metadata);
+    problems.extend(licences::problems(&metadata));
+    problems.extend(yanked::problems(&metadata));
+    problems.extend(cases::problems(root)?);
+    if problems.is_empty() {
+        println!("the house is in order: arrows, licences, sources, yanked crates, upstream cases");
+        return Ok(());
+    }
+    anyhow::bail!("{} problems:\n  {}", problems.len(), problems.join("\n  "))
+}
+
+/// The folder of the workspace: the parent of this crate's.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default()
+}

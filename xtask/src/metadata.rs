@@ -1,0 +1,55 @@
+//! What cargo knows of the workspace and of everything it depends on.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::{path::Path, process::Command};
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Metadata {
+    pub(crate) packages: Vec<Package>,
+    pub(crate) workspace_members: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) license: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) path: Option<String>,
+    /// `None` is an ordinary dependency; `dev` and `build` are the others.
+    pub(crate) kind: Option<String>,
+}
+
+impl Metadata {
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Package> {
+        self.packages
+            .iter()
+            .filter(|package| self.workspace_members.contains(&package.id))
+    }
+
+    pub(crate) fn foreign(&self) -> impl Iterator<Item = &Package> {
+        self.packages
+            .iter()
+            .filter(|package| !self.workspace_members.contains(&package.id))
+    }
+}
+
+pub(crate) fn read(root: &Path) -> Result<Metadata> {
+    let output = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["metadata", "--format-version=1", "--offline", "--locked"])
+        .output()
+        .context("cannot run cargo")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    serde_json::from_slice(&output.stdout).context("cargo metadata answered something else")
+}

@@ -104,9 +104,14 @@ impl Error {
     #[must_use]
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Invalid { .. } | Self::NotSupported { .. } | Self::ImplementedElsewhere | Self::NotLeader => Retry::Never,
+            Self::Invalid { .. } | Self::NotSupported { .. } | Self::ImplementedElsewhere | Self::NotLeader => {
+                Retry::Never
+            }
             Self::Pending { poll_after, .. } => Retry::After(*poll_after),
-            Self::Throttled { retry_after: Some(wait), .. } => Retry::After(*wait),
+            Self::Throttled {
+                retry_after: Some(wait),
+                ..
+            } => Retry::After(*wait),
             Self::NotFound { .. }
             | Self::Throttled { retry_after: None, .. }
             | Self::Unavailable { .. }
@@ -117,12 +122,18 @@ impl Error {
 
     /// An [`Error::Unavailable`] of this call.
     pub fn unavailable(call: impl Into<String>, source: impl Into<Source>) -> Self {
-        Self::Unavailable { call: call.into(), source: source.into() }
+        Self::Unavailable {
+            call: call.into(),
+            source: source.into(),
+        }
     }
 
     /// An [`Error::Invalid`] field.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Invalid { field: field.into(), reason: reason.into() }
+        Self::Invalid {
+            field: field.into(),
+            reason: reason.into(),
+        }
     }
 
     /// The message and those of everything beneath it, once each, in one line.

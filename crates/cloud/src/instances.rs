@@ -38,7 +38,10 @@ pub struct NodeRef {
 impl NodeRef {
     /// A node known by its name only.
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
     }
 
     /// The same node, known by this provider ID.
@@ -131,7 +134,10 @@ pub struct Address {
 impl Address {
     /// An address of this kind.
     pub fn new(kind: AddressKind, address: impl Into<String>) -> Self {
-        Self { kind, address: address.into() }
+        Self {
+            kind,
+            address: address.into(),
+        }
     }
 }
 
@@ -164,9 +170,15 @@ impl AddressKind {
 
     /// The kind with this name on the wire.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Hostname, Self::InternalIP, Self::ExternalIP, Self::InternalDNS, Self::ExternalDNS]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
+        [
+            Self::Hostname,
+            Self::InternalIP,
+            Self::ExternalIP,
+            Self::InternalDNS,
+            Self::ExternalDNS,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
     }
 }
 

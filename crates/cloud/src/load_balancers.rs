@@ -259,6 +259,9 @@ mod tests {
 
     #[test]
     fn default_name_is_cut_to_32_characters() {
-        assert_eq!(default_name("8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e"), "a8c4d4a2e0b0c4f5e9a5d2d9a6f1b7c3");
+        assert_eq!(
+            default_name("8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e"),
+            "a8c4d4a2e0b0c4f5e9a5d2d9a6f1b7c3"
+        );
     }
 }

@@ -1,0 +1,159 @@
+//! Who we are, to the cloud.
+
+use bytes::Bytes;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared, WeakShared},
+};
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A way to prove who we are. Give it to clients as [`Credentials`], which see to it that refreshing happens once.
+#[async_trait::async_trait]
+pub trait Auth: Send + Sync + 'static {
+    /// Puts the credential on a request, which is otherwise as it will be sent. Called for each attempt.
+    ///
+    /// Answers [`Authorized::Stale`], without any IO, if there is no credential yet or it is about to expire; it is then
+    /// called again after [`Auth::refresh`].
+    ///
+    /// # Errors
+    /// If there is no way to authorise this request.
+    async fn authorize(&self, request: &mut http::Request<Bytes>) -> cloud::Result<Authorized>;
+
+    /// Gets a new credential for all later requests. Called when there is none, or when the cloud answered 401; never
+    /// twice at the same time. It must not go through a client that has these credentials.
+    ///
+    /// # Errors
+    /// If the cloud does not give one. Everybody who waits for it gets this error.
+    async fn refresh(&self) -> cloud::Result<()>;
+}
+
+/// Whether a request can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authorized {
+    /// It carries what it needs.
+    Ready,
+    /// A new credential is needed first.
+    Stale,
+}
+
+/// An [`Auth`] that any number of clients share. Clones are the same credentials.
+///
+/// However many calls find at the same moment that the credential does not hold, one refresh is made.
+#[derive(Clone)]
+pub struct Credentials(Arc<Inner>);
+
+struct Inner {
+    auth: Box<dyn Auth>,
+    /// Grows with each successful refresh.
+    generation: AtomicU64,
+    /// Weak, so that a refresh for which nobody waits any more is given up and not found half done an hour later.
+    under_way: Mutex<Option<WeakShared<Refresh>>>,
+}
+
+type Refresh = BoxFuture<'static, Result<(), Arc<cloud::Error>>>;
+
+/// How old a credential is; to be asked before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Generation(u64);
+
+impl Credentials {
+    /// Credentials for any number of clients.
+    pub fn new(auth: impl Auth) -> Self {
+        Self(Arc::new(Inner {
+            auth: Box::new(auth),
+            generation: AtomicU64::new(0),
+            under_way: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn generation(&self) -> Generation {
+        Generation(self.0.generation.load(Ordering::Acquire))
+    }
+
+    /// Authorises a request, with a new credential if need be.
+    pub(crate) async fn authorize(&self, call: &str, request: &mut http::Request<Bytes>) -> cloud::Result<()> {
+        let seen = self.generation();
+        if self.ask(call, request).await? == Authorized::Ready {
+            return Ok(());
+        }
+        self.refresh(call, seen).await?;
+        match self.ask(call, request).await? {
+            Authorized::Ready => Ok(()),
+            Authorized::Stale => {
+                let source = "the new credential is stale already".into();
+                Err(cloud::Error::Denied {
+                    call: call.to_owned(),
+                    source,
+                })
+            }
+        }
+    }
+
+    /// Makes sure that there is a credential newer than the one that was seen, together with everybody else who asks.
+    pub(crate) async fn refresh(&self, call: &str, seen: Generation) -> cloud::Result<()> {
+        match self.join(seen) {
+            Some(refresh) => refresh.await.map_err(|error| of_login(call, error)),
+            None => Ok(()),
+        }
+    }
+
+    async fn ask(&self, call: &str, request: &mut http::Request<Bytes>) -> cloud::Result<Authorized> {
+        self.0
+            .auth
+            .authorize(request)
+            .await
+            .map_err(|error| of_login(call, Arc::new(error)))
+    }
+
+    fn join(&self, seen: Generation) -> Option<Shared<Refresh>> {
+        let mut under_way = self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.generation() > seen {
+            return None;
+        }
+        let running = under_way.as_ref().and_then(WeakShared::upgrade);
+        let refresh = running.unwrap_or_else(|| Self::start(Arc::clone(&self.0)));
+        *under_way = refresh.downgrade();
+        Some(refresh)
+    }
+
+    fn start(inner: Arc<Inner>) -> Shared<Refresh> {
+        let refresh = async move {
+            inner.auth.refresh().await.map_err(Arc::new)?;
+            inner.generation.fetch_add(1, Ordering::Release);
+            Ok(())
+        };
+        refresh.boxed().shared()
+    }
+}
+
+/// What a failed login means for a call. What the login did not find says nothing about what the call looks for.
+fn of_login(call: &str, error: Arc<cloud::Error>) -> cloud::Error {
+    let call = call.to_owned();
+    match &*error {
+        cloud::Error::NotLeader => cloud::Error::NotLeader,
+        cloud::Error::Throttled { retry_after, .. } => cloud::Error::Throttled {
+            call,
+            retry_after: *retry_after,
+        },
+        cloud::Error::Unavailable { .. } | cloud::Error::Pending { .. } => cloud::Error::Unavailable {
+            call,
+            source: Box::new(error),
+        },
+        _ => cloud::Error::Denied {
+            call,
+            source: Box::new(error),
+        },
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,105 @@
+//! What the cloud answered.
+
+use crate::{
+    fault::{Fault, Phase, Reason},
+    redact,
+};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+/// What the cloud answered. `Debug` shows neither headers nor body.
+pub struct Response {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) call: String,
+    /// Method and URL, as they may be shown.
+    pub(crate) request: String,
+}
+
+impl Response {
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// A header, if it is there and is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// [`cloud::Error::Unavailable`] if it is something else; it says what and where, and quotes nothing.
+    pub fn json<T: DeserializeOwned>(&self) -> cloud::Result<T> {
+        self.decode()
+            .map_err(|fault| cloud::Error::unavailable(&self.call, fault))
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            // Bodies that end with the connection look complete to HTTP.
+            let torn = error.is_eof() && self.status != StatusCode::NO_CONTENT;
+            let reason = if torn { Reason::Truncated } else { Reason::Garbled };
+            let message = redact::parser_message(&error.to_string());
+            let kind = self.header(header::CONTENT_TYPE.as_str()).unwrap_or("no content type");
+            Fault::new(
+                &self.request,
+                reason,
+                format!("{message} in {} bytes of {kind}", self.body.len()),
+            )
+        })
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.body.len();
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("bytes", &bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a body came to its end.
+pub(crate) enum Ending {
+    Complete,
+    /// There would have been more than the limit.
+    Cut,
+    Broken(Fault),
+}
+
+/// Reads a body up to a limit, which also holds for what a compressed body grows to.
+pub(crate) async fn read(response: &mut reqwest::Response, limit: usize, request: &str) -> (Bytes, Ending) {
+    let mut body = BytesMut::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => {
+                let room = limit - body.len();
+                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if chunk.len() > room {
+                    return (body.freeze(), Ending::Cut);
+                }
+            }
+            Ok(None) => return (body.freeze(), Ending::Complete),
+            Err(error) => {
+                return (
+                    body.freeze(),
+                    Ending::Broken(Fault::of_exchange(request, Phase::Body, error)),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! node-ipam-controller: gives each node the addresses of its pods, out of the cluster's ranges (`RangeAllocator`).
+//!
+//! It runs only when it is named in `--controllers` and `--allocate-node-cidrs` is set: a cluster must never have two
+//! allocators, and kube-controller-manager usually is one.
+
+mod allocator;
+mod cidr_set;
+mod options;
+mod reconcile;
+
+pub use allocator::{Allocator, Taken};
+pub use cidr_set::CidrSet;
+pub use options::{MaskSizes, Options};
+pub use reconcile::NodeIpam;
+
+use k8s_openapi::api::core::v1::Node;
+use runtime::{
+    informer::{Change, Informer, key_of},
+    queue::{self, Limiter, Queue},
+};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// The event source's name, as in kube-controller-manager.
+pub const COMPONENT: &str = "cidrAllocator";
+
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_mins(2));
+const CONCURRENT: NonZeroUsize = NonZeroUsize::new(30).expect("30 is not 0");
+
+/// Allocates until cancelled; what is under way is finished.
+pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, metrics: Option<&queue::Metrics>, cancel: CancellationToken) {
+    let queue = Queue::new(
+        "cidrallocator-node",
+        Limiter::exponential(BACKOFF.0, BACKOFF.1),
+        metrics,
+    );
+    // Everything that is taken must be known before the first range is given away.
+    nodes.store().synced().await;
+    let ipam = Arc::new(ipam);
+    ipam.take_stock(&nodes.store().list());
+    nodes.on_change({
+        let (queue, ipam) = (queue.clone(), ipam.clone());
+        move |change| match change {
+            Change::Added(node) | Change::Updated { new: node, .. } => {
+                if ipam.needs_work(node) {
+                    queue.add(key_of(&**node));
+                }
+            }
+            Change::Deleted(node) => ipam.release(node),
+        }
+    });
+    let work = queue::work(queue.clone(), CONCURRENT, move |name: String| {
+        let ipam = ipam.clone();
+        async move { ipam.reconcile(&name).await }
+    });
+    let stop = async {
+        cancel.cancelled().await;
+        queue.stop();
+    };
+    tokio::join!(work, stop);
+}
+
+pub(crate) fn pod_cidrs(node: &Node) -> &[String] {
+    node.spec
+        .as_ref()
+        .and_then(|spec| spec.pod_cidrs.as_deref())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

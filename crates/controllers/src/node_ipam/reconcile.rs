@@ -1,0 +1,148 @@
+//! Writes a node's ranges into it. Safe to run again at any point.
+
+use super::{Allocator, Options, Taken, pod_cidrs};
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use runtime::{
+    events::{Kind, Recorder},
+    informer::Store,
+    queue::Next,
+};
+use serde_json::json;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tracing::{info, warn};
+
+/// What the controller works with.
+pub struct NodeIpam {
+    allocator: Mutex<Allocator>,
+    client: Client,
+    nodes: Store<Node>,
+    recorder: Recorder,
+    in_scope: fn(&Node) -> bool,
+}
+
+impl NodeIpam {
+    /// Puts it together.
+    pub fn new(
+        options: &Options,
+        client: Client,
+        nodes: Store<Node>,
+        recorder: Recorder,
+        in_scope: fn(&Node) -> bool,
+    ) -> Self {
+        Self {
+            allocator: Mutex::new(Allocator::new(options)),
+            client,
+            nodes,
+            recorder,
+            in_scope,
+        }
+    }
+
+    /// Learns what all nodes have, before anything is given away.
+    pub fn take_stock(&self, nodes: &[Arc<Node>]) {
+        for node in nodes {
+            self.learn(node);
+        }
+    }
+
+    /// Whether a node lacks its ranges; what it has is learnt.
+    pub fn needs_work(&self, node: &Node) -> bool {
+        if pod_cidrs(node).is_empty() {
+            return node.metadata.deletion_timestamp.is_none() && (self.in_scope)(node);
+        }
+        self.learn(node);
+        false
+    }
+
+    fn learn(&self, node: &Node) {
+        if pod_cidrs(node).is_empty() {
+            return;
+        }
+        if let Taken::Foreign(cidrs) = self.allocator().learn(node) {
+            warn!(
+                node = node.name_any(),
+                ?cidrs,
+                "a node has pod ranges outside of --cluster-cidr; they are left alone"
+            );
+        }
+    }
+
+    /// Frees what a node had that is gone.
+    pub fn release(&self, node: &Node) {
+        self.allocator().release(&node.uid().unwrap_or_default());
+    }
+
+    /// Gives one node its ranges, if it has none.
+    pub async fn reconcile(&self, name: &str) -> Next {
+        let Some(node) = self.nodes.find(name).filter(|node| pod_cidrs(node).is_empty()) else {
+            return Next::Done;
+        };
+        let uid = node.uid().unwrap_or_default();
+        let Some(cidrs) = self.allocator().allocate(&uid) else {
+            warn!(node = name, "no range is left in --cluster-cidr");
+            self.tell(
+                &node,
+                "CIDRNotAvailable",
+                format!("Node {name} status is now: CIDRNotAvailable"),
+            );
+            return Next::Retry;
+        };
+        match self.write(name, &uid, &cidrs).await {
+            Ok(()) => {
+                info!(node = name, ?cidrs, "gave the node its pod ranges");
+                Next::Done
+            }
+            // The reservation stays: a write whose answer was lost may have been made.
+            Err(error) => self.failed(&node, &error),
+        }
+    }
+
+    fn failed(&self, node: &Node, error: &kube::Error) -> Next {
+        match error {
+            kube::Error::Api(status) if status.code == 404 || status.code == 409 => {
+                // Gone, or another one of the same name: the informer will tell.
+                Next::Done
+            }
+            _ => {
+                let name = node.name_any();
+                warn!(node = name, %error, "cannot give the node its pod ranges");
+                self.tell(
+                    node,
+                    "CIDRAssignmentFailed",
+                    format!("Node {name} status is now: CIDRAssignmentFailed"),
+                );
+                Next::Retry
+            }
+        }
+    }
+
+    async fn write(&self, name: &str, uid: &str, cidrs: &[IpNet]) -> Result<(), kube::Error> {
+        let texts: Vec<_> = cidrs.iter().map(ToString::to_string).collect();
+        // The UID makes the API server refuse (409) to give the ranges to another node of the same name.
+        let patch = json!({"metadata": {"uid": uid}, "spec": {"podCIDR": texts.first(), "podCIDRs": texts}});
+        let api: Api<Node> = Api::all(self.client.clone());
+        api.patch(name, &PatchParams::default(), &Patch::Strategic(patch))
+            .await
+            .map(drop)
+    }
+
+    fn tell(&self, node: &Node, reason: &'static str, message: String) {
+        let regarding = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Node".into()),
+            name: node.metadata.name.clone(),
+            uid: node.uid(),
+            ..ObjectReference::default()
+        };
+        self.recorder.event(regarding, Kind::Normal, reason, message);
+    }
+
+    fn allocator(&self) -> MutexGuard<'_, Allocator> {
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,137 @@
+use super::*;
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::NodeSpec;
+use kube::api::{Api, DeleteParams, PostParams};
+use runtime::events::Recorder;
+use std::collections::BTreeSet;
+
+fn node(name: &str, cidrs: &[&str]) -> Node {
+    let mut node = Node::default();
+    node.metadata.name = Some(name.into());
+    node.metadata.uid = Some(name.into());
+    let cidrs: Vec<String> = cidrs.iter().map(|&cidr| cidr.into()).collect();
+    node.spec = Some(NodeSpec {
+        pod_cidr: cidrs.first().cloned(),
+        pod_cidrs: (!cidrs.is_empty()).then_some(cidrs),
+        ..NodeSpec::default()
+    });
+    node
+}
+
+fn options(cidrs: &str, services: &str) -> Options {
+    let nets = |text: &str| {
+        text.split_whitespace()
+            .map(|cidr| cidr.parse().unwrap())
+            .collect::<Vec<IpNet>>()
+    };
+    Options::new(&nets(cidrs), &nets(services), MaskSizes::default()).unwrap()
+}
+
+fn allocate(allocator: &mut Allocator, uid: &str) -> String {
+    let cidrs = allocator.allocate(uid).unwrap_or_default();
+    cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn dual_stack_gets_one_of_each() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/22 fd00::/62", ""));
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24 fd00::/64");
+    assert_eq!(allocate(&mut allocator, "b"), "10.0.1.0/24 fd00:0:0:1::/64");
+}
+
+#[test]
+fn asking_again_answers_the_same() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
+}
+
+#[test]
+fn services_and_nodes_that_are_there_are_left_out() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/22", "10.0.0.0/24"));
+    assert_eq!(allocator.learn(&node("old", &["10.0.1.0/24"])), Taken::Known);
+    assert_eq!(allocate(&mut allocator, "new"), "10.0.2.0/24");
+    allocator.release("old");
+    assert_eq!(allocate(&mut allocator, "newer"), "10.0.3.0/24");
+    assert_eq!(allocate(&mut allocator, "newest"), "10.0.1.0/24");
+    assert_eq!(allocate(&mut allocator, "none left"), "");
+}
+
+#[test]
+fn one_family_used_up_takes_nothing_of_the_other() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/24 fd00::/62", ""));
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24 fd00::/64");
+    assert_eq!(allocate(&mut allocator, "b"), "");
+    allocator.release("a");
+    assert_eq!(allocate(&mut allocator, "b"), "10.0.0.0/24 fd00:0:0:1::/64");
+}
+
+#[test]
+fn foreign_ranges_are_reported_and_left_alone() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
+    let foreign = allocator.learn(&node("old", &["192.168.0.0/24", "nonsense"]));
+    assert_eq!(
+        foreign,
+        Taken::Foreign(vec!["192.168.0.0/24".into(), "nonsense".into()])
+    );
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
+}
+
+#[test]
+fn a_write_whose_answer_was_lost_is_learnt_from_the_node() {
+    let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
+    assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
+    assert_eq!(allocator.learn(&node("a", &["10.0.0.0/24"])), Taken::Known);
+    allocator.release("a");
+    assert_eq!(allocator.allocate("b").map(|cidrs| cidrs.len()), Some(1));
+}
+
+#[tokio::test]
+async fn nodes_get_disjoint_ranges_and_give_them_back() {
+    let client = lab::ControlPlane::shared().client();
+    let api: Api<Node> = Api::all(client.clone());
+    let prefix = lab::unique("ipam");
+    let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
+    let cancel = CancellationToken::new();
+    let (events, _kept) = tokio::sync::mpsc::channel(1000);
+    let ipam = NodeIpam::new(
+        &options("10.200.0.0/16 fd00:200::/48", ""),
+        client.clone(),
+        informer.store(),
+        Recorder::new(COMPONENT, events),
+        |node| {
+            node.metadata
+                .name
+                .as_deref()
+                .is_some_and(|name| name.starts_with("ipam-"))
+        },
+    );
+    let watch = tokio::spawn({
+        let (informer, cancel) = (informer.clone(), cancel.clone());
+        async move { informer.run(cancel).await }
+    });
+    let controller = tokio::spawn(run(ipam, informer.clone(), None, cancel.clone()));
+    let names: Vec<_> = (0..10).map(|n| format!("{prefix}-{n}")).collect();
+    for name in &names {
+        let mut node = node(name, &[]);
+        node.metadata.uid = None;
+        api.create(&PostParams::default(), &node).await.unwrap();
+    }
+    let mut seen = BTreeSet::new();
+    for name in &names {
+        let ready = |node: Option<&Node>| node.is_some_and(|node| pod_cidrs(node).len() == 2);
+        let node = kube::runtime::wait::await_condition(api.clone(), name, ready)
+            .await
+            .unwrap()
+            .unwrap();
+        let cidrs = pod_cidrs(&node).to_vec();
+        assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
+        assert!(seen.insert(cidrs), "{name} has what another has");
+    }
+    for name in &names {
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    cancel.cancel();
+    controller.await.unwrap();
+    watch.await.unwrap();
+}

@@ -1,0 +1,108 @@
+//! node-route-controller: a route in the cloud to the pods of each node, and a condition on the Node that says so.
+//!
+//! Changes of Nodes are acted on at once; what changes behind our back is found by a look every
+//! `--route-reconciliation-period`.
+
+mod condition;
+mod plan;
+mod reconcile;
+
+pub use condition::{NETWORK_UNAVAILABLE, Networking};
+pub use plan::{Plan, is_ours, plan};
+pub use reconcile::{Metrics, Routes};
+
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::Node;
+use runtime::{
+    informer::{Change, Informer},
+    queue::{self, Limiter, Next, Queue},
+};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// The event source's name.
+pub const COMPONENT: &str = "route_controller";
+
+/// A burst of nodes is one look at the cloud.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// How the controller is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `--cluster-name`.
+    pub cluster: String,
+    /// `--cluster-cidr`: routes outside are nobody's business of ours.
+    pub cluster_cidrs: Vec<IpNet>,
+    /// `--route-reconciliation-period`; `None` if only changes of Nodes count.
+    pub period: Option<Duration>,
+    /// Which nodes are ours.
+    pub in_scope: fn(&Node) -> bool,
+}
+
+/// There is one piece of work: all routes.
+type Key = ();
+
+/// Keeps the routes right until cancelled; what is under way is finished.
+pub async fn run(routes: Routes, nodes: Informer<Node>, metrics: Option<&queue::Metrics>, cancel: CancellationToken) {
+    let queue: Queue<Key> = Queue::new("Routes", Limiter::exponential(BACKOFF.0, BACKOFF.1), metrics);
+    nodes.store().synced().await;
+    nodes.on_change({
+        let queue = queue.clone();
+        move |change| {
+            if matters(change) {
+                queue.add_after((), DEBOUNCE);
+            }
+        }
+    });
+    queue.add(());
+    let routes = Arc::new(routes);
+    let period = routes.options().period;
+    let work = queue::work(queue.clone(), NonZeroUsize::MIN, move |()| {
+        let routes = routes.clone();
+        async move { next(routes.reconcile().await, period) }
+    });
+    let stop = async {
+        cancel.cancelled().await;
+        queue.stop();
+    };
+    tokio::join!(work, stop);
+}
+
+fn next(outcome: Result<(), cloud::Retry>, period: Option<Duration>) -> Next {
+    match outcome {
+        Ok(()) | Err(cloud::Retry::Never) => period.map_or(Next::Done, Next::Poll),
+        Err(cloud::Retry::After(wait)) => Next::After(wait),
+        Err(cloud::Retry::Backoff) => Next::Retry,
+    }
+}
+
+/// Whether a change of a Node can change a route.
+fn matters(change: &Change<Node>) -> bool {
+    match change {
+        Change::Added(_) | Change::Deleted(_) => true,
+        Change::Updated { old, new } => pod_cidrs(old) != pod_cidrs(new) || addresses(old) != addresses(new),
+    }
+}
+
+fn pod_cidrs(node: &Node) -> &[String] {
+    node.spec
+        .as_ref()
+        .and_then(|spec| spec.pod_cidrs.as_deref())
+        .unwrap_or_default()
+}
+
+fn addresses(node: &Node) -> Vec<cloud::Address> {
+    let addresses = node
+        .status
+        .as_ref()
+        .and_then(|status| status.addresses.as_deref())
+        .unwrap_or_default();
+    let known = addresses.iter().filter_map(|address| {
+        cloud::AddressKind::parse(&address.type_).map(|kind| cloud::Address::new(kind, &address.address))
+    });
+    known.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! Makes the cloud's routes match the nodes. Safe to run again at any point.
+
+use super::{Networking, Options, plan};
+use crate::route::plan::Plan;
+use cloud::{Error, NewRoute, Provider, Retry};
+use futures::{StreamExt, stream};
+use k8s_openapi::{
+    api::core::v1::{Node, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::Time,
+    jiff::Timestamp,
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use runtime::{
+    events::{Kind, Recorder},
+    informer::Store,
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
+use tracing::{debug, info, warn};
+
+const CONCURRENT_PATCHES: usize = 32;
+
+/// `route_controller_*`.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    syncs: IntCounter,
+    changes: IntCounterVec,
+}
+
+impl Metrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If they are registered already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let syncs = IntCounter::new(
+            "route_controller_route_sync_total",
+            "A metric counting the amount of times routes have been synced with the cloud provider.",
+        )?;
+        let changes = IntCounterVec::new(
+            Opts::new(
+                "route_controller_route_changes_total",
+                "Routes created and deleted, by result.",
+            ),
+            &["operation", "result"],
+        )?;
+        registry.register(Box::new(syncs.clone()))?;
+        registry.register(Box::new(changes.clone()))?;
+        Ok(Self { syncs, changes })
+    }
+
+    fn changed(&self, operation: &str, result: &cloud::Result<()>) {
+        let result = if result.is_ok() { "success" } else { "error" };
+        self.changes.with_label_values(&[operation, result]).inc();
+    }
+}
+
+/// What the controller works with.
+pub struct Routes {
+    options: Options,
+    provider: Arc<dyn Provider>,
+    client: Client,
+    nodes: Store<Node>,
+    recorder: Recorder,
+    metrics: Metrics,
+}
+
+impl Routes {
+    /// Puts it together; `None` if the provider has no routes.
+    pub fn new(
+        options: Options,
+        provider: Arc<dyn Provider>,
+        client: Client,
+        nodes: Store<Node>,
+        recorder: Recorder,
+        metrics: Metrics,
+    ) -> Option<Self> {
+        provider.routes()?;
+        Some(Self {
+            options,
+            provider,
+            client,
+            nodes,
+            recorder,
+            metrics,
+        })
+    }
+
+    /// How it is set up.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn cloud(&self) -> Result<&dyn cloud::Routes, Error> {
+        self.provider
+            .routes()
+            .ok_or_else(|| Error::NotSupported { what: "routes".into() })
+    }
+
+    /// Looks at everything once.
+    ///
+    /// # Errors
+    /// When to try again, if anything failed; what failed has been reported.
+    pub async fn reconcile(&self) -> Result<(), Retry> {
+        self.metrics.syncs.inc();
+        let there = match self.cloud() {
+            Ok(cloud) => cloud.list(&self.options.cluster).await,
+            Err(error) => Err(error),
+        };
+        let there = there.map_err(|error| {
+            warn!(error = error.report(), "cannot list routes");
+            error.retry()
+        })?;
+        let mut nodes = self.nodes.list();
+        nodes.retain(|node| (self.options.in_scope)(node));
+        let plan = plan(&nodes, &there, &self.options.cluster_cidrs);
+        debug!(%plan, "routes");
+
+        let deleted = self.delete(&plan).await;
+        let (created, unrouted) = self.create(&plan, &nodes).await;
+        let told = self.tell(&plan, &unrouted, &nodes).await;
+        worst([deleted, created, told])
+    }
+
+    async fn delete(&self, plan: &Plan) -> Option<Retry> {
+        if plan.delete.is_empty() {
+            return None;
+        }
+        let results = self.cloud().ok()?.delete(&self.options.cluster, &plan.delete).await;
+        let mut retry = None;
+        for (route, result) in plan.delete.iter().zip(&results) {
+            self.metrics.changed("delete", result);
+            match result {
+                Ok(()) => info!(route = route.name, destination = %route.destination, "deleted route"),
+                Err(error) => {
+                    warn!(route = route.name, destination = %route.destination, error = error.report(), "cannot delete route");
+                    retry = Some(later(retry, error.retry()));
+                }
+            }
+        }
+        retry
+    }
+
+    /// Creates what is missing, and answers the nodes that still lack a route.
+    async fn create(&self, plan: &Plan, nodes: &[Arc<Node>]) -> (Option<Retry>, BTreeSet<String>) {
+        let mut unrouted = plan.unroutable.clone();
+        if plan.create.is_empty() {
+            return (None, unrouted);
+        }
+        let start = Instant::now();
+        let results = match self.cloud() {
+            Ok(cloud) => cloud.create(&self.options.cluster, &plan.create).await,
+            Err(_) => return (None, unrouted),
+        };
+        let mut retry = None;
+        for (route, result) in plan.create.iter().zip(&results) {
+            self.metrics.changed("create", result);
+            match result {
+                Ok(()) => info!(node = route.node, destination = %route.destination, "created route"),
+                Err(error) => {
+                    self.failed(route, error, start, nodes);
+                    unrouted.insert(route.node.clone());
+                    retry = Some(later(retry, error.retry()));
+                }
+            }
+        }
+        (retry, unrouted)
+    }
+
+    fn failed(&self, route: &NewRoute, error: &Error, start: Instant, nodes: &[Arc<Node>]) {
+        let message = format!(
+            "Could not create route {} {} for node {} after {:.3}s: {}",
+            route.hint,
+            route.destination,
+            route.node,
+            start.elapsed().as_secs_f64(),
+            error.report()
+        );
+        warn!(node = route.node, destination = %route.destination, error = error.report(), "cannot create route");
+        if let Some(node) = nodes.iter().find(|node| node.name_any() == route.node) {
+            self.recorder
+                .event(reference(node), Kind::Warning, "FailedToCreateRoute", message);
+        }
+    }
+
+    /// Writes the condition of every node that is concerned, where it says something else.
+    async fn tell(&self, plan: &Plan, unrouted: &BTreeSet<String>, nodes: &[Arc<Node>]) -> Option<Retry> {
+        let now = Time(Timestamp::now());
+        let api: Api<Node> = Api::all(self.client.clone());
+        let mut writes = stream::iter(patches(plan, unrouted, nodes, &now))
+            .map(|(name, patch)| {
+                let api = api.clone();
+                async move {
+                    let result = api
+                        .patch_status(&name, &PatchParams::default(), &Patch::Strategic(patch))
+                        .await;
+                    (name, result)
+                }
+            })
+            .buffer_unordered(CONCURRENT_PATCHES);
+        let mut retry = None;
+        while let Some((node, result)) = writes.next().await {
+            match result {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Err(error) => {
+                    warn!(node, %error, "cannot write the condition NetworkUnavailable");
+                    retry = Some(later(retry, Retry::Backoff));
+                }
+            }
+        }
+        retry
+    }
+}
+
+/// The conditions that say something else than they should.
+fn patches(plan: &Plan, unrouted: &BTreeSet<String>, nodes: &[Arc<Node>], now: &Time) -> Vec<(String, Value)> {
+    let mut patches = Vec::new();
+    for node in nodes {
+        let name = node.name_any();
+        let networking = if unrouted.contains(&name) {
+            Networking::Unrouted
+        } else {
+            Networking::Routed
+        };
+        if let (true, Some(patch)) = (plan.nodes.contains(&name), networking.patch(node, now)) {
+            patches.push((name, patch));
+        }
+    }
+    patches
+}
+
+fn reference(node: &Node) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".into()),
+        kind: Some("Node".into()),
+        name: node.metadata.name.clone(),
+        uid: node.uid(),
+        ..ObjectReference::default()
+    }
+}
+
+/// The more cautious of two.
+fn later(known: Option<Retry>, new: Retry) -> Retry {
+    match (known, new) {
+        (None | Some(Retry::Never), new) => new,
+        (Some(known), Retry::Never) => known,
+        (Some(Retry::After(a)), Retry::After(b)) => Retry::After(a.max(b)),
+        _ => Retry::Backoff,
+    }
+}
+
+fn worst(results: [Option<Retry>; 3]) -> Result<(), Retry> {
+    results.into_iter().flatten().fold(None, |known, new| Some(later(known, new))).map_or(Ok(()), Err)
+}

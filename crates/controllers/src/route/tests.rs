@@ -1,0 +1,340 @@
+use super::*;
+use crate::route::condition::Networking;
+use cloud::{Address, AddressKind, Route, RouteTarget};
+use k8s_openapi::{
+    api::core::v1::{NodeAddress, NodeCondition, NodeSpec, NodeStatus},
+    apimachinery::pkg::apis::meta::v1::Time,
+    jiff::Timestamp,
+};
+use rstest::rstest;
+
+fn node(name: &str, cidrs: &[&str], address: &str) -> Arc<Node> {
+    let mut node = Node::default();
+    node.metadata.name = Some(name.into());
+    node.metadata.uid = Some(format!("{name}-uid"));
+    let cidrs = (!cidrs.is_empty()).then(|| cidrs.iter().map(|&cidr| cidr.to_owned()).collect());
+    node.spec = Some(NodeSpec {
+        pod_cidrs: cidrs,
+        ..NodeSpec::default()
+    });
+    let addresses = vec![NodeAddress {
+        type_: "InternalIP".into(),
+        address: address.into(),
+    }];
+    node.status = Some(NodeStatus {
+        addresses: Some(addresses),
+        ..NodeStatus::default()
+    });
+    Arc::new(node)
+}
+
+/// `node cidr` is a route of a cloud that does not care for addresses, `node cidr @ip` of one that does (`@` has none);
+/// the nodes `blackhole` and `?` are what they say.
+fn route(text: &str) -> Route {
+    let mut words = text.split(' ');
+    let target = match words.next().unwrap() {
+        "blackhole" => RouteTarget::Blackhole,
+        "?" => RouteTarget::Unknown,
+        node => RouteTarget::Node(node.into()),
+    };
+    let destination = words.next().unwrap().parse().unwrap();
+    let addresses = words.next().map(|word| {
+        let ips = word.trim_start_matches('@').split(',').filter(|ip| !ip.is_empty());
+        ips.map(|ip| Address::new(AddressKind::InternalIP, ip)).collect()
+    });
+    Route {
+        name: text.replace(' ', "-"),
+        destination,
+        target,
+        addresses,
+    }
+}
+
+fn nets(text: &[&str]) -> Vec<IpNet> {
+    text.iter().map(|cidr| cidr.parse::<IpNet>().unwrap().trunc()).collect()
+}
+
+const SINGLE: &[&str] = &["10.120.0.0/16"];
+const DUAL: &[&str] = &["10.120.0.0/16", "ace:cab:deca::/8"];
+
+fn single() -> Vec<Arc<Node>> {
+    vec![
+        node("node-1", &["10.120.0.0/24"], "10.0.1.1"),
+        node("node-2", &["10.120.1.0/24"], "10.0.2.1"),
+    ]
+}
+
+fn dual() -> Vec<Arc<Node>> {
+    vec![
+        node("node-3", &["10.120.0.0/24", "a00:100::/24"], "10.0.3.1"),
+        node("node-4", &["10.120.1.0/24", "a00:200::/24"], "10.0.4.1"),
+    ]
+}
+
+// upstream: TestIsResponsibleForRoute
+#[rstest]
+#[case("10.244.0.0/16 10.244.0.0/24", true)]
+#[case("10.244.0.0/16 10.244.10.0/24", true)]
+#[case("10.244.0.0/16 10.244.255.0/24", true)]
+#[case("10.244.0.0/16 10.224.0.0/24", false)]
+#[case("10.244.0.0/16 10.0.10.0/24", false)]
+#[case("10.244.0.0/16 10.255.255.0/24", false)]
+#[case("10.244.0.0/14 10.244.0.0/24", true)]
+#[case("10.244.0.0/14 10.247.255.0/24", true)]
+#[case("10.244.0.0/14 10.248.0.0/24", false)]
+#[case("10.244.0.0/14 10.243.255.0/24", false)]
+#[case("a00:100::/10 a00:100::/24", true)]
+#[case("a00:100::/10 b00:100::/24", false)]
+fn responsible(#[case] cluster_and_route: &str, #[case] expected: bool) {
+    let (cluster, route) = cluster_and_route.split_once(' ').unwrap();
+    assert_eq!(is_ours(&route.parse().unwrap(), &nets(&[cluster])), expected);
+}
+
+#[test]
+fn a_route_that_contains_the_whole_range_is_not_ours() {
+    assert!(!is_ours(&"10.0.0.0/8".parse().unwrap(), &nets(&["10.244.0.0/16"])));
+    assert!(!is_ours(&"0.0.0.0/0".parse().unwrap(), &nets(&["10.244.0.0/16"])));
+}
+
+// upstream: TestReconcile
+#[rstest]
+#[case(
+    "routes have no TargetNodeAddresses at the beginning",
+    dual(), DUAL,
+    &["node-3 10.120.0.0/24 @", "node-4 10.120.1.0/24 @", "node-3 a00:100::/24 @", "node-4 a00:200::/24 @"],
+    "-node-3 10.120.0.0/24, -node-3 a00:100::/24, -node-4 10.120.1.0/24, -node-4 a00:200::/24, \
+     +node-3 10.120.0.0/24, +node-3 a00:100::/24, +node-4 10.120.1.0/24, +node-4 a00:200::/24"
+)]
+#[case(
+    "routes' TargetNodeAddresses changed",
+    dual(), DUAL,
+    &["node-3 10.120.0.0/24 @10.0.13.1", "node-4 10.120.1.0/24 @10.0.14.1", "node-3 a00:100::/24 @10.0.13.1", "node-4 a00:200::/24 @10.0.14.1"],
+    "-node-3 10.120.0.0/24, -node-3 a00:100::/24, -node-4 10.120.1.0/24, -node-4 a00:200::/24, \
+     +node-3 10.120.0.0/24, +node-3 a00:100::/24, +node-4 10.120.1.0/24, +node-4 a00:200::/24"
+)]
+#[case(
+    "multicidr 2 nodes and no routes",
+    dual(), DUAL, &[],
+    "+node-3 10.120.0.0/24, +node-3 a00:100::/24, +node-4 10.120.1.0/24, +node-4 a00:200::/24"
+)]
+#[case(
+    "multicidr 2 nodes and all routes created",
+    dual(), DUAL,
+    &["node-3 10.120.0.0/24 @10.0.3.1", "node-4 10.120.1.0/24 @10.0.4.1", "node-3 a00:100::/24 @10.0.3.1", "node-4 a00:200::/24 @10.0.4.1"],
+    "keep"
+)]
+#[case(
+    "multicidr 2 nodes and few wrong routes",
+    dual(), DUAL,
+    &["node-4 10.120.0.0/24", "node-3 10.120.1.0/24", "node-4 a00:100::/24", "node-3 a00:200::/24"],
+    "-node-3 10.120.1.0/24, -node-3 a00:200::/24, -node-4 10.120.0.0/24, -node-4 a00:100::/24, \
+     +node-3 10.120.0.0/24, +node-3 a00:100::/24, +node-4 10.120.1.0/24, +node-4 a00:200::/24"
+)]
+#[case(
+    "multicidr 2 nodes and some routes created",
+    dual(), DUAL, &["node-3 10.120.0.0/24", "node-4 a00:200::/24"],
+    "+node-3 a00:100::/24, +node-4 10.120.1.0/24"
+)]
+#[case(
+    "multicidr 2 nodes and too many routes",
+    dual(), DUAL,
+    &["node-3 10.120.0.0/24", "node-4 10.120.1.0/24", "node-3 a00:100::/24", "node-4 a00:200::/24", "node-x 10.120.2.0/24", "node-y a00:300::/24"],
+    "-node-x 10.120.2.0/24, -node-y a00:300::/24"
+)]
+#[case(
+    "single cidr 2 nodes and routes created",
+    single(), SINGLE, &["node-1 10.120.0.0/24", "node-2 10.120.1.0/24"],
+    "keep"
+)]
+#[case(
+    "single cidr node ips changed",
+    single(), SINGLE, &["node-1 10.120.0.0/24 @10.0.11.1", "node-2 10.120.1.0/24 @10.0.12.1"],
+    "-node-1 10.120.0.0/24, -node-2 10.120.1.0/24, +node-1 10.120.0.0/24, +node-2 10.120.1.0/24"
+)]
+#[case("one route created", single(), SINGLE, &["node-1 10.120.0.0/24"], "+node-2 10.120.1.0/24")]
+#[case("no routes", single(), SINGLE, &[], "+node-1 10.120.0.0/24, +node-2 10.120.1.0/24")]
+#[case(
+    "too many routes",
+    single(), SINGLE,
+    &["node-1 10.120.0.0/24", "node-2 10.120.1.0/24", "node-3 10.120.2.0/24", "node-4 10.120.3.0/24"],
+    "-node-3 10.120.2.0/24, -node-4 10.120.3.0/24"
+)]
+#[case(
+    "2 routes with 1 incorrect",
+    single(), SINGLE, &["node-1 10.120.0.0/24", "node-2 10.120.2.0/24"],
+    "-node-2 10.120.2.0/24, +node-2 10.120.1.0/24"
+)]
+#[case(
+    "one node without cidr assigned",
+    vec![node("node-1", &["10.120.0.0/24"], "10.0.1.1"), node("node-2", &[], "10.0.2.1")], SINGLE, &[],
+    "+node-1 10.120.0.0/24"
+)]
+#[case(
+    "extra blackhole route in our range",
+    single(), SINGLE, &["node-1 10.120.0.0/24", "node-2 10.120.1.0/24", "blackhole 10.120.2.0/24"],
+    "-blackhole 10.120.2.0/24"
+)]
+#[case(
+    "extra blackhole route not in our range",
+    single(), SINGLE, &["node-1 10.120.0.0/24", "node-2 10.120.1.0/24", "blackhole 10.1.2.0/24"],
+    "keep"
+)]
+#[case(
+    "duplicate pod cidr on one node",
+    vec![node("node-1", &["10.120.0.0/24", "10.120.0.0/24"], "10.0.1.1")], SINGLE, &[],
+    "+node-1 10.120.0.0/24"
+)]
+fn plans(
+    #[case] name: &str,
+    #[case] nodes: Vec<Arc<Node>>,
+    #[case] cluster: &[&str],
+    #[case] there: &[&str],
+    #[case] expected: &str,
+) {
+    let there: Vec<_> = there.iter().map(|text| route(text)).collect();
+    assert_eq!(plan(&nodes, &there, &nets(cluster)).to_string(), expected, "{name}");
+}
+
+#[rstest]
+#[case::unknown_target_in_range(&["? 10.120.7.0/24"], "-? 10.120.7.0/24, +node-1 a00:100::/24")]
+#[case::other_order_of_addresses(&["node-1 a00:100::/24 @10.0.1.1"], "keep")]
+#[case::other_spelling_of_a_cidr(&["node-1 a00:0100:0000::/24"], "keep")]
+#[case::host_bits_in_a_cidr(&["node-1 a00:100::1/24"], "keep")]
+#[case::twice_the_same(&["node-1 a00:100::/24", "node-1 a00:100::/24"], "keep")]
+fn plans_what_upstream_does_not(#[case] there: &[&str], #[case] expected: &str) {
+    let nodes = vec![node("node-1", &["0a00:100:0::/24"], "10.0.1.1")];
+    let there: Vec<_> = there.iter().map(|text| route(text)).collect();
+    assert_eq!(plan(&nodes, &there, &nets(DUAL)).to_string(), expected);
+}
+
+#[test]
+fn conditions_concern_nodes_with_pods_or_routes_only() {
+    let nodes = vec![
+        node("pods", &["10.120.0.0/24"], "10.0.1.1"),
+        node("none", &[], "10.0.2.1"),
+        node("old", &[], "10.0.3.1"),
+    ];
+    let plan = plan(
+        &nodes,
+        &[route("old 10.120.9.0/24"), route("gone 10.120.8.0/24")],
+        &nets(SINGLE),
+    );
+    assert_eq!(
+        plan.nodes.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["old", "pods"]
+    );
+    assert_eq!(plan.unroutable.iter().map(String::as_str).collect::<Vec<_>>(), ["old"]);
+}
+
+// upstream: TestHandleNodeUpdate
+#[rstest]
+#[case("internal IP updated", &["10.120.0.0/24"], "10.0.1.2", true)]
+#[case("pod CIDR updated", &["10.120.5.0/24"], "10.0.1.1", true)]
+#[case("node object not updated", &["10.120.0.0/24"], "10.0.1.1", false)]
+#[case("unrelated update", &["10.120.0.0/24"], "10.0.1.1", false)]
+fn node_updates(#[case] name: &str, #[case] cidrs: &[&str], #[case] address: &str, #[case] expected: bool) {
+    let old = node("node-1", &["10.120.0.0/24"], "10.0.1.1");
+    let mut new = (*node("node-1", cidrs, address)).clone();
+    if name == "unrelated update" {
+        new.status.as_mut().unwrap().images = Some(vec![]);
+        new.metadata.resource_version = Some("2".into());
+    }
+    assert_eq!(
+        matters(&Change::Updated {
+            old,
+            new: Arc::new(new)
+        }),
+        expected,
+        "{name}"
+    );
+}
+
+fn with_condition(status: &str, reason: &str) -> Node {
+    let mut node = (*node("node-1", &["10.120.0.0/24"], "10.0.1.1")).clone();
+    node.status.as_mut().unwrap().conditions = (!status.is_empty()).then(|| {
+        vec![NodeCondition {
+            type_: NETWORK_UNAVAILABLE.into(),
+            status: status.into(),
+            reason: Some(reason.into()),
+            ..NodeCondition::default()
+        }]
+    });
+    node
+}
+
+// upstream: TestUpdateNetworkingCondition
+#[rstest]
+#[case(
+    "none + created",
+    "",
+    "",
+    Networking::Routed,
+    Some("False/RouteCreated/RouteController created a route")
+)]
+#[case(
+    "none + not created",
+    "",
+    "",
+    Networking::Unrouted,
+    Some("True/NoRouteCreated/RouteController failed to create a route")
+)]
+#[case("False/RouteCreated + created", "False", "RouteCreated", Networking::Routed, None)]
+#[case(
+    "False/CalicoIsUp + created",
+    "False",
+    "CalicoIsUp",
+    Networking::Routed,
+    Some("False/RouteCreated/RouteController created a route")
+)]
+#[case(
+    "False/ExternalCNI + created",
+    "False",
+    "ExternalCNI",
+    Networking::Routed,
+    Some("False/RouteCreated/RouteController created a route")
+)]
+#[case(
+    "True/SomeOtherReason + not created",
+    "True",
+    "SomeOtherReason",
+    Networking::Unrouted,
+    Some("True/NoRouteCreated/RouteController failed to create a route")
+)]
+#[case(
+    "False/RouteCreated + not created",
+    "False",
+    "RouteCreated",
+    Networking::Unrouted,
+    Some("True/NoRouteCreated/RouteController failed to create a route")
+)]
+#[case(
+    "True/NoRouteCreated + not created",
+    "True",
+    "NoRouteCreated",
+    Networking::Unrouted,
+    None
+)]
+// upstream: TestUpdateNetworkingConditionWithCalicoScenario
+#[case(
+    "False/CalicoIsUp, created",
+    "False",
+    "CalicoIsUp",
+    Networking::Routed,
+    Some("False/RouteCreated/RouteController created a route")
+)]
+fn conditions(
+    #[case] name: &str,
+    #[case] status: &str,
+    #[case] reason: &str,
+    #[case] networking: Networking,
+    #[case] expected: Option<&str>,
+) {
+    let patch = networking.patch(&with_condition(status, reason), &Time(Timestamp::UNIX_EPOCH));
+    let said = patch.map(|patch| {
+        let condition = &patch["status"]["conditions"][0];
+        let text = |key: &str| condition[key].as_str().unwrap().to_owned();
+        assert_eq!(text("lastTransitionTime"), "1970-01-01T00:00:00Z");
+        format!("{}/{}/{}", text("status"), text("reason"), text("message"))
+    });
+    assert_eq!(said.as_deref(), expected, "{name}");
+}

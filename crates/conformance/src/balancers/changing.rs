@@ -1,0 +1,148 @@
+//! Changed in place.
+
+use crate::{
+    Case, Scene, Stop,
+    balancers::{as_asked, exactly},
+    case::{case, check, same},
+    sample::port,
+};
+use cloud::{Error, Protocol, Spec};
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        case!("load balancers: ensure adds, removes and replaces hosts", ensure_hosts),
+        case!(
+            "load balancers: update_hosts adds, removes and replaces hosts",
+            update_hosts
+        ),
+        case!(
+            "load balancers: update_hosts of none is not found",
+            update_hosts_of_none
+        ),
+        case!(
+            "load balancers: update_hosts changes nothing but the hosts",
+            update_hosts_only
+        ),
+        case!(
+            "load balancers: update_hosts to the same hosts writes nothing",
+            update_hosts_writes_nothing
+        ),
+        case!("load balancers: a port is added, removed, changed", ports),
+        case!("load balancers: source ranges change", source_ranges),
+        case!("load balancers: a change keeps the address", address_stays),
+    ]
+}
+
+async fn ensure_hosts(scene: &Scene) -> Result<(), Stop> {
+    let all = scene.spec(4).await?;
+    for hosts in host_changes(&all) {
+        let spec = Spec { hosts, ..all.clone() };
+        scene.ensure(&spec).await?;
+        as_asked(scene, &spec).await?;
+    }
+    exactly(scene, &all.cluster, 1).await
+}
+
+async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
+    let all = scene.spec(4).await?;
+    scene.ensure(&all).await?;
+    for hosts in host_changes(&all) {
+        let spec = Spec { hosts, ..all.clone() };
+        scene.update_hosts(&spec).await?;
+        as_asked(scene, &spec).await?;
+    }
+    exactly(scene, &all.cluster, 1).await
+}
+
+/// Two of four, one more, one less, one replaced, none, all.
+fn host_changes(all: &Spec) -> Vec<Vec<cloud::Host>> {
+    let pick = |indices: &[usize]| {
+        indices
+            .iter()
+            .filter_map(|index| all.hosts.get(*index).cloned())
+            .collect()
+    };
+    [&[0, 1][..], &[0, 1, 2], &[0, 2], &[0, 3], &[], &[0, 1, 2, 3]]
+        .map(pick)
+        .into()
+}
+
+async fn update_hosts_of_none(scene: &Scene) -> Result<(), Stop> {
+    let spec = scene.spec(2).await?;
+    let answer = scene.balancers()?.update_hosts(&spec).await;
+    check!(
+        matches!(answer, Err(Error::NotFound { .. })),
+        "update_hosts without a load balancer was answered with {answer:?}"
+    );
+    same!(scene.find(&spec).await?, None, "the load balancer after that");
+    Ok(())
+}
+
+async fn update_hosts_only(scene: &Scene) -> Result<(), Stop> {
+    let spec = scene.spec(2).await?;
+    scene.ensure(&spec).await?;
+    let hosts = spec.hosts[..1].to_vec();
+    scene
+        .update_hosts(&Spec {
+            ports: vec![port(Protocol::Tcp, 81)],
+            hosts: hosts.clone(),
+            ..spec.clone()
+        })
+        .await?;
+    as_asked(scene, &Spec { hosts, ..spec }).await
+}
+
+async fn update_hosts_writes_nothing(scene: &Scene) -> Result<(), Stop> {
+    let spec = scene.spec(2).await?;
+    scene.ensure(&spec).await?;
+    let before = scene.world().count_writes().await?;
+    scene.update_hosts(&spec).await?;
+    same!(scene.world().count_writes().await?, before, "writes, before and after");
+    Ok(())
+}
+
+async fn ports(scene: &Scene) -> Result<(), Stop> {
+    let mut spec = scene.spec(2).await?;
+    for ports in [&[80][..], &[80, 443], &[443], &[8443], &[8443, 80, 443]] {
+        spec.ports = ports.iter().map(|number| port(Protocol::Tcp, *number)).collect();
+        scene.ensure(&spec).await?;
+        as_asked(scene, &spec).await?;
+    }
+    exactly(scene, &spec.cluster, 1).await
+}
+
+async fn source_ranges(scene: &Scene) -> Result<(), Stop> {
+    let mut spec = scene.spec(2).await?;
+    scene.ensure(&spec).await?;
+    if scene.seen(&spec).await?.source_ranges.is_none() {
+        return Err(Stop::unable("restrict who may connect"));
+    }
+    for ranges in [
+        &["192.0.2.0/24"][..],
+        &["192.0.2.0/24", "198.51.100.0/24"],
+        &["198.51.100.0/24"],
+        &["0.0.0.0/0"],
+    ] {
+        spec.source_ranges = ranges.iter().filter_map(|range| range.parse().ok()).collect();
+        scene.ensure(&spec).await?;
+        as_asked(scene, &spec).await?;
+    }
+    Ok(())
+}
+
+async fn address_stays(scene: &Scene) -> Result<(), Stop> {
+    let spec = scene.spec(3).await?;
+    let first = scene.ensure(&spec).await?;
+    let fewer = Spec {
+        hosts: spec.hosts[..1].to_vec(),
+        ..spec.clone()
+    };
+    let more = Spec {
+        ports: vec![port(Protocol::Tcp, 80), port(Protocol::Tcp, 443)],
+        ..spec
+    };
+    for changed in [fewer, more] {
+        same!(scene.ensure(&changed).await?, first, "the status after a change");
+    }
+    Ok(())
+}

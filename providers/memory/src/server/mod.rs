@@ -1,0 +1,148 @@
+//! A memory cloud over HTTP, for other processes: the demo, the benchmark, programs in other languages.
+//!
+//! All bodies are JSON. Unknown fields are refused; fields that may be left out are marked `?`. The server listens on
+//! loopback only: it asks nobody who he is.
+//!
+//! # The contract: `POST /v1/…`
+//!
+//! | path | asks | answers |
+//! |---|---|---|
+//! | `describe` | `{"detail"?: "full" or "liveness", "nodes": [Node]}` | `{"answers": [Answer]}` |
+//! | `load-balancers/find` | `{"spec": Spec}` | `{"status": "found", "ingress": [Ingress]}` or `{"status": "missing"}` |
+//! | `load-balancers/ensure`, `load-balancers/update-hosts` | `{"spec": Spec}` | `{"status": "ready", "ingress": [Ingress]}` or `{"status": "pending", "pollAfterMs": 1000, "waitingFor": "…"}` |
+//! | `load-balancers/delete` | `{"spec": Spec}` | `{"status": "gone"}` or `pending` as above |
+//! | `load-balancers/owned` | `{"cluster": "…"}` | `{"owned": [{"kind", "id", "name", "service"}]}` |
+//! | `routes/list` | `{"cluster": "…"}` | `{"routes": [Route]}` |
+//! | `routes/create` | `{"cluster": "…", "routes": [NewRoute]}` | `{"answers": [Written]}` |
+//! | `routes/delete` | `{"cluster": "…", "routes": [Route]}` | `{"answers": [Written]}` |
+//!
+//! - `Node`: `{"name", "providerID"?, "systemUUID"?, "labels"?: {}, "annotations"?: {}}`
+//! - `Answer`: `{"status": "found", "instance": Instance}`, `{"status": "missing"}`, `{"status": "notYet"}` or
+//!   `{"status": "error", "error": Error}`; one a node, in order
+//! - `Instance`: `{"providerID"?, "instanceType"?, "zone"?, "region"?, "addresses"?: [Address], "labels"?: {}, "power": "on",
+//!   "off" or "unknown"}`
+//! - `Address`: `{"type": "InternalIP", "address": "10.0.0.1"}`
+//! - `Spec`: `{"cluster", "service": {"namespace", "name", "uid"}, "annotations"?: {}, "class"?, "ip"?, "ports"?: [Port],
+//!   "sourceRanges"?: ["0.0.0.0/0"], "affinitySeconds"?, "traffic"?: "Cluster" or "Local", "healthCheckPort"?, "families"?:
+//!   ["IPv4"], "externalIPs"?: [], "hosts"?: [Host], "ingress"?: [Ingress]}`
+//! - `Port`: `{"name"?, "protocol"?: "TCP", "port": 80, "nodePort"?, "appProtocol"?}`
+//! - `Host`: `{"name", "providerID"?, "addresses"?: [Address], "labels"?: {}}`
+//! - `Ingress`: `{"ip"?, "hostname"?, "ipMode"?: "VIP" or "Proxy", "ports"?: [{"port", "protocol", "error"?}]}`
+//! - `Route`: `{"name", "destination": "10.0.0.0/24", "target"?: "node", "blackhole" or "unknown", "node"?, "addresses"?: [Address]}`
+//! - `NewRoute`: `{"hint"?, "node", "providerID"?, "addresses"?: [Address], "destination"}`
+//! - `Written`: `{"status": "ok"}` or `{"status": "error", "error": Error}`; one a route, in order
+//! - `Error`: `{"kind", "subject"?, "message"?, "afterMs"?}`. As an answer of its own it is `{"error": Error}` with an HTTP status:
+//!   `notFound` 404, `invalid` 422, `pending`, `implementedElsewhere` 409, `throttled` 429 (with `Retry-After`, in whole
+//!   seconds), `unavailable` 503, `denied`, `quota` 403, `notSupported` 501. A batch that fails as a whole is such an answer.
+//!
+//! # The operator: `/control/…`
+//!
+//! | call | does |
+//! |---|---|
+//! | `GET state` | `{"instances": [Machine], "loadBalancers": [Balancer], "routes": [{"cluster", "routes": [Route]}]}` |
+//! | `POST instances` | makes one `Machine`, or each of a list; answers `[Machine]` |
+//! | `GET instances`, `GET instances/{name}` | lists, shows |
+//! | `PATCH instances/{name}` | changes what is given, for example `{"power": "off"}`; answers `Machine` |
+//! | `DELETE instances/{name}` | deletes; 404 if there is none |
+//! | `GET load-balancers`, `GET routes` | these parts of the state |
+//! | `POST routes` | `{"cluster", "routes": [Route]}` adds routes as they are, for example blackholes |
+//! | `GET calls`, `GET calls?operation=describe` | `{"counts": {"describe": 1, …}, "calls": [Call]}` |
+//! | `GET counts` | `{"describe": 1, …}` |
+//! | `DELETE calls` | forgets calls and counts |
+//! | `POST faults` | injects a `Fault`; answers `{"id": 0}` |
+//! | `GET faults` | `[{"id", "fault": Fault}]` |
+//! | `DELETE faults`, `DELETE faults/{id}` | withdraws all or one; what hangs goes on |
+//! | `GET settings`, `PATCH settings` | `{"provisioningMs", "deletionMs", "autoCreate": false, "routeAddresses": false}` |
+//!
+//! - `Machine`: `{"name", "providerID"?, "instanceType"?, "zone"?, "region"?, "addresses"?: [Address], "labels"?: {}, "power"?,
+//!   "readiness"?: "known" or "notYet"}`. `{"name": "node-1"}` alone makes a typical machine; `""` and `[]` are nothing.
+//! - `Balancer`: `{"id", "name", "cluster", "service", "ips", "ports", "hosts": ["node-1"], "sourceRanges", "phase": "ready",
+//!   "provisioning" or "deleting"}`
+//! - `Call`: `{"number", "operation", "atMs", "tookMs"?, "detail"?, "cluster"?, "service"?, "names": [], "effect": "open",
+//!   "nothing", "changed" or "failed", "changes": ["+host node-1"]}`
+//! - `Fault`: exactly one of `{"delayMs": 100}`, `{"hang": true}` and `{"fail": Error}`, with `"operations"?: ["describe"]`,
+//!   `"subject"?: "node-1"` or `"default/web"`, and `"times"?: 3`. Besides the kinds of `Error`, `fail` knows
+//!   `{"kind": "lostAnswer"}`, `{"kind": "afterSteps", "steps": 2}`, `{"kind": "blind"}` (nothing is found any more), and the
+//!   answers that make no sense: `truncated`, `notJson`, `wrongShape`, `empty`.
+//! - Operations: `describe`, `find-load-balancer`, `ensure-load-balancer`, `update-hosts`, `delete-load-balancer`,
+//!   `owned-load-balancers`, `list-routes`, `create-routes`, `delete-routes`.
+
+mod answer;
+mod contract;
+mod control;
+
+use crate::{Cloud, Memory};
+use axum::{Router, extract::DefaultBodyLimit};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+/// A `Spec` with thousands of hosts is megabytes.
+const BODY_LIMIT: usize = 256 << 20;
+
+/// A running server. Dropped, it listens no more.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<()>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Server {
+    /// Serves this cloud on a free port of loopback.
+    pub async fn start(cloud: &Cloud) -> io::Result<Self> {
+        Self::bind(cloud, (Ipv4Addr::LOCALHOST, 0).into()).await
+    }
+
+    /// Serves this cloud at this address, which must be on loopback.
+    pub async fn bind(cloud: &Cloud, address: SocketAddr) -> io::Result<Self> {
+        if !address.ip().is_loopback() {
+            let reason = format!("{address} is not on loopback, and the server lets everybody in");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let stop = watch::Sender::new(());
+        let mut stopped = stop.subscribe();
+        let served = axum::serve(listener, router(cloud)).with_graceful_shutdown(async move {
+            // An error means that the server was dropped: stop, too.
+            let _ = stopped.changed().await;
+        });
+        Ok(Self {
+            address,
+            stop,
+            task: tokio::spawn(served.into_future()),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Lets calls under way end (also those that hang: withdraw the faults first), and stops.
+    pub async fn stop(mut self) -> io::Result<()> {
+        self.stop.send_replace(());
+        (&mut self.task).await.map_err(io::Error::other)?
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The paths of the server, to be served by somebody else.
+pub fn router(cloud: &Cloud) -> Router {
+    contract::router(Memory::new(cloud))
+        .merge(control::router(cloud.clone()))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+}

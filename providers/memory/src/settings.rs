@@ -1,0 +1,84 @@
+//! How a memory cloud behaves when nothing goes wrong.
+
+use cloud::{ClusterMark, IpMode, ProviderIds};
+use ipnet::{Ipv4Net, Ipv6Net};
+use std::{
+    net::{Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
+
+/// How a [`crate::Cloud`] behaves when nothing goes wrong.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a new load balancer is pending.
+    pub provisioning: Duration,
+    /// How long a deleted load balancer is still going away.
+    pub deletion: Duration,
+    /// Whether machines are made for nodes that ask.
+    pub auto_create: AutoCreate,
+    /// Whether machines get provider IDs.
+    pub provider_ids: ProviderIds,
+    /// Whether there are load balancers at all.
+    pub load_balancers: Offer,
+    /// Whether there are routes at all.
+    pub routes: Offer,
+    /// Whether routes say which addresses of the node they use.
+    pub route_addresses: RouteAddresses,
+    /// Whether objects bear the mark of the cluster.
+    pub cluster_mark: ClusterMark,
+    /// The IPv4 addresses of load balancers.
+    pub pool_v4: Ipv4Net,
+    /// The IPv6 addresses of load balancers.
+    pub pool_v6: Ipv6Net,
+    /// The `ipMode` of every ingress.
+    pub ip_mode: Option<IpMode>,
+    /// How many calls, names and changes together the call log keeps; the oldest go first. Counters are always kept.
+    pub log_capacity: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            provisioning: Duration::ZERO,
+            deletion: Duration::ZERO,
+            auto_create: AutoCreate::Off,
+            provider_ids: ProviderIds::Given,
+            load_balancers: Offer::Yes,
+            routes: Offer::Yes,
+            route_addresses: RouteAddresses::Untracked,
+            cluster_mark: ClusterMark::Present,
+            pool_v4: Ipv4Net::new_assert(Ipv4Addr::new(198, 18, 0, 0), 15),
+            pool_v6: Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 64),
+            ip_mode: None,
+            log_capacity: 1_000_000,
+        }
+    }
+}
+
+/// Whether machines are made for nodes that ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoCreate {
+    /// A node without a machine is missing.
+    Off,
+    /// Every node gets a machine, except where the operator deleted it. Its provider ID and addresses depend on nothing
+    /// but the node, so that two processes agree.
+    On,
+}
+
+/// Whether the cloud has a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// It has.
+    Yes,
+    /// It has not.
+    No,
+}
+
+/// Whether routes say which addresses of the node they use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteAddresses {
+    /// [`cloud::Route::addresses`] is `Some`: a change of address needs a new route.
+    Tracked,
+    /// [`cloud::Route::addresses`] is `None`.
+    Untracked,
+}

@@ -1,6 +1,18 @@
 //! core/v1 Events, as client-go writes them.
+//!
+//! A [`Recorder`] takes an event and returns at once. Its [`Broadcaster`] decides what becomes of it (a new object, a higher
+//! count on an old one, or nothing if there are too many) and writes it in the background.
+
+mod broadcaster;
+mod correlator;
+mod lru;
+mod metrics;
+
+pub use broadcaster::Broadcaster;
+pub use metrics::Metrics;
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use metrics::Outcome;
 use tokio::sync::mpsc;
 
 /// Whether an event is good news.
@@ -42,20 +54,36 @@ pub struct Event {
 pub struct Recorder {
     component: &'static str,
     queue: mpsc::Sender<Event>,
+    metrics: Option<Metrics>,
 }
 
 impl Recorder {
     /// A recorder that hands its events to a receiver.
     pub fn new(component: &'static str, queue: mpsc::Sender<Event>) -> Self {
-        Self { component, queue }
+        Self {
+            component,
+            queue,
+            metrics: None,
+        }
+    }
+
+    fn counted_by(self, metrics: Option<Metrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Records an event.
     pub fn event(&self, regarding: ObjectReference, kind: Kind, reason: &'static str, message: impl Into<String>) {
         let message = message.into();
-        let event = Event { component: self.component, regarding, kind, reason, message };
+        let event = Event {
+            component: self.component,
+            regarding,
+            kind,
+            reason,
+            message,
+        };
         if let Err(error) = self.queue.try_send(event) {
-            tracing::warn!(%error, "dropped an event");
+            metrics::count(self.metrics.as_ref(), self.component, Outcome::Dropped);
+            tracing::warn!(component = self.component, reason, %error, "dropped an event");
         }
     }
 }

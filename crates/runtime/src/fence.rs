@@ -24,6 +24,8 @@ enum State {
     /// Open until then.
     Until(Instant),
     Closed,
+    /// Closed, and never opened yet.
+    Unopened,
 }
 
 impl Fence {
@@ -36,7 +38,7 @@ impl Fence {
     /// A fence that is closed until a lease is held.
     #[must_use]
     pub fn closed() -> Self {
-        Self(Arc::new(Mutex::new(State::Closed)))
+        Self(Arc::new(Mutex::new(State::Unopened)))
     }
 
     /// Opens it until then; each renewal of the lease moves it on.
@@ -46,7 +48,9 @@ impl Fence {
 
     /// Closes it.
     pub fn close(&self) {
-        self.set(State::Closed);
+        if self.was_opened() {
+            self.set(State::Closed);
+        }
     }
 
     /// Whether a write is allowed now.
@@ -57,8 +61,14 @@ impl Fence {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Open => Ok(()),
             State::Until(deadline) if Instant::now() < deadline => Ok(()),
-            State::Until(_) | State::Closed => Err(Fenced),
+            State::Until(_) | State::Closed | State::Unopened => Err(Fenced),
         }
+    }
+
+    /// Whether it was ever opened: a lease was held once, or there is no leader election.
+    #[must_use]
+    pub fn was_opened(&self) -> bool {
+        !matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), State::Unopened)
     }
 
     fn set(&self, state: State) {
@@ -76,10 +86,12 @@ mod tests {
         assert_eq!(Fence::open().check(), Ok(()));
         let fence = Fence::closed();
         assert_eq!(fence.check(), Err(Fenced));
-        fence.allow_until(Instant::now() + Duration::from_secs(60));
+        assert!(!fence.was_opened());
+        fence.allow_until(Instant::now() + Duration::from_mins(1));
         assert_eq!(fence.clone().check(), Ok(()));
         fence.close();
         assert_eq!(fence.check(), Err(Fenced));
+        assert!(fence.was_opened());
     }
 
     #[test]

@@ -68,7 +68,13 @@ struct Inner<K> {
 impl<K: Object> Informer<K> {
     /// Watches what `api` and `config` select. `trim` drops what nobody here needs before an object is kept.
     pub fn new(api: Api<K>, config: watcher::Config, trim: fn(&mut K)) -> Self {
-        Self(Arc::new(Inner { api, config, trim, store: Store::default(), handlers: Mutex::default() }))
+        Self(Arc::new(Inner {
+            api,
+            config,
+            trim,
+            store: Store::default(),
+            handlers: Mutex::default(),
+        }))
     }
 
     /// The copy.
@@ -144,7 +150,7 @@ impl<K: Object> Inner<K> {
 
     fn failed(&self, error: &watcher::Error) {
         let resource = K::plural(&());
-        let reason = explain(error);
+        let reason = crate::client::explain(error);
         tracing::warn!(%resource, %reason, "cannot watch; trying again");
         self.store.set_state(State::Failing(reason));
     }
@@ -154,15 +160,6 @@ fn tell<K>(handlers: &[Handler<K>], change: &Change<K>) {
     for handler in handlers {
         handler(change);
     }
-}
-
-/// The innermost reason, in words: what the API server said, or what the connection did.
-fn explain(error: &watcher::Error) -> String {
-    let mut reason: &dyn std::error::Error = error;
-    while let Some(source) = reason.source() {
-        reason = source;
-    }
-    reason.to_string()
 }
 
 /// Whether a [`Store`] can be believed.
@@ -207,7 +204,9 @@ impl<K: Resource> Store<K> {
     /// A store with these objects that counts as synced, for tests and pure code.
     pub fn of(objects: impl IntoIterator<Item = K>) -> Self {
         let store = Self::default();
-        store.write().extend(objects.into_iter().map(|object| (key_of(&object), Arc::new(object))));
+        store
+            .write()
+            .extend(objects.into_iter().map(|object| (key_of(&object), Arc::new(object))));
         store.set_state(State::Synced);
         store
     }
@@ -274,7 +273,9 @@ impl<K: Resource> Store<K> {
 
     fn set_state(&self, state: State) {
         if state == State::Synced {
-            self.0.synced.send_if_modified(|synced| !std::mem::replace(synced, true));
+            self.0
+                .synced
+                .send_if_modified(|synced| !std::mem::replace(synced, true));
         }
         self.0.state.send_if_modified(|now| {
             let changed = *now != state;
@@ -308,7 +309,10 @@ mod tests {
     fn a_new_listing_tells_only_what_changed() {
         let store = Store::of([node("same", "1"), node("changed", "1"), node("gone", "1")]);
         let listing = [node("same", "1"), node("changed", "2"), node("new", "1")];
-        let listing = listing.into_iter().map(|node| (key_of(&node), Arc::new(node))).collect();
+        let listing = listing
+            .into_iter()
+            .map(|node| (key_of(&node), Arc::new(node)))
+            .collect();
         let mut changes: Vec<_> = store
             .replace(listing)
             .into_iter()
@@ -325,7 +329,11 @@ mod tests {
     #[tokio::test]
     async fn synced_waits_for_the_first_listing_only() {
         let store = Store::<Node>::default();
-        assert!(tokio::time::timeout(std::time::Duration::from_millis(10), store.synced()).await.is_err());
+        assert!(
+            tokio::time::timeout(std::time::Duration::from_millis(10), store.synced())
+                .await
+                .is_err()
+        );
         store.set_state(State::Synced);
         store.synced().await;
         store.set_state(State::Failing("gone".into()));

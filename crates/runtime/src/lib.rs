@@ -3,6 +3,18 @@
 //!
 //! Read [`informer`], [`queue`] and [`events`] first: they are what a controller is made of.
 
+pub mod client;
+pub mod configz;
 pub mod events;
+pub mod feature_gates;
+pub mod fence;
+pub mod flags;
+pub mod health;
 pub mod informer;
+pub mod leader_migration;
+pub mod lease;
+pub mod logging;
+pub mod metrics;
 pub mod queue;
+pub mod serve;
+pub mod version;

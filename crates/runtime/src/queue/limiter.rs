@@ -16,7 +16,12 @@ impl<K: Eq + Hash + Clone> Limiter<K> {
     /// Per key `base`·2ⁿ up to `max`.
     #[must_use]
     pub fn exponential(base: Duration, max: Duration) -> Self {
-        Self { base, max, failures: HashMap::new(), bucket: None }
+        Self {
+            base,
+            max,
+            failures: HashMap::new(),
+            bucket: None,
+        }
     }
 
     /// The client-go default: per key 5 ms·2ⁿ up to 1000 s, and over all keys 10 a second after a burst of 100.
@@ -32,7 +37,10 @@ impl<K: Eq + Hash + Clone> Limiter<K> {
         let failures = self.failures.entry(key.clone()).or_insert(0);
         let wait = backoff(self.base, self.max, *failures);
         *failures = failures.saturating_add(1);
-        let queued = self.bucket.as_mut().map_or(Duration::ZERO, |bucket| bucket.reserve(now));
+        let queued = self
+            .bucket
+            .as_mut()
+            .map_or(Duration::ZERO, |bucket| bucket.reserve(now));
         wait.max(queued)
     }
 
@@ -48,7 +56,10 @@ impl<K: Eq + Hash + Clone> Limiter<K> {
 }
 
 fn backoff(base: Duration, max: Duration, failures: u32) -> Duration {
-    1_u32.checked_shl(failures).and_then(|factor| base.checked_mul(factor)).map_or(max, |wait| wait.min(max))
+    1_u32
+        .checked_shl(failures)
+        .and_then(|factor| base.checked_mul(factor))
+        .map_or(max, |wait| wait.min(max))
 }
 
 /// A token bucket that hands out reservations: the wait grows as more is asked for.
@@ -64,15 +75,26 @@ impl Bucket {
     /// A full bucket of `burst` tokens that refills at `per_second`.
     #[must_use]
     pub fn new(per_second: f64, burst: u32) -> Self {
-        Self { per_second, burst: f64::from(burst), tokens: f64::from(burst), last: None }
+        Self {
+            per_second,
+            burst: f64::from(burst),
+            tokens: f64::from(burst),
+            last: None,
+        }
     }
 
     /// Takes one token, and answers how long to wait until it is really there.
     pub fn reserve(&mut self, now: Instant) -> Duration {
-        let elapsed = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        let elapsed = self
+            .last
+            .map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
         self.last = Some(now);
         self.tokens = (self.tokens + elapsed.as_secs_f64() * self.per_second).min(self.burst) - 1.0;
-        if self.tokens >= 0.0 { Duration::ZERO } else { Duration::from_secs_f64(-self.tokens / self.per_second) }
+        if self.tokens >= 0.0 {
+            Duration::ZERO
+        } else {
+            Duration::from_secs_f64(-self.tokens / self.per_second)
+        }
     }
 }
 
@@ -87,7 +109,7 @@ mod tests {
     #[case::seventh(6, 300)]
     #[case::overflow(200, 300)]
     fn service_backoff(#[case] failures: u32, #[case] seconds: u64) {
-        let wait = backoff(Duration::from_secs(5), Duration::from_secs(300), failures);
+        let wait = backoff(Duration::from_secs(5), Duration::from_mins(5), failures);
         assert_eq!(wait, Duration::from_secs(seconds));
     }
 
@@ -97,7 +119,7 @@ mod tests {
         let mut bucket = Bucket::new(10.0, 2);
         let waits: Vec<_> = (0..4).map(|_| bucket.reserve(now).as_millis()).collect();
         assert_eq!(waits, [0, 0, 100, 200]);
-        assert_eq!(bucket.reserve(now + Duration::from_secs(60)), Duration::ZERO);
+        assert_eq!(bucket.reserve(now + Duration::from_mins(1)), Duration::ZERO);
     }
 
     #[test]

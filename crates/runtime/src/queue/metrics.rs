@@ -27,18 +27,39 @@ impl Metrics {
         };
         let metrics = Self {
             depth: IntGaugeVec::new(Opts::new("workqueue_depth", "Current depth of workqueue"), &["name"])?,
-            adds: CounterVec::new(Opts::new("workqueue_adds_total", "Total number of adds handled by workqueue"), &["name"])?,
-            waited: histogram("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")?,
-            worked: histogram("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes.")?,
+            adds: CounterVec::new(
+                Opts::new("workqueue_adds_total", "Total number of adds handled by workqueue"),
+                &["name"],
+            )?,
+            waited: histogram(
+                "workqueue_queue_duration_seconds",
+                "How long in seconds an item stays in workqueue before being requested.",
+            )?,
+            worked: histogram(
+                "workqueue_work_duration_seconds",
+                "How long in seconds processing an item from workqueue takes.",
+            )?,
             unfinished: GaugeVec::new(
-                Opts::new("workqueue_unfinished_work_seconds", "Seconds of work that is in progress and not yet observed by work_duration"),
+                Opts::new(
+                    "workqueue_unfinished_work_seconds",
+                    "Seconds of work that is in progress and not yet observed by work_duration",
+                ),
                 &["name"],
             )?,
             longest: GaugeVec::new(
-                Opts::new("workqueue_longest_running_processor_seconds", "Seconds that the longest running processor has been running"),
+                Opts::new(
+                    "workqueue_longest_running_processor_seconds",
+                    "Seconds that the longest running processor has been running",
+                ),
                 &["name"],
             )?,
-            retries: CounterVec::new(Opts::new("workqueue_retries_total", "Total number of retries handled by workqueue"), &["name"])?,
+            retries: CounterVec::new(
+                Opts::new(
+                    "workqueue_retries_total",
+                    "Total number of retries handled by workqueue",
+                ),
+                &["name"],
+            )?,
         };
         registry.register(Box::new(metrics.depth.clone()))?;
         registry.register(Box::new(metrics.adds.clone()))?;

@@ -99,7 +99,11 @@ impl<K: Key> Queue<K> {
             metrics.retried();
         }
         let at = Instant::now() + wait;
-        state.delayed.entry(key).and_modify(|planned| *planned = at.min(*planned)).or_insert(at);
+        state
+            .delayed
+            .entry(key)
+            .and_modify(|planned| *planned = at.min(*planned))
+            .or_insert(at);
         drop(state);
         self.0.changed.notify_waiters();
     }
@@ -137,7 +141,14 @@ impl<K: Key> Queue<K> {
                 state.promote(now, self.0.metrics.as_ref());
                 let keys = state.take(max, now, self.0.metrics.as_ref());
                 if !keys.is_empty() {
-                    return Some(keys.into_iter().map(|key| Claim { key, queue: self.clone() }).collect());
+                    return Some(
+                        keys.into_iter()
+                            .map(|key| Claim {
+                                key,
+                                queue: self.clone(),
+                            })
+                            .collect(),
+                    );
                 }
                 if state.stopping {
                     return None;
@@ -186,7 +197,10 @@ impl<K: Key> Queue<K> {
         let Some(metrics) = &self.0.metrics else { return };
         let now = Instant::now();
         let state = self.0.lock();
-        let ages = state.running.values().map(|since| now.saturating_duration_since(*since));
+        let ages = state
+            .running
+            .values()
+            .map(|since| now.saturating_duration_since(*since));
         metrics.running(ages.clone().sum(), ages.max().unwrap_or_default());
     }
 

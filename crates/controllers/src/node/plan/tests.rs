@@ -1,0 +1,334 @@
+use super::*;
+use cloud::Error;
+use rstest::rstest;
+use std::time::Duration;
+use testkit::node::{condition, machine, node};
+
+const A3: &str = "Hostname=node0.cloud.internal InternalIP=10.0.0.1 ExternalIP=132.143.154.163";
+const A2: &str = "InternalIP=10.0.0.1 ExternalIP=132.143.154.163";
+const A3_WRITTEN: &str = "addresses [Hostname node0.cloud.internal, InternalIP 10.0.0.1, ExternalIP 132.143.154.163]";
+const ZONE_WRITTEN: &str = "+failure-domain.beta.kubernetes.io/region=us-west, +failure-domain.beta.kubernetes.io/zone=us-west-1a, \
+                            +topology.kubernetes.io/region=us-west, +topology.kubernetes.io/zone=us-west-1a";
+
+/// `not yet`, `missing`, `error`, or the words of a machine.
+fn answer(words: &str) -> cloud::Result<Answer> {
+    match words {
+        "not yet" => Ok(Answer::NotYet),
+        "missing" => Ok(Answer::Missing),
+        "error" => Err(Error::unavailable("describe machines", "metadata error")),
+        words => Ok(Answer::Found(Box::new(machine(
+            &words.replace("A3", A3).replace("A2", A2),
+        )))),
+    }
+}
+
+fn rules(provider_ids: ProviderIds) -> Rules<'static> {
+    Rules {
+        provider_ids,
+        labels: Labels::Follow,
+        before: None,
+    }
+}
+
+fn decide(there: &str, cloud: &str) -> String {
+    let (cloud, provider_ids) = match cloud.strip_prefix("without IDs: ") {
+        Some(cloud) => (cloud, ProviderIds::None),
+        None => (cloud, ProviderIds::Given),
+    };
+    plan(&node("node0", there), &answer(cloud), rules(provider_ids)).to_string()
+}
+
+/// Spells out the short forms of a row.
+fn spell(expected: &str) -> String {
+    expected.replace("A3", A3_WRITTEN).replace("ZONE", ZONE_WRITTEN)
+}
+
+// upstream: Test_syncNode
+#[rstest]
+#[case(
+    "node initialized with hostname",
+    "tainted Hostname=nodeoverriden",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case(
+    "node initialized with hostname and cloud provider missing hostname",
+    "tainted Hostname=nodeoverriden",
+    "id:fake://12345 A2",
+    "addresses [InternalIP 10.0.0.1, ExternalIP 132.143.154.163, Hostname nodeoverriden], id fake://12345, -taint"
+)]
+#[case(
+    "node initialized with provider ID",
+    "tainted",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case("node ignored", "", "", "keep")]
+#[case(
+    "zone/region topology labels added",
+    "tainted ready:Unknown",
+    "id:aws://12345 zone:us-west-1a region:us-west A3",
+    "A3, id aws://12345, ZONE, -taint"
+)]
+#[case(
+    "node addresses",
+    "taint:ImproveCoverageTaint tainted ready:Unknown",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case(
+    "nil instanceMetadata provided by InstanceV2",
+    "taint:ImproveCoverageTaint tainted ready:Unknown",
+    "not yet",
+    "ask again later"
+)]
+#[case(
+    "provided node IP address",
+    "node-ip:10.0.0.1 taint:ImproveCoverageTaint tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
+    "A2",
+    "addresses [InternalIP 10.0.0.1, ExternalIP 132.143.154.163, Hostname node0.cloud.internal], -taint"
+)]
+#[case(
+    "provided node IP address is not valid",
+    "node-ip:invalid-ip tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
+    "A2",
+    r#"stuck: the provided node IP "invalid-ip" is not valid: could not parse "invalid-ip""#
+)]
+#[case(
+    "provided node IP address is not present",
+    "node-ip:10.0.0.2 tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
+    "A2",
+    "stuck: the provided node IP 10.0.0.2 is not an address of the machine; the cloud says 10.0.0.1, 132.143.154.163"
+)]
+#[case(
+    "provider ID already set",
+    "taint:ImproveCoverageTaint tainted id:test-provider-id",
+    "id:fake://12345 A3",
+    "A3, -taint"
+)]
+#[case("provider ID not implemented", "tainted", "without IDs: ", "-taint")]
+#[case(
+    "[instanceV2] node initialized with provider ID",
+    "tainted id:fake://12345",
+    "A3",
+    "A3, -taint"
+)]
+#[case("[instanceV2] node ignored", "", "", "keep")]
+#[case(
+    "[instanceV2] zone/region topology labels added",
+    "tainted ready:Unknown",
+    "id:fake://12345 zone:us-west-1a region:us-west A3",
+    "A3, id fake://12345, ZONE, -taint"
+)]
+#[case(
+    "[instanceV2] node addresses",
+    "taint:ImproveCoverageTaint tainted",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case(
+    "[instanceV2] provided node IP address",
+    "node-ip:10.0.0.1 taint:ImproveCoverageTaint tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
+    "id:fake://12345 A2",
+    "addresses [InternalIP 10.0.0.1, ExternalIP 132.143.154.163, Hostname node0.cloud.internal], -taint"
+)]
+#[case(
+    "[instanceV2] provided additional labels",
+    "node-ip:10.0.0.1 tainted id:node0.cp.12345 InternalIP=10.0.0.1 ExternalIP=132.143.154.163",
+    "A2 zone:us-west-1a region:us-west topology.k8s.cp/zone-id=az1 my.custom.label/foo=bar",
+    "+failure-domain.beta.kubernetes.io/region=us-west, +failure-domain.beta.kubernetes.io/zone=us-west-1a, \
+     +my.custom.label/foo=bar, +topology.k8s.cp/zone-id=az1, \
+     +topology.kubernetes.io/region=us-west, +topology.kubernetes.io/zone=us-west-1a, -taint"
+)]
+#[case(
+    "[instanceV2] provided additional labels with labels to discard",
+    "node-ip:10.0.0.1 tainted id:node0.cp.12345 InternalIP=10.0.0.1 ExternalIP=132.143.154.163 \
+     my.custom.label/foo=fizz my.custom.label/bar=foo",
+    "A2 zone:us-west-1a region:us-west topology.kubernetes.io/region=us-other-west topology.k8s.io/region=us-other-west \
+     kubernetes.io/region=us-other-west k8s.io/region=us-other-west my.custom.label/foo=bar my.custom.label/bar=foo \
+     app.k8snio/bar=foo k8snio/bar=foo",
+    "+app.k8snio/bar=foo, +failure-domain.beta.kubernetes.io/region=us-west, +failure-domain.beta.kubernetes.io/zone=us-west-1a, \
+     +k8snio/bar=foo, +topology.kubernetes.io/region=us-west, +topology.kubernetes.io/zone=us-west-1a, -taint"
+)]
+#[case(
+    "[instanceV2] provider ID already set",
+    "taint:ImproveCoverageTaint tainted id:test-provider-id",
+    "A3",
+    "A3, -taint"
+)]
+#[case(
+    "[instanceV2] provider ID not implemented",
+    "tainted",
+    "A3",
+    "stuck: neither the cloud nor the Node says a provider ID"
+)]
+#[case(
+    "[instanceV2] error getting InstanceMetadata",
+    "tainted",
+    "error",
+    "stuck: describe machines is unavailable: metadata error"
+)]
+fn sync_node(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(decide(there, cloud), spell(expected), "{name}");
+}
+
+// upstream: TestGetInstanceMetadata
+#[rstest]
+#[case(
+    "Instances and provider ID",
+    "tainted",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case("Instances (providerID not implemented)", "tainted", "without IDs: A3", "A3, -taint")]
+#[case(
+    "Instances (providerID not implemented), node providerID fake://asdasd",
+    "tainted id:fake://asdasd",
+    "without IDs: A3",
+    "A3, -taint"
+)]
+#[case(
+    "InstancesV2 (with providerID)",
+    "tainted",
+    "id:fake://12345 A3",
+    "A3, id fake://12345, -taint"
+)]
+#[case(
+    "InstancesV2 (without providerID), node none",
+    "tainted",
+    "A3",
+    "stuck: neither the cloud nor the Node says a provider ID"
+)]
+#[case(
+    "InstancesV2 (without providerID), node has fake://12345",
+    "tainted id:fake://12345",
+    "A3 type:t1.micro",
+    "A3, +beta.kubernetes.io/instance-type=t1.micro, +node.kubernetes.io/instance-type=t1.micro, -taint"
+)]
+fn instance_metadata(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(decide(there, cloud), spell(expected), "{name}");
+}
+
+#[rstest]
+#[case::addresses_are_right("tainted id:x InternalIP=10.0.0.1", "InternalIP=10.0.0.1", "-taint")]
+#[case::cloud_says_nothing("tainted id:x InternalIP=10.0.0.1", "", "-taint")]
+#[case::machine_unknown_by_name("tainted", "missing", "stuck: the cloud does not know the machine with name node0")]
+#[case::machine_unknown_by_id(
+    "tainted id:a://b",
+    "missing",
+    "stuck: the cloud does not know the machine with provider ID a://b"
+)]
+#[case::bad_label("tainted id:x", "zone:a/b", "-taint")]
+fn initializes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(decide(there, cloud), expected);
+}
+
+#[rstest]
+#[case::same("id:x A3", "A3", "keep")]
+#[case::moved("id:x InternalIP=10.0.0.9 Hostname=node0.cloud.internal", "A3", "A3")]
+#[case::dual_stack(
+    "InternalIP=10.0.0.1 InternalIP=fc01::1",
+    "InternalIP=10.0.0.1 InternalIP=fc01::1",
+    "keep"
+)]
+#[case::nothing_said("id:x A3", "", "keep")]
+#[case::nothing_said_to_a_node_ip("node-ip:10.0.0.9 InternalIP=10.0.0.9", "", "keep")]
+#[case::wrong_node_ip(
+    "node-ip:10.0.0.9 InternalIP=10.0.0.9",
+    "InternalIP=10.0.0.1",
+    "stuck: the provided node IP 10.0.0.9 is not an address of the machine; the cloud says 10.0.0.1"
+)]
+#[case::resized(
+    "A3 beta.kubernetes.io/instance-type=s node.kubernetes.io/instance-type=s",
+    "A3 type:m",
+    "+beta.kubernetes.io/instance-type=m, +node.kubernetes.io/instance-type=m"
+)]
+#[case::provider_id_is_not_added_later("A3", "A3 id:a://b", "keep")]
+#[case::gone("A3", "missing", "keep")]
+#[case::later("A3", "not yet", "ask again later")]
+fn refreshes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(decide(&there.replace("A3", A3), cloud), spell(expected));
+}
+
+#[test]
+fn labels_can_be_left_alone_later() {
+    let rules = Rules {
+        labels: Labels::Stay,
+        ..rules(ProviderIds::Given)
+    };
+    assert_eq!(plan(&node("n", ""), &answer("zone:z a=b"), rules), Plan::Keep);
+    assert_ne!(plan(&node("n", "tainted id:x"), &answer("zone:z"), rules), Plan::Keep);
+}
+
+// upstream: TestNodeAddressesNotUpdateV2
+#[rstest]
+#[case("tainted node, cloud returns A3, V2", "id:fake://12345 A3")]
+fn periodic_look_leaves_new_nodes_alone(#[case] name: &str, #[case] cloud: &str) {
+    let node = node("node0", "tainted");
+    assert_eq!(
+        update(&node, &answer(cloud), rules(ProviderIds::Given)),
+        Plan::Keep,
+        "{name}"
+    );
+}
+
+// upstream: TestNodeAddressesNotUpdate
+#[rstest]
+#[case("tainted node, cloud returns A3, legacy", "A3")]
+fn periodic_look_leaves_new_nodes_alone_without_ids(#[case] name: &str, #[case] cloud: &str) {
+    let node = node("node0", "tainted");
+    assert_eq!(
+        update(&node, &answer(cloud), rules(ProviderIds::None)),
+        Plan::Keep,
+        "{name}"
+    );
+}
+
+#[test]
+fn the_condition_goes_with_the_trouble_and_in_the_same_patch() {
+    let mut there = node("node0", "tainted id:x");
+    let trouble = condition(conditions::CLOUD_PROVIDER_INITIALIZED, "False");
+    there.status.as_mut().unwrap().conditions = Some(vec![trouble]);
+    let Plan::Write(writes) = plan(&there, &answer("A3"), rules(ProviderIds::Given)) else {
+        panic!("nothing to write")
+    };
+    assert_eq!(writes.to_string(), format!("{A3_WRITTEN}, -condition, -taint"));
+    let Some(Patch::Strategic(patch)) = writes.status_patch(&there) else {
+        panic!("no status patch")
+    };
+    assert_eq!(patch["status"]["addresses"].as_array().map(Vec::len), Some(4));
+    assert_eq!(patch["status"]["conditions"][0]["$patch"], "delete");
+}
+
+#[rstest]
+#[case::status_and_node("tainted", "A3 id:a://b", "status node")]
+#[case::node_only(
+    "tainted id:x Hostname=node0.cloud.internal InternalIP=10.0.0.1 ExternalIP=132.143.154.163",
+    "A3",
+    "node"
+)]
+#[case::status_only("", "A3", "status")]
+fn writes_no_more_patches_than_needed(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    let there = node("node0", there);
+    let Plan::Write(writes) = plan(&there, &answer(cloud), rules(ProviderIds::Given)) else {
+        panic!("nothing to write")
+    };
+    let status = writes.status_patch(&there).map(|_| "status");
+    let node = writes.node_patch(&there).map(|_| "node");
+    assert_eq!(
+        [status, node].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        expected
+    );
+}
+
+#[rstest]
+#[case::unavailable(Error::unavailable("x", "y"), "CloudUnavailable Retry")]
+#[case::denied(Error::Denied { call: "x".into(), source: "y".into() }, "CloudDenied Retry")]
+#[case::throttled(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(7)) }, "CloudThrottled After(7s)")]
+#[case::throttled_for_no_time(Error::Throttled { call: "x".into(), retry_after: Some(Duration::ZERO) }, "CloudThrottled After(1s)")]
+#[case::pending(Error::Pending { what: "x".into(), poll_after: Duration::from_secs(3) }, "MachinePending After(3s)")]
+#[case::hopeless(Error::invalid("x", "y"), "CloudError After(300s)")]
+fn gets_stuck(#[case] error: Error, #[case] expected: &str) {
+    let stuck = Stuck::from(&error);
+    assert_eq!(format!("{} {:?}", stuck.reason(), stuck.next()), expected);
+}

@@ -1,0 +1,249 @@
+use super::*;
+use crate::nodes::Scope;
+use cloud::Error;
+use rstest::rstest;
+use std::time::Duration;
+use testkit::node::{machine, node};
+
+/// `missing`, `not yet`, `error`, or the words of a machine.
+fn answer(words: &str) -> cloud::Result<Answer> {
+    match words {
+        "missing" => Ok(Answer::Missing),
+        "not yet" => Ok(Answer::NotYet),
+        "error" => Err(Error::unavailable("describe machines", "no")),
+        words => Ok(Answer::Found(Box::new(machine(words)))),
+    }
+}
+
+fn now() -> Timestamp {
+    "2020-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// What becomes of the node; whether it is asked about is part of the question.
+fn outcome(words: &str, cloud: &str, options: &Options) -> String {
+    let node = Arc::new(node("node0", words));
+    if !is_in_question(&node) {
+        return ready(node).to_string();
+    }
+    decide(&[node], &[answer(cloud)], now(), options)[0].to_string()
+}
+
+// upstream: Test_NodesDeleted
+#[rstest]
+#[case("NotReady, instance absent → node deleted", "ready:False", "missing", "delete node0")]
+#[case(
+    "NotReady, provider error → kept",
+    "ready:False",
+    "error",
+    "keep node0: describe machines is unavailable: no"
+)]
+#[case(
+    "NotReady, exists → kept unchanged",
+    "ready:False",
+    "id:x",
+    "keep node0: its machine exists"
+)]
+#[case("Ready Unknown, absent → deleted", "ready:Unknown", "missing", "delete node0")]
+#[case(
+    "Ready Unknown, exists, not shut down → kept",
+    "ready:Unknown",
+    "id:x",
+    "keep node0: its machine exists"
+)]
+#[case(
+    "Ready True but provider says gone → kept (cloud not believed)",
+    "ready:True",
+    "missing",
+    "keep node0: ready"
+)]
+#[case(
+    "[InstancesV2] NotReady, instance absent → node deleted",
+    "ready:False id:x",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "[InstancesV2] NotReady, provider error → kept",
+    "ready:False id:x",
+    "error",
+    "keep node0: describe machines is unavailable: no"
+)]
+#[case(
+    "[InstancesV2] NotReady, exists → kept unchanged",
+    "ready:False id:x",
+    "id:x",
+    "keep node0: its machine exists"
+)]
+#[case(
+    "[InstancesV2] Ready Unknown, absent → deleted",
+    "ready:Unknown id:x",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "[InstancesV2] Ready Unknown, exists, not shut down → kept",
+    "ready:Unknown id:x",
+    "id:x",
+    "keep node0: its machine exists"
+)]
+#[case(
+    "[InstancesV2] Ready True but provider says gone → kept (cloud not believed)",
+    "ready:True id:x",
+    "missing",
+    "keep node0: ready"
+)]
+fn nodes_deleted(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(outcome(there, cloud, &Options::default()), expected, "{name}");
+}
+
+// upstream: Test_NodesShutdown
+#[rstest]
+#[case(
+    "NotReady, exists, shut down → shutdown taint added",
+    "ready:False id:x",
+    "id:x off",
+    "taint node0"
+)]
+#[case(
+    "same with empty spec.providerID (resolved by InstanceID) → taint added",
+    "ready:False",
+    "id:x off",
+    "taint node0"
+)]
+#[case(
+    "empty providerID, InstanceID empty string, not existing → deleted",
+    "ready:False",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "InstanceID returns generic error → unchanged, no taint",
+    "ready:False",
+    "error",
+    "keep node0: describe machines is unavailable: no"
+)]
+#[case(
+    "InstanceID returns InstanceNotFound → deleted",
+    "ready:False",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "shutdown query would error but instance does not exist → deleted (existence first)",
+    "ready:False id:x",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "NotReady, not shut down, not existing → deleted",
+    "ready:False id:x",
+    "missing",
+    "delete node0"
+)]
+#[case(
+    "Ready True but provider says shut down → unchanged",
+    "ready:True id:x",
+    "id:x off",
+    "keep node0: ready"
+)]
+#[case(
+    "Ready Unknown, shut down and not existing → deleted",
+    "ready:Unknown id:x",
+    "missing",
+    "delete node0"
+)]
+fn nodes_shutdown(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(outcome(there, cloud, &Options::default()), expected, "{name}");
+}
+
+#[rstest]
+#[case::no_condition_is_unknown("id:x", "missing", "delete node0")]
+#[case::tainted_already("ready:False shutdown", "off", "keep node0: tainted already")]
+#[case::on_again_but_not_ready("ready:False shutdown", "id:x", "keep node0: its machine exists")]
+#[case::ready_again("ready:True shutdown", "off", "untaint node0")]
+#[case::not_yet("ready:False", "not yet", "keep node0: the cloud asks to be asked later")]
+#[case::young(
+    "ready:False born:2019-12-31T23:59:31Z",
+    "missing",
+    "keep node0: missing, but too young to tell"
+)]
+#[case::grown("ready:False born:2019-12-31T23:59:30Z", "missing", "delete node0")]
+#[case::born_in_the_future(
+    "ready:False born:2020-01-01T00:00:10Z",
+    "missing",
+    "keep node0: missing, but too young to tell"
+)]
+#[case::never_initialized(
+    "ready:False tainted born:2019-12-31T23:55:01Z",
+    "missing",
+    "keep node0: missing, but too young to tell"
+)]
+#[case::never_initialized_for_long("ready:False tainted born:2019-12-31T23:55:00Z", "missing", "delete node0")]
+#[case::never_initialized_but_known_by_its_id(
+    "ready:False tainted id:x born:2019-12-31T23:59:30Z",
+    "missing",
+    "delete node0"
+)]
+#[case::going("ready:False going", "missing", "keep node0: being deleted already")]
+#[case::shut_down_while_going("ready:False going", "off", "taint node0")]
+fn decides(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(outcome(there, cloud, &Options::default()), expected);
+}
+
+#[rstest]
+#[case::ours("ready:False id:a://b", "delete node0")]
+#[case::perhaps("ready:False", "keep node0: missing, but without a provider ID")]
+fn leaves_nodes_of_others_alone(#[case] there: &str, #[case] expected: &str) {
+    let scope = Scope {
+        schemes: ["a".to_owned()].into(),
+        ..Scope::default()
+    };
+    assert_eq!(
+        outcome(
+            there,
+            "missing",
+            &Options {
+                scope,
+                ..Options::default()
+            }
+        ),
+        expected
+    );
+}
+
+#[test]
+fn grace_is_an_option() {
+    let options = Options {
+        grace: Duration::ZERO,
+        ..Options::default()
+    };
+    assert_eq!(
+        outcome("born:2019-12-31T23:59:59Z", "missing", &options),
+        "delete node0"
+    );
+}
+
+// upstream: Test_GetProviderID
+#[rstest]
+#[case("spec id, legacy → spec id", "id:fake://12345", "", Some("fake://12345"))]
+#[case("spec id, V2 → spec id", "id:fake://12345", "id:other", Some("fake://12345"))]
+#[case("legacy lookup → fake://12345", "", "id:fake://12345", Some("fake://12345"))]
+#[case("V2 metadata id → fake://12345", "", "id:fake://12345", Some("fake://12345"))]
+#[case("V2 without id → empty, no error", "", "", None)]
+fn provider_id(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: Option<&str>) {
+    // The cloud is told the ID that the Node has, and else looks for the machine itself: there is no second question.
+    let told = nodes::node_ref(&node("node0", there)).provider_id;
+    let found = told.or_else(|| answer(cloud).unwrap().found().unwrap().provider_id);
+    assert_eq!(found.as_ref().map(cloud::ProviderId::as_str), expected, "{name}");
+}
+
+#[rstest]
+#[case("legacy InstanceNotFound → that error", "missing", "delete node0")]
+#[case(
+    "legacy unknown error → wrapped text",
+    "error",
+    "keep node0: describe machines is unavailable: no"
+)]
+fn provider_id_errors(#[case] name: &str, #[case] cloud: &str, #[case] expected: &str) {
+    assert_eq!(outcome("ready:False", cloud, &Options::default()), expected, "{name}");
+}

@@ -1,0 +1,96 @@
+//! The cloud node lifecycle controller: Nodes whose machines are gone go too, and those whose machines are shut down
+//! get a taint.
+//!
+//! [`decide`](mod@decide) and [`brake`] decide, and are pure. Only Nodes that are not ready are asked about, all of them in one call.
+
+mod act;
+pub mod brake;
+pub mod decide;
+mod metrics;
+
+pub use brake::Limits;
+pub use metrics::Metrics;
+
+use crate::{nodes::Scope, pulse::Pulse};
+use act::Controller;
+use cloud::Provider;
+use k8s_openapi::api::core::v1::Node;
+use runtime::{events::Recorder, informer::Store};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Who says so, in events.
+pub const COMPONENT: &str = "cloud-node-lifecycle-controller";
+
+/// How the controller behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which Nodes are ours.
+    pub scope: Scope,
+    /// `--node-monitor-period`: how long to wait between two looks.
+    pub period: Duration,
+    /// A Node younger than this is not deleted: a cloud may take a while to know its own machines.
+    pub grace: Duration,
+    /// When so many machines are missing that the cloud is doubted.
+    pub limits: Limits,
+    /// How many Nodes are written to at a time.
+    pub writes: NonZeroUsize,
+    /// How long a cloud may take to answer.
+    pub deadline: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            scope: Scope::default(),
+            period: Duration::from_secs(5),
+            grace: Duration::from_secs(30),
+            limits: Limits::default(),
+            writes: const { NonZeroUsize::new(8).unwrap() },
+            deadline: Duration::from_mins(1),
+        }
+    }
+}
+
+/// What the controller works with.
+pub struct Context {
+    /// To write to Nodes with.
+    pub client: kube::Client,
+    /// All Nodes.
+    pub nodes: Store<Node>,
+    /// The cloud.
+    pub provider: Arc<dyn Provider>,
+    /// Takes events.
+    pub recorder: Recorder,
+    /// Its metrics.
+    pub metrics: Metrics,
+    /// Its pulse.
+    pub pulse: Pulse,
+    /// How it behaves.
+    pub options: Options,
+}
+
+/// Looks at all Nodes once a period until cancelled; what is under way then is finished.
+pub async fn run(ctx: Context, cancel: CancellationToken) {
+    let (period, pulse, nodes) = (ctx.options.period, ctx.pulse.clone(), ctx.nodes.clone());
+    let mut controller = Controller::new(ctx);
+    pulse.begin();
+    if cancel.run_until_cancelled(nodes.synced()).await.is_none() {
+        return;
+    }
+    while !cancel.is_cancelled() {
+        pulse.begin();
+        match controller.look().await {
+            Ok(()) => pulse.success(),
+            Err(reason) => {
+                warn!(reason, "cannot look after nodes that are not ready");
+                pulse.failure(reason);
+            }
+        }
+        cancel.run_until_cancelled(tokio::time::sleep(period)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! `status.addresses`: what the cloud says, what the kubelet was told, and what is to stand there.
+
+use k8s_openapi::api::core::v1::{Node, NodeAddress};
+use std::{collections::BTreeSet, net::IpAddr};
+
+/// The kubelet's `--node-ip`: one IP, or two of different families.
+pub const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
+
+const HOSTNAME: &str = "Hostname";
+
+/// Why the IP that the kubelet was given cannot be obeyed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NodeIpError {
+    /// The annotation cannot be read.
+    #[error("the provided node IP {text:?} is not valid: {reason}")]
+    Unreadable {
+        /// The annotation.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The cloud does not give the machine this address.
+    #[error("the provided node IP {ip} is not an address of the machine; the cloud says {}", list_or_none(.there))]
+    NotThere {
+        /// The address that the kubelet was given.
+        ip: IpAddr,
+        /// The addresses that the cloud says.
+        there: Vec<String>,
+    },
+}
+
+fn list_or_none(addresses: &[String]) -> String {
+    if addresses.is_empty() {
+        "none".to_owned()
+    } else {
+        addresses.join(", ")
+    }
+}
+
+/// The addresses that the Node has now.
+#[must_use]
+pub fn of(node: &Node) -> &[NodeAddress] {
+    node.status
+        .as_ref()
+        .and_then(|status| status.addresses.as_deref())
+        .unwrap_or_default()
+}
+
+/// The cloud's addresses as they stand in a Node, each once.
+#[must_use]
+pub fn from_cloud(addresses: &[cloud::Address]) -> Vec<NodeAddress> {
+    let mut list = Vec::with_capacity(addresses.len());
+    add(
+        &mut list,
+        addresses.iter().map(|from| NodeAddress {
+            type_: from.kind.to_string(),
+            address: from.address.clone(),
+        }),
+    );
+    list
+}
+
+/// Appends those that are not in the list already.
+pub fn add(list: &mut Vec<NodeAddress>, more: impl IntoIterator<Item = NodeAddress>) {
+    for address in more {
+        if !list.contains(&address) {
+            list.push(address);
+        }
+    }
+}
+
+/// Whether two lists differ. The order counts, and so does every address of a type that has several.
+#[must_use]
+pub fn differ(there: &[NodeAddress], wanted: &[NodeAddress]) -> bool {
+    there != wanted
+}
+
+/// What `status.addresses` is to be; `None` if the cloud says nothing, which changes nothing.
+///
+/// A kubelet's host name stays if the cloud has none. The order is the cloud's, apart from what the kubelet's
+/// `--node-ip` puts first.
+///
+/// # Errors
+/// If the kubelet was given an IP that the machine does not have.
+pub fn wanted(node: &Node, cloud: &[cloud::Address]) -> Result<Option<Vec<NodeAddress>>, NodeIpError> {
+    let provided = node
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|annotations| annotations.get(PROVIDED_NODE_IP));
+    let mut list = from_cloud(cloud);
+    // The kubelet's own host name must not stand in for an address that only the cloud can confirm.
+    if let Some(text) = provided {
+        prefer(text, &list)?;
+    }
+    if list.is_empty() {
+        return Ok(None);
+    }
+    if !list.iter().any(|address| address.type_ == HOSTNAME) {
+        add(
+            &mut list,
+            of(node).iter().filter(|address| address.type_ == HOSTNAME).cloned(),
+        );
+    }
+    match provided {
+        Some(text) => prefer(text, &list).map(Some),
+        None => Ok(Some(list)),
+    }
+}
+
+/// Puts the IPs of `text` first, and drops every other address of the types that they have.
+///
+/// # Errors
+/// If `text` is not one IP or two of different families, or if one of them is not in the list.
+pub fn prefer(text: &str, list: &[NodeAddress]) -> Result<Vec<NodeAddress>, NodeIpError> {
+    let mut chosen = Vec::with_capacity(list.len());
+    for ip in parse_node_ip(text)? {
+        let matching: Vec<_> = list
+            .iter()
+            .filter(|address| parse_ip(&address.address) == Some(ip))
+            .cloned()
+            .collect();
+        if matching.is_empty() {
+            let there = list
+                .iter()
+                .filter(|address| address.type_ != HOSTNAME)
+                .map(|at| at.address.clone())
+                .collect();
+            return Err(NodeIpError::NotThere { ip, there });
+        }
+        chosen.extend(matching);
+    }
+    let enforced: BTreeSet<_> = chosen.iter().map(|address| address.type_.clone()).collect();
+    chosen.extend(
+        list.iter()
+            .filter(|address| !enforced.contains(&address.type_))
+            .cloned(),
+    );
+    Ok(chosen)
+}
+
+fn parse_node_ip(text: &str) -> Result<Vec<IpAddr>, NodeIpError> {
+    let unreadable = |reason: String| NodeIpError::Unreadable {
+        text: text.to_owned(),
+        reason,
+    };
+    let parse = |item: &str| parse_ip(item).ok_or_else(|| unreadable(format!("could not parse {item:?}")));
+    let ips = text.split(',').map(parse).collect::<Result<Vec<_>, _>>()?;
+    match *ips {
+        [a, b] if a.is_ipv4() == b.is_ipv4() => Err(unreadable("two IPs must be of different families".into())),
+        [a, b] if a.is_unspecified() || b.is_unspecified() => {
+            Err(unreadable("a pair of IPs cannot include '0.0.0.0' or '::'".into()))
+        }
+        [_] | [_, _] => Ok(ips),
+        _ => Err(unreadable("must be a single IP or a dual-stack pair of IPs".into())),
+    }
+}
+
+/// Reads an IP as Kubernetes does: leading zeros are decimal, and an IPv4 address in IPv6 clothes is IPv4.
+fn parse_ip(text: &str) -> Option<IpAddr> {
+    let plain = || text.split('.').map(without_leading_zeros).collect::<Vec<_>>().join(".");
+    text.parse()
+        .or_else(|_| plain().parse())
+        .ok()
+        .map(|ip: IpAddr| ip.to_canonical())
+}
+
+fn without_leading_zeros(octet: &str) -> &str {
+    let short = octet.trim_start_matches('0');
+    if short.is_empty() && !octet.is_empty() {
+        "0"
+    } else {
+        short
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! Conditions of a Node.
+
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
+
+/// Says that the cloud has not initialised a Node, and why. Only Nodes with trouble have it.
+pub const CLOUD_PROVIDER_INITIALIZED: &str = "CloudProviderInitialized";
+
+/// What the `Ready` condition says; a Node without one is `Unknown`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// The kubelet says so.
+    True,
+    /// The kubelet denies it.
+    False,
+    /// Nobody has heard from the kubelet.
+    Unknown,
+}
+
+/// The first condition of this type.
+#[must_use]
+pub fn find<'a>(node: &'a Node, type_: &str) -> Option<&'a NodeCondition> {
+    let conditions = node
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_deref())
+        .unwrap_or_default();
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether the Node is ready.
+#[must_use]
+pub fn ready(node: &Node) -> Ready {
+    match find(node, "Ready").map(|condition| condition.status.as_str()) {
+        Some("True") => Ready::True,
+        Some("False") => Ready::False,
+        _ => Ready::Unknown,
+    }
+}

@@ -1,0 +1,209 @@
+//! A real API server and a memory cloud, with Nodes that no other test sees.
+
+use super::{addresses, conditions, taints, trim};
+use cloud::Provider;
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Api, Client,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+    runtime::watcher,
+};
+use memory::{Cloud, Memory};
+use runtime::{
+    events::{Event, Recorder},
+    informer::Informer,
+};
+use serde_json::json;
+use std::{future::Future, sync::Arc};
+use testkit::{requests::Requests, wait::until};
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+const LABEL: &str = "outrigger.test/group";
+
+pub(crate) struct Rig {
+    /// What the names of its Nodes begin with.
+    pub(crate) group: String,
+    /// Not counted.
+    pub(crate) api: Api<Node>,
+    /// Counted.
+    pub(crate) client: Client,
+    pub(crate) requests: Requests,
+    pub(crate) cloud: Cloud,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) informer: Informer<Node>,
+    events: mpsc::Receiver<Event>,
+    sender: mpsc::Sender<Event>,
+    cancel: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::on(lab::ControlPlane::shared())
+    }
+
+    pub(crate) fn on(plane: &lab::ControlPlane) -> Self {
+        let group = lab::unique("node");
+        let api = Api::all(plane.client());
+        let (client, requests) = Requests::of(plane.config());
+        let (sender, events) = mpsc::channel(10_000);
+        let cloud = Cloud::new();
+        let selected = watcher::Config::default().labels(&format!("{LABEL}={group}"));
+        let informer = Informer::new(api.clone(), selected, trim);
+        let provider = Arc::new(Memory::new(&cloud));
+        let (cancel, tasks) = (CancellationToken::new(), JoinSet::new());
+        Self {
+            group,
+            api,
+            client,
+            requests,
+            cloud,
+            provider,
+            informer,
+            events,
+            sender,
+            cancel,
+            tasks,
+        }
+    }
+
+    pub(crate) fn recorder(&self, component: &'static str) -> Recorder {
+        Recorder::new(component, self.sender.clone())
+    }
+
+    /// Runs the informer and this, until the end.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&mut self, run: impl FnOnce(CancellationToken) -> F) {
+        let (informer, cancel) = (self.informer.clone(), self.cancel.clone());
+        self.tasks.spawn(async move { informer.run(cancel).await });
+        self.tasks.spawn(run(self.cancel.clone()));
+    }
+
+    /// The name of a Node of this test.
+    pub(crate) fn name(&self, short: &str) -> String {
+        format!("{}-{short}", self.group)
+    }
+
+    /// Registers a Node, as a kubelet would; see [`testkit::node::node`] for the words.
+    pub(crate) async fn register(&self, short: &str, words: &str) -> Node {
+        let mut node = testkit::node::node(&self.name(short), words);
+        node.metadata.uid = None;
+        node.metadata
+            .labels
+            .get_or_insert_default()
+            .insert(LABEL.to_owned(), self.group.clone());
+        let taints = node.spec.as_ref().and_then(|spec| spec.taints.clone());
+        self.api.create(&PostParams::default(), &node).await.unwrap();
+        // The API server adds a taint of its own to new Nodes.
+        let patch = Patch::Merge(json!({ "spec": { "taints": taints } }));
+        self.api
+            .patch(&self.name(short), &PatchParams::default(), &patch)
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn get(&self, short: &str) -> Node {
+        self.api.get(&self.name(short)).await.unwrap()
+    }
+
+    pub(crate) async fn delete(&self, short: &str) {
+        self.api
+            .delete(&self.name(short), &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    /// Waits until the Node looks like this; see [`look`].
+    pub(crate) async fn until(&self, short: &str, what: &str, holds: impl Fn(&Node) -> bool) -> Node {
+        let waited_for = format!("{what} on {short}");
+        until(&waited_for, || async {
+            let node = self.get(short).await;
+            if holds(&node) { Ok(node) } else { Err(look(&node)) }
+        })
+        .await
+    }
+
+    /// Waits until all Nodes are initialised.
+    pub(crate) async fn until_initialized(&self) {
+        let params = ListParams::default().labels(&format!("{LABEL}={}", self.group));
+        until("all nodes to be initialized", || async {
+            let nodes = self.api.list(&params).await.unwrap().items;
+            match nodes.iter().filter(|node| taints::is_uninitialized(node)).count() {
+                0 => Ok(()),
+                left => Err(format!("{left} of {} are not", nodes.len())),
+            }
+        })
+        .await;
+    }
+
+    /// Waits for an event with this reason, and returns its message. What comes before is dropped.
+    pub(crate) async fn until_event(&mut self, reason: &str) -> Event {
+        let wait = tokio::time::timeout(std::time::Duration::from_mins(1), async {
+            loop {
+                let event = self.events.recv().await.unwrap();
+                if event.reason == reason {
+                    return event;
+                }
+            }
+        });
+        wait.await
+            .unwrap_or_else(|_| panic!("waited in vain for an event {reason}"))
+    }
+
+    /// The reasons of all events that have not been looked at.
+    pub(crate) fn events(&mut self) -> Vec<&'static str> {
+        let mut reasons = Vec::new();
+        while let Ok(event) = self.events.try_recv() {
+            reasons.push(event.reason);
+        }
+        reasons
+    }
+
+    /// Says that it is time to stop.
+    pub(crate) fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// How many tasks have not ended.
+    pub(crate) fn running(&mut self) -> usize {
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.len()
+    }
+
+    /// Stops, and removes all Nodes.
+    pub(crate) async fn finish(mut self) {
+        self.cancel.cancel();
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.unwrap();
+        }
+        let mine = ListParams::default().labels(&format!("{LABEL}={}", self.group));
+        self.api
+            .delete_collection(&DeleteParams::default(), &mine)
+            .await
+            .unwrap();
+    }
+}
+
+/// What the controllers care about, in the words of [`testkit::node::node`].
+pub(crate) fn look(node: &Node) -> String {
+    let mut words: Vec<String> = taints::of(node).iter().map(|taint| short(&taint.key)).collect();
+    words.extend(super::provider_id(node).map(|id| format!("id:{id}")));
+    words.extend(
+        addresses::of(node)
+            .iter()
+            .map(|address| format!("{}={}", address.type_, address.address)),
+    );
+    let labels = node.metadata.labels.iter().flatten().filter(|(key, _)| *key != LABEL);
+    words.extend(labels.map(|(key, value)| format!("{key}={value}")));
+    let trouble = conditions::find(node, conditions::CLOUD_PROVIDER_INITIALIZED);
+    words.extend(trouble.map(|it| format!("trouble:{}", it.reason.as_deref().unwrap_or_default())));
+    words.join(" ")
+}
+
+fn short(taint: &str) -> String {
+    match taint {
+        taints::UNINITIALIZED => "tainted".to_owned(),
+        taints::SHUTDOWN => "shutdown".to_owned(),
+        other => format!("taint:{other}"),
+    }
+}

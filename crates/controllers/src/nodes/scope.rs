@@ -1,0 +1,129 @@
+//! Which Nodes are ours, so that several managers can run side by side in one cluster.
+
+use super::provider_id;
+use k8s_openapi::api::core::v1::Node;
+use kube::core::{Expression, Selector, SelectorExt};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which Nodes a manager looks after; by default all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only Nodes with these labels.
+    pub selector: Selector,
+    /// Only Nodes whose provider ID begins with one of these (the part before `://`), or that have none yet. Empty
+    /// means any.
+    pub schemes: BTreeSet<String>,
+}
+
+/// Why a label selector cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {term:?} of the label selector {selector:?}")]
+pub struct BadSelector {
+    selector: String,
+    term: String,
+}
+
+/// Whose a Node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Ours.
+    Ours,
+    /// Perhaps ours: it has no provider ID yet, and others look after Nodes too.
+    Perhaps,
+    /// Somebody else's.
+    Theirs,
+}
+
+impl Scope {
+    /// Whose this Node is.
+    #[must_use]
+    pub fn claim(&self, node: &Node) -> Claim {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        if !self.selector.matches(node.metadata.labels.as_ref().unwrap_or(&NONE)) {
+            return Claim::Theirs;
+        }
+        match provider_id(node) {
+            _ if self.schemes.is_empty() => Claim::Ours,
+            None => Claim::Perhaps,
+            Some(id) if id.scheme().is_some_and(|scheme| self.schemes.contains(scheme)) => Claim::Ours,
+            Some(_) => Claim::Theirs,
+        }
+    }
+
+    /// Whether this Node is ours, or may be.
+    #[must_use]
+    pub fn contains(&self, node: &Node) -> bool {
+        self.claim(node) != Claim::Theirs
+    }
+}
+
+/// Reads a label selector as `kubectl -l` does: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
+///
+/// # Errors
+/// If a term cannot be read.
+pub fn parse_selector(text: &str) -> Result<Selector, BadSelector> {
+    let bad = |term: &str| BadSelector {
+        selector: text.to_owned(),
+        term: term.to_owned(),
+    };
+    let terms = split_terms(text)
+        .into_iter()
+        .map(str::trim)
+        .filter(|term| !term.is_empty());
+    terms.map(|term| parse_term(term).ok_or_else(|| bad(term))).collect()
+}
+
+/// Splits at commas that are not inside parentheses.
+fn split_terms(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .collect()
+}
+
+fn parse_term(term: &str) -> Option<Expression> {
+    if let Some((key, values)) = term.split_once(" notin ") {
+        return Some(Expression::NotIn(word(key)?, set(values)?));
+    }
+    if let Some((key, values)) = term.split_once(" in ") {
+        return Some(Expression::In(word(key)?, set(values)?));
+    }
+    if let Some((key, value)) = term.split_once("!=") {
+        return Some(Expression::NotEqual(word(key)?, word_or_empty(value)?));
+    }
+    if let Some((key, value)) = term.split_once("==").or_else(|| term.split_once('=')) {
+        return Some(Expression::Equal(word(key)?, word_or_empty(value)?));
+    }
+    match term.strip_prefix('!') {
+        Some(key) => word(key).map(Expression::DoesNotExist),
+        None => word(term).map(Expression::Exists),
+    }
+}
+
+fn set(text: &str) -> Option<BTreeSet<String>> {
+    let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
+    inner.split(',').map(word_or_empty).collect()
+}
+
+fn word_or_empty(text: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        Some(String::new())
+    } else {
+        word(text)
+    }
+}
+
+fn word(text: &str) -> Option<String> {
+    let text = text.trim();
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    (!text.is_empty() && text.chars().all(allowed)).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

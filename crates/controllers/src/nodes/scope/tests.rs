@@ -1,0 +1,47 @@
+use super::*;
+use rstest::rstest;
+use testkit::node::node;
+
+#[rstest]
+#[case::empty("", "", true)]
+#[case::equal("a=b", "a=b", true)]
+#[case::equal_twice("a==b", "a=b", true)]
+#[case::not_equal("a!=b", "a=b", false)]
+#[case::not_equal_absent("a!=b", "", true)]
+#[case::exists("a", "a=x", true)]
+#[case::absent("!a", "a=x", false)]
+#[case::one_of("a in (b, c)", "a=c", true)]
+#[case::none_of("a notin (b,c)", "a=c", false)]
+#[case::all_terms("a=b, c in (d,e) ,!f", "a=b c=e", true)]
+#[case::one_term_fails("a=b,c=d", "a=b", false)]
+#[case::empty_value("a=", "a=x", false)]
+fn selects(#[case] selector: &str, #[case] labels: &str, #[case] expected: bool) {
+    let scope = Scope {
+        selector: parse_selector(selector).unwrap(),
+        ..Scope::default()
+    };
+    assert_eq!(scope.contains(&node("n", labels)), expected);
+}
+
+#[rstest]
+#[case("=b", r#"cannot read "=b" of the label selector "=b""#)]
+#[case("a in b", r#"cannot read "a in b" of the label selector "a in b""#)]
+#[case("a=b,c d", r#"cannot read "c d" of the label selector "a=b,c d""#)]
+fn refuses(#[case] selector: &str, #[case] message: &str) {
+    assert_eq!(parse_selector(selector).unwrap_err().to_string(), message);
+}
+
+#[rstest]
+#[case::anybody(&[], "id:aws:///x", Claim::Ours)]
+#[case::no_scheme_at_all(&[], "id:x", Claim::Ours)]
+#[case::ours(&["aws", "gce"], "id:gce://x", Claim::Ours)]
+#[case::theirs(&["aws"], "id:gce://x", Claim::Theirs)]
+#[case::unreadable(&["aws"], "id:x", Claim::Theirs)]
+#[case::nobody_knows(&["aws"], "", Claim::Perhaps)]
+fn claims(#[case] schemes: &[&str], #[case] words: &str, #[case] expected: Claim) {
+    let scope = Scope {
+        schemes: schemes.iter().map(ToString::to_string).collect(),
+        ..Scope::default()
+    };
+    assert_eq!(scope.claim(&node("n", words)), expected);
+}

@@ -1,0 +1,113 @@
+//! The pulse of a loop: a check that means something asks it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Remembers since when a loop has been at one piece of work, and since when it has been failing. Clones share it.
+///
+/// A loop that waits for its next turn, or for something to do, is well.
+#[derive(Debug, Clone, Default)]
+pub struct Pulse(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    busy: Option<Instant>,
+    failing: Option<Failing>,
+}
+
+#[derive(Debug)]
+struct Failing {
+    since: Instant,
+    reason: String,
+}
+
+impl Pulse {
+    /// Says that a piece of work begins. What began before and has not ended counts on.
+    pub fn begin(&self) {
+        self.lock().busy.get_or_insert_with(Instant::now);
+    }
+
+    /// Says that it ended well.
+    pub fn success(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// Says that it failed, and why.
+    pub fn failure(&self, reason: impl Into<String>) {
+        let mut state = self.lock();
+        state.busy = None;
+        let since = state
+            .failing
+            .as_ref()
+            .map_or_else(Instant::now, |failing| failing.since);
+        state.failing = Some(Failing {
+            since,
+            reason: reason.into(),
+        });
+    }
+
+    /// Whether the loop is well: neither stuck nor failing for longer than `limit`.
+    ///
+    /// # Errors
+    /// If it is not; the text says what is wrong and for how long.
+    pub fn check(&self, limit: Duration) -> Result<(), String> {
+        let state = self.lock();
+        if let Some(time) = state.busy.map(|since| since.elapsed()).filter(|time| *time > limit) {
+            return Err(format!("stuck for {}s", time.as_secs()));
+        }
+        match &state.failing {
+            Some(Failing { since, reason }) if since.elapsed() > limit => {
+                Err(format!("failing for {}s: {reason}", since.elapsed().as_secs()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    const LIMIT: Duration = Duration::from_mins(1);
+    const LONG: Duration = Duration::from_secs(61);
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_loop_is_well() {
+        let pulse = Pulse::default();
+        pulse.begin();
+        pulse.success();
+        advance(LONG).await;
+        assert_eq!(pulse.check(LIMIT), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_does_not_end_is_stuck() {
+        let pulse = Pulse::default();
+        pulse.begin();
+        advance(LIMIT).await;
+        assert_eq!(pulse.clone().check(LIMIT), Ok(()));
+        pulse.begin();
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(pulse.check(LIMIT), Err("stuck for 61s".into()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failing_counts_from_the_first_failure_and_ends_with_a_success() {
+        let pulse = Pulse::default();
+        pulse.failure("a");
+        advance(LONG).await;
+        pulse.begin();
+        pulse.failure("b");
+        assert_eq!(pulse.check(LIMIT), Err("failing for 61s: b".into()));
+        pulse.success();
+        assert_eq!(pulse.check(LIMIT), Ok(()));
+    }
+}

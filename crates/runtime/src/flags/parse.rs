@@ -1,0 +1,190 @@
+//! From a command line to the fields the flags stand for.
+
+use super::{Arity, Flag, Problems, Set, nearest, or_nearest, quote};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use std::collections::BTreeSet;
+
+/// Which flags stood on the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given(BTreeSet<String>);
+
+impl Given {
+    /// Whether `--name` stood on the command line, whatever its value.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Their names, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Given {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+}
+
+/// What is known after parsing, besides the values themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// The flags that were given.
+    pub given: Given,
+    /// The flags that were given with a value that is not acceptable.
+    pub refused: Given,
+    /// Every flag with its value, as Go prints it, by name.
+    pub values: Vec<(&'static str, String)>,
+    /// What to warn of, each in one sentence.
+    pub warnings: Vec<String>,
+    /// What is wrong with the values.
+    pub problems: Problems,
+}
+
+impl Set<'_> {
+    /// Parses the arguments (without the program's name) into the fields.
+    ///
+    /// # Errors
+    /// Everything that is wrong: either the first thing that is not a flag, or all values that are not acceptable.
+    pub fn parse<A: Into<String>>(self, args: impl IntoIterator<Item = A>) -> Result<Parsed, Problems> {
+        let parsed = self.parse_all(args)?;
+        parsed.problems.clone().or(parsed)
+    }
+
+    /// As [`Set::parse`], but values that are not acceptable are only noted, so that the caller can look for more
+    /// problems and report all of them together.
+    ///
+    /// # Errors
+    /// The first thing that is not a flag.
+    pub fn parse_all<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Result<Parsed, Problems> {
+        let args: Vec<String> = args.into_iter().map(|arg| normalised(arg.into())).collect();
+        let words = std::iter::once(&self.program).chain(&args);
+        let matches = self.command().try_get_matches_from(words);
+        let matches = matches.map_err(|error| Problems::one(self.sentence(&error, &args)))?;
+
+        let mut parsed = Parsed::default();
+        for flag in self.sections.iter_mut().flat_map(|section| &mut section.flags) {
+            take(flag, &matches, &mut parsed);
+        }
+        parsed.values.sort_unstable();
+        Ok(parsed)
+    }
+
+    /// The same flags for clap: for shell completions and the manual page.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let args = self.sections.iter().flat_map(|section| {
+            let title = section.title();
+            section
+                .flags
+                .iter()
+                .map(move |flag| flag.arg().help_heading(title.clone()))
+        });
+        Command::new(self.program.clone())
+            .about(self.about.clone())
+            .disable_help_flag(true)
+            .disable_version_flag(true)
+            .args(args)
+    }
+
+    /// Clap's error as one sentence, in pflag's words.
+    fn sentence(&self, error: &clap::Error, args: &[String]) -> String {
+        let word = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) => word.as_str(),
+            _ => "",
+        };
+        match error.kind() {
+            ErrorKind::UnknownArgument if word.starts_with('-') => self.unknown(word, args),
+            ErrorKind::UnknownArgument => {
+                format!(
+                    "{} does not take any arguments, got {}",
+                    quote(&self.program),
+                    quote(word)
+                )
+            }
+            ErrorKind::InvalidValue | ErrorKind::TooFewValues => {
+                let name = word.split([' ', '=', '[']).next().unwrap_or(word);
+                format!("flag needs an argument: {name}")
+            }
+            _ => error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned(),
+        }
+    }
+
+    fn unknown(&self, word: &str, args: &[String]) -> String {
+        let names = || self.flags().map(|flag| flag.name);
+        if let Some(name) = word.strip_prefix("--") {
+            return format!("unknown flag: {word}{}", or_nearest(name, "--", names()));
+        }
+        let arg = args.iter().find(|arg| arg.starts_with(word) && !arg.starts_with("--"));
+        let arg = arg.map_or(word, String::as_str);
+        let name = arg.trim_start_matches('-').split('=').next().unwrap_or_default();
+        let near = nearest(name, names()).map_or_else(String::new, |near| format!(", did you mean --{near}?"));
+        format!(
+            "unknown shorthand flag: {} in {arg}{near}",
+            word.trim_start_matches('-')
+        )
+    }
+}
+
+impl Flag<'_> {
+    fn arg(&self) -> Arg {
+        let default = self
+            .value
+            .default_note()
+            .map_or_else(String::new, |default| format!(" (default {default})"));
+        let arg = Arg::new(self.name)
+            .long(self.name)
+            .help(format!("{}{default}", self.help))
+            .action(ArgAction::Append)
+            .allow_hyphen_values(true);
+        let arg = match self.short {
+            Some(letter) => arg.short(letter),
+            None => arg,
+        };
+        match self.value.arity() {
+            Arity::One => arg.num_args(1).value_name(self.value.kind()),
+            Arity::Optional => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        }
+    }
+}
+
+fn take(flag: &mut Flag<'_>, matches: &ArgMatches, parsed: &mut Parsed) {
+    if let Some(given) = matches.get_many::<String>(flag.name) {
+        let given: Vec<String> = given.cloned().collect();
+        parsed.given.0.insert(flag.name.to_owned());
+        if let Err(reason) = flag.value.set(&given) {
+            let text = given.iter().map(|text| quote(text)).collect::<Vec<_>>().join(", ");
+            parsed.problems.push(format!(
+                "invalid argument {text} for \"--{}\" flag: {reason}",
+                flag.name
+            ));
+            parsed.refused.0.insert(flag.name.to_owned());
+        }
+        if let Some(why) = flag.deprecated {
+            parsed
+                .warnings
+                .push(format!("flag --{} has been deprecated: {why}", flag.name));
+        }
+    }
+    parsed.values.push((flag.name, flag.value.print()));
+}
+
+/// `--leader_elect=false` is `--leader-elect=false`.
+fn normalised(arg: String) -> String {
+    if !arg.starts_with("--") {
+        return arg;
+    }
+    match arg.split_once('=') {
+        Some((name, value)) => format!("{}={value}", name.replace('_', "-")),
+        None => arg.replace('_', "-"),
+    }
+}

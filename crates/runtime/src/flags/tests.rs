@@ -1,0 +1,464 @@
+use super::*;
+use proptest::prelude::*;
+use rstest::rstest;
+
+/// A program with one flag of each kind.
+#[derive(Debug, PartialEq)]
+struct Demo {
+    elect: Switch,
+    profile: Switch,
+    period: GoDuration,
+    name: String,
+    list: Strings,
+    numbers: Numbers,
+    qps: Auto<f32>,
+    workers: i32,
+    port: Port,
+    size: Bytes,
+    address: std::net::IpAddr,
+    version: Version,
+    verbosity: i32,
+    old: Switch,
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Self {
+            elect: Switch::On,
+            profile: Switch::Off,
+            period: GoDuration::from_secs(43200),
+            name: "kubernetes".to_owned(),
+            list: Strings::from(["*"]),
+            numbers: Numbers::default(),
+            qps: Auto::Unset(20.0),
+            workers: 1,
+            port: Port(10258),
+            size: Bytes::default(),
+            address: std::net::Ipv4Addr::UNSPECIFIED.into(),
+            version: Version::Run,
+            verbosity: 0,
+            old: Switch::Off,
+        }
+    }
+}
+
+impl Demo {
+    fn set(&mut self) -> Set<'_> {
+        let generic = Section::new("generic")
+            .flag("leader-elect", &mut self.elect, "Elect a leader.")
+            .flag("profiling", &mut self.profile, "Profile.")
+            .flag("min-resync-period", &mut self.period, "Period.")
+            .flag("cluster-name", &mut self.name, "Name.")
+            .flag("controllers", &mut self.list, "Which ones.\nAll: a, b")
+            .flag("curves", &mut self.numbers, "Numbers.")
+            .flag("kube-api-qps", &mut self.qps, "Rate.")
+            .flag("workers", &mut self.workers, "Workers.")
+            .deprecated("old", &mut self.old, "Old.", "it does nothing");
+        let serving = Section::new("secure serving")
+            .flag("secure-port", &mut self.port, "Port.")
+            .flag("buffer", &mut self.size, "Size.")
+            .flag("bind-address", &mut self.address, "Address.");
+        let global = Section::new("global")
+            .flag("version", &mut self.version, "Version.")
+            .short('v', "v", &mut self.verbosity, "Verbosity.");
+        Set::new("demo", "A demonstration.", vec![generic, serving, global])
+    }
+
+    fn parse(args: &str) -> (Self, Result<Parsed, Problems>) {
+        let mut demo = Self::default();
+        let parsed = demo.set().parse(args.split_whitespace());
+        (demo, parsed)
+    }
+}
+
+fn parsed(args: &str) -> Demo {
+    let (demo, parsed) = Demo::parse(args);
+    parsed.unwrap();
+    demo
+}
+
+#[rstest]
+#[case::alone("--profiling", "true")]
+#[case::with_value("--profiling=true", "true")]
+#[case::one("--profiling=1", "true")]
+#[case::capitals("--profiling=FALSE", "false")]
+#[case::letter("--profiling=T", "true")]
+#[case::the_last_wins("--profiling --profiling=false", "false")]
+fn switches(#[case] args: &str, #[case] value: &str) {
+    assert_eq!(parsed(args).profile.to_string(), value);
+}
+
+#[rstest]
+#[case::long("--v=2")]
+#[case::long_apart("--v 2")]
+#[case::short("-v=2")]
+#[case::short_apart("-v 2")]
+#[case::short_joined("-v2")]
+#[case::the_last_wins("--v=4 -v 2")]
+fn verbosities(#[case] args: &str) {
+    assert_eq!(parsed(args).verbosity, 2);
+}
+
+#[rstest]
+#[case::default("", "[*]")]
+#[case::commas("--controllers=a,b", "[a,b]")]
+#[case::minus("--controllers=*,-node-route-controller", "[*,-node-route-controller]")]
+#[case::minus_apart("--controllers -route", "[-route]")]
+#[case::repeated("--controllers=a --controllers=b,c", "[a,b,c]")]
+#[case::cleared("--controllers=", "[]")]
+#[case::quoted(r#"--controllers="a,b",c"#, r#"["a,b",c]"#)]
+#[case::doubled_quotes(r#"--controllers="a""b""#, r#"["a""b"]"#)]
+#[case::empty_items("--controllers=a,,b,", "[a,,b,]")]
+fn lists(#[case] args: &str, #[case] value: &str) {
+    assert_eq!(parsed(args).list.print(), value);
+}
+
+#[rstest]
+#[case::underscores("--leader_elect=false --kube_api_qps=5 --cluster_name=a_b")]
+#[case::mixed("--leader_elect=false --kube-api_qps=5 --cluster-name=a_b")]
+#[case::apart("--leader-elect=false --kube_api_qps 5 --cluster_name a_b")]
+fn underscores_are_hyphens(#[case] args: &str) {
+    let demo = parsed(args);
+    assert_eq!(
+        (demo.elect, demo.qps.given(), demo.name.as_str()),
+        (Switch::Off, Some(5.0), "a_b")
+    );
+}
+
+#[rstest]
+#[case::not_given("", None, 20.0, "auto")]
+#[case::given("--kube-api-qps=50.0", Some(50.0), 50.0, "50")]
+#[case::given_the_usual("--kube-api-qps=20", Some(20.0), 20.0, "20")]
+fn auto_knows_whether_it_was_given(
+    #[case] args: &str,
+    #[case] given: Option<f32>,
+    #[case] nominal: f32,
+    #[case] print: &str,
+) {
+    let qps = parsed(args).qps;
+    assert_eq!(
+        (qps.given(), qps.nominal(), qps.print().as_str()),
+        (given, nominal, print)
+    );
+}
+
+#[test]
+fn says_which_flags_were_given_and_every_value() {
+    let (_, parsed) = Demo::parse("--workers=1 --old --v=3");
+    let parsed = parsed.unwrap();
+    assert!(parsed.given.has("workers") && !parsed.given.has("leader-elect"));
+    assert_eq!(parsed.given.iter().collect::<Vec<_>>(), ["old", "v", "workers"]);
+    assert_eq!(parsed.warnings, ["flag --old has been deprecated: it does nothing"]);
+    let values: Vec<_> = parsed
+        .values
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_eq!(
+        values.join(" "),
+        "bind-address=0.0.0.0 buffer=0 cluster-name=kubernetes controllers=[*] curves=[] kube-api-qps=auto \
+         leader-elect=true min-resync-period=12h0m0s old=true profiling=false secure-port=10258 v=3 version=false \
+         workers=1"
+    );
+}
+
+#[rstest]
+#[case::version("--version", Version::Print)]
+#[case::raw("--version=raw", Version::Raw)]
+#[case::not_asked("--version=false", Version::Run)]
+#[case::reported("--version=v1.2.3-custom", Version::Report("v1.2.3-custom".to_owned()))]
+fn versions(#[case] args: &str, #[case] version: Version) {
+    assert_eq!(parsed(args).version, version);
+}
+
+#[rstest]
+#[case::unknown("--nosuch", "unknown flag: --nosuch")]
+#[case::near_miss("--leader-elct=false", "unknown flag: --leader-elct, did you mean --leader-elect?")]
+#[case::one_dash(
+    "-leader-elect=false",
+    "unknown shorthand flag: l in -leader-elect=false, did you mean --leader-elect?"
+)]
+#[case::positional("run", "\"demo\" does not take any arguments, got \"run\"")]
+#[case::bool_apart("--leader-elect false", "\"demo\" does not take any arguments, got \"false\"")]
+#[case::after_dashes("-- x", "\"demo\" does not take any arguments, got \"x\"")]
+#[case::no_value("--cluster-name", "flag needs an argument: --cluster-name")]
+#[case::no_value_short("-v", "flag needs an argument: --v")]
+#[case::bool(
+    "--leader-elect=maybe",
+    "invalid argument \"maybe\" for \"--leader-elect\" flag: neither true nor false"
+)]
+#[case::empty_bool(
+    "--leader-elect=",
+    "invalid argument \"\" for \"--leader-elect\" flag: neither true nor false"
+)]
+#[case::duration(
+    "--min-resync-period=5",
+    "invalid argument \"5\" for \"--min-resync-period\" flag: not a duration such as 300ms, 1.5h or 2h45m"
+)]
+#[case::port(
+    "--secure-port=700000",
+    "invalid argument \"700000\" for \"--secure-port\" flag: must be between 0 and 65535, inclusive"
+)]
+#[case::negative_port(
+    "--secure-port=-1",
+    "invalid argument \"-1\" for \"--secure-port\" flag: must be between 0 and 65535, inclusive"
+)]
+#[case::address(
+    "--bind-address=xx",
+    "invalid argument \"xx\" for \"--bind-address\" flag: not an IP address"
+)]
+#[case::number(
+    "--workers=1.5",
+    "invalid argument \"1.5\" for \"--workers\" flag: not a whole number between -2147483648 and 2147483647"
+)]
+#[case::float(
+    "--kube-api-qps=fast",
+    "invalid argument \"fast\" for \"--kube-api-qps\" flag: not a number"
+)]
+#[case::infinite(
+    "--kube-api-qps=inf",
+    "invalid argument \"inf\" for \"--kube-api-qps\" flag: not a number"
+)]
+#[case::size(
+    "--buffer=1Kb",
+    "invalid argument \"1Kb\" for \"--buffer\" flag: not a size such as 512, 1K or 2Ki"
+)]
+#[case::numbers(
+    "--curves=23,x",
+    "invalid argument \"23,x\" for \"--curves\" flag: \"x\" is not a whole number"
+)]
+#[case::stray_quote(
+    "--controllers=a\"b",
+    "invalid argument \"a\\\"b\" for \"--controllers\" flag: a quotation mark stands inside the unquoted item \"a\\\"b\""
+)]
+#[case::open_quote(
+    "--controllers=\"ab",
+    "invalid argument \"\\\"ab\" for \"--controllers\" flag: a quotation mark is not closed"
+)]
+#[case::version(
+    "--version=1.2",
+    "invalid argument \"1.2\" for \"--version\" flag: neither true, false, raw nor a version that starts with v"
+)]
+#[case::first_of_two(
+    "--workers=x --workers=1",
+    "invalid argument \"x\", \"1\" for \"--workers\" flag: not a whole number between -2147483648 and 2147483647"
+)]
+fn refuses_with_one_sentence(#[case] args: &str, #[case] sentence: &str) {
+    let (_, parsed) = Demo::parse(args);
+    assert_eq!(parsed.unwrap_err().to_string(), sentence);
+}
+
+#[test]
+fn all_wrong_values_are_reported_together() {
+    let (demo, parsed) = Demo::parse("--secure-port=x --workers=7 --kube-api-qps=y");
+    let problems = parsed.unwrap_err();
+    assert_eq!(problems.iter().count(), 2);
+    assert!(
+        problems
+            .to_string()
+            .starts_with("2 problems:\n  - invalid argument \"y\""),
+        "{problems}"
+    );
+    assert_eq!(
+        (demo.port, demo.workers),
+        (Port(10258), 7),
+        "what is right is taken, what is wrong left alone"
+    );
+}
+
+#[test]
+fn help_has_the_layout_of_pflag() {
+    let expected = "\
+A demonstration.
+
+Usage:
+  demo [flags]
+
+Generic flags:
+
+      --cluster-name string          Name. (default \"kubernetes\")
+      --controllers strings          Which ones.
+                                     All: a, b (default [*])
+      --curves int32Slice            Numbers.
+      --kube-api-qps float32         Rate. (default auto)
+      --leader-elect                 Elect a leader. (default true)
+      --min-resync-period duration   Period. (default 12h0m0s)
+      --old                          Old. (DEPRECATED: it does nothing)
+      --profiling                    Profile.
+      --workers int32                Workers. (default 1)
+
+Secure serving flags:
+
+      --bind-address ip   Address. (default 0.0.0.0)
+      --buffer quantity   Size.
+      --secure-port int   Port. (default 10258)
+
+Global flags:
+
+  -v, --v int32                  Verbosity.
+      --version version[=true]   Version.
+";
+    assert_eq!(Demo::default().set().help(Show::Unwrapped), expected);
+}
+
+#[rstest]
+#[case::enough(60, "      --name string   one two three four five six seven\n")]
+#[case::two_lines(
+    48,
+    "      --name string   one two three four five\n                      six seven\n"
+)]
+#[case::too_narrow(40, "      --name string   one two three four five six seven\n")]
+fn help_wraps_between_words(#[case] columns: usize, #[case] line: &str) {
+    let mut name = String::new();
+    let section = Section::new("generic").flag("name", &mut name, "one two three four five six seven");
+    let help = Set::new("demo", "", vec![section]).help(Show::Columns(columns));
+    assert!(help.ends_with(&format!("flags:\n\n{line}")), "{help}");
+}
+
+#[test]
+fn the_reference_is_a_table_a_section() {
+    let page = Demo::default().set().reference();
+    assert!(
+        page.contains("\n## Secure serving flags\n\n| Flag | Type | Default | Meaning |\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains("| `--controllers` | strings | `[*]` | Which ones.<br>All: a, b |\n"),
+        "{page}"
+    );
+    assert!(page.contains("| `-v`, `--v` | int32 |  | Verbosity. |\n"), "{page}");
+    assert!(
+        page.contains("| `--leader-elect` | bool | `true` | Elect a leader. |\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn clap_can_use_the_same_flags() {
+    let command = Demo::default().set().command();
+    command.clone().debug_assert();
+    let arg = command
+        .get_arguments()
+        .find(|arg| arg.get_id() == "secure-port")
+        .unwrap();
+    assert_eq!(arg.get_help_heading(), Some("Secure serving flags"));
+}
+
+#[test]
+fn sections_of_the_same_name_are_one() {
+    let (mut a, mut b) = (Switch::Off, Switch::Off);
+    let sections = vec![
+        Section::new("x").flag("b", &mut b, "B."),
+        Section::new("x").flag("a", &mut a, "A."),
+    ];
+    let help = Set::new("demo", "", sections).help(Show::Unwrapped);
+    assert!(help.ends_with("X flags:\n\n      --a   A.\n      --b   B.\n"), "{help}");
+}
+
+#[rstest]
+#[case("0", "0s")]
+#[case("0s", "0s")]
+#[case("5s", "5s")]
+#[case("90s", "1m30s")]
+#[case("1h10m0.5s", "1h10m0.5s")]
+#[case("12h", "12h0m0s")]
+#[case("100m", "1h40m0s")]
+#[case("1.5h", "1h30m0s")]
+#[case("-1.5s", "-1.5s")]
+#[case("+5s", "5s")]
+#[case("300ms", "300ms")]
+#[case("1ms1us1ns", "1.001001ms")]
+#[case("1\u{b5}s", "1\u{b5}s")]
+#[case("1500\u{3bc}s", "1.5ms")]
+#[case("15ns", "15ns")]
+#[case(".5s", "500ms")]
+#[case("1.s", "1s")]
+#[case("1s1s", "2s")]
+#[case("0.3333333333333333333h", "19m59.999999999s")]
+#[case("9223372036854775807ns", "2562047h47m16.854775807s")]
+#[case("-9223372036854775808ns", "-2562047h47m16.854775808s")]
+fn durations(#[case] text: &str, #[case] printed: &str) {
+    assert_eq!(text.parse::<GoDuration>().unwrap().to_string(), printed);
+}
+
+#[rstest]
+#[case("")]
+#[case("5")]
+#[case("s")]
+#[case(".s")]
+#[case("-")]
+#[case("5x")]
+#[case("5 s")]
+#[case("1h-5m")]
+#[case("1.2.3s")]
+#[case("1e3s")]
+#[case("9223372036854775808ns")]
+#[case("3000000h")]
+fn not_durations(#[case] text: &str) {
+    assert_eq!(text.parse::<GoDuration>(), Err(NotADuration));
+}
+
+proptest! {
+    #[test]
+    fn a_printed_duration_reads_as_the_same(seconds in any::<i32>(), millis in 0..1000_i32) {
+        let duration = format!("{seconds}s").parse::<GoDuration>().unwrap();
+        prop_assert_eq!(duration.to_string().parse::<GoDuration>().unwrap(), duration);
+        let fine = GoDuration::from_millis(millis);
+        prop_assert_eq!(fine.to_string().parse::<GoDuration>().unwrap(), fine);
+    }
+
+    #[test]
+    fn no_text_upsets_the_parsers(text in ".*") {
+        let _ = text.parse::<GoDuration>();
+        let _ = Strings::default().set(std::slice::from_ref(&text));
+        let _ = text.parse::<Bytes>();
+        let _ = quote(&text);
+        let mut demo = Demo::default();
+        let _ = demo.set().parse([text]);
+    }
+}
+
+#[test]
+fn a_duration_is_a_string_in_json() {
+    let json = serde_json::to_string(&GoDuration::from_secs(43200)).unwrap();
+    assert_eq!(json, "\"12h0m0s\"");
+    assert_eq!(
+        serde_json::from_str::<GoDuration>(&json).unwrap(),
+        GoDuration::from_secs(43200)
+    );
+    assert!(serde_json::from_str::<GoDuration>("\"soon\"").is_err());
+}
+
+#[rstest]
+#[case("512", 512)]
+#[case("1K", 1000)]
+#[case("1k", 1000)]
+#[case("2Ki", 2048)]
+#[case("3M", 3_000_000)]
+#[case("4Gi", 4 << 30)]
+fn sizes(#[case] text: &str, #[case] count: u64) {
+    assert_eq!(text.parse::<Bytes>().unwrap().count(), count);
+}
+
+#[rstest]
+#[case("abc", Some("abc"))]
+#[case("acb", Some("abc"))]
+#[case("service-controler", Some("service-controller"))]
+#[case("SERVICE-CONTROLLER", Some("service-controller"))]
+#[case("nothing", None)]
+#[case("x", None)]
+fn finds_what_was_meant(#[case] word: &str, #[case] near: Option<&str>) {
+    assert_eq!(nearest(word, ["abc", "service-controller", "route-controller"]), near);
+}
+
+#[rstest]
+#[case("a b", r#""a b""#)]
+#[case("\"\\", r#""\"\\""#)]
+#[case("\t\n\r", r#""\t\n\r""#)]
+#[case("\0\u{7f}\u{7}", r#""\x00\x7f\a""#)]
+#[case("é 日本", "\"é 日本\"")]
+#[case("\u{200b}\u{a0}", r#""\u200b\u00a0""#)]
+#[case("\u{e0001}", r#""\U000e0001""#)]
+fn quotes_as_go(#[case] text: &str, #[case] quoted: &str) {
+    assert_eq!(quote(text), quoted);
+}

@@ -1,0 +1,191 @@
+//! A leader: renews its lease until it is stopped or loses it.
+
+use super::{
+    Params,
+    core::{Core, Held, Look},
+    decision::View,
+    store::{Error, Limit},
+};
+use std::{future::Future, sync::Arc};
+use tokio::{sync::watch, task::JoinHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// This replica does not lead any more, without having been asked to stop. Its fence is closed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("lost lease {lease}: {reason}")]
+pub struct Lost {
+    lease: String,
+    reason: String,
+}
+
+/// The lease was not given away; the next leader has to wait until it runs out.
+#[derive(Debug, thiserror::Error)]
+#[error("could not release lease {lease}: {reason}")]
+pub struct NotReleased {
+    lease: String,
+    reason: String,
+}
+
+/// Holds while this replica leads. Dropping it stops renewing and closes the fence, but leaves the lease to run out.
+#[derive(Debug)]
+pub struct Leadership {
+    core: Arc<Core>,
+    stop: CancellationToken,
+    term: watch::Receiver<Term>,
+    task: JoinHandle<Option<Held>>,
+}
+
+#[derive(Debug, Clone)]
+enum Term {
+    Going,
+    Stopped,
+    Lost(Lost),
+}
+
+impl Leadership {
+    pub(super) fn start(core: Arc<Core>, view: View, held: Held) -> Self {
+        let Params { identity, .. } = &core.params;
+        tracing::info!(lease = %core.params, %identity, "acquired lease");
+        core.announce(held.lease(), "became leader");
+        core.metrics.leading();
+        extend(&core, &held);
+        let stop = CancellationToken::new();
+        let (sender, term) = watch::channel(Term::Going);
+        let task = tokio::spawn(run(core.clone(), view, held, stop.clone(), sender));
+        Self { core, stop, term, task }
+    }
+
+    /// Resolves when this replica has lost the lease: it was not renewed in time, or somebody else has it. Never resolves
+    /// after [`Self::release`].
+    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
+        let mut term = self.term.clone();
+        let lease = self.core.params.to_string();
+        async move {
+            let end = term
+                .wait_for(|term| !matches!(term, Term::Going))
+                .await
+                .map(|term| term.clone());
+            match end {
+                Ok(Term::Lost(lost)) => lost,
+                Ok(Term::Going | Term::Stopped) => std::future::pending().await,
+                Err(_) => Lost {
+                    lease,
+                    reason: "nobody renews it any more".into(),
+                },
+            }
+        }
+    }
+
+    /// Closes the fence and gives the lease away, so that a standby leads at once. Everything that writes must have
+    /// stopped before.
+    ///
+    /// # Errors
+    /// If the API server could not be told, or the lease was lost before.
+    pub async fn release(mut self) -> Result<(), NotReleased> {
+        self.stop.cancel();
+        let lease = self.core.params.to_string();
+        let Ok(Some(held)) = (&mut self.task).await else {
+            return Err(NotReleased {
+                lease,
+                reason: "it was lost before".into(),
+            });
+        };
+        match self.core.release(held).await {
+            Ok(free) => {
+                tracing::info!(lease, "released lease");
+                if let Some(free) = free {
+                    self.core.announce(&free, "stopped leading");
+                }
+                Ok(())
+            }
+            Err(error) => Err(NotReleased {
+                lease,
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+impl Drop for Leadership {
+    fn drop(&mut self) {
+        self.core.fence.close();
+        self.task.abort();
+    }
+}
+
+/// Whatever ends the renewing, a panic too, ends the leading.
+struct Guard(Arc<Core>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fence.close();
+        self.0.metrics.not_leading();
+        self.0.status.not_leading();
+    }
+}
+
+/// Renews until told to stop, which gives the lease back, or until it is lost.
+async fn run(
+    core: Arc<Core>,
+    mut view: View,
+    mut held: Held,
+    stop: CancellationToken,
+    term: watch::Sender<Term>,
+) -> Option<Held> {
+    let guard = Guard(core.clone());
+    let end = tokio::select! {
+        biased;
+        () = stop.cancelled() => Term::Stopped,
+        lost = keep(&core, &mut view, &mut held) => Term::Lost(lost),
+    };
+    drop(guard);
+    let held = matches!(end, Term::Stopped).then_some(held);
+    term.send_replace(end);
+    held
+}
+
+/// Renews every retry period, for as long as that works.
+async fn keep(core: &Core, view: &mut View, held: &mut Held) -> Lost {
+    loop {
+        tokio::time::sleep_until((Instant::now() + core.params.retry_period).min(held.until)).await;
+        // A process that was stopped for long finds its time over here, before it asks for anything.
+        if Instant::now() >= held.until {
+            return lost(
+                core,
+                format!("it was not renewed within {:?}", core.params.renew_deadline),
+            );
+        }
+        match renew(core, view, held).await {
+            Ok(Look::Ours(renewed)) => {
+                *held = renewed;
+                extend(core, held);
+                core.status.worked();
+            }
+            Ok(Look::Theirs) => return lost(core, format!("{:?} has it", view.holder())),
+            Err(error) => core.status.failed(error.to_string()),
+        }
+    }
+}
+
+async fn renew(core: &Core, view: &mut View, held: &Held) -> Result<Look, Error> {
+    match core.renew(held).await {
+        Ok(held) => Ok(Look::Ours(held)),
+        Err(Error::TooLate) => Err(Error::TooLate),
+        Err(error) => {
+            tracing::debug!(lease = %core.params, %error, "could not renew the lease at once; looking at it first");
+            core.attempt(view, Limit::Until(held.until)).await
+        }
+    }
+}
+
+fn extend(core: &Core, held: &Held) {
+    core.fence.allow_until(held.until.into_std());
+    core.status.renewed(held.since);
+}
+
+fn lost(core: &Core, reason: String) -> Lost {
+    Lost {
+        lease: core.params.to_string(),
+        reason,
+    }
+}

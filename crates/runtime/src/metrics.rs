@@ -1,0 +1,260 @@
+//! The metrics of a process: one registry with what every process has in it, and the registry of the SLIs beside it.
+
+use crate::version::Info;
+use prometheus::{
+    Encoder, GaugeVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder, core::Collector,
+    process_collector::ProcessCollector,
+};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The media type of [`Metrics::text`] and [`Slis::text`].
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+const REGISTERED: &str = "The count of registered metrics broken by stability level and deprecation version.";
+const FEATURES: &str = "This metric records the data about the stage and enablement of a k8s feature.";
+
+/// The metrics of a process. Clones share them.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    slis: Slis,
+    features: IntGaugeVec,
+    registered: IntCounterVec,
+    refreshers: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// A registry with `process_*`, `kubernetes_build_info` and the counts of the metrics themselves.
+    ///
+    /// # Errors
+    /// If the SLIs cannot be registered, which does not happen.
+    pub fn new(build: &Info) -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        registry.register(Box::new(ProcessCollector::for_self()))?;
+        build.register(&registry)?;
+        for (name, help) in [
+            ("disabled_metrics_total", "The count of disabled metrics."),
+            ("hidden_metrics_total", "The count of hidden metrics."),
+        ] {
+            registry.register(Box::new(IntCounter::new(name, help)?))?;
+        }
+        let registered = Opts::new("registered_metrics_total", REGISTERED);
+        let registered = IntCounterVec::new(registered, &["stability_level", "deprecated_version"])?;
+        registry.register(Box::new(registered.clone()))?;
+        let features = IntGaugeVec::new(Opts::new("kubernetes_feature_enabled", FEATURES), &["name", "stage"])?;
+        registry.register(Box::new(features.clone()))?;
+        let (slis, refreshers) = (Slis::new()?, Mutex::default());
+        Ok(Self(Arc::new(Inner {
+            registry,
+            slis,
+            features,
+            registered,
+            refreshers,
+        })))
+    }
+
+    /// Where everything else is registered.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// The SLIs, which stand in a registry of their own.
+    pub fn slis(&self) -> &Slis {
+        &self.0.slis
+    }
+
+    /// Publishes that a feature is on.
+    pub fn feature_on(&self, name: &str, stage: &str) {
+        self.0.features.with_label_values(&[name, stage]).set(1);
+    }
+
+    /// Publishes that a feature is off.
+    pub fn feature_off(&self, name: &str, stage: &str) {
+        self.0.features.with_label_values(&[name, stage]).set(0);
+    }
+
+    /// Calls `refresh` right before the metrics are read, for those that change by themselves.
+    pub fn before_reading(&self, refresh: impl Fn() + Send + Sync + 'static) {
+        self.0
+            .refreshers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Box::new(refresh));
+    }
+
+    /// All metrics, in the text format of Prometheus.
+    ///
+    /// # Errors
+    /// If a collector answers nonsense.
+    pub fn text(&self) -> prometheus::Result<Vec<u8>> {
+        // Held to the end, so that two readers do not count the metrics twice.
+        let refreshers = self.0.refreshers.lock().unwrap_or_else(PoisonError::into_inner);
+        for refresh in refreshers.iter() {
+            refresh();
+        }
+        let known = self.0.registry.gather().len();
+        self.0.registered.reset();
+        self.0.registered.with_label_values(&["ALPHA", ""]).inc_by(known as u64);
+        text(&self.0.registry)
+    }
+}
+
+/// How a health check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It passed.
+    Success,
+    /// It did not.
+    Error,
+}
+
+/// The SLIs of KEP-3466: how the health checks came out. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Slis {
+    registry: Registry,
+    now: GaugeVec,
+    total: IntCounterVec,
+}
+
+impl Slis {
+    /// An empty SLI registry.
+    ///
+    /// # Errors
+    /// If the metrics cannot be registered, which does not happen.
+    pub fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let now = GaugeVec::new(
+            Opts::new(
+                "kubernetes_healthcheck",
+                "This metric records the result of a single healthcheck.",
+            ),
+            &["name", "type"],
+        )?;
+        let total = IntCounterVec::new(
+            Opts::new(
+                "kubernetes_healthchecks_total",
+                "This metric records the results of all healthcheck.",
+            ),
+            &["name", "type", "status"],
+        )?;
+        let help = "Start time of the process since unix epoch in seconds.";
+        let started = prometheus::Gauge::new("process_start_time_seconds", help)?;
+        started.set(process_start());
+        registry.register(Box::new(now.clone()))?;
+        registry.register(Box::new(total.clone()))?;
+        registry.register(Box::new(started))?;
+        Ok(Self { registry, now, total })
+    }
+
+    /// Counts the result of the check `name` on the endpoint `kind` (`healthz`, `livez`, `readyz`).
+    pub fn observe(&self, name: &str, kind: &str, outcome: Outcome) {
+        let (value, status) = match outcome {
+            Outcome::Success => (1.0, "success"),
+            Outcome::Error => (0.0, "error"),
+        };
+        self.now.with_label_values(&[name, kind]).set(value);
+        self.total.with_label_values(&[name, kind, status]).inc();
+    }
+
+    /// Forgets all results.
+    pub fn reset(&self) {
+        self.now.reset();
+        self.total.reset();
+    }
+
+    /// The SLIs, in the text format of Prometheus.
+    ///
+    /// # Errors
+    /// If they cannot be written, which does not happen.
+    pub fn text(&self) -> prometheus::Result<Vec<u8>> {
+        text(&self.registry)
+    }
+}
+
+fn text(registry: &Registry) -> prometheus::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    TextEncoder::new().encode(&registry.gather(), &mut text)?;
+    Ok(text)
+}
+
+fn process_start() -> f64 {
+    let families = ProcessCollector::for_self().collect();
+    let start = families
+        .iter()
+        .find(|family| family.name() == "process_start_time_seconds");
+    start
+        .and_then(|family| family.get_metric().first())
+        .map_or(0.0, |metric| metric.get_gauge().get_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[rstest]
+    #[case::build("kubernetes_build_info{build_date=")]
+    #[case::memory("process_resident_memory_bytes ")]
+    #[case::start("process_start_time_seconds 1")]
+    #[case::none_disabled("disabled_metrics_total 0\n")]
+    #[case::none_hidden("hidden_metrics_total 0\n")]
+    #[case::some_registered("registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} ")]
+    #[case::feature_on("kubernetes_feature_enabled{name=\"CloudControllerManagerWebhook\",stage=\"ALPHA\"} 1\n")]
+    #[case::feature_off("kubernetes_feature_enabled{name=\"Other\",stage=\"BETA\"} 0\n")]
+    fn a_process_shows(#[case] line: &str) {
+        let metrics = Metrics::new(&Info::current()).unwrap();
+        metrics.feature_on("CloudControllerManagerWebhook", "ALPHA");
+        metrics.feature_off("Other", "BETA");
+        let text = String::from_utf8(metrics.text().unwrap()).unwrap();
+        assert!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+
+    #[test]
+    fn what_changes_by_itself_is_refreshed_on_every_reading() {
+        let metrics = Metrics::new(&Info::current()).unwrap();
+        let gauge = prometheus::IntGauge::new("age", "age").unwrap();
+        metrics.registry().register(Box::new(gauge.clone())).unwrap();
+        let readings = AtomicU64::new(0);
+        metrics.before_reading(move || gauge.set(i64::try_from(readings.fetch_add(1, Ordering::SeqCst)).unwrap() + 1));
+        for reading in ["\nage 1\n", "\nage 2\n"] {
+            let text = String::from_utf8(metrics.text().unwrap()).unwrap();
+            assert!(text.contains(reading), "{reading:?} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn slis_count_per_check_and_endpoint_and_can_be_reset() {
+        let slis = Slis::new().unwrap();
+        slis.observe("etcd", "healthz", Outcome::Success);
+        slis.observe("etcd", "healthz", Outcome::Error);
+        slis.observe("etcd", "readyz", Outcome::Success);
+        let text = String::from_utf8(slis.text().unwrap()).unwrap();
+        for line in [
+            "kubernetes_healthcheck{name=\"etcd\",type=\"healthz\"} 0",
+            "kubernetes_healthcheck{name=\"etcd\",type=\"readyz\"} 1",
+            "kubernetes_healthchecks_total{name=\"etcd\",status=\"error\",type=\"healthz\"} 1",
+            "kubernetes_healthchecks_total{name=\"etcd\",status=\"success\",type=\"healthz\"} 1",
+            "process_start_time_seconds 1",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in\n{text}");
+        }
+        slis.reset();
+        assert!(
+            !String::from_utf8(slis.text().unwrap())
+                .unwrap()
+                .contains("kubernetes_healthcheck")
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! A client certificate says who asks: the common name is the user, the organizations are the groups.
+
+use crate::serve::{hash, trust::Authority, user::User};
+use rustls::pki_types::CertificateDer;
+use std::fmt::Write as _;
+use x509_parser::{
+    oid_registry::Oid,
+    prelude::{AttributeTypeAndValue, X509Certificate},
+};
+
+/// The attribute of a subject that Kubernetes takes for the UID of a user: 1.3.6.1.4.1.57683.2.
+const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
+/// Where it is remembered which certificate somebody used.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
+/// Who asks, if they have presented a certificate. The error is for the log.
+pub(super) fn identify(authority: &Authority, chain: &[CertificateDer<'_>]) -> Result<Option<User>, String> {
+    let Some(leaf) = chain.first() else { return Ok(None) };
+    authority
+        .verify(chain)
+        .map_err(|error| format!("verifying the client certificate failed: {error}"))?;
+    user(leaf)
+}
+
+/// Whom a certificate names.
+fn user(der: &CertificateDer<'_>) -> Result<Option<User>, String> {
+    let certificate = parse(der)?;
+    let Some(name) = common_name_of(&certificate) else {
+        return Ok(None);
+    };
+    let groups = certificate
+        .subject()
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok());
+    Ok(Some(User {
+        name,
+        uid: uid(&certificate)?,
+        groups: groups.map(str::to_owned).collect(),
+        extra: [(CREDENTIAL_ID.to_owned(), vec![fingerprint(der)])].into(),
+    }))
+}
+
+/// The common name of a certificate, which may be empty.
+pub(super) fn common_name(der: &CertificateDer<'_>) -> Result<String, String> {
+    Ok(common_name_of(&parse(der)?).unwrap_or_default())
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+    let parsed = x509_parser::parse_x509_certificate(der);
+    parsed
+        .map(|(_, certificate)| certificate)
+        .map_err(|error| format!("cannot read the client certificate: {error}"))
+}
+
+/// The last one counts, as in Go.
+fn common_name_of(certificate: &X509Certificate<'_>) -> Option<String> {
+    let names = certificate
+        .subject()
+        .iter_common_name()
+        .filter_map(|name| name.as_str().ok());
+    names.last().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+fn uid(certificate: &X509Certificate<'_>) -> Result<String, String> {
+    let Ok(oid) = Oid::from(UID) else {
+        return Ok(String::new());
+    };
+    let uids: Vec<_> = certificate
+        .subject()
+        .iter_by_oid(&oid)
+        .map(AttributeTypeAndValue::as_str)
+        .collect();
+    match uids[..] {
+        [] => Ok(String::new()),
+        [Ok("")] => Err("the UID in the client certificate is empty".into()),
+        [Ok(uid)] => Ok(uid.to_owned()),
+        [Err(_)] => Err("the UID in the client certificate is not text".into()),
+        _ => Err("there is more than one UID in the client certificate".into()),
+    }
+}
+
+fn fingerprint(der: &[u8]) -> String {
+    hash::sha256(der)
+        .iter()
+        .fold("X509SHA256=".to_owned(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+    use rstest::rstest;
+
+    fn certificate(subject: &[(&str, &str)]) -> CertificateDer<'static> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in subject {
+            let kind = match *kind {
+                "CN" => DnType::CommonName,
+                "O" => DnType::OrganizationName,
+                _ => DnType::CustomDnType(UID.to_vec()),
+            };
+            params.distinguished_name.push(kind, *value);
+        }
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
+    }
+
+    #[rstest]
+    #[case::name(&[("CN", "bob")], "bob uid= []")]
+    #[case::group(&[("CN", "bob"), ("O", "dev")], "bob uid= [\"dev\"]")]
+    #[case::uid(&[("CN", "bob"), ("UID", "7")], "bob uid=7 []")]
+    #[case::empty_uid(&[("CN", "bob"), ("UID", "")], "the UID in the client certificate is empty")]
+    #[case::no_name(&[("O", "dev")], "nobody")]
+    fn names(#[case] subject: &[(&str, &str)], #[case] expected: &str) {
+        let shown = match user(&certificate(subject)) {
+            Ok(Some(User { name, uid, groups, .. })) => format!("{name} uid={uid} {groups:?}"),
+            Ok(None) => "nobody".into(),
+            Err(problem) => problem,
+        };
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn remembers_which_certificate_it_was() {
+        let der = certificate(&[("CN", "bob")]);
+        let user = user(&der).unwrap().unwrap();
+        let id = &user.extra["authentication.kubernetes.io/credential-id"][0];
+        assert_eq!(id.len(), "X509SHA256=".len() + 64);
+        assert!(id.starts_with("X509SHA256="));
+    }
+
+    #[test]
+    fn garbage_is_nobody() {
+        assert!(user(&CertificateDer::from(vec![1, 2, 3])).is_err());
+    }
+}

@@ -1,0 +1,321 @@
+//! What the API server says about whom to believe: the `ConfigMap` `kube-system/extension-apiserver-authentication`.
+
+use crate::{
+    client::explain,
+    informer::{Change, Informer},
+    logging::chain,
+    serve::trust::{Authority, BundleError, HeaderNames, Proxy, Trust},
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client, runtime::watcher};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+const NAMESPACE: &str = "kube-system";
+const NAME: &str = "extension-apiserver-authentication";
+/// How long the API server may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+/// Whether what is not in files is looked up in the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is not (`--authentication-skip-lookup`).
+    Skip,
+    /// It is, and if we may not, the process ends.
+    Required,
+    /// It is, and if we may not, that is said and client certificates are not believed
+    /// (`--authentication-tolerate-lookup-failure`).
+    Tolerated,
+}
+
+/// We may not look up whom to believe.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "may not get configmaps {NAME} in {NAMESPACE}: bind this identity to the Role extension-apiserver-authentication-reader \
+     there, or set --authentication-tolerate-lookup-failure: {answer}"
+)]
+pub struct LookupError {
+    /// What the API server said.
+    answer: String,
+}
+
+/// The `ConfigMap`, and what is taken from it.
+pub(super) struct Cluster {
+    api: Api<ConfigMap>,
+    lookup: Lookup,
+    wanted: Wanted,
+    trust: Arc<watch::Sender<Trust>>,
+    problem: watch::Sender<Option<String>>,
+}
+
+/// What is not in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Who signs client certificates.
+    Client,
+    /// The front proxy.
+    Proxy,
+    /// All of it.
+    Both,
+}
+
+/// Why the `ConfigMap` cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum ContentError {
+    #[error("{key} cannot be used")]
+    Bundle { key: &'static str, source: BundleError },
+    #[error("{key} is not a list of strings")]
+    List {
+        key: &'static str,
+        source: serde_json::Error,
+    },
+}
+
+impl Cluster {
+    /// `None` if there is nothing to look up, or nobody to ask.
+    pub(super) fn new(
+        client: Option<Client>,
+        lookup: Lookup,
+        trust: &Arc<watch::Sender<Trust>>,
+        wanted: Option<Wanted>,
+    ) -> Option<Self> {
+        let wanted = wanted.filter(|_| lookup != Lookup::Skip)?;
+        let Some(client) = client else {
+            tracing::warn!(
+                "no authentication kubeconfig to look up client authorities with; client certificates are not believed"
+            );
+            return None;
+        };
+        let api = Api::namespaced(client, NAMESPACE);
+        let problem = watch::Sender::new(Some("whom to believe has not been looked up yet".to_owned()));
+        Some(Self {
+            api,
+            lookup,
+            wanted,
+            trust: trust.clone(),
+            problem,
+        })
+    }
+
+    /// Why it has not been looked up, as long as that is so.
+    pub(super) fn problem(&self) -> watch::Receiver<Option<String>> {
+        self.problem.subscribe()
+    }
+
+    /// Looks it up, waiting for the API server if need be, and follows it until cancelled.
+    pub(super) async fn run(&self, cancel: CancellationToken) -> Result<(), LookupError> {
+        match cancel.run_until_cancelled(self.first()).await {
+            None => return Ok(()),
+            Some(Ok(())) => {}
+            Some(Err(error)) if self.lookup == Lookup::Tolerated => {
+                tracing::warn!(reason = %error, "going on without; client certificates are not believed");
+                self.problem.send_replace(None);
+            }
+            Some(Err(error)) => return Err(error),
+        }
+        let only_this = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
+        let informer = Informer::new(self.api.clone(), only_this, |_| {});
+        let (trust, wanted) = (self.trust.clone(), self.wanted);
+        informer.on_change(move |change| match change {
+            Change::Added(map) | Change::Updated { new: map, .. } => apply(&trust, wanted, map),
+            // Whom we believed we go on believing.
+            Change::Deleted(_) => {}
+        });
+        informer.run(cancel).await;
+        Ok(())
+    }
+
+    async fn first(&self) -> Result<(), LookupError> {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let problem = match timeout(TIMEOUT, self.api.get_opt(NAME)).await {
+                Ok(Ok(map)) => {
+                    if let Some(map) = map {
+                        apply(&self.trust, self.wanted, &map);
+                    } else {
+                        tracing::warn!(namespace = NAMESPACE, name = NAME, "there is no such ConfigMap yet");
+                    }
+                    self.problem.send_replace(None);
+                    return Ok(());
+                }
+                Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403) => {
+                    return Err(LookupError {
+                        answer: status.message.clone(),
+                    });
+                }
+                Ok(Err(error)) => explain(&error),
+                Err(_) => format!("no answer within {}s", TIMEOUT.as_secs()),
+            };
+            self.waiting(&problem);
+            tokio::time::sleep(wait).await;
+            wait = LONGEST_WAIT.min(wait * 2);
+        }
+    }
+
+    fn waiting(&self, problem: &str) {
+        let problem = format!("whom to believe cannot be looked up: {problem}");
+        let before = self.problem.send_replace(Some(problem.clone()));
+        if before.as_ref() != Some(&problem) {
+            tracing::warn!(problem, "waiting for the API server");
+        }
+    }
+}
+
+/// Takes over what is new and leaves what is broken.
+fn apply(trust: &watch::Sender<Trust>, wanted: Wanted, map: &ConfigMap) {
+    let empty = BTreeMap::new();
+    let data = map.data.as_ref().unwrap_or(&empty);
+    let broken = |error: ContentError| {
+        let problem = chain(&error).to_string();
+        tracing::warn!(
+            problem,
+            name = NAME,
+            "cannot use the ConfigMap; keeping what was in it before"
+        );
+    };
+    if wanted != Wanted::Proxy {
+        let now = trust.borrow().client.clone();
+        match authority(data, "client-ca-file", now.as_ref()) {
+            Ok(Some(authority)) => trust.send_modify(|trust| trust.client = Some(authority)),
+            Ok(None) => {}
+            Err(error) => broken(error),
+        }
+    }
+    if wanted != Wanted::Client {
+        let now = trust.borrow().proxy.clone();
+        match proxy(data, now.as_deref()) {
+            Ok(Some(proxy)) => trust.send_modify(|trust| trust.proxy = Some(Arc::new(proxy))),
+            Ok(None) => {}
+            Err(error) => broken(error),
+        }
+    }
+}
+
+type Data = BTreeMap<String, String>;
+
+/// The authorities under a key, if they are not those we have. An empty bundle is no reason to believe nobody.
+fn authority(
+    data: &Data,
+    key: &'static str,
+    now: Option<&Arc<Authority>>,
+) -> Result<Option<Arc<Authority>>, ContentError> {
+    let pem = data.get(key).map(String::as_bytes).unwrap_or_default();
+    if pem.is_empty() || now.is_some_and(|authority| authority.is(pem)) {
+        return Ok(None);
+    }
+    let authority = Authority::parse(pem).map_err(|source| ContentError::Bundle { key, source })?;
+    tracing::info!(key, "loaded new client authorities from the cluster");
+    Ok(Some(Arc::new(authority)))
+}
+
+fn proxy(data: &Data, now: Option<&Proxy>) -> Result<Option<Proxy>, ContentError> {
+    let new = authority(data, "requestheader-client-ca-file", now.map(|proxy| &proxy.authority))?;
+    let Some(authority) = new.clone().or_else(|| now.map(|proxy| proxy.authority.clone())) else {
+        return Ok(None);
+    };
+    let names = HeaderNames {
+        allowed_names: list(data, "requestheader-allowed-names")?,
+        username: list(data, "requestheader-username-headers")?,
+        uid: list(data, "requestheader-uid-headers")?,
+        group: list(data, "requestheader-group-headers")?,
+        extra_prefix: list(data, "requestheader-extra-headers-prefix")?,
+    };
+    let same = new.is_none() && now.is_some_and(|proxy| proxy.names == names);
+    Ok((!same).then_some(Proxy { authority, names }))
+}
+
+fn list(data: &Data, key: &'static str) -> Result<Vec<String>, ContentError> {
+    match data.get(key).map(String::as_str) {
+        None | Some("") => Ok(Vec::new()),
+        Some(text) => serde_json::from_str(text).map_err(|source| ContentError::List { key, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+
+    const BOTH: Wanted = Wanted::Both;
+
+    fn bundle() -> String {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+    }
+
+    fn map(entries: &[(&str, &str)]) -> ConfigMap {
+        let data = entries
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        ConfigMap {
+            data: Some(data),
+            ..ConfigMap::default()
+        }
+    }
+
+    #[test]
+    fn takes_over_what_is_new_and_keeps_the_rest() {
+        let trust = watch::Sender::new(Trust::default());
+        apply(&trust, BOTH, &map(&[]));
+        assert!(trust.borrow().client.is_none() && trust.borrow().proxy.is_none());
+
+        let (first, second) = (bundle(), bundle());
+        let users = ("requestheader-username-headers", r#"["X-Remote-User"]"#);
+        let complete = [
+            ("client-ca-file", first.as_str()),
+            ("requestheader-client-ca-file", &first),
+            users,
+        ];
+        apply(&trust, BOTH, &map(&complete));
+        let before = trust.borrow().clone();
+        assert_eq!(before.proxy.as_ref().unwrap().names.username, ["X-Remote-User"]);
+        assert!(before.client.as_ref().unwrap().is(first.as_bytes()));
+
+        for broken in [
+            "",
+            "nonsense",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        ] {
+            apply(
+                &trust,
+                BOTH,
+                &map(&[
+                    ("client-ca-file", broken),
+                    ("requestheader-client-ca-file", broken),
+                    users,
+                ]),
+            );
+            assert!(
+                Arc::ptr_eq(trust.borrow().client.as_ref().unwrap(), before.client.as_ref().unwrap()),
+                "{broken:?}"
+            );
+            assert!(
+                Arc::ptr_eq(trust.borrow().proxy.as_ref().unwrap(), before.proxy.as_ref().unwrap()),
+                "{broken:?}"
+            );
+        }
+
+        apply(
+            &trust,
+            BOTH,
+            &map(&[("client-ca-file", &second), ("requestheader-client-ca-file", &first)]),
+        );
+        assert!(trust.borrow().client.as_ref().unwrap().is(second.as_bytes()));
+        let proxy = trust.borrow().proxy.clone().unwrap();
+        assert!(proxy.names.username.is_empty() && proxy.authority.is(first.as_bytes()));
+    }
+
+    #[test]
+    fn leaves_alone_what_comes_from_files() {
+        let trust = watch::Sender::new(Trust::default());
+        let pem = bundle();
+        let complete = map(&[("client-ca-file", &pem), ("requestheader-client-ca-file", &pem)]);
+        apply(&trust, Wanted::Proxy, &complete);
+        assert!(trust.borrow().client.is_none() && trust.borrow().proxy.is_some());
+    }
+}

@@ -1,0 +1,231 @@
+//! Who asks: a front proxy says so, or a client certificate, or a bearer token, or nobody.
+
+mod client_cert;
+mod files;
+mod lookup;
+mod request_header;
+mod token;
+
+pub use lookup::{Lookup, LookupError};
+
+use super::{
+    metrics::Metrics,
+    trust::{BundleError, HeaderNames, Trust},
+    user::User,
+};
+use files::Files;
+use http::{HeaderMap, header};
+use kube::Client;
+use rustls::pki_types::CertificateDer;
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
+use token::Tokens;
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How to find out who asks.
+pub struct Options {
+    /// Who is asked about tokens and authorities; without, tokens are not looked at.
+    pub client: Option<Client>,
+    /// Who signs client certificates; without, it is looked up in the cluster.
+    pub client_ca_file: Option<PathBuf>,
+    /// Who signs the front proxy's certificate; without, it is looked up in the cluster, and so are the headers.
+    pub request_header_ca_file: Option<PathBuf>,
+    /// How the front proxy says who asks, with `request_header_ca_file`.
+    pub request_header: HeaderNames,
+    /// Whether to look up in the cluster what is missing.
+    pub lookup: Lookup,
+    /// How long it is remembered whose a token is.
+    pub token_ttl: Duration,
+    /// How often the files are looked at again.
+    pub reload: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let request_header = HeaderNames {
+            uid: Vec::new(),
+            ..request_header::standard()
+        };
+        Self {
+            client: None,
+            client_ca_file: None,
+            request_header_ca_file: None,
+            request_header,
+            lookup: Lookup::Required,
+            token_ttl: Duration::from_secs(10),
+            reload: super::RELOAD,
+        }
+    }
+}
+
+/// Why there can be no authenticator.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("cannot read the authorities in {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file does not contain authorities.
+    #[error("cannot use the authorities in {path}")]
+    Bundle {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: BundleError,
+    },
+    /// There is no randomness.
+    #[error("no random numbers to be had")]
+    Random,
+}
+
+/// Says who asks.
+pub struct Authenticator {
+    trust: Arc<watch::Sender<Trust>>,
+    tokens: Option<Tokens>,
+    files: Files,
+    lookup: Option<lookup::Cluster>,
+    metrics: Metrics,
+}
+
+impl fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authenticator")
+            .field("trust", &*self.trust.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Authenticator {
+    /// An authenticator that counts in `metrics`. It knows what is in files at once, and what is in the cluster later.
+    ///
+    /// # Errors
+    /// If a file cannot be used.
+    pub fn new(options: Options, metrics: Metrics) -> Result<Self, Error> {
+        let Options {
+            client,
+            client_ca_file,
+            request_header_ca_file,
+            request_header,
+            lookup,
+            token_ttl,
+            reload,
+        } = options;
+        let tokens = client
+            .clone()
+            .map(|client| Tokens::new(client, &metrics, token_ttl))
+            .transpose()?;
+        let proxy = request_header_ca_file.map(|path| (path, request_header));
+        let files = Files {
+            client: client_ca_file,
+            proxy,
+            reload,
+        };
+        let trust = Arc::new(watch::Sender::new(files.load()?));
+        let lookup = lookup::Cluster::new(client, lookup, &trust, files.wanted());
+        Ok(Self {
+            trust,
+            tokens,
+            files,
+            lookup,
+            metrics,
+        })
+    }
+
+    /// A check that fails as long as what is in the cluster has not been looked up.
+    pub fn check(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        let problem = self.lookup.as_ref().map(lookup::Cluster::problem);
+        move || match problem.as_ref().and_then(|problem| problem.borrow().clone()) {
+            Some(problem) => Err(problem),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn trust(&self) -> watch::Receiver<Trust> {
+        self.trust.subscribe()
+    }
+
+    /// Follows the files and the cluster, until cancelled.
+    pub(super) async fn run(&self, cancel: CancellationToken) -> Result<(), LookupError> {
+        let cluster = async {
+            match &self.lookup {
+                Some(cluster) => cluster.run(cancel.clone()).await,
+                None => Ok(()),
+            }
+        };
+        let files = async {
+            self.files.run(&self.trust, cancel.clone()).await;
+            Ok(())
+        };
+        tokio::try_join!(cluster, files).map(|_| ())
+    }
+
+    /// Says who asks, and takes out of the headers whatever said so. The error is for the log.
+    pub(super) async fn authenticate(
+        &self,
+        chain: &[CertificateDer<'_>],
+        headers: &mut HeaderMap,
+    ) -> Result<User, String> {
+        let started = Instant::now();
+        let trust = self.trust.borrow().clone();
+        let result = self.identify(&trust, chain, headers).await;
+        let label = if result.is_ok() { "success" } else { "error" };
+        self.metrics.authn.observe(&[label], started.elapsed());
+        let user = result?;
+        self.metrics.users.with_label_values(&[kind_of(&user.name)]).inc();
+        headers.remove(header::AUTHORIZATION);
+        request_header::clear(headers, &request_header::standard());
+        if let Some(proxy) = &trust.proxy {
+            request_header::clear(headers, &proxy.names);
+        }
+        Ok(user)
+    }
+
+    /// The first who knows somebody wins. If nobody does, but somebody has an objection, it is not simply anybody.
+    async fn identify(&self, trust: &Trust, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Result<User, String> {
+        let mut problems = Vec::new();
+        let mut known = |found: Result<Option<User>, String>| match found {
+            Ok(user) => user.map(User::authenticated),
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
+        };
+        let proxy = trust
+            .proxy
+            .as_ref()
+            .map(|proxy| request_header::identify(proxy, chain, headers));
+        if let Some(user) = proxy.and_then(&mut known) {
+            return Ok(user);
+        }
+        let certificate = trust
+            .client
+            .as_ref()
+            .map(|authority| client_cert::identify(authority, chain));
+        if let Some(user) = certificate.and_then(&mut known) {
+            return Ok(user);
+        }
+        if let Some(tokens) = &self.tokens
+            && let Some(user) = known(tokens.identify(headers).await)
+        {
+            return Ok(user);
+        }
+        if problems.is_empty() {
+            Ok(User::anonymous())
+        } else {
+            Err(problems.join("; "))
+        }
+    }
+}
+
+/// What a user is called in the metrics: names would be too many, and are nobody's business.
+fn kind_of(name: &str) -> &str {
+    match name {
+        "admin" | "client" | "kube_proxy" | "kubelet" | "system:serviceaccount:kube-system:default" => name,
+        name if name.contains('@') => "email_id",
+        _ => "other",
+    }
+}

@@ -1,0 +1,143 @@
+//! A bearer token says who asks, and the API server says who that is.
+
+use crate::serve::{cache::Cache, hash::KeyedHash, metrics::Metrics, review::Reviewer, user::User};
+use http::{HeaderMap, header};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
+use kube::Client;
+use secrecy::{ExposeSecret, SecretString};
+use std::{sync::Arc, time::Duration};
+
+/// Asks the API server about tokens.
+pub(super) struct Tokens {
+    reviewer: Arc<Reviewer>,
+    cache: Cache<Verdict>,
+    hash: KeyedHash,
+    ttl: Duration,
+}
+
+/// What is known of a token.
+#[derive(Debug, Clone)]
+enum Verdict {
+    Valid(Arc<User>),
+    Invalid,
+    /// Not to be remembered, because it may be different the next time.
+    Failed(String),
+}
+
+impl Tokens {
+    pub(super) fn new(client: Client, metrics: &Metrics, ttl: Duration) -> Result<Self, super::Error> {
+        let consequence = "bearer tokens are refused with 401";
+        let reviewer = Arc::new(Reviewer::new(client, metrics.authn_requests.clone(), consequence));
+        let hash = KeyedHash::new().map_err(|_| super::Error::Random)?;
+        Ok(Self {
+            reviewer,
+            cache: Cache::default(),
+            hash,
+            ttl,
+        })
+    }
+
+    /// Who asks, if they have sent a token. The error is for the log.
+    pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Option<User>, String> {
+        let Some(token) = bearer(headers) else { return Ok(None) };
+        let key = self.hash.of(token.expose_secret().as_bytes());
+        let reviewer = self.reviewer.clone();
+        let ttl = self.ttl;
+        let ask = async move { review(&reviewer, &token).await };
+        let kept = move |verdict: &Verdict| {
+            if let Verdict::Failed(_) = verdict {
+                Duration::ZERO
+            } else {
+                ttl
+            }
+        };
+        match self.cache.get(key, ask, kept).await {
+            Some(Verdict::Valid(user)) => Ok(Some((*user).clone())),
+            Some(Verdict::Invalid) => Err("invalid bearer token".into()),
+            Some(Verdict::Failed(problem)) => Err(problem),
+            None => Err("asking the API server failed".into()),
+        }
+    }
+}
+
+async fn review(reviewer: &Reviewer, token: &SecretString) -> Verdict {
+    let spec = TokenReviewSpec {
+        token: Some(token.expose_secret().to_owned()),
+        audiences: None,
+    };
+    match reviewer
+        .review(&TokenReview {
+            spec,
+            ..TokenReview::default()
+        })
+        .await
+    {
+        Err(problem) => Verdict::Failed(problem),
+        Ok(review) => verdict(review.status.unwrap_or_default()),
+    }
+}
+
+fn verdict(status: TokenReviewStatus) -> Verdict {
+    let TokenReviewStatus {
+        authenticated,
+        user,
+        error,
+        audiences: _,
+    } = status;
+    match (authenticated, error.filter(|error| !error.is_empty())) {
+        (Some(true), _) => {
+            let user = user.unwrap_or_default();
+            Verdict::Valid(Arc::new(User {
+                name: user.username.unwrap_or_default(),
+                uid: user.uid.unwrap_or_default(),
+                groups: user.groups.unwrap_or_default(),
+                extra: user.extra.unwrap_or_default(),
+            }))
+        }
+        (_, Some(error)) => Verdict::Failed(error),
+        (_, None) => Verdict::Invalid,
+    }
+}
+
+/// The token in `Authorization: Bearer <token>`.
+fn bearer(headers: &HeaderMap) -> Option<SecretString> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let mut words = value.splitn(3, ' ');
+    let (scheme, token) = (words.next()?, words.next()?);
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::token("Bearer abc", Some("abc"))]
+    #[case::any_case("bEARER abc", Some("abc"))]
+    #[case::space_around("  Bearer abc  ", Some("abc"))]
+    #[case::more_words("Bearer abc def", Some("abc"))]
+    #[case::no_token("Bearer", None)]
+    #[case::empty_token("Bearer ", None)]
+    #[case::space_before("Bearer  abc", None)]
+    #[case::other_scheme("Basic YTpi", None)]
+    fn finds_the_token(#[case] value: &str, #[case] expected: Option<&str>) {
+        let headers = [(header::AUTHORIZATION, value.parse().unwrap())].into_iter().collect();
+        assert_eq!(bearer(&headers).as_ref().map(ExposeSecret::expose_secret), expected);
+    }
+
+    #[rstest]
+    #[case::valid(Some(true), None, "Valid")]
+    #[case::invalid(Some(false), None, "Invalid")]
+    #[case::nothing_said(None, None, "Invalid")]
+    #[case::invalid_because(Some(false), Some("expired"), "Failed(\"expired\")")]
+    fn believes(#[case] authenticated: Option<bool>, #[case] error: Option<&str>, #[case] expected: &str) {
+        let error = error.map(str::to_owned);
+        let status = TokenReviewStatus {
+            authenticated,
+            error,
+            ..TokenReviewStatus::default()
+        };
+        assert!(format!("{:?}", verdict(status)).starts_with(expected));
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers that are good for a while, and asked for once however many want them.
+
+use super::hash::Digest;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// How many answers are kept.
+const CAPACITY: usize = 1024;
+
+/// Answers by what was asked. Clones share them.
+pub(super) struct Cache<V>(Arc<Mutex<HashMap<Digest, Slot<V>>>>);
+
+impl<V> Clone for Cache<V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<V> Default for Cache<V> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+enum Slot<V> {
+    Asking(Shared<BoxFuture<'static, Option<V>>>),
+    Known { value: V, until: Instant },
+}
+
+impl<V: Clone + Send + Sync + 'static> Cache<V> {
+    /// The answer that is known, or else the one that `ask` gives, which is kept for as long as `ttl` says. `None` if
+    /// asking panicked.
+    ///
+    /// Asking goes on when the caller goes away, because others may be waiting for it.
+    pub(super) async fn get(
+        &self,
+        key: Digest,
+        ask: impl Future<Output = V> + Send + 'static,
+        ttl: impl Fn(&V) -> Duration + Send + 'static,
+    ) -> Option<V> {
+        let asking = match self.known(&key) {
+            Some(Slot::Known { value, .. }) => return Some(value),
+            Some(Slot::Asking(asking)) => asking,
+            None => self.start(key, ask, ttl),
+        };
+        asking.await
+    }
+
+    fn known(&self, key: &Digest) -> Option<Slot<V>> {
+        match self.lock().get(key)? {
+            Slot::Known { value, until } if Instant::now() < *until => Some(Slot::Known {
+                value: value.clone(),
+                until: *until,
+            }),
+            Slot::Known { .. } => None,
+            Slot::Asking(asking) => Some(Slot::Asking(asking.clone())),
+        }
+    }
+
+    fn start(
+        &self,
+        key: Digest,
+        ask: impl Future<Output = V> + Send + 'static,
+        ttl: impl Fn(&V) -> Duration + Send + 'static,
+    ) -> Shared<BoxFuture<'static, Option<V>>> {
+        let cache = self.clone();
+        let task = tokio::spawn(async move {
+            let value = ask.await;
+            cache.settle(key, &value, ttl(&value));
+            value
+        });
+        let cache = self.clone();
+        let asking = async move {
+            let answer = task.await.ok();
+            if answer.is_none() {
+                cache.lock().remove(&key);
+            }
+            answer
+        };
+        let asking = asking.boxed().shared();
+        let mut slots = self.lock();
+        make_room(&mut slots);
+        slots.insert(key, Slot::Asking(asking.clone()));
+        asking
+    }
+
+    fn settle(&self, key: Digest, value: &V, ttl: Duration) {
+        let mut slots = self.lock();
+        if ttl.is_zero() {
+            slots.remove(&key);
+        } else {
+            slots.insert(
+                key,
+                Slot::Known {
+                    value: value.clone(),
+                    until: Instant::now() + ttl,
+                },
+            );
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Slot<V>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops what has expired, and if that is not enough, what would expire first.
+fn make_room<V>(slots: &mut HashMap<Digest, Slot<V>>) {
+    if slots.len() < CAPACITY {
+        return;
+    }
+    let now = Instant::now();
+    slots.retain(|_, slot| !matches!(slot, Slot::Known { until, .. } if *until <= now));
+    let expiries = slots.iter().filter_map(|(key, slot)| match slot {
+        Slot::Known { until, .. } => Some((*until, *key)),
+        Slot::Asking(_) => None,
+    });
+    if let (true, Some((_, first))) = (slots.len() >= CAPACITY, expiries.min()) {
+        slots.remove(&first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::time::{advance, sleep};
+
+    const TTL: Duration = Duration::from_secs(10);
+
+    async fn ask(cache: &Cache<usize>, key: u8, count: &Arc<AtomicUsize>) -> Option<usize> {
+        let count = count.clone();
+        let slow = async move {
+            sleep(Duration::from_secs(1)).await;
+            count.fetch_add(1, Ordering::SeqCst) + 1
+        };
+        // Odd answers are kept, even ones are not.
+        cache
+            .get(
+                [key; 32],
+                slow,
+                |value| if value % 2 == 1 { TTL } else { Duration::ZERO },
+            )
+            .await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn asks_again_when_the_answer_is_too_old() {
+        let (cache, count) = (Cache::default(), Arc::default());
+        assert_eq!(ask(&cache, 0, &count).await, Some(1));
+        advance(TTL.saturating_sub(Duration::from_millis(1))).await;
+        assert_eq!(ask(&cache, 0, &count).await, Some(1));
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(ask(&cache, 0, &count).await, Some(2));
+        assert_eq!(ask(&cache, 0, &count).await, Some(3), "2 was not to be kept");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn asks_once_for_all_who_want_to_know_at_the_same_time() {
+        let (cache, count) = (Cache::default(), Arc::default());
+        let answers = futures::future::join_all((0..10).map(|_| ask(&cache, 0, &count))).await;
+        assert_eq!(answers, [Some(1); 10]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn goes_on_when_the_first_who_asked_goes_away() {
+        let (cache, count) = (Cache::default(), Arc::default());
+        let impatient = tokio::time::timeout(Duration::from_millis(10), ask(&cache, 0, &count)).await;
+        assert!(impatient.is_err());
+        assert_eq!(ask(&cache, 0, &count).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_no_answer_and_does_not_stay() {
+        let cache = Cache::<usize>::default();
+        let panicking = async { panic!("on purpose") };
+        assert_eq!(cache.get([0; 32], panicking, |_| TTL).await, None);
+        assert_eq!(cache.get([0; 32], async { 1 }, |_| TTL).await, Some(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keeps_a_bounded_number() {
+        let cache = Cache::<usize>::default();
+        for at in 0..CAPACITY + 10 {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&at.to_be_bytes());
+            cache.get(key, async { 1 }, |_| TTL).await;
+            advance(Duration::from_millis(1)).await;
+        }
+        assert_eq!(cache.lock().len(), CAPACITY);
+        assert!(!cache.lock().contains_key(&[0; 32]), "the oldest goes first");
+    }
+}

@@ -1,0 +1,97 @@
+//! What the servers of a process count, under the names of the Go libraries.
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, exponential_buckets};
+use std::time::Duration;
+
+const REQUEST_BUCKETS: [f64; 8] = [0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0];
+
+/// The metrics of all servers of a process. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    pub(super) tls_handshake_errors: IntCounter,
+    pub(super) authn: Timed,
+    pub(super) authz: Timed,
+    pub(super) authn_requests: Timed,
+    pub(super) authz_requests: Timed,
+    pub(super) users: IntCounterVec,
+    pub(super) webhooks: Timed,
+}
+
+/// Something that is counted and timed by the same labels.
+#[derive(Debug, Clone)]
+pub(super) struct Timed {
+    total: IntCounterVec,
+    seconds: HistogramVec,
+}
+
+impl Timed {
+    fn new(
+        registry: &Registry,
+        (total, total_help): (&str, &str),
+        (seconds, seconds_help): (&str, &str),
+        labels: &[&str],
+        buckets: Vec<f64>,
+    ) -> prometheus::Result<Self> {
+        let total = IntCounterVec::new(Opts::new(total, total_help), labels)?;
+        let seconds = HistogramVec::new(HistogramOpts::new(seconds, seconds_help).buckets(buckets), labels)?;
+        registry.register(Box::new(total.clone()))?;
+        registry.register(Box::new(seconds.clone()))?;
+        Ok(Self { total, seconds })
+    }
+
+    pub(super) fn observe(&self, labels: &[&str], took: Duration) {
+        self.total.with_label_values(labels).inc();
+        self.seconds.with_label_values(labels).observe(took.as_secs_f64());
+    }
+}
+
+impl Metrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If they are registered already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let help = "Number of requests dropped with 'TLS handshake error from' error";
+        let tls_handshake_errors = IntCounter::new("apiserver_tls_handshake_errors_total", help)?;
+        registry.register(Box::new(tls_handshake_errors.clone()))?;
+        let help = "Counter of authenticated requests broken out by username.";
+        let users = IntCounterVec::new(Opts::new("authenticated_user_requests", help), &["username"])?;
+        registry.register(Box::new(users.clone()))?;
+        Ok(Self {
+            tls_handshake_errors,
+            users,
+            authn: attempts(registry, ("authentication_attempts", AUTHENTICATED), "Authentication")?,
+            authz: attempts(registry, ("authorization_attempts_total", AUTHORIZED), "Authorization")?,
+            authn_requests: requests(registry, "apiserver_delegated_authn", &["code"])?,
+            authz_requests: requests(registry, "apiserver_delegated_authz", &["code"])?,
+            webhooks: requests(registry, "cloud_provider_webhook", &["code", "webhook"])?,
+        })
+    }
+}
+
+const AUTHENTICATED: &str = "Counter of authenticated attempts.";
+const AUTHORIZED: &str = "Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', \
+                          'no-opinion' or 'error'.";
+
+fn attempts(registry: &Registry, total: (&str, &str), what: &str) -> prometheus::Result<Timed> {
+    let name = format!("{}_duration_seconds", what.to_lowercase());
+    let help = format!("{what} duration in seconds broken out by result.");
+    let buckets = exponential_buckets(0.001, 2.0, 15)?;
+    Timed::new(registry, total, (&name, &help), &["result"], buckets)
+}
+
+fn requests(registry: &Registry, subsystem: &str, labels: &[&str]) -> prometheus::Result<Timed> {
+    Timed::new(
+        registry,
+        (
+            &format!("{subsystem}_request_total"),
+            "Number of HTTP requests partitioned by status code.",
+        ),
+        (
+            &format!("{subsystem}_request_duration_seconds"),
+            "Request latency in seconds. Broken down by status code.",
+        ),
+        labels,
+        REQUEST_BUCKETS.to_vec(),
+    )
+}

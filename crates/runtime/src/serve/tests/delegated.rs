@@ -1,0 +1,459 @@
+//! Authentication and authorization by a real API server.
+
+use super::{rotation::guarded, *};
+use k8s_openapi::api::{
+    authentication::v1::TokenRequest,
+    core::v1::{ConfigMap, ServiceAccount},
+    rbac::v1::{ClusterRole, ClusterRoleBinding},
+};
+use kube::{
+    Api, Client, Config,
+    api::{Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use lab::ControlPlane;
+use reqwest::Identity;
+use serde_json::json;
+use testkit::{requests::Requests, wait};
+
+/// A server that asks this API server about everything, and forgets quickly.
+fn delegating(client: &Client) -> Running {
+    delegating_with(client, |_, _| {})
+}
+
+fn delegating_with(client: &Client, change: impl FnOnce(&mut authn::Options, &mut authz::Options)) -> Running {
+    let brief = Duration::from_millis(50);
+    let mut identify = authn::Options {
+        client: Some(client.clone()),
+        token_ttl: brief,
+        ..authn::Options::default()
+    };
+    let client = Some(client.clone());
+    let mut permit = authz::Options {
+        client,
+        allow_ttl: brief,
+        deny_ttl: brief,
+        ..authz::Options::default()
+    };
+    change(&mut identify, &mut permit);
+    Running::start(options(), |metrics| guarded(identify, permit, metrics))
+}
+
+/// Somebody with a token.
+struct Account {
+    name: String,
+    token: String,
+}
+
+async fn account(client: &Client) -> Account {
+    let accounts = Api::<ServiceAccount>::namespaced(client.clone(), "default");
+    let name = lab::unique("serve");
+    let account = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+    accounts.create(&PostParams::default(), &account).await.unwrap();
+    let request = TokenRequest::default();
+    let request = accounts
+        .create_token_request(&name, &PostParams::default(), &request)
+        .await
+        .unwrap();
+    Account {
+        name,
+        token: request.status.unwrap().token,
+    }
+}
+
+/// Lets somebody `get` a path.
+async fn allow(client: &Client, subject: serde_json::Value, path: &str) {
+    let name = lab::unique("serve");
+    let role: ClusterRole = serde_json::from_value(json!({
+        "metadata": {"name": name}, "rules": [{"verbs": ["get"], "nonResourceURLs": [path]}],
+    }))
+    .unwrap();
+    let binding: ClusterRoleBinding = serde_json::from_value(json!({
+        "metadata": {"name": name}, "subjects": [subject],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+    }))
+    .unwrap();
+    Api::all(client.clone())
+        .create(&PostParams::default(), &role)
+        .await
+        .unwrap();
+    Api::all(client.clone())
+        .create(&PostParams::default(), &binding)
+        .await
+        .unwrap();
+}
+
+fn user(name: &str) -> serde_json::Value {
+    json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name})
+}
+
+/// The client certificate of somebody, signed by the authority of the cluster.
+fn certificate(cluster: &ControlPlane, name: &str, groups: &[&str]) -> Identity {
+    let kubeconfig = cluster.kubeconfig_for(name, groups);
+    let file = kubeconfig.file_stem().unwrap().to_str().unwrap().to_owned();
+    identity(
+        &cluster.pki(&format!("{file}.crt")),
+        &cluster.pki(&format!("{file}.key")),
+    )
+}
+
+fn identity(certificate: &Path, key: &Path) -> Identity {
+    let pem = [certificate, key]
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .concat();
+    Identity::from_pem(pem.as_bytes()).unwrap()
+}
+
+/// A client of the API server who may do what RBAC says.
+async fn client_of(cluster: &ControlPlane, name: &str) -> Client {
+    let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig_for(name, &[])).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    Client::try_from(config).unwrap()
+}
+
+async fn status_and_text(request: reqwest::RequestBuilder) -> (u16, String) {
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+/// Waits until a request is answered so.
+async fn until(expected: (u16, &str), request: impl Fn() -> reqwest::RequestBuilder) {
+    wait::until(expected.1, || async {
+        let answer = status_and_text(request()).await;
+        if answer == (expected.0, expected.1.to_owned()) {
+            Ok(())
+        } else {
+            Err(format!("{answer:?}"))
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_token_gets_in_where_its_owner_may() {
+    let cluster = ControlPlane::shared();
+    let server = delegating(&cluster.client());
+    let Account { name, token } = account(&cluster.client()).await;
+    let ask = |path: &str| client().get(server.url(path)).bearer_auth(&token);
+    let full_name = format!("system:serviceaccount:default:{name}");
+
+    let (status, text) = status_and_text(ask("/metrics")).await;
+    assert_eq!(status, 403);
+    assert!(
+        text.contains(&format!("User \\\"{full_name}\\\" cannot get path \\\"/metrics\\\"")),
+        "{text}"
+    );
+
+    let subject = json!({"kind": "ServiceAccount", "namespace": "default", "name": name});
+    allow(&cluster.client(), subject, "/metrics").await;
+    until((200, &full_name), || ask("/metrics")).await;
+    assert_eq!(ask("/configz").send().await.unwrap().status(), 403);
+    assert_eq!(
+        client()
+            .put(server.url("/metrics"))
+            .bearer_auth(&token)
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        403
+    );
+    let metrics = server.metrics();
+    for line in [
+        "apiserver_delegated_authn_request_total{code=\"201\"}",
+        "authorization_attempts_total{result=\"no-opinion\"}",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_and_a_wrong_token_are_refused_as_by_the_api_server() {
+    let cluster = ControlPlane::shared();
+    let server = delegating(&cluster.client());
+    let theirs = format!("{}/metrics", cluster.url());
+    let ours = server.url("/metrics");
+    for (status, token) in [(403, None), (401, Some("wrong")), (401, Some("a.b.c"))] {
+        let ask = |url: &str| match token {
+            Some(token) => client().get(url).bearer_auth(token),
+            None => client().get(url),
+        };
+        let expected = ask(&theirs).send().await.unwrap();
+        let answer = ask(&ours).send().await.unwrap();
+        assert_eq!(answer.status(), status);
+        for header in ["content-type", "cache-control"] {
+            assert_eq!(answer.headers().get(header), expected.headers().get(header), "{header}");
+        }
+        assert_eq!(answer.text().await.unwrap(), expected.text().await.unwrap());
+    }
+    until((200, "system:anonymous"), || client().get(server.url("/healthz"))).await;
+}
+
+#[tokio::test]
+async fn a_client_certificate_of_the_cluster_gets_in_where_its_owner_may() {
+    let cluster = ControlPlane::shared();
+    let server = delegating(&cluster.client());
+    let name = lab::unique("user");
+    let owner = client_builder()
+        .identity(certificate(cluster, &name, &["staff"]))
+        .build()
+        .unwrap();
+    let master = client_builder()
+        .identity(certificate(cluster, "root", &["system:masters"]))
+        .build()
+        .unwrap();
+    until((200, "root"), || master.get(server.url("/metrics"))).await;
+    assert_eq!(owner.get(server.url("/metrics")).send().await.unwrap().status(), 403);
+    allow(&cluster.client(), user(&name), "/metrics").await;
+    until((200, &name), || owner.get(server.url("/metrics"))).await;
+
+    let stranger = rotation::Authority::new("stranger").client("root", &["system:masters"]);
+    let stranger = client_builder().identity(stranger).build().unwrap();
+    assert_eq!(stranger.get(server.url("/healthz")).send().await.unwrap().status(), 401);
+}
+
+#[tokio::test]
+async fn a_front_proxy_says_who_asks_and_nobody_else_does() {
+    let cluster = ControlPlane::shared();
+    let server = delegating(&cluster.client());
+    let name = lab::unique("user");
+    let proxy = identity(
+        &cluster.pki("front-proxy-client.crt"),
+        &cluster.pki("front-proxy-client.key"),
+    );
+    let proxy = client_builder().identity(proxy).build().unwrap();
+    let ask = |client: &reqwest::Client| client.get(server.url("/metrics")).header("X-Remote-User", &name);
+
+    allow(
+        &cluster.client(),
+        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": name}),
+        "/metrics",
+    )
+    .await;
+    let in_group = || {
+        ask(&proxy)
+            .header("X-Remote-Group", "a")
+            .header("X-Remote-Group", &name)
+    };
+    until((200, &name), in_group).await;
+    assert_eq!(ask(&proxy).send().await.unwrap().status(), 403);
+
+    let other = client_builder()
+        .identity(certificate(cluster, "root", &["system:masters"]))
+        .build()
+        .unwrap();
+    until((200, "root"), || ask(&other)).await;
+    let anybody = ask(&client()).header("X-Remote-Group", "system:masters");
+    assert_eq!(anybody.send().await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn the_api_server_is_asked_once_in_a_while() {
+    let cluster = ControlPlane::shared();
+    let (counted, requests) = Requests::of(cluster.config());
+    let long = Duration::from_mins(10);
+    let server = delegating_with(&counted, |identify, permit| {
+        (identify.token_ttl, permit.allow_ttl, permit.deny_ttl) = (long, long, long);
+    });
+    let Account { token, .. } = account(&cluster.client()).await;
+    let ask = |path: &str| client().get(server.url(path)).bearer_auth(&token).send();
+    for answer in futures::future::join_all((0..10).map(|_| ask("/metrics"))).await {
+        assert_eq!(answer.unwrap().status(), 403);
+    }
+    assert_eq!(ask("/configz").await.unwrap().status(), 403);
+    assert_eq!(requests.with("tokenreviews").len(), 1, "{:?}", requests.all());
+    assert_eq!(requests.with("subjectaccessreviews").len(), 2, "{:?}", requests.all());
+
+    let wrong = || client().get(server.url("/metrics")).bearer_auth("wrong").send();
+    for _ in 0..2 {
+        assert_eq!(wrong().await.unwrap().status(), 401);
+    }
+    assert_eq!(
+        requests.with("tokenreviews").len(),
+        3,
+        "what may be different the next time is not remembered"
+    );
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_said_once_in_words() {
+    let (log, _guard) = Log::start();
+    let cluster = ControlPlane::shared();
+    let nobody = client_of(cluster, &lab::unique("nobody")).await;
+    let server = delegating_with(&nobody, |identify, _| identify.lookup = authn::Lookup::Skip);
+    for _ in 0..2 {
+        let answer = client()
+            .get(server.url("/metrics"))
+            .bearer_auth("wrong")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), 401);
+        let (status, text) = status_and_text(client().get(server.url("/metrics?a"))).await;
+        assert_eq!(status, 500);
+        let expected = "Internal Server Error: \"/metrics?a\": missing permission: subjectaccessreviews.authorization.k8s.io is forbidden: ";
+        assert!(text.starts_with(expected), "{text}");
+    }
+    let missing = "missing permission; bind this identity to the ClusterRole system:auth-delegator";
+    assert_eq!(log.count(missing), 2, "{}", log.text());
+    for resource in [
+        "tokenreviews.authentication.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+    ] {
+        assert!(
+            log.text().contains(&format!("verb=\"create\" resource=\"{resource}\"")),
+            "{}",
+            log.text()
+        );
+    }
+    assert_eq!(client().get(server.url("/healthz")).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn not_being_allowed_to_look_up_whom_to_believe_ends_the_server_unless_that_is_tolerated() {
+    let cluster = ControlPlane::shared();
+    let nobody = client_of(cluster, &lab::unique("nobody")).await;
+    let mut server = delegating(&nobody);
+    let text = crate::logging::chain(&(&mut server.task).await.unwrap().unwrap_err()).to_string();
+    let expected =
+        "cannot look up whom to believe: may not get configmaps extension-apiserver-authentication in kube-system";
+    assert!(text.starts_with(expected), "{text}");
+
+    let (log, _guard) = Log::start();
+    let server = delegating_with(&nobody, |identify, _| identify.lookup = authn::Lookup::Tolerated);
+    log.until("going on without; client certificates are not believed")
+        .await;
+    assert_eq!(client().get(server.url("/healthz")).send().await.unwrap().status(), 200);
+    let master = client_builder()
+        .identity(certificate(cluster, "root", &["system:masters"]))
+        .build()
+        .unwrap();
+    assert_eq!(
+        master.get(server.url("/healthz")).send().await.unwrap().status(),
+        200,
+        "as anybody"
+    );
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_tokens_are_not_looked_at_and_the_rest_is_forbidden() {
+    let server = Running::start(options(), |metrics| {
+        guarded(authn::Options::default(), authz::Options::default(), metrics)
+    });
+    let ask = |path: &str| client().get(server.url(path)).bearer_auth("anything");
+    assert_eq!(status_and_text(ask("/healthz")).await, (200, "system:anonymous".into()));
+    let (status, text) = status_and_text(ask("/metrics")).await;
+    assert_eq!(status, 403);
+    assert!(
+        text.contains("User \\\"system:anonymous\\\" cannot get path \\\"/metrics\\\""),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_front_proxy_needs_a_name_that_is_allowed() {
+    let folder = Folder::new();
+    let authority = rotation::Authority::new("front-proxy");
+    let request_header_ca_file = Some(folder.write("ca.crt", authority.pem()));
+    let request_header = trust::HeaderNames {
+        allowed_names: vec!["proxy".into()],
+        username: vec!["X-User".into()],
+        group: vec!["X-Group".into()],
+        ..trust::HeaderNames::default()
+    };
+    let identify = authn::Options {
+        request_header_ca_file,
+        request_header,
+        ..authn::Options::default()
+    };
+    let server = Running::start(options(), |metrics| {
+        guarded(identify, authz::Options::default(), metrics)
+    });
+    for (name, expected) in [("proxy", 200), ("another", 401)] {
+        let proxy = client_builder().identity(authority.client(name, &[])).build().unwrap();
+        let request = proxy
+            .get(server.url("/metrics"))
+            .header("X-User", "bob")
+            .header("X-Group", "system:masters");
+        assert_eq!(request.send().await.unwrap().status(), expected, "{name}");
+    }
+}
+
+/// Waits for an API server that is not there, follows what it says when it is, and goes on without it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn follows_an_api_server_that_comes_and_goes() {
+    let cluster = tokio::task::spawn_blocking(|| ControlPlane::start().unwrap())
+        .await
+        .unwrap();
+    let cluster = Arc::new(cluster);
+    let stopped = cluster.clone();
+    tokio::task::spawn_blocking(move || stopped.stop_apiserver())
+        .await
+        .unwrap();
+
+    let identify = authn::Options {
+        client: Some(cluster.client()),
+        ..authn::Options::default()
+    };
+    let permit = authz::Options {
+        client: Some(cluster.client()),
+        ..authz::Options::default()
+    };
+    let mut check = None;
+    let server = Running::start(options(), |metrics| {
+        let authenticator = authn::Authenticator::new(identify, metrics.clone()).unwrap();
+        check = Some(authenticator.check());
+        let mux = Mux::default().under("/", |_| async { response::text(http::StatusCode::OK, "ok") });
+        Chain::guarded(
+            mux,
+            authenticator,
+            authz::Authorizer::new(permit, metrics.clone()).unwrap(),
+        )
+    });
+    let check = check.unwrap();
+    wait::until("the reason", || {
+        let problem = check().unwrap_err();
+        std::future::ready(if problem.contains("cannot be looked up: ") {
+            Ok(())
+        } else {
+            Err(problem)
+        })
+    })
+    .await;
+    assert_eq!(client().get(server.url("/healthz")).send().await.unwrap().status(), 200);
+    assert_eq!(client().get(server.url("/metrics")).send().await.unwrap().status(), 500);
+
+    let started = cluster.clone();
+    tokio::task::spawn_blocking(move || started.start_apiserver().unwrap())
+        .await
+        .unwrap();
+    let master = client_builder()
+        .identity(certificate(&cluster, "root", &["system:masters"]))
+        .build()
+        .unwrap();
+    until((200, "ok"), || master.get(server.url("/metrics"))).await;
+    assert_eq!(check(), Ok(()));
+
+    let another = rotation::Authority::new("another");
+    let another_client = client_builder()
+        .identity(another.client("eve", &["system:masters"]))
+        .build()
+        .unwrap();
+    assert_eq!(
+        another_client
+            .get(server.url("/metrics"))
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        401
+    );
+    let maps = Api::<ConfigMap>::namespaced(cluster.client(), "kube-system");
+    let name = "extension-apiserver-authentication";
+    let bundle = maps.get(name).await.unwrap().data.unwrap()["client-ca-file"].clone() + &another.pem();
+    let patch = Patch::Merge(json!({"data": {"client-ca-file": bundle}}));
+    maps.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    until((200, "ok"), || another_client.get(server.url("/metrics"))).await;
+}

@@ -1,0 +1,270 @@
+//! Where certificates and keys come from: files, or nowhere, in which case they are made.
+
+use super::{
+    self_signed::{self, VALID_DAYS},
+    sni::SniPair,
+};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Write},
+    net::IpAddr,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// A certificate of our own is replaced when it is this old.
+pub(super) const RENEW_AFTER: Duration = Duration::from_hours((VALID_DAYS.unsigned_abs() - 30) * 24);
+
+/// Where the certificate comes from that is served to those who ask for no name or for one that nobody has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Certificate {
+    /// These files.
+    Files {
+        /// The certificate, and what links it to its authority.
+        cert: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
+    /// The files `<name>.crt` and `<name>.key` there, which are made if they do not exist.
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the files are called.
+        name: String,
+    },
+    /// One is made and kept in memory.
+    Memory,
+}
+
+/// Why no certificate can be served.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Only one of two flags is given.
+    #[error("a certificate file and a private key file must be given together")]
+    OnlyOne,
+    /// Only one of two files exists.
+    #[error("{there} exists but {missing} does not: certificate and key must be supplied as a pair")]
+    HalfAPair {
+        /// The one that is there.
+        there: PathBuf,
+        /// The one that is not.
+        missing: PathBuf,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A certificate of our own cannot be made.
+    #[error("cannot generate a certificate")]
+    Generate(#[source] rcgen::Error),
+}
+
+impl Certificate {
+    /// Reads `--tls-cert-file`, `--tls-private-key-file` and `--cert-dir`; `name` is that of the files in the latter.
+    ///
+    /// # Errors
+    /// If only one of the two files is given.
+    pub fn parse(cert: &str, key: &str, dir: &str, name: &str) -> Result<Self, SourceError> {
+        match (cert, key, dir) {
+            ("", "", "") => Ok(Self::Memory),
+            ("", "", dir) => Ok(Self::Directory {
+                dir: dir.into(),
+                name: name.to_owned(),
+            }),
+            ("", ..) | (_, "", _) => Err(SourceError::OnlyOne),
+            (cert, key, _) => Ok(Self::Files {
+                cert: cert.into(),
+                key: key.into(),
+            }),
+        }
+    }
+}
+
+/// A certificate and its key, in PEM.
+pub(super) struct Pem {
+    pub(super) cert: Vec<u8>,
+    pub(super) key: SecretSlice<u8>,
+}
+
+/// What is read again and again.
+pub(super) struct Source {
+    default: Default,
+    sni: Vec<SniPair>,
+}
+
+enum Default {
+    Files {
+        cert: PathBuf,
+        key: PathBuf,
+    },
+    Memory {
+        cert: String,
+        key: SecretString,
+        since: Instant,
+        address: IpAddr,
+    },
+}
+
+/// Everything, as it was at one moment; the first is the default.
+pub(super) struct Content {
+    pub(super) pems: Vec<Pem>,
+    pub(super) fingerprint: u64,
+}
+
+impl Source {
+    /// Makes what is to be made, and leaves the rest for [`Source::read`].
+    pub(super) fn new(certificate: &Certificate, sni: Vec<SniPair>, address: IpAddr) -> Result<Self, SourceError> {
+        let default = match certificate {
+            Certificate::Files { cert, key } => Default::Files {
+                cert: cert.clone(),
+                key: key.clone(),
+            },
+            Certificate::Directory { dir, name } => in_directory(dir, name, address)?,
+            Certificate::Memory => in_memory(address)?,
+        };
+        Ok(Self { default, sni })
+    }
+
+    /// Replaces a certificate of our own that is about to expire.
+    pub(super) fn renew(&mut self) -> Result<(), SourceError> {
+        match self.default {
+            Default::Memory { since, address, .. } if since.elapsed() > RENEW_AFTER => {
+                self.default = in_memory(address)?;
+            }
+            Default::Memory { .. } | Default::Files { .. } => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(&self) -> Result<Content, SourceError> {
+        let default = match &self.default {
+            Default::Files { cert, key } => pair(cert, key)?,
+            Default::Memory { cert, key, .. } => Pem {
+                cert: cert.clone().into_bytes(),
+                key: key.expose_secret().as_bytes().to_vec().into(),
+            },
+        };
+        let mut pems = vec![default];
+        for SniPair { cert, key, names: _ } in &self.sni {
+            pems.push(pair(cert, key)?);
+        }
+        Ok(Content {
+            fingerprint: fingerprint(&pems),
+            pems,
+        })
+    }
+}
+
+fn in_memory(address: IpAddr) -> Result<Default, SourceError> {
+    let self_signed::Generated { cert, key } = self_signed::generate(address).map_err(SourceError::Generate)?;
+    tracing::info!("generated a self-signed certificate in memory");
+    Ok(Default::Memory {
+        cert,
+        key,
+        since: Instant::now(),
+        address,
+    })
+}
+
+fn in_directory(dir: &Path, name: &str, address: IpAddr) -> Result<Default, SourceError> {
+    let (cert, key) = (dir.join(format!("{name}.crt")), dir.join(format!("{name}.key")));
+    match (cert.exists(), key.exists()) {
+        (true, true) => {}
+        (true, false) => {
+            return Err(SourceError::HalfAPair {
+                there: cert,
+                missing: key,
+            });
+        }
+        (false, true) => {
+            return Err(SourceError::HalfAPair {
+                there: key,
+                missing: cert,
+            });
+        }
+        (false, false) => {
+            let generated = self_signed::generate(address).map_err(SourceError::Generate)?;
+            fs::create_dir_all(dir).map_err(|source| SourceError::Write {
+                path: dir.to_owned(),
+                source,
+            })?;
+            write(&cert, 0o644, &generated.cert)?;
+            write(&key, 0o600, generated.key.expose_secret())?;
+            tracing::info!(cert = %cert.display(), key = %key.display(), "generated a self-signed certificate");
+        }
+    }
+    Ok(Default::Files { cert, key })
+}
+
+fn pair(cert: &Path, key: &Path) -> Result<Pem, SourceError> {
+    Ok(Pem {
+        cert: read(cert)?,
+        key: read(key)?.into(),
+    })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
+    fs::read(path).map_err(|source| SourceError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write(path: &Path, mode: u32, content: &str) -> Result<(), SourceError> {
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path);
+    file.and_then(|mut file| file.write_all(content.as_bytes()))
+        .map_err(|source| SourceError::Write {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn fingerprint(pems: &[Pem]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for Pem { cert, key } in pems {
+        cert.hash(&mut hasher);
+        key.expose_secret().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::nothing("", "", "", "Memory")]
+    #[case::directory("", "", "/d", "Directory { dir: \"/d\", name: \"ccm\" }")]
+    #[case::files("/c", "/k", "", "Files { cert: \"/c\", key: \"/k\" }")]
+    #[case::files_win("/c", "/k", "/d", "Files { cert: \"/c\", key: \"/k\" }")]
+    #[case::no_key("/c", "", "/d", "OnlyOne")]
+    #[case::no_cert("", "/k", "", "OnlyOne")]
+    fn chooses(#[case] cert: &str, #[case] key: &str, #[case] dir: &str, #[case] expected: &str) {
+        let chosen = Certificate::parse(cert, key, dir, "ccm");
+        assert_eq!(
+            chosen.map_or_else(|error| format!("{error:?}"), |chosen| format!("{chosen:?}")),
+            expected
+        );
+    }
+}

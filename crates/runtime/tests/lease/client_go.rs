@@ -1,0 +1,205 @@
+//! The same Lease, shared with client-go.
+
+use crate::replica::{NAMESPACE, Replica, lease, ms, spec, until};
+use lab::{ControlPlane, Guarded, unique};
+use rstest::rstest;
+use serde_json::Value;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+    time::Instant,
+};
+
+/// The program of `tests/client-go-lease`, built once for each version of its sources.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client-go-lease");
+        let mut hasher = DefaultHasher::new();
+        for file in ["go.mod", "go.sum", "main.go"] {
+            std::fs::read(source.join(file)).unwrap().hash(&mut hasher);
+        }
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-go-lease-{:016x}", hasher.finish()));
+        if !program.exists() {
+            eprintln!("building {} (a minute or two, once)", program.display());
+            build(&source, &program);
+        }
+        program
+    })
+}
+
+/// To another name first, so that somebody else never sees half a program.
+fn build(source: &Path, program: &Path) {
+    let unfinished = program.with_extension(std::process::id().to_string());
+    let built = Command::new("go")
+        .arg("build")
+        .arg("-o")
+        .arg(&unfinished)
+        .arg(".")
+        .current_dir(source)
+        .output();
+    let built = built.expect("go is installed");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    std::fs::rename(unfinished, program).unwrap();
+}
+
+struct Go(Guarded);
+
+impl Go {
+    fn start(plane: &ControlPlane, name: &str, identity: &str, release: &str) -> Self {
+        let args = [
+            format!("--kubeconfig={}", plane.kubeconfig().display()),
+            format!("--namespace={NAMESPACE}"),
+            format!("--name={name}"),
+            format!("--identity={identity}"),
+            "--lease-duration=4s".into(),
+            "--renew-deadline=2500ms".into(),
+            "--retry-period=500ms".into(),
+            format!("--release={release}"),
+        ];
+        Self(Guarded::spawn(plane.dir(), &unique("client-go"), program(), &args).unwrap())
+    }
+
+    async fn said(&self, line: &str) {
+        until(&format!("{line:?} from client-go"), async || self.has_said(line)).await;
+    }
+
+    fn has_said(&self, line: &str) -> bool {
+        let log = std::fs::read_to_string(self.0.log()).unwrap_or_default();
+        log.lines().any(|said| said == line)
+    }
+}
+
+/// The Lease without what differs from moment to moment: digits of times become 0, the holder is dropped.
+fn shape(lease: &Value) -> Value {
+    let mut spec = lease["spec"].clone();
+    for time in ["acquireTime", "renewTime"] {
+        let digits = |c: char| if c.is_ascii_digit() { '0' } else { c };
+        spec[time] = spec[time]
+            .as_str()
+            .unwrap()
+            .chars()
+            .map(digits)
+            .collect::<String>()
+            .into();
+    }
+    spec["holderIdentity"] = spec["holderIdentity"].as_str().unwrap().is_empty().into();
+    let meta: Vec<_> = lease["metadata"].as_object().unwrap().keys().cloned().collect();
+    serde_json::json!({ "kind": lease["kind"], "apiVersion": lease["apiVersion"], "metadata": meta, "spec": spec })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_write_the_same() {
+    let (plane, ours, theirs) = (ControlPlane::shared(), unique("ours"), unique("theirs"));
+    let go = Go::start(plane, &theirs, "go", "true");
+    let leader = Replica::new(plane, &ours, "rust").lead().await;
+    go.said("leading").await;
+    assert_eq!(
+        shape(&lease(plane, &ours).await),
+        shape(&lease(plane, &theirs).await),
+        "when led"
+    );
+    let renewed = async |name: &str| {
+        let before = spec(plane, name).await["renewTime"].clone();
+        until("a renewal", async || spec(plane, name).await["renewTime"] != before).await;
+        lease(plane, name).await
+    };
+    assert_eq!(
+        shape(&renewed(&ours).await),
+        shape(&renewed(&theirs).await),
+        "when renewed"
+    );
+    go.0.signal("TERM").unwrap();
+    go.said("stopped").await;
+    leader.leadership.release().await.unwrap();
+    assert_eq!(
+        shape(&lease(plane, &ours).await),
+        shape(&lease(plane, &theirs).await),
+        "when released"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn go_is_killed_and_rust_takes_over_when_the_lease_runs_out() {
+    let (plane, name) = (ControlPlane::shared(), unique("go-killed"));
+    let go = Go::start(plane, &name, "go", "false");
+    go.said("leading").await;
+    let standby = Replica::new(plane, &name, "rust");
+    let status = standby.status.clone();
+    let standby = standby.stand_by();
+    until("rust to know that go leads", async || status.leader() == "go").await;
+    // Longer than the lease: go renews, so nothing may happen.
+    tokio::time::sleep(ms(5_000)).await;
+    assert!(!standby.is_finished());
+    go.0.signal("KILL").unwrap();
+    let killed = Instant::now();
+    let leader = standby.await.unwrap();
+    let waited = leader.since - killed;
+    assert!((ms(2_500)..ms(8_000)).contains(&waited), "waited {waited:?}");
+    let spec = spec(plane, &name).await;
+    assert_eq!(
+        (&spec["holderIdentity"], &spec["leaseTransitions"]),
+        (&"rust".into(), &1.into())
+    );
+    leader.leadership.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn go_releases_and_rust_takes_over_at_once() {
+    let (plane, name) = (ControlPlane::shared(), unique("go-released"));
+    let go = Go::start(plane, &name, "go", "true");
+    go.said("leading").await;
+    let standby = Replica::new(plane, &name, "rust");
+    let status = standby.status.clone();
+    let standby = standby.stand_by();
+    until("rust to know that go leads", async || status.leader() == "go").await;
+    go.0.signal("TERM").unwrap();
+    let stopped = Instant::now();
+    let leader = standby.await.unwrap();
+    let waited = leader.since - stopped;
+    assert!(waited < ms(1_500), "waited {waited:?}");
+    assert_eq!(spec(plane, &name).await["leaseTransitions"], 1);
+    leader.leadership.release().await.unwrap();
+}
+
+enum End {
+    Released,
+    Abandoned,
+}
+
+#[rstest]
+#[case::released(End::Released)]
+#[case::abandoned(End::Abandoned)]
+#[tokio::test(flavor = "multi_thread")]
+async fn rust_stops_and_go_takes_over(#[case] end: End) {
+    let (plane, name) = (ControlPlane::shared(), unique("rust-stops"));
+    let leader = Replica::new(plane, &name, "rust").lead().await;
+    let go = Go::start(plane, &name, "go", "true");
+    go.said("leader rust").await;
+    // Longer than the lease: rust renews, so nothing may happen.
+    tokio::time::sleep(ms(5_000)).await;
+    assert!(!go.has_said("leading"));
+    assert_eq!(leader.fence.check(), Ok(()));
+    let stopped = Instant::now();
+    let bounds = match end {
+        End::Released => {
+            leader.leadership.release().await.unwrap();
+            // It looks every 0.5 to 1.1 s.
+            ms(0)..ms(3_500)
+        }
+        End::Abandoned => {
+            drop(leader.leadership);
+            ms(2_500)..ms(10_000)
+        }
+    };
+    go.said("leading").await;
+    let waited = stopped.elapsed();
+    assert!(bounds.contains(&waited), "waited {waited:?}");
+    let spec = spec(plane, &name).await;
+    assert_eq!(
+        (&spec["holderIdentity"], &spec["leaseTransitions"]),
+        (&"go".into(), &1.into())
+    );
+}

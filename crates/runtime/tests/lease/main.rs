@@ -1,0 +1,17 @@
+//! Leader election against a real API server, against client-go, and with processes that are stopped and killed.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what takes long"
+)]
+
+mod child;
+mod client_go;
+mod contest;
+mod foreign;
+mod handover;
+mod migration;
+mod outage;
+mod replica;

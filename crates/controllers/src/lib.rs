@@ -1,1 +1,8 @@
 //! The controllers: node, node lifecycle, service, route, node IPAM.
+pub mod node;
+pub mod node_ipam;
+pub mod node_lifecycle;
+pub mod nodes;
+pub mod pulse;
+pub mod route;
+pub mod service;

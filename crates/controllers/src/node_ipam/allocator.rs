@@ -73,7 +73,10 @@ impl Allocator {
         let mut chosen = Vec::new();
         for index in 0..self.sets.len() {
             let Some(cidr) = self.sets[index].take_next() else {
-                self.sets.iter_mut().zip(&chosen).for_each(|(set, cidr)| set.give_back(cidr));
+                self.sets
+                    .iter_mut()
+                    .zip(&chosen)
+                    .for_each(|(set, cidr)| set.give_back(cidr));
                 return None;
             };
             chosen.push(cidr);

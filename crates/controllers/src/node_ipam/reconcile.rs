@@ -22,7 +22,7 @@ pub struct NodeIpam {
     client: Client,
     nodes: Store<Node>,
     recorder: Recorder,
-    in_scope: fn(&Node) -> bool,
+    in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
 }
 
 impl NodeIpam {
@@ -32,7 +32,7 @@ impl NodeIpam {
         client: Client,
         nodes: Store<Node>,
         recorder: Recorder,
-        in_scope: fn(&Node) -> bool,
+        in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
     ) -> Self {
         Self {
             allocator: Mutex::new(Allocator::new(options)),

@@ -99,12 +99,12 @@ async fn nodes_get_disjoint_ranges_and_give_them_back() {
         client.clone(),
         informer.store(),
         Recorder::new(COMPONENT, events),
-        |node| {
+        Arc::new(|node: &Node| {
             node.metadata
                 .name
                 .as_deref()
                 .is_some_and(|name| name.starts_with("ipam-"))
-        },
+        }),
     );
     let watch = tokio::spawn({
         let (informer, cancel) = (informer.clone(), cancel.clone());

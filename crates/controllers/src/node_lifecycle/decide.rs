@@ -122,7 +122,11 @@ fn missing(node: &Node, now: Timestamp, options: &Options) -> Verb {
 /// differently in the cloud: it has longer until that is put right.
 fn grace(node: &Node, options: &Options) -> Duration {
     let only_by_name = taints::is_uninitialized(node) && nodes::provider_id(node).is_none();
-    if only_by_name { options.grace * 10 } else { options.grace }
+    if only_by_name {
+        options.grace * 10
+    } else {
+        options.grace
+    }
 }
 
 fn found(node: &Node, power: Power) -> Verb {

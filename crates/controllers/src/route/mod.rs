@@ -28,7 +28,7 @@ const DEBOUNCE: Duration = Duration::from_millis(200);
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
 /// How the controller is set up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// `--cluster-name`.
     pub cluster: String,
@@ -37,7 +37,7 @@ pub struct Options {
     /// `--route-reconciliation-period`; `None` if only changes of Nodes count.
     pub period: Option<Duration>,
     /// Which nodes are ours.
-    pub in_scope: fn(&Node) -> bool,
+    pub in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
 }
 
 /// There is one piece of work: all routes.

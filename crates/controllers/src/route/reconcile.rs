@@ -255,5 +255,9 @@ fn later(known: Option<Retry>, new: Retry) -> Retry {
 }
 
 fn worst(results: [Option<Retry>; 3]) -> Result<(), Retry> {
-    results.into_iter().flatten().fold(None, |known, new| Some(later(known, new))).map_or(Ok(()), Err)
+    results
+        .into_iter()
+        .flatten()
+        .fold(None, |known, new| Some(later(known, new)))
+        .map_or(Ok(()), Err)
 }

@@ -1,0 +1,130 @@
+//! Deletes load balancers that nobody wants any more.
+
+use super::{
+    conditions::Say,
+    error::Error,
+    ledger::{Known, Phase, Reach, Round, Voice},
+    metrics::Pending,
+    reconcile::{Flow, Job, Reconciler, poll},
+    spec, write,
+};
+use cloud::{Deletion, Spec};
+use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
+use runtime::queue::Next;
+use std::sync::Arc;
+use tracing::{info, warn};
+
+const DELETE: &str = "delete load balancer";
+
+impl Reconciler {
+    /// Deletes the load balancer of a Service that is still there, and lets the Service go once nothing is left.
+    pub(super) async fn cleanup(&self, job: &mut Job) -> Result<Next, Error> {
+        self.begin_deletion(&job.key, &job.service);
+        let spec = spec::for_deletion(&job.service, &self.options.cluster);
+        if let Deletion::Pending {
+            poll_after,
+            waiting_for,
+        } = self.delete(&spec).await.map_err(Error::cloud(DELETE))?
+        {
+            self.note_deletion_pending(&job.key);
+            self.say(job, &Say::deleting(&waiting_for)).await;
+            return Ok(poll(poll_after, &waiting_for));
+        }
+        let let_go = self.write(job, write::without_finalizer(&job.service)).await;
+        unless_gone(let_go).map_err(Error::api("remove load balancer cleanup finalizer"))?;
+        self.announcer.deleted(&job.service);
+        info!("deleted load balancer");
+        let clear = self
+            .write(job, write::without_status(&job.service, Timestamp::now()))
+            .await;
+        unless_gone(clear).map_err(Error::api("update load balancer status"))?;
+        self.ledger.forget(&job.key);
+        Ok(Next::Done)
+    }
+
+    /// As [`Reconciler::cleanup`], but leaves alone what another manager may have made.
+    pub(super) async fn cleanup_if_ours(&self, job: &mut Job) -> Result<Next, Error> {
+        let spec = spec::for_deletion(&job.service, &self.options.cluster);
+        match self.call("find", |balancers| balancers.find(&spec)).await {
+            Ok(None) | Err(cloud::Error::ImplementedElsewhere) => Ok(Next::Done),
+            Ok(Some(_)) => self.cleanup(job).await,
+            Err(error) => Err(Error::cloud("check if load balancer exists before cleanup")(error)),
+        }
+    }
+
+    /// Deletes the load balancer of a Service that is not there any more.
+    pub(super) async fn remove(&self, key: &str, departed: &Arc<Service>) -> Flow {
+        self.begin_deletion(key, departed);
+        match self.delete(&spec::for_deletion(departed, &self.options.cluster)).await {
+            Ok(Deletion::Gone) => {
+                self.announcer.deleted(departed);
+                info!("deleted the load balancer of a Service that is gone");
+                self.ledger.forget(key);
+                Flow::Again
+            }
+            Ok(Deletion::Pending {
+                poll_after,
+                waiting_for,
+            }) => {
+                self.note_deletion_pending(key);
+                Flow::Over(poll(poll_after, &waiting_for))
+            }
+            Err(error) => Flow::Over(self.not_removed(departed, &Error::cloud(DELETE)(error))),
+        }
+    }
+
+    /// Reports a failure; there is no Service to write a condition to.
+    fn not_removed(&self, departed: &Service, error: &Error) -> Next {
+        if !error.is_fenced() {
+            let report = error.report();
+            warn!(%report, "cannot delete the load balancer of a Service that is gone");
+            self.mourn("delete", error, &report);
+            self.announcer.delete_failed(departed, &report);
+        }
+        error.next_of_deletion()
+    }
+
+    /// Deletes; that another controller looks after it is as good as gone.
+    async fn delete(&self, spec: &Spec) -> cloud::Result<Deletion> {
+        match self.call("delete", |balancers| balancers.delete(spec)).await {
+            Err(cloud::Error::ImplementedElsewhere) => Ok(Deletion::Gone),
+            Err(error @ cloud::Error::Pending { poll_after, .. }) => Ok(Deletion::Pending {
+                poll_after,
+                waiting_for: error.to_string(),
+            }),
+            other => other,
+        }
+    }
+
+    /// Takes down that a deletion begins or goes on, and tells the user once.
+    fn begin_deletion(&self, key: &str, service: &Arc<Service>) {
+        let new = || Known::new(service.clone(), Phase::Elsewhere);
+        let begins = self.ledger.with_or(key, new, |known| {
+            known.reach = Reach::Cloud;
+            let begins = !matches!(known.phase, Phase::Deleting(_));
+            if begins {
+                known.phase = Phase::Deleting(Round::new(Voice::Told));
+            }
+            begins
+        });
+        if begins {
+            self.announcer.deleting(service);
+        }
+    }
+
+    fn note_deletion_pending(&self, key: &str) {
+        self.ledger.with(key, |known| {
+            if let Some(round) = known.round() {
+                round.pending.get_or_insert_with(|| Pending::new(&self.metrics));
+            }
+        });
+    }
+}
+
+/// That a Service is gone is what a deletion is for.
+fn unless_gone<T>(outcome: Result<T, write::Error>) -> Result<(), write::Error> {
+    match outcome {
+        Ok(_) | Err(write::Error::Gone) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,237 @@
+//! Listens, queues, works, until told to stop.
+
+use super::{
+    announce::Announcer,
+    fan_out::Gatherer,
+    hosts::{Hosts, Relevance},
+    ledger::Ledger,
+    metrics::Metrics,
+    options::{Classes, Options},
+    predicates,
+    reconcile::Reconciler,
+    write::Writer,
+};
+use crate::pulse::Pulse;
+use cloud::Provider;
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::Client;
+use runtime::{
+    events::Recorder,
+    fence::Fence,
+    informer::{Change, Informer, key_of},
+    queue::{self, Limiter, Next, Queue, work},
+};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+/// As in the Go framework: per Service 5 s·2ⁿ up to 5 min.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
+
+/// What the controller works with.
+pub struct Context {
+    /// Writes Services.
+    pub client: Client,
+    /// The Services; keep them with [`super::trim`].
+    pub services: Informer<Service>,
+    /// The Nodes.
+    pub nodes: Informer<Node>,
+    /// The cloud.
+    pub provider: Arc<dyn Provider>,
+    /// Records events as [`super::COMPONENT`].
+    pub events: Recorder,
+    /// `workqueue_*`.
+    pub queues: Option<queue::Metrics>,
+    /// `service_controller_*`.
+    pub metrics: Metrics,
+    /// Hears how it goes.
+    pub pulse: Pulse,
+    /// Says whether this process may write.
+    pub fence: Fence,
+    /// The settings.
+    pub options: Options,
+}
+
+/// The cloud has no load balancers: there is nothing for this controller to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the cloud provider does not support external load balancers")]
+pub struct NotSupported;
+
+/// The service controller. Clones share it.
+#[derive(Clone)]
+pub struct Controller(Arc<Inner>);
+
+struct Inner {
+    reconciler: Reconciler,
+    client: Client,
+    services: Informer<Service>,
+    nodes: Informer<Node>,
+    service_queue: Queue<String>,
+    node_queue: Queue<()>,
+    gatherer: Gatherer,
+}
+
+impl Controller {
+    /// Puts it together; nothing happens before [`Controller::run`].
+    ///
+    /// # Errors
+    /// If the cloud has no load balancers.
+    pub fn new(context: Context) -> Result<Self, NotSupported> {
+        let Context {
+            client,
+            services,
+            nodes,
+            provider,
+            events,
+            queues,
+            metrics,
+            pulse,
+            fence,
+            options,
+        } = context;
+        provider.load_balancers().ok_or(NotSupported)?;
+        Ok(Self(Arc::new(Inner {
+            service_queue: Queue::new("service", Limiter::exponential(BACKOFF.0, BACKOFF.1), queues.as_ref()),
+            node_queue: Queue::new("node", Limiter::exponential(BACKOFF.0, BACKOFF.1), queues.as_ref()),
+            gatherer: Gatherer::new(options.debounce),
+            reconciler: Reconciler {
+                services: services.store(),
+                hosts: Hosts::new(nodes.store(), options.scope.clone()),
+                provider,
+                writer: Writer::new(client.clone(), fence),
+                announcer: Announcer::new(events),
+                metrics,
+                pulse,
+                options,
+                ledger: Ledger::default(),
+            },
+            client,
+            services,
+            nodes,
+        })))
+    }
+
+    /// Looks after load balancers until cancelled; calls that are under way are finished. Drop the future to abandon them.
+    pub async fn run(&self, cancel: CancellationToken) {
+        self.listen();
+        let (services, nodes) = (self.0.services.store(), self.0.nodes.store());
+        let synced = async { tokio::join!(services.synced(), nodes.synced()) };
+        if cancel.run_until_cancelled(synced).await.is_none() {
+            return;
+        }
+        info!("started service controller");
+        let stop = async {
+            cancel.cancelled().await;
+            self.0.service_queue.stop();
+            self.0.node_queue.stop();
+        };
+        let gather = cancel.run_until_cancelled(self.gather_forever());
+        let sweep = cancel.run_until_cancelled(self.0.reconciler.sweep_forever(&self.0.client));
+        tokio::join!(
+            self.work_on_services(&cancel),
+            self.work_on_nodes(),
+            gather,
+            sweep,
+            stop
+        );
+        info!("stopped service controller");
+    }
+
+    /// How long the oldest piece of work has been waiting or running.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.0.service_queue.age().max(self.0.node_queue.age())
+    }
+
+    /// Publishes the metrics that change by themselves; called when they are asked for.
+    pub fn refresh_metrics(&self) {
+        self.0.service_queue.refresh_metrics();
+        self.0.node_queue.refresh_metrics();
+    }
+
+    fn listen(&self) {
+        let inner = self.0.clone();
+        self.0.services.on_change(move |change| inner.hear_of_service(change));
+        let inner = self.0.clone();
+        self.0.nodes.on_change(move |change| {
+            if inner.reconciler.hosts.heed(change) == Relevance::Now {
+                inner.gatherer.touch();
+            }
+        });
+    }
+
+    async fn work_on_services(&self, cancel: &CancellationToken) {
+        let (inner, cancel) = (self.0.clone(), cancel.clone());
+        let limit = inner.reconciler.options.workers();
+        work(self.0.service_queue.clone(), limit, move |key: String| {
+            let (inner, cancel) = (inner.clone(), cancel.clone());
+            async move {
+                // What was still queued when we were told to stop is the next leader's.
+                if cancel.is_cancelled() {
+                    Next::Done
+                } else {
+                    inner.reconciler.reconcile(&key).await
+                }
+            }
+        })
+        .await;
+    }
+
+    async fn work_on_nodes(&self) {
+        let inner = self.0.clone();
+        work(self.0.node_queue.clone(), NonZeroUsize::MIN, move |()| {
+            let inner = inner.clone();
+            async move {
+                inner.reconciler.fan_out(&inner.service_queue);
+                Next::Done
+            }
+        })
+        .await;
+    }
+
+    async fn gather_forever(&self) {
+        loop {
+            self.0.gatherer.gathered().await;
+            self.0.node_queue.add(());
+        }
+    }
+}
+
+impl Inner {
+    fn hear_of_service(&self, change: &Change<Service>) {
+        let (Change::Added(service) | Change::Updated { new: service, .. } | Change::Deleted(service)) = change;
+        let key = key_of(&**service);
+        if let Change::Updated { new, .. } = change {
+            self.reconciler
+                .ledger
+                .caught_up(&key, new, &self.reconciler.options.classes);
+        }
+        if concerns(change, &self.reconciler.options.classes)
+            || (is_departure(change) && self.reconciler.ledger.knows(&key))
+        {
+            self.service_queue.add(key);
+        }
+    }
+}
+
+/// Whether a change of a Service asks for something.
+#[must_use]
+pub fn concerns(change: &Change<Service>, classes: &Classes) -> bool {
+    match change {
+        Change::Added(service) => predicates::wants(service, classes) || predicates::needs_cleanup(service, classes),
+        Change::Updated { old, new } => {
+            predicates::needs_update(old, new, classes)
+                || (predicates::needs_cleanup(new, classes) && predicates::is_changed(old, new))
+        }
+        Change::Deleted(_) => false,
+    }
+}
+
+/// Whether the Service that was there is gone.
+fn is_departure(change: &Change<Service>) -> bool {
+    match change {
+        Change::Added(_) => false,
+        Change::Updated { old, new } => old.metadata.uid != new.metadata.uid,
+        Change::Deleted(_) => true,
+    }
+}

@@ -1,0 +1,181 @@
+//! Makes a load balancer match its Service.
+
+use super::{
+    conditions::Say,
+    error::Error,
+    ledger::{Phase, Reach, Round, Voice},
+    metrics::Pending,
+    reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
+    spec, write,
+};
+use cloud::{Outcome, Status};
+use k8s_openapi::jiff::Timestamp;
+use runtime::queue::Next;
+use std::{mem, time::Duration, time::Instant};
+use tracing::info;
+
+const ENSURE: &str = "ensure load balancer";
+const UPDATE: &str = "update load balancer hosts";
+
+impl Reconciler {
+    /// Makes the load balancer match, as far as the cloud can do that now.
+    pub(super) async fn ensure(&self, job: &mut Job) -> Result<Next, Error> {
+        let first = if looks_settled(&job.service) {
+            Voice::Quiet
+        } else {
+            Voice::Told
+        };
+        let voice = self.ledger.begin(&job.key, &job.service, first, &self.options.classes);
+        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        if voice == Voice::Told {
+            self.announce(job);
+        }
+        // Always before anything is created, so that the Service cannot go without us.
+        match self.write(job, write::with_finalizer(&job.service)).await {
+            Err(write::Error::Gone) => return Ok(self.forget_departed(&job.key)),
+            other => other.map_err(Error::api("add load balancer cleanup finalizer"))?,
+        };
+        self.ledger.with(&job.key, |known| known.reach = Reach::Cloud);
+        match settled(self.call("ensure", |balancers| balancers.ensure(&spec)).await) {
+            Ok(Outcome::Ready(status)) => self.ready(job, &status).await,
+            Ok(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            }) => Ok(self.wait(job, poll_after, &waiting_for).await),
+            Err(cloud::Error::ImplementedElsewhere) => {
+                self.ledger.with(&job.key, |known| known.phase = Phase::Elsewhere);
+                Ok(Next::Done)
+            }
+            Err(error) => Err(Error::cloud(ENSURE)(error)),
+        }
+    }
+
+    /// Replaces only the hosts.
+    pub(super) async fn update_hosts(&self, job: &mut Job) -> Result<Next, Error> {
+        self.ledger.with(&job.key, |known| {
+            if !matches!(known.phase, Phase::Updating(_)) {
+                known.phase = Phase::Updating(Round::new(Voice::Told));
+            }
+        });
+        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        self.metrics.syncs.inc();
+        let started = Instant::now();
+        let answer = settled(
+            self.call("update_hosts", |balancers| balancers.update_hosts(&spec))
+                .await,
+        );
+        self.metrics.update_hosts.observe(started.elapsed().as_secs_f64());
+        match answer {
+            Ok(Outcome::Ready(_)) => Ok(self.updated(job).await),
+            Ok(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            }) => {
+                self.note_pending(&job.key);
+                Ok(poll(poll_after, &waiting_for))
+            }
+            Err(cloud::Error::ImplementedElsewhere) => Ok(self.settle(job).0),
+            Err(cloud::Error::NotFound { .. }) => self.ensure(job).await,
+            Err(error) => Err(Error::cloud(UPDATE)(error)),
+        }
+    }
+
+    /// Forgets a Service that went before anything was asked of the cloud.
+    fn forget_departed(&self, key: &str) -> Next {
+        if self.ledger.with(key, |known| known.reach) == Some(Reach::Here) {
+            self.ledger.forget(key);
+        }
+        Next::Done
+    }
+
+    fn announce(&self, job: &Job) {
+        self.announcer.ensuring(&job.service);
+        if job.hosts.hosts().is_empty() {
+            self.announcer.no_hosts(&job.service);
+        }
+    }
+
+    async fn ready(&self, job: &mut Job, status: &Status) -> Result<Next, Error> {
+        let new = write::with_status(&job.service, status, &Say::ready(), Timestamp::now());
+        let written = self.write(job, new).await;
+        // It went right after we were done: if nobody told us, a second look finds out.
+        let gone = matches!(written, Err(write::Error::Gone));
+        let wrote = if gone {
+            Wrote::Nothing
+        } else {
+            written.map_err(Error::api("update load balancer status"))?
+        };
+        let (next, round) = self.settle(job);
+        if gone {
+            return Ok(Next::Poll(Duration::ZERO));
+        }
+        let told = round.as_ref().is_some_and(|round| round.voice == Voice::Told);
+        if told || wrote == Wrote::Something {
+            let seconds = round
+                .map_or(Duration::ZERO, |round| round.since.elapsed())
+                .as_secs_f64();
+            self.metrics.ready.observe(seconds);
+            self.announcer.ensured(&job.service);
+            info!(seconds, "ensured load balancer");
+        }
+        Ok(next)
+    }
+
+    async fn wait(&self, job: &mut Job, poll_after: Duration, waiting_for: &str) -> Next {
+        if self.note_pending(&job.key) == Voice::Quiet {
+            self.announce(job);
+        }
+        self.say(job, &Say::provisioning(waiting_for)).await;
+        poll(poll_after, waiting_for)
+    }
+
+    async fn updated(&self, job: &mut Job) -> Next {
+        if job.hosts.hosts().is_empty() {
+            self.announcer.no_hosts(&job.service);
+        } else {
+            self.announcer.updated(&job.service);
+        }
+        info!(hosts = job.hosts.hosts().len(), "updated load balancer with new hosts");
+        self.say(job, &Say::ready()).await;
+        self.settle(job).0
+    }
+
+    /// Takes down that the cloud works on it; answers whether the user had been told.
+    fn note_pending(&self, key: &str) -> Voice {
+        let note = self.ledger.with(key, |known| {
+            let round = known.round()?;
+            round.pending.get_or_insert_with(|| Pending::new(&self.metrics));
+            Some(mem::replace(&mut round.voice, Voice::Told))
+        });
+        note.flatten().unwrap_or(Voice::Told)
+    }
+
+    /// Takes down that it matches now. If the hosts changed meanwhile, there is more to do.
+    fn settle(&self, job: &Job) -> (Next, Option<Round>) {
+        let hosts = job.hosts.fingerprint();
+        let before = self
+            .ledger
+            .with(&job.key, |known| mem::replace(&mut known.phase, Phase::Settled(hosts)));
+        let round = before.and_then(|phase| match phase {
+            Phase::Ensuring(round) | Phase::Updating(round) => Some(round),
+            _ => None,
+        });
+        let next = if self.ledger.is_current(hosts) {
+            Next::Done
+        } else {
+            Next::Poll(Duration::ZERO)
+        };
+        (next, round)
+    }
+}
+
+/// That something is still pending is no failure, in whichever way the cloud says it.
+fn settled(answer: cloud::Result<Outcome>) -> cloud::Result<Outcome> {
+    match answer {
+        Err(error @ cloud::Error::Pending { poll_after, .. }) => Ok(Outcome::Pending {
+            poll_after,
+            waiting_for: error.to_string(),
+        }),
+        other => other,
+    }
+}

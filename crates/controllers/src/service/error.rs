@@ -1,0 +1,153 @@
+//! Why a Service could not be brought in order.
+
+use super::{spec::Invalid, write};
+use cloud::Retry;
+use runtime::queue::Next;
+
+/// Why a Service could not be brought in order.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {doing}")]
+pub struct Error {
+    doing: &'static str,
+    #[source]
+    cause: Cause,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    #[error(transparent)]
+    Cloud(cloud::Error),
+    #[error(transparent)]
+    Api(write::Error),
+}
+
+impl Error {
+    /// The cloud failed us while doing this.
+    pub fn cloud(doing: &'static str) -> impl FnOnce(cloud::Error) -> Self {
+        move |error| Self {
+            doing,
+            cause: Cause::Cloud(error),
+        }
+    }
+
+    /// The Service cannot be understood.
+    pub fn invalid(invalid: Invalid) -> Self {
+        Self::cloud("ensure load balancer")(invalid.into())
+    }
+
+    /// The API server failed us while doing this.
+    pub fn api(doing: &'static str) -> impl FnOnce(write::Error) -> Self {
+        move |error| Self {
+            doing,
+            cause: Cause::Api(error),
+        }
+    }
+
+    /// The cloud's error, if it was the cloud's.
+    #[must_use]
+    pub fn as_cloud(&self) -> Option<&cloud::Error> {
+        match &self.cause {
+            Cause::Cloud(error) => Some(error),
+            Cause::Api(_) => None,
+        }
+    }
+
+    /// Whether only the user can mend it: nothing is tried again until the Service changes.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.as_cloud().is_some_and(|error| error.retry() == Retry::Never)
+    }
+
+    /// Whether it happened only because this process may not write any more.
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        matches!(
+            &self.cause,
+            Cause::Cloud(cloud::Error::NotLeader) | Cause::Api(write::Error::Fenced(_))
+        )
+    }
+
+    /// What becomes of the key.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        let retry = match &self.cause {
+            Cause::Cloud(error) => error.retry(),
+            Cause::Api(write::Error::Refused {
+                retry_after: Some(wait),
+                ..
+            }) => Retry::After(*wait),
+            Cause::Api(write::Error::Fenced(_)) => Retry::Never,
+            Cause::Api(_) => Retry::Backoff,
+        };
+        match retry {
+            Retry::Never => Next::Done,
+            Retry::After(wait) => Next::After(wait),
+            Retry::Backoff => Next::Retry,
+        }
+    }
+
+    /// As [`Error::next`], but what stands in the way of a deletion is tried again whatever it is: a Service that
+    /// cannot go is worse than a call in vain every few minutes.
+    #[must_use]
+    pub fn next_of_deletion(&self) -> Next {
+        if self.is_final() && !self.is_fenced() {
+            Next::Retry
+        } else {
+            self.next()
+        }
+    }
+
+    /// The message and those of everything beneath it, once each, in one line.
+    #[must_use]
+    pub fn report(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = std::error::Error::source(self);
+        while let Some(cause) = next {
+            let message = cause.to_string();
+            if !text.ends_with(&message) {
+                text.push_str(": ");
+                text.push_str(&message);
+            }
+            next = cause.source();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::time::Duration;
+
+    fn throttled(wait: Option<Duration>) -> cloud::Error {
+        cloud::Error::Throttled {
+            call: "x".into(),
+            retry_after: wait,
+        }
+    }
+
+    #[rstest]
+    #[case::invalid(Error::cloud("x")(cloud::Error::invalid("port", "0")), Next::Done, Next::Retry)]
+    #[case::not_leader(Error::cloud("x")(cloud::Error::NotLeader), Next::Done, Next::Done)]
+    #[case::fenced(Error::api("x")(write::Error::Fenced(runtime::fence::Fenced)), Next::Done, Next::Done)]
+    #[case::back_off(Error::cloud("x")(throttled(None)), Next::Retry, Next::Retry)]
+    #[case::exactly(Error::cloud("x")(throttled(Some(Duration::from_secs(42)))), Next::After(Duration::from_secs(42)), Next::After(Duration::from_secs(42)))]
+    #[case::api_busy(
+        Error::api("x")(write::Error::Refused { message: "busy".into(), retry_after: Some(Duration::from_secs(7)) }),
+        Next::After(Duration::from_secs(7)), Next::After(Duration::from_secs(7))
+    )]
+    #[case::api_no(Error::api("x")(write::Error::Refused { message: "no".into(), retry_after: None }), Next::Retry, Next::Retry)]
+    fn decides_what_is_next(#[case] error: Error, #[case] next: Next, #[case] of_deletion: Next) {
+        assert_eq!((error.next(), error.next_of_deletion()), (next, of_deletion));
+    }
+
+    #[test]
+    fn reports_the_whole_chain_once() {
+        let error = Error::cloud("ensure load balancer")(cloud::Error::unavailable("create balancer", "reset"));
+        assert_eq!(
+            error.report(),
+            "failed to ensure load balancer: create balancer is unavailable: reset"
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! The nodes that may stand behind load balancers.
+
+use super::options::Scope;
+use cloud::{Address, AddressKind, Host, ProviderId};
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use runtime::informer::{Change, Store};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// A node with this label, unless it says `false`, is not put behind load balancers.
+pub const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/// A node with this taint is about to be deleted by the autoscaler.
+pub const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
+
+/// Tells sets of hosts apart: by names, provider IDs and addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(u64);
+
+/// The hosts that a load balancer sends traffic to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostSet {
+    hosts: Vec<Host>,
+    fingerprint: Fingerprint,
+}
+
+impl HostSet {
+    /// The nodes that satisfy the predicate, sorted by name.
+    pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, predicate: impl Fn(&Node) -> bool) -> Self {
+        let mut hosts: Vec<Host> = nodes.into_iter().filter(|node| predicate(node)).map(host).collect();
+        hosts.sort_by(|a, b| a.name.cmp(&b.name));
+        let fingerprint = fingerprint(&hosts);
+        Self { hosts, fingerprint }
+    }
+
+    /// The hosts, sorted by name.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// Equal for equal sets.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+}
+
+/// Whether traffic may be sent to this node. Readiness does not count: the load balancer's health check knows better.
+#[must_use]
+pub fn usable(node: &Node) -> bool {
+    node.metadata.deletion_timestamp.is_none() && included(node) && !to_be_deleted(node)
+}
+
+/// Whether nobody asked to keep this node from load balancers.
+#[must_use]
+pub fn included(node: &Node) -> bool {
+    node.labels()
+        .get(EXCLUDE)
+        .is_none_or(|value| matches!(&**value, "0" | "f" | "F" | "FALSE" | "false" | "False"))
+}
+
+/// Whether the autoscaler is about to delete this node.
+#[must_use]
+pub fn to_be_deleted(node: &Node) -> bool {
+    let taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
+    taints.into_iter().any(|taint| taint.key == TO_BE_DELETED)
+}
+
+/// Whether load balancers have to hear of this change of a node.
+///
+/// A node that is about to go needs no hurry: the health check of the load balancer sees it first, and its leaving is a
+/// change of its own.
+#[must_use]
+pub fn should_sync_updated_node(old: &Node, new: &Node) -> bool {
+    included(old) != included(new) || provider_id(old) != provider_id(new)
+}
+
+/// Whether the node can be reached elsewhere now; a node that joins gets its addresses only after a while.
+#[must_use]
+pub fn addresses_changed(old: &Node, new: &Node) -> bool {
+    addresses(old).ne(addresses(new))
+}
+
+/// What a change of a node means for load balancers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relevance {
+    /// Nothing.
+    None,
+    /// The next one to be touched must know.
+    Later,
+    /// All of them have to hear of it.
+    Now,
+}
+
+/// What this change means for load balancers.
+#[must_use]
+pub fn relevance(change: &Change<Node>, scope: &Scope) -> Relevance {
+    let Change::Updated { old, new } = change else {
+        return Relevance::Now;
+    };
+    if scope(old) != scope(new) || should_sync_updated_node(old, new) || addresses_changed(old, new) {
+        return Relevance::Now;
+    }
+    if usable(old) != usable(new) || old.labels() != new.labels() {
+        Relevance::Later
+    } else {
+        Relevance::None
+    }
+}
+
+/// The hosts as they are now, put together once per change. Clones share it.
+#[derive(Clone)]
+pub struct Hosts {
+    nodes: Store<Node>,
+    scope: Scope,
+    current: Arc<Mutex<Option<Arc<HostSet>>>>,
+}
+
+impl Hosts {
+    /// The usable nodes of this store that are in scope.
+    pub fn new(nodes: Store<Node>, scope: Scope) -> Self {
+        Self {
+            nodes,
+            scope,
+            current: Arc::default(),
+        }
+    }
+
+    /// The hosts as they are now.
+    pub fn current(&self) -> Arc<HostSet> {
+        self.lock().get_or_insert_with(|| Arc::new(self.gather())).clone()
+    }
+
+    /// Takes note of a change, and says what it means.
+    pub fn heed(&self, change: &Change<Node>) -> Relevance {
+        let relevance = relevance(change, &self.scope);
+        if relevance != Relevance::None {
+            *self.lock() = None;
+        }
+        relevance
+    }
+
+    fn gather(&self) -> HostSet {
+        let nodes = self.nodes.list();
+        HostSet::of(nodes.iter().map(|node| &**node), |node| {
+            usable(node) && (self.scope)(node)
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<HostSet>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn host(node: &Node) -> Host {
+    Host {
+        name: node.name_any(),
+        provider_id: provider_id(node).and_then(ProviderId::parse),
+        addresses: addresses(node).collect(),
+        labels: node.labels().clone(),
+    }
+}
+
+fn provider_id(node: &Node) -> Option<&str> {
+    node.spec.as_ref()?.provider_id.as_deref().filter(|id| !id.is_empty())
+}
+
+fn addresses(node: &Node) -> impl Iterator<Item = Address> + '_ {
+    let wire = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+    wire.filter_map(|wire| Some(Address::new(AddressKind::parse(&wire.type_)?, &wire.address)))
+}
+
+/// Labels do not count: a load balancer is not touched because somebody labelled a node.
+fn fingerprint(hosts: &[Host]) -> Fingerprint {
+    let mut hasher = DefaultHasher::new();
+    for Host {
+        name,
+        provider_id,
+        addresses,
+        labels: _,
+    } in hosts
+    {
+        (name, provider_id, addresses).hash(&mut hasher);
+    }
+    Fingerprint(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! What we know of each Service besides what the API server has: how far we are with it.
+
+use super::{
+    hosts::Fingerprint,
+    metrics::{Pass, Pending},
+    options::Classes,
+    plan::{Step, plan},
+    predicates::needs_update,
+};
+use k8s_openapi::api::core::v1::Service;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::time::Instant;
+
+/// What we know of a Service.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// As it was when we last acted on it: what its load balancer was asked to match, and all that is left of it once
+    /// it is deleted without the finalizer.
+    pub service: Arc<Service>,
+    /// How far we are.
+    pub phase: Phase,
+    /// Whether the cloud may have something of it.
+    pub reach: Reach,
+    /// What we wrote last.
+    written: Option<Written>,
+    /// The change of hosts that it has still to hear of.
+    pass: Option<Arc<Pass>>,
+}
+
+/// How far we are with a Service.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// It is being made to match: not tried yet, failed, or the cloud is still working on it.
+    Ensuring(Round),
+    /// Its hosts are being replaced.
+    Updating(Round),
+    /// It matched, with these hosts.
+    Settled(Fingerprint),
+    /// Only its user can help: nothing is tried until it changes.
+    Refused,
+    /// Another controller looks after it.
+    Elsewhere,
+    /// Its load balancer is going away.
+    Deleting(Round),
+}
+
+/// Whether the cloud may have something of a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It was never asked for anything.
+    Here,
+    /// It may.
+    Cloud,
+}
+
+/// One piece of work on a Service, over all its attempts.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub since: Instant,
+    pub voice: Voice,
+    /// Counts it as pending.
+    pub pending: Option<Pending>,
+}
+
+/// Whether the user has been told that work is going on; then its end is told as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    Quiet,
+    Told,
+}
+
+/// What we wrote, until the informer has caught up with it.
+#[derive(Debug)]
+struct Written {
+    over: Option<String>,
+    service: Arc<Service>,
+}
+
+/// What we know of all Services. An entry lives as long as its Service does or the cloud may have something of it.
+#[derive(Debug, Default)]
+pub(super) struct Ledger(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    known: HashMap<String, Known>,
+    /// The hosts that all of them were last told of.
+    hosts: Option<Fingerprint>,
+}
+
+impl Round {
+    pub(super) fn new(voice: Voice) -> Self {
+        Self {
+            since: Instant::now(),
+            voice,
+            pending: None,
+        }
+    }
+}
+
+impl Known {
+    pub(super) fn new(service: Arc<Service>, phase: Phase) -> Self {
+        Self {
+            service,
+            phase,
+            reach: Reach::Here,
+            written: None,
+            pass: None,
+        }
+    }
+
+    /// The work that is going on.
+    pub(super) fn round(&mut self) -> Option<&mut Round> {
+        match &mut self.phase {
+            Phase::Ensuring(round) | Phase::Updating(round) | Phase::Deleting(round) => Some(round),
+            Phase::Settled(_) | Phase::Refused | Phase::Elsewhere => None,
+        }
+    }
+}
+
+impl Ledger {
+    /// What to do about the Service with this key.
+    pub(super) fn plan(&self, key: &str, service: Option<&Service>, classes: &Classes, hosts: Fingerprint) -> Step {
+        plan(service, self.lock().known.get(key), classes, hosts)
+    }
+
+    /// Whether anything is known of it.
+    pub(super) fn knows(&self, key: &str) -> bool {
+        self.lock().known.contains_key(key)
+    }
+
+    /// The UIDs of all Services that are known.
+    pub(super) fn uids(&self) -> Vec<String> {
+        self.lock()
+            .known
+            .values()
+            .filter_map(|known| known.service.metadata.uid.clone())
+            .collect()
+    }
+
+    /// Looks at, or changes, what is known of a Service; `None` if nothing is.
+    pub(super) fn with<T>(&self, key: &str, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
+        self.lock().known.get_mut(key).map(change)
+    }
+
+    /// As [`Ledger::with`], starting from this if nothing is known.
+    pub(super) fn with_or<T>(&self, key: &str, new: impl FnOnce() -> Known, change: impl FnOnce(&mut Known) -> T) -> T {
+        change(self.lock().known.entry(key.to_owned()).or_insert_with(new))
+    }
+
+    /// Takes down that a Service is being made to match, and says whether its user is to be told of it now: `first` if
+    /// it was not known, not again if this is the same piece of work as before.
+    pub(super) fn begin(&self, key: &str, service: &Arc<Service>, first: Voice, classes: &Classes) -> Voice {
+        let mut entries = self.lock();
+        let Some(known) = entries.known.get_mut(key) else {
+            let phase = Phase::Ensuring(Round::new(first));
+            entries.known.insert(key.to_owned(), Known::new(service.clone(), phase));
+            return first;
+        };
+        let changed = needs_update(&known.service, service, classes);
+        known.service = service.clone();
+        if matches!(known.phase, Phase::Ensuring(_)) && !changed {
+            return Voice::Quiet;
+        }
+        known.phase = Phase::Ensuring(Round::new(Voice::Told));
+        Voice::Told
+    }
+
+    /// Forgets a Service.
+    pub(super) fn forget(&self, key: &str) {
+        self.lock().known.remove(key);
+    }
+
+    /// Whether all Services were told of these hosts, as far as we know.
+    pub(super) fn is_current(&self, hosts: Fingerprint) -> bool {
+        self.lock().hosts.is_none_or(|told| told == hosts)
+    }
+
+    /// The Services that have to hear of new hosts. Those that are being worked on hear of them anyway.
+    pub(super) fn outdated(&self, hosts: Fingerprint, pass: &Arc<Pass>) -> Vec<String> {
+        let mut entries = self.lock();
+        entries.hosts = Some(hosts);
+        let outdated = |known: &Known| matches!(known.phase, Phase::Settled(applied) if applied != hosts);
+        let affected = entries.known.iter_mut().filter(|(_, known)| outdated(known));
+        let attach = |(key, known): (&String, &mut Known)| {
+            known.pass = Some(pass.clone());
+            key.clone()
+        };
+        affected.map(attach).collect()
+    }
+
+    /// The change of hosts that this Service is about to hear of.
+    pub(super) fn take_pass(&self, key: &str) -> Option<Arc<Pass>> {
+        self.with(key, |known| known.pass.take()).flatten()
+    }
+
+    /// The newest that we know of this Service: what we wrote, while the informer has not caught up.
+    pub(super) fn newest(&self, key: &str, seen: Arc<Service>) -> Arc<Service> {
+        let newest = self.with(key, |known| match &known.written {
+            Some(written) if written.over == seen.metadata.resource_version => Some(written.service.clone()),
+            _ => {
+                known.written = None;
+                None
+            }
+        });
+        newest.flatten().unwrap_or(seen)
+    }
+
+    /// Takes note of a Service that the informer has now. One that asks for nothing new takes the place of the one we
+    /// acted on, so that it is not kept twice.
+    pub(super) fn caught_up(&self, key: &str, new: &Arc<Service>, classes: &Classes) {
+        self.with(key, |known| {
+            known
+                .written
+                .take_if(|written| written.over != new.metadata.resource_version);
+            if known.service.metadata.uid == new.metadata.uid && !needs_update(&known.service, new, classes) {
+                known.service = new.clone();
+            }
+        });
+    }
+
+    /// Remembers what we wrote over what the informer had.
+    pub(super) fn wrote(&self, key: &str, seen: &Service, service: Arc<Service>) {
+        let over = seen.metadata.resource_version.clone();
+        self.with(key, |known| known.written = Some(Written { over, service }));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! `service_controller_*`.
+
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
+};
+use std::time::Instant;
+
+/// The metrics of the service controller. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    pub(super) syncs: IntCounter,
+    pub(super) node_sync_errors: IntCounter,
+    pub(super) node_sync: Histogram,
+    pub(super) update_hosts: Histogram,
+    pub(super) calls: HistogramVec,
+    pub(super) failures: IntCounterVec,
+    pub(super) ready: Histogram,
+    pub(super) pending: IntGauge,
+    pub(super) orphans: IntGauge,
+}
+
+impl Metrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If they are registered already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let metrics = Self::new()?;
+        registry.register(Box::new(metrics.syncs.clone()))?;
+        registry.register(Box::new(metrics.node_sync_errors.clone()))?;
+        registry.register(Box::new(metrics.node_sync.clone()))?;
+        registry.register(Box::new(metrics.update_hosts.clone()))?;
+        registry.register(Box::new(metrics.calls.clone()))?;
+        registry.register(Box::new(metrics.failures.clone()))?;
+        registry.register(Box::new(metrics.ready.clone()))?;
+        registry.register(Box::new(metrics.pending.clone()))?;
+        registry.register(Box::new(metrics.orphans.clone()))?;
+        Ok(metrics)
+    }
+
+    fn new() -> prometheus::Result<Self> {
+        // The buckets of the Go framework for its own histograms; finer ones for ours.
+        let slow = exponential_buckets(1.0, 2.0, 15)?;
+        let fine = exponential_buckets(0.01, 2.0, 16)?;
+        let histogram =
+            |name: &str, help: &str, buckets: &[f64]| HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        Ok(Self {
+            syncs: IntCounter::new(
+                "service_controller_loadbalancer_sync_total",
+                "A metric counting the amount of times any load balancer has been configured, as an effect of service/node changes on the cluster",
+            )?,
+            node_sync_errors: IntCounter::new(
+                "service_controller_nodesync_error_total",
+                "A metric counting the amount of times any load balancer has been configured and errored, as an effect of node changes on the cluster",
+            )?,
+            node_sync: Histogram::with_opts(histogram(
+                "service_controller_nodesync_latency_seconds",
+                "A metric measuring the latency for nodesync which updates loadbalancer hosts on cluster node updates.",
+                &slow,
+            ))?,
+            update_hosts: Histogram::with_opts(histogram(
+                "service_controller_update_loadbalancer_host_latency_seconds",
+                "A metric measuring the latency for updating each load balancer hosts.",
+                &slow,
+            ))?,
+            calls: HistogramVec::new(
+                histogram(
+                    "service_controller_ensure_duration_seconds",
+                    "How long one call of the cloud took, by operation (ensure, update_hosts, delete)",
+                    &fine,
+                ),
+                &["operation"],
+            )?,
+            failures: IntCounterVec::new(
+                Opts::new(
+                    "service_controller_loadbalancer_failures_total",
+                    "Failed attempts to bring a load balancer in order, by operation",
+                ),
+                &["operation"],
+            )?,
+            ready: Histogram::with_opts(histogram(
+                "service_controller_loadbalancer_ready_seconds",
+                "How long it took from the first attempt until a load balancer matched its Service",
+                &fine,
+            ))?,
+            pending: IntGauge::new(
+                "service_controller_loadbalancers_pending",
+                "Load balancers that the cloud is still working on",
+            )?,
+            orphans: IntGauge::new(
+                "service_controller_orphans",
+                "Objects in the cloud whose Service is gone, found by the last sweep",
+            )?,
+        })
+    }
+}
+
+/// A load balancer that the cloud is working on; counted for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Pending(IntGauge);
+
+impl Pending {
+    pub(super) fn new(metrics: &Metrics) -> Self {
+        metrics.pending.inc();
+        Self(metrics.pending.clone())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// One change of the set of hosts, on its way to all load balancers; ends when the last of them has had it.
+#[derive(Debug)]
+pub(super) struct Pass {
+    started: Instant,
+    latency: Histogram,
+}
+
+impl Pass {
+    pub(super) fn start(metrics: &Metrics) -> Self {
+        Self {
+            started: Instant::now(),
+            latency: metrics.node_sync.clone(),
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.latency.observe(self.started.elapsed().as_secs_f64());
+    }
+}

@@ -1,0 +1,105 @@
+use super::*;
+use crate::service::{
+    hosts::HostSet,
+    ledger::{Round, Voice},
+    options::Classless,
+    predicates::FINALIZER,
+    tests::node,
+};
+use rstest::rstest;
+use testkit::service::{Builder, cluster_ip, load_balancer};
+
+fn hosts(count: usize) -> Fingerprint {
+    let nodes: Vec<_> = (0..count).map(|index| node(&format!("node-{index}"), "")).collect();
+    HostSet::of(&nodes, |_| true).fingerprint()
+}
+
+fn lb() -> Builder {
+    load_balancer("a")
+}
+
+fn known(service: Builder, phase: Phase) -> Known {
+    let mut known = Known::new(service.build().into(), phase);
+    known.reach = Reach::Cloud;
+    known
+}
+
+fn never_asked_for(service: Builder) -> Known {
+    Known::new(service.build().into(), Phase::Refused)
+}
+
+fn ensuring() -> Phase {
+    Phase::Ensuring(Round::new(Voice::Told))
+}
+
+fn updating() -> Phase {
+    Phase::Updating(Round::new(Voice::Told))
+}
+
+fn deleting() -> Phase {
+    Phase::Deleting(Round::new(Voice::Told))
+}
+
+const GONE: Option<Builder> = None;
+const REMOVE: &str = "remove the load balancer of a Service that is gone";
+
+/// There are two hosts.
+#[rstest]
+#[case::new(Some(lb()), None, "ensure")]
+#[case::not_wanted(Some(cluster_ip("a")), None, "nothing")]
+#[case::class_of_others(Some(lb().class("x")), None, "nothing")]
+#[case::unchanged(Some(lb()), Some(known(lb(), Phase::Settled(hosts(2)))), "nothing")]
+#[case::our_own_write(Some(lb().ingress_ip("192.0.2.1")), Some(known(lb(), Phase::Settled(hosts(2)))), "nothing")]
+#[case::changed(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Settled(hosts(2)))), "ensure")]
+#[case::node_joined(Some(lb()), Some(known(lb(), Phase::Settled(hosts(1)))), "update hosts")]
+#[case::changed_and_node_joined(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Settled(hosts(1)))), "ensure")]
+#[case::pending_or_failed(Some(lb()), Some(known(lb(), ensuring())), "ensure")]
+#[case::hosts_pending_or_failed(Some(lb()), Some(known(lb(), updating())), "update hosts")]
+#[case::hosts_failed_and_changed(Some(lb().annotation("a", "b")), Some(known(lb(), updating())), "ensure")]
+#[case::refused(Some(lb()), Some(known(lb(), Phase::Refused)), "nothing")]
+#[case::mended(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Refused)), "ensure")]
+#[case::elsewhere(Some(lb()), Some(known(lb(), Phase::Elsewhere)), "nothing")]
+#[case::came_to_us(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Elsewhere)), "ensure")]
+#[case::wanted_again(Some(lb()), Some(known(lb(), deleting())), "ensure")]
+#[case::deleted(Some(lb().finalizer(FINALIZER).deleted()), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::deleted_before_we_came(Some(lb().finalizer(FINALIZER).deleted()), None, "clean up")]
+#[case::deletion_goes_on(Some(lb().finalizer(FINALIZER).deleted()), Some(known(lb(), deleting())), "clean up")]
+#[case::no_load_balancer_any_more(Some(cluster_ip("a").finalizer(FINALIZER)), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::finalizer_was_stripped(Some(cluster_ip("a")), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::deleted_without_our_finalizer(Some(lb().finalizer("x").deleted()), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::held_by_others(Some(lb().finalizer("x").deleted()), None, "nothing")]
+#[case::gone_without_finalizer(GONE, Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
+#[case::gone_and_never_asked_for(GONE, Some(never_asked_for(lb())), "forget")]
+#[case::gone_and_unknown(GONE, None, "nothing")]
+#[case::replaced(Some(lb().uid("other")), Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
+#[case::replaced_by_another_type(Some(cluster_ip("a").uid("other")), Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
+#[case::replaced_and_never_asked_for(Some(lb().uid("other")), Some(never_asked_for(lb())), "forget")]
+#[case::refused_and_not_wanted(Some(cluster_ip("a")), Some(never_asked_for(lb())), "forget")]
+fn plans(#[case] service: Option<Builder>, #[case] known: Option<Known>, #[case] step: &str) {
+    let service = service.map(Builder::build);
+    assert_eq!(
+        plan(service.as_ref(), known.as_ref(), &Classes::default(), hosts(2)).to_string(),
+        step
+    );
+}
+
+/// One manager serves class `x` only; another may serve the rest.
+#[rstest]
+#[case::ours(Some(lb().class("x")), None, "ensure")]
+#[case::classless(Some(lb()), None, "nothing")]
+#[case::ours_deleted(Some(lb().class("x").finalizer(FINALIZER).deleted()), None, "clean up")]
+#[case::theirs_deleted(Some(lb().class("y").finalizer(FINALIZER).deleted()), None, "nothing")]
+#[case::classless_deleted(Some(lb().finalizer(FINALIZER).deleted()), None, "nothing")]
+#[case::whose(Some(cluster_ip("a").finalizer(FINALIZER)), None, "clean up if it is ours")]
+#[case::known_to_be_ours(Some(cluster_ip("a").finalizer(FINALIZER)), Some(known(lb().class("x"), Phase::Settled(hosts(2)))), "clean up")]
+fn plans_by_class(#[case] service: Option<Builder>, #[case] known: Option<Known>, #[case] step: &str) {
+    let classes = Classes {
+        named: ["x".to_owned()].into(),
+        classless: Classless::Ignored,
+    };
+    let service = service.map(Builder::build);
+    assert_eq!(
+        plan(service.as_ref(), known.as_ref(), &classes, hosts(2)).to_string(),
+        step
+    );
+}

@@ -1,0 +1,253 @@
+//! Brings one Service in order: reads, decides by [`super::plan`], acts, reports. Safe to run again at any point.
+
+use super::{
+    announce::Announcer,
+    conditions::{self, Say},
+    error::Error,
+    hosts::{HostSet, Hosts},
+    ledger::{Ledger, Phase, Voice},
+    metrics::Metrics,
+    options::Options,
+    plan::Step,
+    predicates, status,
+    write::{self, Writer},
+};
+use crate::pulse::Pulse;
+use cloud::{LoadBalancers, Provider};
+use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
+use runtime::{informer::Store, queue::Next};
+use std::{future::Future, sync::Arc, time::Duration};
+use tracing::{debug, instrument, warn};
+
+/// Nobody should ask a cloud more often than this how far it is.
+const MIN_POLL: Duration = Duration::from_millis(100);
+
+/// What it takes to bring Services in order.
+pub(super) struct Reconciler {
+    pub services: Store<Service>,
+    pub hosts: Hosts,
+    pub provider: Arc<dyn Provider>,
+    pub writer: Writer,
+    pub announcer: Announcer,
+    pub metrics: Metrics,
+    pub pulse: Pulse,
+    pub options: Options,
+    pub ledger: Ledger,
+}
+
+/// One attempt at one Service.
+pub(super) struct Job {
+    pub key: String,
+    /// As the informer has it.
+    pub seen: Arc<Service>,
+    /// As we know it to be: what we wrote counts at once.
+    pub service: Arc<Service>,
+    pub hosts: Arc<HostSet>,
+}
+
+/// Whether there is more to do about a key right away.
+pub(super) enum Flow {
+    /// Yes: what stood in the way is gone.
+    Again,
+    /// No.
+    Over(Next),
+}
+
+impl Reconciler {
+    /// Brings the Service with this key in order, as far as that is possible now.
+    #[instrument(skip_all, fields(service = key))]
+    pub async fn reconcile(&self, key: &str) -> Next {
+        let _pass = self.ledger.take_pass(key);
+        loop {
+            let seen = self.services.find(key);
+            let service = seen.clone().map(|seen| self.ledger.newest(key, seen));
+            let hosts = self.hosts.current();
+            let step = self
+                .ledger
+                .plan(key, service.as_deref(), &self.options.classes, hosts.fingerprint());
+            debug!(%step);
+            let job = seen.zip(service).map(|(seen, service)| Job {
+                key: key.to_owned(),
+                seen,
+                service,
+                hosts,
+            });
+            if let Flow::Over(next) = self.take(key, step, job).await {
+                return next;
+            }
+        }
+    }
+
+    async fn take(&self, key: &str, step: Step, job: Option<Job>) -> Flow {
+        match (step, job) {
+            (Step::Remove(departed), _) => self.remove(key, &departed).await,
+            (Step::Forget, _) => {
+                self.ledger.forget(key);
+                Flow::Again
+            }
+            (Step::Nothing, _) | (_, None) => Flow::Over(Next::Done),
+            (step, Some(job)) => Flow::Over(self.act(step, job).await),
+        }
+    }
+
+    /// Takes a step that concerns a Service that is there.
+    async fn act(&self, step: Step, mut job: Job) -> Next {
+        let outcome = match step {
+            Step::Ensure => self.ensure(&mut job).await,
+            Step::UpdateHosts => self.update_hosts(&mut job).await,
+            Step::Cleanup => self.cleanup(&mut job).await,
+            Step::CleanupIfOurs => self.cleanup_if_ours(&mut job).await,
+            Step::Nothing | Step::Forget | Step::Remove(_) => Ok(Next::Done),
+        };
+        match outcome {
+            Ok(next) => {
+                self.pulse.success();
+                next
+            }
+            Err(error) if error.is_fenced() => error.next(),
+            Err(error) => self.failed(job, &error).await,
+        }
+    }
+
+    /// Reports a failure, and says what is next.
+    async fn failed(&self, mut job: Job, error: &Error) -> Next {
+        let report = error.report();
+        let work = self.note_failure(&job.key, error);
+        warn!(%report, "cannot bring the load balancer in order");
+        self.mourn(work.operation(), error, &report);
+        match work {
+            Work::Hosts => {
+                self.metrics.node_sync_errors.inc();
+                self.announcer.update_failed(&job.service, &job.hosts, &report);
+            }
+            Work::Ensure | Work::Delete => self.announcer.sync_failed(&job.service, &report),
+        }
+        let say = match error.as_cloud() {
+            Some(_) if work == Work::Hosts => Some(Say::hosts_outdated(&report)),
+            Some(error) => Some(Say::failed(conditions::reason(error), &report)),
+            None => None,
+        };
+        if let Some(say) = say {
+            self.say(&mut job, &say).await;
+        }
+        if work == Work::Delete {
+            error.next_of_deletion()
+        } else {
+            error.next()
+        }
+    }
+
+    /// Counts a failure. One Service that is wrong is not a controller that is sick.
+    pub(super) fn mourn(&self, operation: &str, error: &Error, report: &str) {
+        self.metrics.failures.with_label_values(&[operation]).inc();
+        match error.as_cloud() {
+            Some(cloud::Error::Unavailable { .. } | cloud::Error::Denied { .. }) | None => self.pulse.failure(report),
+            Some(_) => self.pulse.success(),
+        }
+    }
+
+    /// Takes down a failure, and says what it was that failed.
+    fn note_failure(&self, key: &str, error: &Error) -> Work {
+        let note = self.ledger.with(key, |known| {
+            let work = match &known.phase {
+                Phase::Updating(_) => Work::Hosts,
+                Phase::Deleting(_) => Work::Delete,
+                _ => Work::Ensure,
+            };
+            if let Some(round) = known.round() {
+                round.voice = Voice::Told;
+                round.pending = None;
+            }
+            if error.is_final() && work != Work::Delete {
+                known.phase = Phase::Refused;
+            }
+            work
+        });
+        note.unwrap_or(Work::Delete)
+    }
+
+    /// Says something in the Service's condition, if it is news. That this fails is no reason to stop.
+    pub(super) async fn say(&self, job: &mut Job, say: &Say) {
+        let new = write::with_status(&job.service, &status::of(&job.service), say, Timestamp::now());
+        if let Err(error) = self.write(job, new).await {
+            debug!(%error, "cannot write the condition");
+        }
+    }
+
+    /// Writes what differs; `None` has nothing to write.
+    pub(super) async fn write(&self, job: &mut Job, new: Option<Service>) -> Result<Wrote, write::Error> {
+        let Some(new) = new else { return Ok(Wrote::Nothing) };
+        let Some(written) = self.writer.write(&job.service, &new).await? else {
+            return Ok(Wrote::Nothing);
+        };
+        self.ledger.wrote(&job.key, &job.seen, written.clone());
+        job.service = written;
+        Ok(Wrote::Something)
+    }
+
+    /// Calls the cloud, not for longer than allowed.
+    pub(super) async fn call<'a, T, F>(
+        &'a self,
+        operation: &'static str,
+        call: impl FnOnce(&'a dyn LoadBalancers) -> F,
+    ) -> cloud::Result<T>
+    where
+        F: Future<Output = cloud::Result<T>> + 'a,
+    {
+        let what = || "load balancers".to_owned();
+        let balancers = self
+            .provider
+            .load_balancers()
+            .ok_or_else(|| cloud::Error::NotSupported { what: what() })?;
+        let timer = self.metrics.calls.with_label_values(&[operation]).start_timer();
+        let answer = tokio::time::timeout(self.options.deadline, call(balancers)).await;
+        timer.observe_duration();
+        let deadline = self.options.deadline;
+        answer.unwrap_or_else(|_| {
+            Err(cloud::Error::unavailable(
+                operation,
+                format!("no answer within {deadline:?}"),
+            ))
+        })
+    }
+}
+
+/// Whether a write was needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrote {
+    Nothing,
+    Something,
+}
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Ensure,
+    Hosts,
+    Delete,
+}
+
+impl Work {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Ensure => "ensure",
+            Self::Hosts => "update_hosts",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// When to ask again.
+pub(super) fn poll(after: Duration, waiting_for: &str) -> Next {
+    debug!(waiting_for, "waiting for the cloud");
+    Next::Poll(after.max(MIN_POLL))
+}
+
+/// Whether the Service looks as if all was well before we came.
+pub(super) fn looks_settled(service: &Service) -> bool {
+    predicates::has_finalizer(service)
+        && match conditions::find(service) {
+            Some(condition) => condition.status == "True",
+            None => !status::of(service).ingress.is_empty(),
+        }
+}

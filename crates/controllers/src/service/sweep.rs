@@ -1,0 +1,128 @@
+//! Finds what a crash left in the cloud: load balancers whose Service is gone.
+
+use super::{options::Sweep, reconcile::Reconciler, spec};
+use cloud::{Deletion, Owned, ServiceRef};
+use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{Api, Client, ResourceExt};
+use runtime::informer::State;
+use std::{collections::BTreeSet, time::Duration};
+use tracing::{info, warn};
+
+/// What is owned but belongs to no Service with one of these UIDs. What does not say whose it is, is nobody's orphan.
+#[must_use]
+pub fn orphans(owned: Vec<Owned>, uids: &BTreeSet<String>) -> Vec<Owned> {
+    let orphaned = |one: &Owned| one.service.as_ref().is_some_and(|service| !uids.contains(&service.uid));
+    owned.into_iter().filter(orphaned).collect()
+}
+
+impl Sweep {
+    fn period(self) -> Option<Duration> {
+        match self {
+            Self::Off => None,
+            Self::Report(period) | Self::Delete(period) => Some(period),
+        }
+    }
+}
+
+impl Reconciler {
+    /// Sweeps every now and then; returns only if it is not to sweep at all.
+    pub(super) async fn sweep_forever(&self, client: &Client) {
+        let Some(period) = self.options.sweep.period() else {
+            return;
+        };
+        loop {
+            if let Err(error) = self.sweep(client).await {
+                warn!(error = error.report(), "cannot look for orphans");
+            }
+            tokio::time::sleep(period).await;
+        }
+    }
+
+    /// Looks once for orphans, says what it found, and deletes it if it is to.
+    pub(super) async fn sweep(&self, client: &Client) -> cloud::Result<()> {
+        // The cloud first: what it has must have had a Service by the time we look at the Services.
+        let owned = self
+            .call("owned", |balancers| balancers.owned(&self.options.cluster))
+            .await?;
+        if self.services.state() != State::Synced {
+            return Ok(());
+        }
+        let services = self.services.list();
+        let known = services
+            .iter()
+            .filter_map(|service| service.uid())
+            .chain(self.ledger.uids())
+            .collect();
+        let orphans = orphans(owned, &known);
+        self.metrics
+            .orphans
+            .set(i64::try_from(orphans.len()).unwrap_or(i64::MAX));
+        for orphan in orphans {
+            self.report_orphan(&orphan);
+            if let (Sweep::Delete(_), Some(service)) = (self.options.sweep, orphan.service) {
+                self.delete_orphan(client, service).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn report_orphan(&self, orphan: &Owned) {
+        let Owned {
+            kind,
+            id,
+            name,
+            service,
+        } = orphan;
+        let Some(service) = service else { return };
+        let key = format!("{}/{}", service.namespace, service.name);
+        warn!(
+            kind,
+            id,
+            name,
+            service = key,
+            uid = service.uid,
+            "the Service of this is gone"
+        );
+        self.announcer
+            .orphan(&departed(service), &format!("{kind} {name} ({id})"));
+    }
+
+    async fn delete_orphan(&self, client: &Client, service: ServiceRef) {
+        match tokio::time::timeout(self.options.deadline, is_there(client, &service)).await {
+            Ok(Ok(false)) => {}
+            Ok(Ok(true)) => return warn!(uid = service.uid, "the Service is there after all; not deleting"),
+            Ok(Err(error)) => return warn!(%error, uid = service.uid, "cannot make sure that the Service is gone"),
+            Err(elapsed) => return warn!(%elapsed, uid = service.uid, "cannot make sure that the Service is gone"),
+        }
+        let uid = &service.uid;
+        let spec = spec::for_deletion(&departed(&service), &self.options.cluster);
+        match self.call("delete", |balancers| balancers.delete(&spec)).await {
+            Ok(Deletion::Gone) => info!(uid, "deleted an orphan"),
+            Ok(Deletion::Pending { waiting_for, .. }) => info!(uid, waiting_for, "deleting an orphan"),
+            Err(error) => warn!(uid, error = error.report(), "cannot delete an orphan"),
+        }
+    }
+}
+
+/// Asks the API server itself, whatever the informer says.
+async fn is_there(client: &Client, service: &ServiceRef) -> kube::Result<bool> {
+    let api: Api<Service> = Api::namespaced(client.clone(), &service.namespace);
+    Ok(api
+        .get_opt(&service.name)
+        .await?
+        .is_some_and(|there| there.uid().as_deref() == Some(&service.uid)))
+}
+
+fn departed(service: &ServiceRef) -> Service {
+    let ServiceRef { namespace, name, uid } = service.clone();
+    let metadata = ObjectMeta {
+        namespace: Some(namespace),
+        name: Some(name),
+        uid: Some(uid),
+        ..ObjectMeta::default()
+    };
+    Service {
+        metadata,
+        ..Service::default()
+    }
+}

@@ -1,0 +1,10 @@
+mod fan_out;
+mod flow;
+mod nodes;
+mod rig;
+mod stories;
+mod sweep;
+mod sync;
+mod wire;
+
+pub(super) use nodes::node;

@@ -1,3 +1,62 @@
-//! Side by side with the Go program, in one run.
+//! Side by side with the Go framework, in one run: the same API server, the same cloud.
 
-fn main() {}
+mod audit;
+mod bare;
+mod replica;
+mod scenarios;
+mod table;
+mod world;
+
+use anyhow::Result;
+use clap::Parser;
+use std::{process::ExitCode, time::Duration};
+use table::Table;
+use world::World;
+
+/// Measures, and prints a table of ratios.
+#[derive(Parser)]
+struct Args {
+    /// How many nodes.
+    #[arg(long, default_value_t = 1000)]
+    nodes: usize,
+    /// How many Services.
+    #[arg(long, default_value_t = 500)]
+    services: usize,
+    /// How long an idle manager is watched, in seconds.
+    #[arg(long, default_value_t = 60)]
+    idle: u64,
+}
+
+fn main() -> ExitCode {
+    lab::install_crypto();
+    let args = Args::parse();
+    let done = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(run(&args)));
+    if let Err(error) = done {
+        eprintln!("bench: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+async fn run(args: &Args) -> Result<()> {
+    let world = World::start(Duration::ZERO).await?;
+    let mut table = Table::new();
+    scenarios::initialise(&world, args.nodes, &mut table).await?;
+    scenarios::hand_over(&world, &mut table).await?;
+    scenarios::start(&world, &mut table).await?;
+    scenarios::idle(
+        &world,
+        args.nodes,
+        args.services,
+        Duration::from_secs(args.idle),
+        &mut table,
+    )
+    .await?;
+    scenarios::size(&world, &mut table)?;
+    println!("\n{table}");
+    Ok(())
+}

@@ -1,3 +1,20 @@
-//! The binary: a few lines a subcommand.
+//! The binary: a few lines a subcommand. It also answers to the names of the programs it replaces.
 
-fn main() {}
+mod ccm;
+mod command;
+mod demo;
+mod providers;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lab::install_crypto();
+    let mut args = std::env::args();
+    let program = args.next().unwrap_or_default();
+    let args: Vec<String> = args.collect();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if name.ends_with("cloud-controller-manager") {
+        return ccm::run(name, args);
+    }
+    command::run(args)
+}

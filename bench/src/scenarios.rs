@@ -1,0 +1,235 @@
+//! What is measured.
+
+use crate::{
+    audit::{self, Mark},
+    bare,
+    replica::{Program, Replica},
+    table::Table,
+    world::World,
+};
+use anyhow::{Context, Result};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use memory::Operation;
+use std::time::{Duration, Instant};
+
+const ALL: [Program; 3] = [Program::Ours, Program::Peer, Program::PeerTuned];
+const BOTH: [Program; 2] = [Program::Ours, Program::Peer];
+
+fn names(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("{prefix}-{n:05}")).collect()
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.2} s", duration.as_secs_f64())
+}
+
+/// Fresh nodes are there; how long until none is tainted?
+pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Result<()> {
+    let nodes = names("node", count);
+    world.join(&nodes).await?;
+    let floor = bare::patches(world, &nodes).await?;
+    table.put(
+        &format!("{count} nodes, bare loop of two patches a node"),
+        Program::Ours,
+        seconds(floor),
+    );
+    for program in ALL {
+        world.clear().await?;
+        world.join(&nodes).await?;
+        world.cloud.forget_calls();
+        let mark = Mark::now(&world.plane.audit_log())?;
+        let replica = Replica::start(world, program, &[])?;
+        let first = first_patch(&mark, &replica).await?;
+        world.initialised(&replica).await?;
+        let (took, working) = (replica.started.elapsed(), first.elapsed());
+        let counts = mark.since(&replica.user)?;
+        table.put(
+            &format!("{count} nodes: start to last taint gone"),
+            program,
+            seconds(took),
+        );
+        table.put(
+            &format!("{count} nodes: first write to last taint gone"),
+            program,
+            seconds(working),
+        );
+        table.put(
+            "… of the bare loop's rate",
+            program,
+            format!("{:.0} %", 100.0 * floor.as_secs_f64() / working.as_secs_f64()),
+        );
+        table.put(
+            "… writes a node (events apart)",
+            program,
+            format!("{:.2}", audit::writes(&counts) as f64 / count as f64),
+        );
+        table.put("… reads of single objects", program, audit::gets(&counts));
+        table.put("… calls of the cloud", program, world.cloud.count(Operation::Describe));
+        table.put(
+            "… resident memory afterwards",
+            program,
+            format!("{:.1} MiB", replica.resident()?),
+        );
+    }
+    Ok(())
+}
+
+/// The moment of the first write of a node, or just before.
+async fn first_patch(mark: &Mark, replica: &Replica) -> Result<Instant> {
+    loop {
+        let now = Instant::now();
+        if mark
+            .first(&replica.user, |name| {
+                name.starts_with("patch nodes") || name.starts_with("update nodes")
+            })?
+            .is_some()
+        {
+            return Ok(now);
+        }
+        replica.check()?;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The leader is stopped cleanly; how long until the standby leads?
+pub async fn hand_over(world: &World, table: &mut Table) -> Result<()> {
+    for program in BOTH {
+        world.clear().await?;
+        let leader = Replica::start(world, program, &[])?;
+        let first = holder_after(world, "").await?;
+        let standby = Replica::start(world, program, &[])?;
+        // It must have seen the lease at least once before it can take over.
+        let mark = Mark::now(&world.plane.audit_log())?;
+        while mark.since(&standby.user)?.keys().all(|name| !name.ends_with("leases")) {
+            standby.check()?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let stop = Instant::now();
+        leader.signal("TERM")?;
+        holder_after(world, &first).await?;
+        table.put("clean stop to standby leads", program, seconds(stop.elapsed()));
+    }
+    Ok(())
+}
+
+async fn holder_after(world: &World, old: &str) -> Result<String> {
+    let leases: Api<Lease> = Api::namespaced(world.client.clone(), "kube-system");
+    loop {
+        let lease = leases.get_opt("cloud-controller-manager").await?;
+        let holder = lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default();
+        if !holder.is_empty() && holder != old {
+            return Ok(holder);
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// One tainted node is there; how long from the start of the process to its first write?
+pub async fn start(world: &World, table: &mut Table) -> Result<()> {
+    for program in BOTH {
+        let mut best = Duration::MAX;
+        for _ in 0..3 {
+            world.clear().await?;
+            world.join(&names("node", 1)).await?;
+            let mark = Mark::now(&world.plane.audit_log())?;
+            let replica = Replica::start(world, program, &[])?;
+            best = best.min(first_patch(&mark, &replica).await?.duration_since(replica.started));
+        }
+        table.put("start to first useful write (best of 3)", program, seconds(best));
+    }
+    Ok(())
+}
+
+/// Everything is done; what does it cost to be there? Then one node joins.
+pub async fn idle(world: &World, nodes: usize, services: usize, period: Duration, table: &mut Table) -> Result<()> {
+    for program in [Program::Ours, Program::PeerTuned] {
+        world.clear().await?;
+        world.join(&names("node", nodes)).await?;
+        world.publish(&names("service", services)).await?;
+        let replica = Replica::start(world, program, &[])?;
+        world.initialised(&replica).await?;
+        published(world, services, nodes, &replica).await?;
+        settle(world, &replica).await?;
+        let size = format!("idle, {nodes} nodes and {services} Services");
+        let mark = Mark::now(&world.plane.audit_log())?;
+        world.cloud.forget_calls();
+        tokio::time::sleep(period).await;
+        let counts = mark.since(&replica.user)?;
+        table.put(
+            &format!("{size}: writes in {} s (lease apart)", period.as_secs()),
+            program,
+            audit::writes(&counts),
+        );
+        table.put(
+            &format!("{size}: calls of the cloud in {} s", period.as_secs()),
+            program,
+            world.cloud.calls().len(),
+        );
+        table.put(
+            &format!("{size}: resident memory"),
+            program,
+            format!("{:.1} MiB", replica.resident()?),
+        );
+
+        world.cloud.forget_calls();
+        let start = Instant::now();
+        world.join(&["one-more".to_owned()]).await?;
+        published(world, services, nodes + 1, &replica).await?;
+        table.put("one more node: in all Services", program, seconds(start.elapsed()));
+        settle(world, &replica).await?;
+        let ensures = world.cloud.count(Operation::EnsureLoadBalancer);
+        let updates = world.cloud.count(Operation::UpdateHosts);
+        table.put(
+            "one more node: full ensures / host updates",
+            program,
+            format!("{ensures} / {updates}"),
+        );
+    }
+    Ok(())
+}
+
+/// Waits until every Service has all nodes behind it.
+async fn published(world: &World, services: usize, nodes: usize, replica: &Replica) -> Result<()> {
+    loop {
+        let done = world
+            .cloud
+            .load_balancers()
+            .iter()
+            .filter(|balancer| balancer.hosts.len() == nodes)
+            .count();
+        if done == services {
+            return Ok(());
+        }
+        replica.check()?;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Waits until nothing has been written for five seconds.
+async fn settle(world: &World, replica: &Replica) -> Result<()> {
+    loop {
+        let mark = Mark::now(&world.plane.audit_log())?;
+        let calls = world.cloud.writes().len();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if audit::writes(&mark.since(&replica.user)?) == 0 && world.cloud.writes().len() == calls {
+            return Ok(());
+        }
+    }
+}
+
+/// The size of the programs.
+pub fn size(world: &World, table: &mut Table) -> Result<()> {
+    for (program, path) in [(Program::Ours, &world.ours), (Program::Peer, &world.peer)] {
+        let bytes = std::fs::metadata(path)
+            .with_context(|| format!("no {}", path.display()))?
+            .len();
+        #[expect(clippy::cast_precision_loss, reason = "it is rounded anyway")]
+        table.put(
+            "size of the binary, stripped",
+            program,
+            format!("{:.1} MiB", bytes as f64 / 1024.0 / 1024.0),
+        );
+    }
+    Ok(())
+}

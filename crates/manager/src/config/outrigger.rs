@@ -1,0 +1,87 @@
+//! What upstream does not have.
+
+use super::number;
+use crate::{Options, options};
+use runtime::flags::{GoDuration, Value};
+use serde::{Deserialize, Serialize};
+
+/// What upstream does not have: our own settings, and which of upstream's numbers are left to the program (`auto`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct OutriggerConfiguration {
+    /// Requests a second, or `auto`.
+    #[serde(rename = "KubeAPIQPS")]
+    pub kube_api_qps: String,
+    /// Requests at once, or `auto`.
+    #[serde(rename = "KubeAPIBurst")]
+    pub kube_api_burst: String,
+    /// Nodes initialised at the same time, or `auto`.
+    pub concurrent_node_syncs: String,
+    /// Nodes whose status is updated at the same time, or `auto`.
+    pub concurrent_node_status_updates: String,
+    /// Nodes looked at at the same time, or `auto`.
+    pub concurrent_node_lifecycle_syncs: String,
+    /// Services worked on at the same time, or `auto`.
+    pub concurrent_service_syncs: String,
+    /// Values of `spec.loadBalancerClass` that are served.
+    pub load_balancer_classes: Vec<String>,
+    /// Whether Services without a class are served.
+    pub load_balancer_without_class: bool,
+    /// The nodes that are ours; empty for all.
+    pub node_selector: String,
+    /// The schemes of provider IDs that are ours; empty for all.
+    #[serde(rename = "ProviderIDSchemes")]
+    pub provider_id_schemes: Vec<String>,
+    /// A node this young is not deleted.
+    pub node_deletion_grace_period: GoDuration,
+    /// The part of all nodes that may be deleted within the window.
+    #[serde(serialize_with = "number::serialize")]
+    pub node_deletion_max_fraction: f32,
+    /// The window.
+    pub node_deletion_window: GoDuration,
+    /// How long a machine must be gone to be believed gone while the cloud is doubted.
+    pub node_deletion_confirmation: GoDuration,
+    /// Whether labels are kept on initialised nodes.
+    pub node_label_sync: bool,
+    /// How long a clean stop may take.
+    pub shutdown_grace_period: GoDuration,
+    /// The feature gates that were set.
+    pub feature_gates: String,
+}
+
+impl OutriggerConfiguration {
+    pub(super) fn new(options: &Options) -> Self {
+        let options::Outrigger {
+            load_balancer_class,
+            load_balancer_without_class,
+            node_selector,
+            provider_id_scheme,
+            node_deletion_grace_period,
+            node_deletion_max_fraction,
+            node_deletion_window,
+            node_deletion_confirmation,
+            node_label_sync,
+            shutdown_grace_period,
+        } = &options.outrigger;
+        let status_updates = options.node.status_updates();
+        Self {
+            kube_api_qps: options.generic.client.qps.print(),
+            kube_api_burst: options.generic.client.burst.print(),
+            concurrent_node_syncs: options.node.concurrent_syncs.print(),
+            concurrent_node_status_updates: status_updates.map_or_else(|| "auto".to_owned(), |count| count.to_string()),
+            concurrent_node_lifecycle_syncs: options.node_lifecycle.concurrent_syncs.print(),
+            concurrent_service_syncs: options.service.concurrent_syncs.print(),
+            load_balancer_classes: load_balancer_class.to_vec(),
+            load_balancer_without_class: load_balancer_without_class.is_on(),
+            node_selector: node_selector.written().to_owned(),
+            provider_id_schemes: provider_id_scheme.to_vec(),
+            node_deletion_grace_period: *node_deletion_grace_period,
+            node_deletion_max_fraction: *node_deletion_max_fraction,
+            node_deletion_window: *node_deletion_window,
+            node_deletion_confirmation: *node_deletion_confirmation,
+            node_label_sync: node_label_sync.is_on(),
+            shutdown_grace_period: *shutdown_grace_period,
+            feature_gates: options.generic.feature_gates.print(),
+        }
+    }
+}

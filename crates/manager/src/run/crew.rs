@@ -1,0 +1,200 @@
+//! The controllers that run, and the informers they share.
+
+use super::process::Process;
+use crate::{
+    controllers_flag::{CONTROLLERS, Controller},
+    start::{self, Start, Started},
+};
+use controllers::{nodes, service};
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::{Api, runtime::watcher};
+use runtime::{
+    client::Clients,
+    fence::Fence,
+    health::Scope,
+    informer::{Informer, Object, State},
+};
+use std::{collections::BTreeSet, future::Future, time::Duration};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// How many objects a page of a list has: small, so that a large cluster needs little memory to start.
+const PAGE: u32 = 100;
+
+/// Which lock must be held for a controller to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    Main,
+    Migration,
+}
+
+/// The controllers of this process, and what they share.
+pub(super) struct Crew<'a> {
+    process: &'a Process,
+    /// Ends intake; what is under way is finished.
+    cancel: CancellationToken,
+    tasks: JoinSet<&'static str>,
+    nodes: Informer<Node>,
+    services: Informer<Service>,
+    watched: BTreeSet<&'static str>,
+    /// Outlives the controllers: they still read while they finish.
+    watches: CancellationToken,
+    watching: JoinSet<()>,
+}
+
+impl<'a> Crew<'a> {
+    pub(super) fn new(process: &'a Process) -> Self {
+        let client = process.clients.plain("shared-informers");
+        let config = || watcher::Config::default().page_size(PAGE);
+        Self {
+            process,
+            cancel: CancellationToken::new(),
+            tasks: JoinSet::new(),
+            nodes: Informer::new(Api::all(client.clone()), config(), nodes::trim),
+            services: Informer::new(Api::all(client), config(), service::trim),
+            watched: BTreeSet::new(),
+            watches: CancellationToken::new(),
+            watching: JoinSet::new(),
+        }
+    }
+
+    /// Starts the controllers that are wanted and that this lock is for.
+    pub(super) async fn start(
+        &mut self,
+        lock: Lock,
+        ours: impl Fn(&str) -> bool,
+        stop: &CancellationToken,
+    ) -> Result<(), String> {
+        let (clients, fence) = self.behind(lock);
+        for controller in CONTROLLERS.iter().filter(|controller| ours(controller.name)) {
+            if !self.process.options.wants(controller.name) {
+                warn!(controller = controller.name, "controller is disabled");
+                continue;
+            }
+            let client = clients.for_controller(controller.client).await;
+            let client = client
+                .map_err(|error| format!("cannot start {}: {}", controller.name, runtime::logging::chain(&error)))?;
+            let start = Start {
+                process: self.process,
+                client,
+                fence: fence.clone(),
+                nodes: self.nodes.clone(),
+                services: self.services.clone(),
+                cancel: self.cancel.clone(),
+            };
+            match start::controller(controller.name, start)? {
+                Started::Skipped(why) => warn!(controller = controller.name, "skipped controller: {why}"),
+                Started::Running { task, watches } => {
+                    self.watch(watches);
+                    self.run(controller, task);
+                    self.pause(stop).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn behind(&self, lock: Lock) -> (Clients, Fence) {
+        let Process {
+            clients,
+            migrating_clients,
+            fences,
+            ..
+        } = self.process;
+        match (lock, migrating_clients) {
+            (Lock::Migration, Some(migrating)) => (migrating.clone(), fences.migration.clone()),
+            _ => (clients.clone(), fences.main.clone()),
+        }
+    }
+
+    fn run(&mut self, controller: &'static Controller, task: impl Future<Output = ()> + Send + 'static) {
+        info!(controller = controller.name, "started controller");
+        let gauge = self
+            .process
+            .running
+            .with_label_values(&["cloud-controller-manager", controller.metric]);
+        self.tasks.spawn(async move {
+            gauge.set(1);
+            task.await;
+            gauge.set(0);
+            controller.name
+        });
+    }
+
+    /// Starts the informers that a controller needs and that do not run yet.
+    fn watch(&mut self, what: &[&'static str]) {
+        for resource in what {
+            if self.watched.insert(resource) {
+                match *resource {
+                    "nodes" => self.inform(resource, &self.nodes.clone()),
+                    _ => self.inform(resource, &self.services.clone()),
+                }
+            }
+        }
+    }
+
+    fn inform<K: Object>(&mut self, resource: &'static str, informer: &Informer<K>) {
+        let store = informer.store();
+        self.process
+            .checks
+            .add(&format!("informer-{resource}"), Scope::Ready, move || {
+                match store.state() {
+                    State::Synced => Ok(()),
+                    State::Starting => Err(format!("{resource} have not been listed yet")),
+                    State::Failing(reason) => Err(format!("cannot watch {resource}: {reason}")),
+                }
+            });
+        let (informer, cancel) = (informer.clone(), self.watches.clone());
+        self.watching.spawn(async move { informer.run(cancel).await });
+    }
+
+    /// `--controller-start-interval`, up to doubled at random.
+    async fn pause(&self, stop: &CancellationToken) {
+        let interval = self.process.options.generic.controller_start_interval.std();
+        if !interval.is_zero() {
+            let jitter = f64::from(std::process::id() % 1000) / 1000.0;
+            stop.run_until_cancelled(tokio::time::sleep(interval.mul_f64(1.0 + jitter)))
+                .await;
+        }
+    }
+
+    /// Waits until asked to stop.
+    ///
+    /// # Errors
+    /// If a controller ends by itself: then the process must not go on as if nothing had happened.
+    pub(super) async fn until(&mut self, stop: &CancellationToken) -> Result<(), String> {
+        tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            ended = self.ended() => Err(ended),
+        }
+    }
+
+    /// Resolves when a controller ends by itself.
+    pub(super) async fn ended(&mut self) -> String {
+        match self.tasks.join_next().await {
+            Some(Ok(name)) => format!("{name} ended"),
+            Some(Err(error)) => format!("a controller failed: {error}"),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends intake, waits for what is under way, but not for longer than the grace period.
+    pub(super) async fn stop(&mut self) {
+        let grace = self.process.grace();
+        self.cancel.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, all).await.is_err() {
+            warn!(
+                ?grace,
+                "not everything could be finished in time; the next leader will do it"
+            );
+        }
+        self.tasks.shutdown().await;
+        self.watches.cancel();
+        self.watching.shutdown().await;
+    }
+}
+
+/// How long a loop may be at one piece of work before the process counts as stuck.
+pub(crate) const STUCK_AFTER: Duration = Duration::from_mins(5);

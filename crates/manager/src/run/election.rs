@@ -1,0 +1,162 @@
+//! Leads while it may: no election, one lock, or two.
+
+use super::{
+    crew::{Crew, Lock},
+    process::Process,
+};
+use crate::{controllers_flag::CONTROLLERS, options::LeaderElection};
+use runtime::{
+    client::explain,
+    fence::Fence,
+    health::Scope,
+    leader_migration::{self, Classifier, Config, Main, Next, Ownership},
+    lease::{self, Elector, Lost, Params},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, warn};
+
+/// This program's name in migration files, and in the events of the lease.
+const COMPONENT: &str = "cloud-controller-manager";
+
+/// Which controllers run under a lock.
+#[derive(Clone, Copy)]
+enum Share<'a> {
+    All,
+    Of(&'a Classifier, Ownership),
+}
+
+impl Share<'_> {
+    fn has(self, controller: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(classifier, ownership) => classifier.classify(controller) == ownership,
+        }
+    }
+}
+
+/// Starts the controllers when it may, and stops them when asked to, or when it must.
+pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
+    if !process.options.generic.leader_election.elect.is_on() {
+        let mut crew = Crew::new(process);
+        crew.start(Lock::Main, |_| true, stop).await?;
+        let ended = crew.until(stop).await;
+        crew.stop().await;
+        return ended;
+    }
+    let main = params(&process.options.generic.leader_election);
+    match &process.options.migration {
+        None => one_lock(process, main, stop).await,
+        Some(migration) => two_locks(process, main, migration, stop).await,
+    }
+}
+
+async fn one_lock(process: &Process, params: Params, stop: &CancellationToken) -> Result<(), String> {
+    let elector = elector(process, params, &process.fences.main)?;
+    let Some(leadership) = elector.acquire(stop).await else {
+        return Ok(());
+    };
+    let mut crew = Crew::new(process);
+    let ended = tokio::select! {
+        ended = work(&mut crew, Share::All, stop) => ended,
+        lost = leadership.lost() => return Err(deposed(&lost)),
+    };
+    // The lease is still renewed while the last pieces of work are finished.
+    tokio::select! { () = crew.stop() => {}, lost = leadership.lost() => return Err(deposed(&lost)) }
+    if let Err(problem) = leadership.release().await {
+        warn!("{problem}");
+    }
+    ended
+}
+
+async fn two_locks(
+    process: &Process,
+    main: Params,
+    migration: &Config,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    let aliases = CONTROLLERS
+        .iter()
+        .flat_map(|one| one.historic.iter().chain([&one.alias]).map(|alias| (*alias, one.name)));
+    let classifier = Classifier::new(migration, COMPONENT, aliases);
+    let second = elector(
+        process,
+        leader_migration::params(&main, migration),
+        &process.fences.migration,
+    )?;
+    let first = elector(process, main, &process.fences.main)?;
+    let Some(held) = Main::acquire(first, second, stop).await else {
+        return Ok(());
+    };
+    let mut crew = Crew::new(process);
+    let staying = Share::Of(&classifier, Ownership::NonMigrated);
+    crew.start(Lock::Main, |name| staying.has(name), stop).await?;
+    let next = tokio::select! {
+        next = held.migrate(stop) => next,
+        ended = crew.ended() => return Err(ended),
+    };
+    match next {
+        Next::Lost(lost) => Err(deposed(&lost)),
+        Next::Cancelled(leadership) => {
+            crew.stop().await;
+            leadership.release().await.unwrap_or_else(|problem| warn!("{problem}"));
+            Ok(())
+        }
+        Next::Both(both) => {
+            let share = Share::Of(&classifier, Ownership::Migrated);
+            crew.start(Lock::Migration, |name| share.has(name), stop).await?;
+            let ended = tokio::select! {
+                ended = crew.until(stop) => ended,
+                lost = both.lost() => return Err(deposed(&lost)),
+            };
+            tokio::select! { () = crew.stop() => {}, lost = both.lost() => return Err(deposed(&lost)) }
+            both.release().await.unwrap_or_else(|problem| warn!("{problem}"));
+            ended
+        }
+    }
+}
+
+async fn work(crew: &mut Crew<'_>, share: Share<'_>, stop: &CancellationToken) -> Result<(), String> {
+    crew.start(Lock::Main, |name| share.has(name), stop).await?;
+    crew.until(stop).await
+}
+
+fn elector(process: &Process, params: Params, fence: &Fence) -> Result<Elector, String> {
+    let client = process.clients.for_leases(params.request_timeout());
+    let client = client.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
+    let recorder = process.events.recorder(COMPONENT);
+    let name = params.name.clone();
+    let elector = Elector::new(client, params, fence.clone(), &process.leases, Some(recorder))
+        .map_err(|error| error.to_string())?;
+    let (alive, reached) = (elector.status(), elector.status());
+    let is_main = name == process.options.generic.leader_election.resource_name;
+    let check = if is_main {
+        "leaderElection".to_owned()
+    } else {
+        format!("leaderElection-{name}")
+    };
+    process.checks.add(&check, Scope::Live, move || {
+        alive.check().map_err(|stuck| stuck.to_string())
+    });
+    process
+        .checks
+        .add(&format!("{check}-reachable"), Scope::Ready, move || {
+            reached.problem().map_or(Ok(()), Err)
+        });
+    Ok(elector)
+}
+
+fn params(flags: &LeaderElection) -> Params {
+    Params {
+        namespace: flags.resource_namespace.clone(),
+        name: flags.resource_name.clone(),
+        identity: lease::identity(),
+        lease_duration: flags.lease_duration.std(),
+        renew_deadline: flags.renew_deadline.std(),
+        retry_period: flags.retry_period.std(),
+    }
+}
+
+fn deposed(lost: &Lost) -> String {
+    error!("leaderelection lost");
+    lost.to_string()
+}

@@ -1,0 +1,44 @@
+//! Runs the manager: from options to a clean stop.
+//!
+//! [`run()`] serves the secure port from the first moment, waits until it may lead, starts the controllers, and stops
+//! them again in order: intake first, then what is under way, then the lease, then the port.
+
+pub(crate) mod crew;
+mod election;
+pub(crate) mod process;
+mod secure_port;
+mod signals;
+
+pub use process::Provide;
+
+use crate::Options;
+use process::Process;
+use runtime::serve::SetVerbosity;
+use std::sync::Arc;
+
+/// What the program around the manager brings along.
+pub struct Program<'a> {
+    /// As what it was started.
+    pub name: &'a str,
+    /// Makes the provider; an error is one sentence.
+    pub provide: &'a dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String>,
+    /// Sets the verbosity of the log.
+    pub verbosity: SetVerbosity,
+}
+
+/// Runs until a signal asks to stop.
+///
+/// # Errors
+/// One sentence: why it could not start, or had to end.
+pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
+    let stop = signals::stop()?;
+    let process = Process::start(options, &program)?;
+    let port = secure_port::open(&process, &program)?;
+    let ended = tokio::select! {
+        ended = election::lead(&process, &stop) => ended,
+        failed = port.failed() => Err(failed),
+    };
+    process.flush().await;
+    port.close().await;
+    ended
+}

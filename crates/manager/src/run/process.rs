@@ -1,0 +1,213 @@
+//! What every part of the running manager shares.
+
+use super::Program;
+use crate::{Options, config::CloudControllerManagerConfiguration, config::GROUP};
+use cloud::{ClusterMark, Gate};
+use runtime::{
+    client::{self, Clients, Limit, Source},
+    configz::Configz,
+    events::{self, Broadcaster},
+    fence::Fence,
+    health::Checks,
+    lease,
+    metrics::Metrics,
+    queue,
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{info, warn};
+
+/// What the program is asked for to make a provider.
+pub struct Provide<'a> {
+    /// `--cloud-provider`
+    pub name: &'a str,
+    /// `--cloud-config`; empty if there is none.
+    pub config: &'a str,
+    /// To be asked before everything that changes the cloud.
+    pub gate: Gate,
+    /// Where its metrics go.
+    pub registry: &'a prometheus::Registry,
+}
+
+/// The fences of the two locks; without migration the second one is never used.
+#[derive(Debug, Clone)]
+pub(crate) struct Fences {
+    pub(crate) main: Fence,
+    pub(crate) migration: Fence,
+}
+
+/// What every part shares.
+pub(crate) struct Process {
+    pub(crate) options: Options,
+    pub(crate) provider: Arc<dyn cloud::Provider>,
+    pub(crate) fences: Fences,
+    /// Clients whose writes pass the main fence, and those that pass the migration fence.
+    pub(crate) clients: Clients,
+    pub(crate) migrating_clients: Option<Clients>,
+    pub(crate) events: Broadcaster,
+    pub(crate) metrics: Metrics,
+    pub(crate) queues: queue::Metrics,
+    pub(crate) leases: lease::Metrics,
+    pub(crate) running: prometheus::IntGaugeVec,
+    pub(crate) checks: Checks,
+    pub(crate) configz: Configz,
+    writing_events: TaskTracker,
+    end_of_events: CancellationToken,
+}
+
+impl Process {
+    /// Puts everything together; nothing is asked of the cluster or the cloud yet.
+    pub(super) fn start(options: Options, program: &Program<'_>) -> Result<Self, String> {
+        let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
+        let version = options.version();
+        info!(version = %version, provider = options.generic.cloud.provider, "starting {}", program.name);
+        let metrics = Metrics::new(&version).map_err(failed)?;
+        let registry = metrics.registry();
+        let fences = fences(&options);
+        let builder = || -> Result<client::Builder, String> { builder(&options, program.name, fences.main.clone()) };
+        let request_metrics = client::Metrics::register(registry).map_err(failed)?;
+        let bad_credentials = |error: kube::Error| format!("cannot use the credentials: {}", client::explain(&error));
+        let clients = builder()?
+            .metrics(request_metrics.clone())
+            .build()
+            .map_err(bad_credentials)?;
+        let migrating = |_| {
+            builder()?
+                .fence(fences.migration.clone())
+                .metrics(request_metrics)
+                .build()
+                .map_err(bad_credentials)
+        };
+        let migrating_clients = options.migration.as_ref().map(migrating).transpose()?;
+        let provider = provider(&options, program, gate(&fences, options.migration.is_some()), registry)?;
+        let events = Broadcaster::new(
+            clients.plain("event-broadcaster"),
+            Some(events::Metrics::register(registry).map_err(failed)?),
+        );
+        let configz = Configz::default();
+        configz
+            .set(GROUP, &CloudControllerManagerConfiguration::new(&options))
+            .map_err(|error| format!("cannot show the configuration: {error}"))?;
+        let running = running(registry).map_err(failed)?;
+        let process = Self {
+            checks: Checks::new(metrics.slis().clone()),
+            queues: queue::Metrics::register(registry).map_err(failed)?,
+            leases: lease::Metrics::register(registry).map_err(failed)?,
+            running,
+            provider,
+            fences,
+            clients,
+            migrating_clients,
+            events,
+            configz,
+            options,
+            writing_events: TaskTracker::new(),
+            end_of_events: CancellationToken::new(),
+            metrics,
+        };
+        let (events, end) = (process.events.clone(), process.end_of_events.clone());
+        process.writing_events.spawn(async move { events.run(end).await });
+        Ok(process)
+    }
+
+    /// Writes the events that are waiting, for a few seconds at most.
+    pub(super) async fn flush(&self) {
+        self.end_of_events.cancel();
+        self.writing_events.close();
+        self.writing_events.wait().await;
+    }
+
+    /// `--shutdown-grace-period`
+    pub(super) fn grace(&self) -> Duration {
+        self.options.outrigger.shutdown_grace_period.std()
+    }
+}
+
+fn fences(options: &Options) -> Fences {
+    let fence = || {
+        if options.generic.leader_election.elect.is_on() {
+            Fence::closed()
+        } else {
+            Fence::open()
+        }
+    };
+    Fences {
+        main: fence(),
+        migration: fence(),
+    }
+}
+
+/// A cloud write needs the main lock, and the migration lock too once that is being used.
+fn gate(fences: &Fences, migrates: bool) -> Gate {
+    let fences = fences.clone();
+    Arc::new(move || {
+        let migration = if migrates && fences.migration.was_opened() {
+            fences.migration.check()
+        } else {
+            Ok(())
+        };
+        fences.main.check().and(migration).map_err(|_| cloud::Error::NotLeader)
+    })
+}
+
+fn builder(options: &Options, program: &str, fence: Fence) -> Result<client::Builder, String> {
+    let given = |path: &String| Some(path.clone()).filter(|path| !path.is_empty());
+    let source = Source {
+        kubeconfig: given(&options.misc.kubeconfig).map(Into::into),
+        master: given(&options.misc.master),
+    };
+    let config = source
+        .load()
+        .map_err(|error| runtime::logging::chain(&error).to_string())?;
+    let connection = &options.generic.client;
+    let burst = connection.burst.given().and_then(|burst| u32::try_from(burst).ok());
+    let limit = Limit::from_flags(connection.qps.given().map(f64::from), burst);
+    let identity = if options.generic.cloud.use_service_account_credentials.is_on() {
+        client::Identity::ServiceAccounts {
+            namespace: "kube-system".to_owned(),
+        }
+    } else {
+        client::Identity::Process
+    };
+    Ok(client::Builder::new(config)
+        .binary(program, options.version())
+        .limit(limit)
+        .identity(identity)
+        .fence(fence))
+}
+
+fn provider(
+    options: &Options,
+    program: &Program<'_>,
+    gate: Gate,
+    registry: &prometheus::Registry,
+) -> Result<Arc<dyn cloud::Provider>, String> {
+    let cloud = &options.generic.cloud;
+    let provider = (program.provide)(&Provide {
+        name: &cloud.provider,
+        config: &cloud.config,
+        gate,
+        registry,
+    })?;
+    if provider.cluster_mark() == ClusterMark::Absent {
+        let missing =
+            "no cluster ID was found in the cloud: a cluster ID is required for this cloud to function properly";
+        if !cloud.allow_untagged_cloud.is_on() {
+            return Err(format!(
+                "{missing}; tag the cluster's machines, or set --allow-untagged-cloud"
+            ));
+        }
+        warn!("{missing}");
+    }
+    Ok(provider)
+}
+
+fn running(registry: &prometheus::Registry) -> prometheus::Result<prometheus::IntGaugeVec> {
+    let help = "Indicates where instances of a controller are currently running";
+    let gauge = prometheus::IntGaugeVec::new(
+        prometheus::Opts::new("running_managed_controllers", help),
+        &["manager", "name"],
+    )?;
+    registry.register(Box::new(gauge.clone()))?;
+    Ok(gauge)
+}

@@ -1,0 +1,81 @@
+//! Starts each controller: from options and what the process shares to a task.
+
+mod node;
+mod node_ipam;
+mod node_lifecycle;
+mod route;
+mod service;
+
+use crate::{controllers_flag, run::process::Process};
+use controllers::nodes::Scope;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::Client;
+use runtime::{fence::Fence, informer::Informer};
+use std::num::NonZeroUsize;
+use tokio_util::sync::CancellationToken;
+
+/// What a controller is started with.
+pub(crate) struct Start<'a> {
+    pub(crate) process: &'a Process,
+    /// Its own client: writes pass the fence.
+    pub(crate) client: Client,
+    /// Open exactly while it may write.
+    pub(crate) fence: Fence,
+    pub(crate) nodes: Informer<Node>,
+    pub(crate) services: Informer<Service>,
+    /// Ends intake.
+    pub(crate) cancel: CancellationToken,
+}
+
+/// What became of it.
+pub(crate) enum Started {
+    /// It runs until cancelled, and needs these resources to be watched.
+    Running {
+        task: BoxFuture<'static, ()>,
+        watches: &'static [&'static str],
+    },
+    /// It has nothing to do here, and this is why.
+    Skipped(String),
+}
+
+/// Starts the controller with this name.
+///
+/// # Errors
+/// One sentence: why it cannot be started although it is wanted.
+pub(crate) fn controller(name: &str, start: Start<'_>) -> Result<Started, String> {
+    match name {
+        name if name == controllers_flag::CLOUD_NODE.name => node::start(start),
+        name if name == controllers_flag::CLOUD_NODE_LIFECYCLE.name => node_lifecycle::start(start),
+        name if name == controllers_flag::SERVICE_LB.name => service::start(start),
+        name if name == controllers_flag::NODE_ROUTE.name => route::start(start),
+        name if name == controllers_flag::NODE_IPAM.name => node_ipam::start(start),
+        name => Err(format!("{name} cannot be started by this program")),
+    }
+}
+
+impl Start<'_> {
+    fn registry(&self) -> &prometheus::Registry {
+        self.process.metrics.registry()
+    }
+
+    /// The nodes that are ours.
+    fn scope(&self) -> Scope {
+        let ours = &self.process.options.outrigger;
+        Scope {
+            selector: ours.node_selector.selector().clone(),
+            schemes: ours.provider_id_scheme.iter().cloned().collect(),
+        }
+    }
+}
+
+/// A number of workers that was given; validation has seen to it that it is positive.
+fn workers(given: Option<i32>) -> Option<NonZeroUsize> {
+    given
+        .and_then(|count| usize::try_from(count).ok())
+        .and_then(NonZeroUsize::new)
+}
+
+fn metrics_failed(error: prometheus::Error) -> String {
+    format!("cannot register metrics: {error}")
+}

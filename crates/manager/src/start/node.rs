@@ -1,0 +1,50 @@
+//! cloud-node-controller.
+
+use super::{Start, Started, metrics_failed, workers};
+use crate::{controllers_flag::CLOUD_NODE, run::crew::STUCK_AFTER};
+use controllers::{node, pulse::Pulse};
+use runtime::health::Scope;
+
+pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
+    let options = &start.process.options;
+    let defaults = node::Options::default();
+    let labels = if options.outrigger.node_label_sync.is_on() {
+        node::Labels::Follow
+    } else {
+        node::Labels::Stay
+    };
+    let (sync_pulse, status_pulse) = (Pulse::default(), Pulse::default());
+    let queue = node::queue(Some(&start.process.queues));
+    watch_over(&start, &sync_pulse, &status_pulse, &queue);
+    let context = node::Context {
+        provider: start.process.provider.clone(),
+        recorder: start.process.events.recorder(node::COMPONENT),
+        queue,
+        metrics: node::Metrics::register(start.registry()).map_err(metrics_failed)?,
+        sync_pulse,
+        status_pulse,
+        options: node::Options {
+            scope: start.scope(),
+            status_period: options.misc.node_status_update_frequency.std(),
+            labels,
+            syncs: workers(options.node.concurrent_syncs.given()).unwrap_or(defaults.syncs),
+            status_updates: workers(options.node.status_updates()).unwrap_or(defaults.status_updates),
+            ..defaults
+        },
+        client: start.client,
+        nodes: start.nodes,
+    };
+    Ok(Started::Running {
+        task: Box::pin(node::run(context, start.cancel)),
+        watches: &["nodes"],
+    })
+}
+
+fn watch_over(start: &Start<'_>, sync: &Pulse, status: &Pulse, queue: &runtime::queue::Queue<String>) {
+    let (sync, status) = (sync.clone(), status.clone());
+    start.process.checks.add(CLOUD_NODE.name, Scope::Live, move || {
+        sync.check(STUCK_AFTER).and(status.check(STUCK_AFTER))
+    });
+    let queue = queue.clone();
+    start.process.metrics.before_reading(move || queue.refresh_metrics());
+}

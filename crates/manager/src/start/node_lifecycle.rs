@@ -1,0 +1,37 @@
+//! cloud-node-lifecycle-controller.
+
+use super::{Start, Started, metrics_failed, workers};
+use crate::{controllers_flag::CLOUD_NODE_LIFECYCLE, run::crew::STUCK_AFTER};
+use controllers::{node_lifecycle, pulse::Pulse};
+use runtime::health::Scope;
+
+pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
+    let options = &start.process.options;
+    let defaults = node_lifecycle::Options::default();
+    let pulse = Pulse::default();
+    let check = pulse.clone();
+    start
+        .process
+        .checks
+        .add(CLOUD_NODE_LIFECYCLE.name, Scope::Live, move || check.check(STUCK_AFTER));
+    let context = node_lifecycle::Context {
+        nodes: start.nodes.store(),
+        provider: start.process.provider.clone(),
+        recorder: start.process.events.recorder(node_lifecycle::COMPONENT),
+        metrics: node_lifecycle::Metrics::register(start.registry()).map_err(metrics_failed)?,
+        pulse,
+        options: node_lifecycle::Options {
+            scope: start.scope(),
+            period: options.node_lifecycle.monitor_period.std(),
+            grace: options.outrigger.node_deletion_grace_period.std(),
+            limits: options.outrigger.limits(),
+            writes: workers(options.node_lifecycle.concurrent_syncs.given()).unwrap_or(defaults.writes),
+            ..defaults
+        },
+        client: start.client,
+    };
+    Ok(Started::Running {
+        task: Box::pin(node_lifecycle::run(context, start.cancel)),
+        watches: &["nodes"],
+    })
+}

@@ -1,0 +1,153 @@
+//! What is wrong with options that are each well formed: all of it, before anything starts.
+//!
+//! Every problem is one sentence that names the flag and says what to do. [`warnings`] are what the user surely did not
+//! mean but upstream accepts.
+
+mod auth;
+mod ipam;
+mod lease;
+mod periods;
+mod serving;
+
+use crate::{
+    Options,
+    controllers_flag::{self, SERVICE_LB},
+    options::{Generic, Outrigger, WEBHOOK},
+};
+use runtime::flags::{Problems, Version};
+
+/// Everything that is wrong. Problems with flags whose values were refused already are left out: they would be about
+/// defaults.
+#[must_use]
+pub fn validate(options: &Options) -> Problems {
+    let mut problems = generic(&options.generic);
+    problems.append(lease::validate(&options.generic.leader_election));
+    problems.append(concurrency(options));
+    problems.append(periods::validate(options));
+    problems.append(ipam::validate(options));
+    problems.append(serving::validate(options));
+    problems.append(auth::validate(options));
+    problems.append(outrigger(&options.outrigger));
+    problems.append(options.logging.validate(&options.generic.feature_gates));
+    problems.check(version(options));
+    let refused = |problem: &str| options.parsed.refused.iter().any(|name| names(problem, name));
+    problems
+        .iter()
+        .filter(|problem| !refused(problem))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What to warn of, besides what the feature gates and the migration file themselves warn of.
+#[must_use]
+pub fn warnings(options: &Options) -> Vec<String> {
+    let mut warnings = Vec::from_iter(ipam::warnings(options));
+    warnings.extend(serving::warnings(options));
+    warnings.extend(auth::warnings(&options.authentication));
+    let Outrigger {
+        load_balancer_class,
+        load_balancer_without_class,
+        ..
+    } = &options.outrigger;
+    if load_balancer_class.is_empty() && !load_balancer_without_class.is_on() && options.wants(SERVICE_LB.name) {
+        warnings.push(
+            "no Service will be served, because --load-balancer-without-class is false and no \
+                 --load-balancer-class is given"
+                .to_owned(),
+        );
+    }
+    if !options.webhook.webhooks.is_empty() && !options.generic.feature_gates.is_on(WEBHOOK) {
+        warnings.push(format!(
+            "--webhooks has no effect without --feature-gates={WEBHOOK}=true"
+        ));
+    }
+    warnings
+}
+
+/// Whether a sentence is about a flag, and not about one whose name only starts the same.
+fn names(problem: &str, flag: &str) -> bool {
+    let flag = format!("--{flag}");
+    let goes_on = |rest: &str| rest.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphanumeric());
+    problem
+        .match_indices(&flag)
+        .any(|(at, _)| !goes_on(&problem[at + flag.len()..]))
+}
+
+fn generic(generic: &Generic) -> Problems {
+    let mut problems = Problems::default();
+    if generic.cloud.provider.trim().is_empty() {
+        problems.push("--cloud-provider cannot be empty, give the name of the cloud's provider");
+    }
+    for unknown in controllers_flag::controllers().unknown(&generic.controllers) {
+        problems.push(format!("{unknown} (--controllers)"));
+    }
+    if generic.client.burst.given().is_some_and(|burst| burst < 0) {
+        problems.push("--kube-api-burst cannot be a negative number");
+    }
+    problems
+}
+
+fn concurrency(options: &Options) -> Problems {
+    let mut problems = Problems::default();
+    let workers = [
+        ("concurrent-node-syncs", options.node.concurrent_syncs),
+        (
+            "concurrent-node-lifecycle-syncs",
+            options.node_lifecycle.concurrent_syncs,
+        ),
+        ("concurrent-service-syncs", options.service.concurrent_syncs),
+    ];
+    for (flag, _) in workers.into_iter().filter(|(_, workers)| workers.nominal() <= 0) {
+        problems.push(format!(
+            "--{flag} must be a positive number, or nothing would be worked on"
+        ));
+    }
+    if options.node.concurrent_status_updates.nominal() < 0 {
+        problems.push("--concurrent-node-status-updates cannot be a negative number");
+    }
+    problems
+}
+
+fn outrigger(outrigger: &Outrigger) -> Problems {
+    let Outrigger {
+        load_balancer_class,
+        provider_id_scheme,
+        node_deletion_max_fraction,
+        ..
+    } = outrigger;
+    let mut problems = Problems::default();
+    if load_balancer_class.iter().any(|class| class.trim().is_empty()) {
+        problems.push(
+            "--load-balancer-class contains an empty class, use --load-balancer-without-class for \
+                 Services without one",
+        );
+    }
+    if provider_id_scheme
+        .iter()
+        .any(|scheme| scheme.trim().is_empty() || scheme.contains([':', '/']))
+    {
+        problems.push(
+            "--provider-id-scheme takes what stands before \"://\" in a provider ID, for instance \
+                 openstack",
+        );
+    }
+    if !(*node_deletion_max_fraction > 0.0 && *node_deletion_max_fraction <= 1.0) {
+        problems.push(format!(
+            "--node-deletion-max-fraction must be more than 0 and at most 1, not {node_deletion_max_fraction}"
+        ));
+    }
+    problems
+}
+
+fn version(options: &Options) -> Result<(), String> {
+    match &options.global.version {
+        Version::Report(version) => {
+            let reported = runtime::version::Info::current().reported_as(version);
+            reported.map(drop).map_err(|error| format!("--version: {error}"))
+        }
+        Version::Run | Version::Print | Version::Raw => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! `outrigger <subcommand>`.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+
+use crate::{ccm, demo};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+use std::process::ExitCode;
+
+/// Runs what the arguments ask for.
+pub fn run(args: Vec<String>) -> ExitCode {
+    // The manager's flags are Go's: clap never sees them.
+    if let Some(("ccm", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return ccm::run("outrigger ccm", rest.to_vec());
+    }
+    let all = std::iter::once("outrigger".to_owned()).chain(args);
+    let matches = match command().try_get_matches_from(all) {
+        Ok(matches) => matches,
+        Err(error) => return show(&error),
+    };
+    match matches.subcommand() {
+        Some(("demo", matches)) => demo::main(&demo::Options::from(matches)),
+        Some(("completion", matches)) => completion(matches),
+        Some(("man", _)) => man(),
+        Some(("reference", _)) => {
+            print!("{}", manager::options::reference());
+            ExitCode::SUCCESS
+        }
+        Some(("version", _)) => {
+            println!("Outrigger {}", runtime::version::Info::current());
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn show(error: &clap::Error) -> ExitCode {
+    // Nothing is left to be said where even this cannot be printed.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn command() -> Command {
+    let shell = Arg::new("shell")
+        .required(true)
+        .value_parser(value_parser!(Shell))
+        .help("For this shell");
+    Command::new("outrigger")
+        .about("Takes a Kubernetes cluster's cloud code out of the tree")
+        .version(runtime::version::Info::current().to_string())
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(ccm::command())
+        .subcommand(demo::command())
+        .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
+        .subcommand(Command::new("man").about("Print the man page"))
+        .subcommand(
+            Command::new("reference")
+                .about("Print the reference of all flags, in Markdown")
+                .hide(true),
+        )
+        .subcommand(Command::new("version").about("Print the version"))
+}
+
+fn completion(matches: &ArgMatches) -> ExitCode {
+    let Some(shell) = matches.get_one::<Shell>("shell") else {
+        return ExitCode::FAILURE;
+    };
+    clap_complete::generate(*shell, &mut command(), "outrigger", &mut std::io::stdout());
+    ExitCode::SUCCESS
+}
+
+fn man() -> ExitCode {
+    let command = command();
+    let pages =
+        std::iter::once(command.clone()).chain(command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned());
+    for page in pages {
+        if let Err(error) = clap_mangen::Man::new(page).render(&mut std::io::stdout()) {
+            eprintln!("outrigger man: cannot print: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A flag that is on or off.
+pub fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}

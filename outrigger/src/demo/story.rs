@@ -1,0 +1,288 @@
+//! The story, step by step. Each step ends when what it says is true on the API server or in the cloud.
+
+use super::{
+    kubelet,
+    screen::{Screen, seconds},
+    stage::Stage,
+};
+use anyhow::{Result, ensure};
+use cloud::Power;
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::{
+    Api, ResourceExt,
+    api::{DeleteParams, PostParams},
+    runtime::wait::await_condition,
+};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+const CLUSTER: &str = "kubernetes";
+
+/// Tells it all.
+pub async fn tell(screen: &Screen, stage: &Stage) -> Result<()> {
+    let first = screen.step("three replicas of the manager", replicas(stage)).await?;
+    screen.step("three machines join", machines_join(stage)).await?;
+    screen
+        .step(
+            "the nodes are initialised",
+            initialised(stage, &["node-1", "node-2", "node-3"]),
+        )
+        .await?;
+    screen.step("a Service gets an address", service(stage)).await?;
+    screen.step("a fourth machine becomes a backend", fourth(stage)).await?;
+    screen.step("routes appear", routes(stage)).await?;
+    screen.step("a machine is powered off", powered_off(stage)).await?;
+    screen.step("a machine is deleted", deleted(stage)).await?;
+    let second = screen.step("the leader is stopped", stopped(stage, &first)).await?;
+    screen.step("the leader is killed", killed(stage, &second)).await?;
+    screen.step("the Service is deleted", service_deleted(stage)).await
+}
+
+async fn replicas(stage: &Stage) -> Result<(String, String)> {
+    stage.start_replica()?;
+    let leader = stage.leader_after("").await?;
+    stage.start_replica()?;
+    stage.start_replica()?;
+    let said = format!("three replicas of the manager run; {leader} leads, two stand by");
+    Ok((leader, said))
+}
+
+async fn machines_join(stage: &Stage) -> Result<((), String)> {
+    for name in ["node-1", "node-2", "node-3"] {
+        stage.cloud.boot(name);
+        kubelet::join(&stage.client, name).await?;
+    }
+    Ok((
+        (),
+        "three machines joined; their nodes are tainted: nothing may run on them yet".to_owned(),
+    ))
+}
+
+async fn initialised(stage: &Stage, names: &[&str]) -> Result<((), String)> {
+    let mut said = vec!["initialised: taint gone, and the cloud's facts are in".to_owned()];
+    for name in names {
+        let done = |node: Option<&Node>| node.is_some_and(|node| !has_taint(node, UNINITIALIZED));
+        let node = found(await_condition(nodes(stage), name, done).await?)?;
+        let label = |key: &str| node.labels().get(key).cloned().unwrap_or_default();
+        let (zone, kind) = (
+            label("topology.kubernetes.io/zone"),
+            label("node.kubernetes.io/instance-type"),
+        );
+        let id = node
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.provider_id.clone())
+            .unwrap_or_default();
+        let ip = address(&node);
+        ensure!(
+            ![&zone, &kind, &id, &ip].iter().any(|text| text.is_empty()),
+            "{name} lacks one of zone, type, ID and address"
+        );
+        said.push(format!("    {name}  {ip}  {zone}  {kind}  {id}"));
+    }
+    Ok(((), said.join("\n")))
+}
+
+async fn service(stage: &Stage) -> Result<((), String)> {
+    let wanted = serde_json::from_value(json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web"},
+        "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]},
+    }))?;
+    services(stage).create(&PostParams::default(), &wanted).await?;
+    let service = found(
+        await_condition(services(stage), "web", |service: Option<&Service>| {
+            service.and_then(ingress).is_some()
+        })
+        .await?,
+    )?;
+    let hosts = backends(stage);
+    ensure!(
+        hosts == ["node-1", "node-2", "node-3"],
+        "the load balancer's hosts are {hosts:?}"
+    );
+    Ok((
+        (),
+        format!(
+            "Service web has the address {}, with {} backends",
+            ingress(&service).unwrap_or_default(),
+            hosts.len()
+        ),
+    ))
+}
+
+async fn fourth(stage: &Stage) -> Result<((), String)> {
+    stage.cloud.boot("node-4");
+    kubelet::join(&stage.client, "node-4").await?;
+    stage
+        .cloud
+        .until(|cloud| {
+            cloud
+                .load_balancers()
+                .iter()
+                .any(|balancer| balancer.host_names().contains(&"node-4"))
+        })
+        .await;
+    initialised(stage, &["node-4"]).await?;
+    Ok((
+        (),
+        "a fourth machine joined, was initialised and is a backend of web".to_owned(),
+    ))
+}
+
+async fn routes(stage: &Stage) -> Result<((), String)> {
+    stage.cloud.until(|cloud| cloud.routes(CLUSTER).len() == 4).await;
+    for name in ["node-1", "node-2", "node-3", "node-4"] {
+        let reachable = |node: Option<&Node>| node.is_some_and(|node| condition(node, "NetworkUnavailable") == "False");
+        await_condition(nodes(stage), name, reachable).await?;
+    }
+    let routes: Vec<_> = stage
+        .cloud
+        .routes(CLUSTER)
+        .iter()
+        .map(|route| route.destination.to_string())
+        .collect();
+    Ok((
+        (),
+        format!(
+            "every node has a pod range and the cloud a route to it: {}",
+            routes.join(" ")
+        ),
+    ))
+}
+
+async fn powered_off(stage: &Stage) -> Result<((), String)> {
+    stage.cloud.set_power("node-2", Power::Off);
+    kubelet::ready(&stage.client, "node-2", "Unknown").await?;
+    await_condition(nodes(stage), "node-2", |node: Option<&Node>| {
+        node.is_some_and(|node| has_taint(node, SHUTDOWN))
+    })
+    .await?;
+    Ok((
+        (),
+        "node-2 was powered off; it has the shutdown taint and is still there".to_owned(),
+    ))
+}
+
+async fn deleted(stage: &Stage) -> Result<((), String)> {
+    stage.cloud.delete_machine("node-3");
+    kubelet::ready(&stage.client, "node-3", "Unknown").await?;
+    await_condition(nodes(stage), "node-3", |node: Option<&Node>| node.is_none()).await?;
+    stage
+        .cloud
+        .until(|cloud| {
+            cloud
+                .load_balancers()
+                .iter()
+                .all(|balancer| !balancer.host_names().contains(&"node-3"))
+        })
+        .await;
+    stage.cloud.until(|cloud| cloud.routes(CLUSTER).len() == 3).await;
+    Ok((
+        (),
+        "node-3's machine was deleted; the node, its backend and its route are gone".to_owned(),
+    ))
+}
+
+async fn stopped(stage: &Stage, leader: &str) -> Result<(String, String)> {
+    let start = Instant::now();
+    stage.signal(leader, "TERM")?;
+    let next = stage.leader_after(leader).await?;
+    let took = start.elapsed();
+    ensure!(
+        took < Duration::from_secs(1),
+        "the standby took {}: a clean stop should hand over in under a second",
+        seconds(took)
+    );
+    Ok((
+        next.clone(),
+        format!("the leader was stopped; it released the lease, and {next} leads"),
+    ))
+}
+
+async fn killed(stage: &Stage, leader: &str) -> Result<((), String)> {
+    stage.signal(leader, "KILL")?;
+    let next = stage.leader_after(leader).await?;
+    Ok((
+        (),
+        format!("the leader was killed with -9; the lease ran out, and {next} leads"),
+    ))
+}
+
+async fn service_deleted(stage: &Stage) -> Result<((), String)> {
+    services(stage).delete("web", &DeleteParams::default()).await?;
+    await_condition(services(stage), "web", |service: Option<&Service>| service.is_none()).await?;
+    ensure!(
+        stage.cloud.load_balancers().is_empty(),
+        "a load balancer is left: {:?}",
+        stage.cloud.load_balancers()
+    );
+    Ok((
+        (),
+        "Service web was deleted; nothing is left of it in the cloud".to_owned(),
+    ))
+}
+
+fn nodes(stage: &Stage) -> Api<Node> {
+    Api::all(stage.client.clone())
+}
+
+fn services(stage: &Stage) -> Api<Service> {
+    Api::namespaced(stage.client.clone(), "default")
+}
+
+fn found<T>(object: Option<T>) -> Result<T> {
+    object.ok_or_else(|| anyhow::anyhow!("it is gone"))
+}
+
+fn backends(stage: &Stage) -> Vec<String> {
+    let balancers = stage.cloud.load_balancers();
+    let mut hosts: Vec<String> = balancers
+        .iter()
+        .flat_map(|one| one.host_names())
+        .map(str::to_owned)
+        .collect();
+    hosts.sort();
+    hosts
+}
+
+fn has_taint(node: &Node, key: &str) -> bool {
+    node.spec
+        .iter()
+        .flat_map(|spec| spec.taints.iter().flatten())
+        .any(|taint| taint.key == key)
+}
+
+fn condition(node: &Node, kind: &str) -> String {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions
+        .filter(|condition| condition.type_ == kind)
+        .map(|condition| condition.status.clone())
+        .next()
+        .unwrap_or_default()
+}
+
+fn address(node: &Node) -> String {
+    let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+    addresses
+        .filter(|address| address.type_ == "InternalIP")
+        .map(|address| address.address.clone())
+        .next()
+        .unwrap_or_default()
+}
+
+fn ingress(service: &Service) -> Option<String> {
+    service
+        .status
+        .as_ref()?
+        .load_balancer
+        .as_ref()?
+        .ingress
+        .as_ref()?
+        .first()?
+        .ip
+        .clone()
+}

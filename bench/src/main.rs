@@ -8,7 +8,7 @@ mod table;
 mod world;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use std::{process::ExitCode, time::Duration};
 use table::Table;
 use world::World;
@@ -25,6 +25,21 @@ struct Args {
     /// How long an idle manager is watched, in seconds.
     #[arg(long, default_value_t = 60)]
     idle: u64,
+    /// Measure only this.
+    #[arg(long)]
+    only: Option<What>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Fresh nodes are initialised.
+    Initialise,
+    /// The leader stops and a standby takes over.
+    HandOver,
+    /// A process starts.
+    Start,
+    /// Nothing changes, and then one node joins.
+    Idle,
 }
 
 fn main() -> ExitCode {
@@ -45,17 +60,19 @@ fn main() -> ExitCode {
 async fn run(args: &Args) -> Result<()> {
     let world = World::start(Duration::ZERO).await?;
     let mut table = Table::new();
-    scenarios::initialise(&world, args.nodes, &mut table).await?;
-    scenarios::hand_over(&world, &mut table).await?;
-    scenarios::start(&world, &mut table).await?;
-    scenarios::idle(
-        &world,
-        args.nodes,
-        args.services,
-        Duration::from_secs(args.idle),
-        &mut table,
-    )
-    .await?;
+    let wanted = |what| args.only.is_none_or(|only| only == what);
+    if wanted(What::Initialise) {
+        scenarios::initialise(&world, args.nodes, &mut table).await?;
+    }
+    if wanted(What::HandOver) {
+        scenarios::hand_over(&world, &mut table).await?;
+    }
+    if wanted(What::Start) {
+        scenarios::start(&world, &mut table).await?;
+    }
+    if wanted(What::Idle) {
+        scenarios::idle(args.nodes, args.services, Duration::from_secs(args.idle), &mut table).await?;
+    }
     scenarios::size(&world, &mut table)?;
     println!("\n{table}");
     Ok(())

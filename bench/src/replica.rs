@@ -85,16 +85,23 @@ impl Replica {
         self.process.signal(signal)
     }
 
-    /// Resident memory in MiB.
-    pub fn resident(&self) -> Result<f64> {
+    /// Resident memory, and how much of it is the program's own data.
+    pub fn resident(&self) -> Result<String> {
         let pid = self.process.pid().context("it is gone")?;
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS:"))
-            .context("no VmRSS")?;
-        let kib: f64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
-        Ok(kib / 1024.0)
+        let mebibytes = |key: &str| -> Result<f64> {
+            let line = status
+                .lines()
+                .find(|line| line.starts_with(key))
+                .with_context(|| format!("no {key}"))?;
+            let kib: f64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
+            Ok(kib / 1024.0)
+        };
+        Ok(format!(
+            "{:.1} MiB, {:.1} of it data",
+            mebibytes("VmRSS:")?,
+            mebibytes("RssAnon:")?
+        ))
     }
 
     /// The end of what it said, and whether it still runs.

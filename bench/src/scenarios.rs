@@ -66,11 +66,7 @@ pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Resul
         );
         table.put("… reads of single objects", program, audit::gets(&counts));
         table.put("… calls of the cloud", program, world.cloud.count(Operation::Describe));
-        table.put(
-            "… resident memory afterwards",
-            program,
-            format!("{:.1} MiB", replica.resident()?),
-        );
+        table.put("… resident memory afterwards", program, replica.resident()?);
     }
     Ok(())
 }
@@ -142,9 +138,10 @@ pub async fn start(world: &World, table: &mut Table) -> Result<()> {
 }
 
 /// Everything is done; what does it cost to be there? Then one node joins.
-pub async fn idle(world: &World, nodes: usize, services: usize, period: Duration, table: &mut Table) -> Result<()> {
+pub async fn idle(nodes: usize, services: usize, period: Duration, table: &mut Table) -> Result<()> {
     for program in [Program::Ours, Program::PeerTuned] {
-        world.clear().await?;
+        // A world of its own: the cloud must have no load balancers but its own.
+        let world = &World::start(Duration::ZERO).await?;
         world.join(&names("node", nodes)).await?;
         world.publish(&names("service", services)).await?;
         let replica = Replica::start(world, program, &[])?;
@@ -166,11 +163,7 @@ pub async fn idle(world: &World, nodes: usize, services: usize, period: Duration
             program,
             world.cloud.calls().len(),
         );
-        table.put(
-            &format!("{size}: resident memory"),
-            program,
-            format!("{:.1} MiB", replica.resident()?),
-        );
+        table.put(&format!("{size}: resident memory"), program, replica.resident()?);
 
         world.cloud.forget_calls();
         let start = Instant::now();

@@ -6,6 +6,7 @@
 pub mod assets;
 mod control_plane;
 mod kubeconfig;
+pub mod peer;
 mod pki;
 mod process;
 

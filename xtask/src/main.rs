@@ -2,6 +2,7 @@
 
 mod arrows;
 mod cases;
+mod generated;
 mod licences;
 mod metadata;
 mod yanked;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     let root = root();
     let done = match Args::parse().command {
         Verb::Check => check(&root),
-        Verb::Docs => cases::write(&root),
+        Verb::Docs => generated::write(&root),
     };
     if let Err(error) = done {
         eprintln!("xtask: {error:#}");
@@ -47,8 +48,11 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(licences::problems(&metadata));
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
+    problems.extend(generated::problems(root)?);
     if problems.is_empty() {
-        println!("the house is in order: arrows, licences, sources, yanked crates, upstream cases");
+        println!(
+            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, generated documents"
+        );
         return Ok(());
     }
     anyhow::bail!("{} problems:\n  {}", problems.len(), problems.join("\n  "))

@@ -4,7 +4,7 @@ use crate::{Address, ProviderId, Result};
 use async_trait::async_trait;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 /// Makes the cloud's load balancers match Services. No call waits for the cloud: what is not finished is `Pending`.
 #[async_trait]
@@ -80,8 +80,8 @@ pub struct Spec {
     pub families: Vec<IpFamily>,
     /// `spec.externalIPs`.
     pub external_ips: Vec<IpAddr>,
-    /// The hosts that traffic goes to, sorted by name.
-    pub hosts: Vec<Host>,
+    /// The hosts that traffic goes to, sorted by name. Shared: most Services of a cluster have the same.
+    pub hosts: Arc<[Host]>,
     /// What the Service's status says now.
     pub status: Status,
 }

@@ -41,7 +41,7 @@ async fn update(scene: &Scene) -> Result<(), Stop> {
     scene.ensure(&spec).await?;
     let provider = scene.world().provider(closed());
     let fewer = Spec {
-        hosts: spec.hosts[..1].to_vec(),
+        hosts: spec.hosts[..1].into(),
         ..spec.clone()
     };
     refused("ensure", &balancers(&provider)?.ensure(&fewer).await)?;

@@ -3,6 +3,5 @@ pub mod node;
 pub mod node_ipam;
 pub mod node_lifecycle;
 pub mod nodes;
-pub mod pulse;
 pub mod route;
 pub mod service;

@@ -36,7 +36,10 @@ pub(crate) fn cases() -> Vec<Case> {
 async fn ensure_hosts(scene: &Scene) -> Result<(), Stop> {
     let all = scene.spec(4).await?;
     for hosts in host_changes(&all) {
-        let spec = Spec { hosts, ..all.clone() };
+        let spec = Spec {
+            hosts: hosts.into(),
+            ..all.clone()
+        };
         scene.ensure(&spec).await?;
         as_asked(scene, &spec).await?;
     }
@@ -47,7 +50,10 @@ async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
     let all = scene.spec(4).await?;
     scene.ensure(&all).await?;
     for hosts in host_changes(&all) {
-        let spec = Spec { hosts, ..all.clone() };
+        let spec = Spec {
+            hosts: hosts.into(),
+            ..all.clone()
+        };
         scene.update_hosts(&spec).await?;
         as_asked(scene, &spec).await?;
     }
@@ -85,11 +91,18 @@ async fn update_hosts_only(scene: &Scene) -> Result<(), Stop> {
     scene
         .update_hosts(&Spec {
             ports: vec![port(Protocol::Tcp, 81)],
-            hosts: hosts.clone(),
+            hosts: hosts.clone().into(),
             ..spec.clone()
         })
         .await?;
-    as_asked(scene, &Spec { hosts, ..spec }).await
+    as_asked(
+        scene,
+        &Spec {
+            hosts: hosts.into(),
+            ..spec
+        },
+    )
+    .await
 }
 
 async fn update_hosts_writes_nothing(scene: &Scene) -> Result<(), Stop> {
@@ -134,7 +147,7 @@ async fn address_stays(scene: &Scene) -> Result<(), Stop> {
     let spec = scene.spec(3).await?;
     let first = scene.ensure(&spec).await?;
     let fewer = Spec {
-        hosts: spec.hosts[..1].to_vec(),
+        hosts: spec.hosts[..1].into(),
         ..spec.clone()
     };
     let more = Spec {

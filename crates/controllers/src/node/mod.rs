@@ -16,10 +16,11 @@ pub use metrics::Metrics;
 pub use plan::Labels;
 pub use stuck::Stuck;
 
-use crate::{nodes::Scope, pulse::Pulse};
+use crate::nodes::Scope;
 use cloud::Provider;
 use diagnosis::Diagnosis;
 use k8s_openapi::api::core::v1::Node;
+use runtime::health::Pulse;
 use runtime::{
     events::Recorder,
     informer::{Informer, Store},

@@ -11,10 +11,11 @@ mod metrics;
 pub use brake::Limits;
 pub use metrics::Metrics;
 
-use crate::{nodes::Scope, pulse::Pulse};
+use crate::nodes::Scope;
 use act::Controller;
 use cloud::Provider;
 use k8s_openapi::api::core::v1::Node;
+use runtime::health::Pulse;
 use runtime::{events::Recorder, informer::Store};
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;

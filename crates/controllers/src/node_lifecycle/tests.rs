@@ -216,7 +216,7 @@ async fn doubt_deletes_nothing() {
     rig.start(|cancel| run(ctx, cancel));
     some_looks(&rig).await;
     wait::until("a bad pulse", || async {
-        match pulse.check(Duration::ZERO) {
+        match pulse.failing(Duration::ZERO) {
             Err(reason) if reason.contains("down") => Ok(()),
             other => Err(format!("{other:?}")),
         }

@@ -1,3 +1,5 @@
+mod flow;
+
 use super::*;
 use crate::route::condition::Networking;
 use cloud::{Address, AddressKind, Route, RouteTarget};

@@ -11,10 +11,10 @@ use super::{
     reconcile::Reconciler,
     write::Writer,
 };
-use crate::pulse::Pulse;
 use cloud::Provider;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Client;
+use runtime::health::Pulse;
 use runtime::{
     events::Recorder,
     fence::Fence,

@@ -23,7 +23,7 @@ pub struct Fingerprint(u64);
 /// The hosts that a load balancer sends traffic to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSet {
-    hosts: Vec<Host>,
+    hosts: Arc<[Host]>,
     fingerprint: Fingerprint,
 }
 
@@ -33,12 +33,15 @@ impl HostSet {
         let mut hosts: Vec<Host> = nodes.into_iter().filter(|node| predicate(node)).map(host).collect();
         hosts.sort_by(|a, b| a.name.cmp(&b.name));
         let fingerprint = fingerprint(&hosts);
-        Self { hosts, fingerprint }
+        Self {
+            hosts: hosts.into(),
+            fingerprint,
+        }
     }
 
     /// The hosts, sorted by name.
     #[must_use]
-    pub fn hosts(&self) -> &[Host] {
+    pub fn hosts(&self) -> &Arc<[Host]> {
         &self.hosts
     }
 

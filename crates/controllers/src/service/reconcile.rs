@@ -12,9 +12,9 @@ use super::{
     predicates, status,
     write::{self, Writer},
 };
-use crate::pulse::Pulse;
 use cloud::{LoadBalancers, Provider};
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
+use runtime::health::Pulse;
 use runtime::{informer::Store, queue::Next};
 use std::{future::Future, sync::Arc, time::Duration};
 use tracing::{debug, instrument, warn};

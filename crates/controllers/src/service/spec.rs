@@ -59,7 +59,7 @@ pub fn of(service: &Service, hosts: &HostSet, cluster: &str) -> Result<Spec, Inv
             .flatten()
             .map(|text| external_ip(text))
             .collect::<Result<_, _>>()?,
-        hosts: hosts.hosts().to_vec(),
+        hosts: hosts.hosts().clone(),
         ..identity(service, wire, cluster)
     })
 }

@@ -1,6 +1,6 @@
 //! The controllers that run, and the informers they share.
 
-use super::process::Process;
+use super::{credentials, process::Process};
 use crate::{
     controllers_flag::{CONTROLLERS, Controller},
     start::{self, Start, Started},
@@ -14,7 +14,7 @@ use runtime::{
     health::Scope,
     informer::{Informer, Object, State},
 };
-use std::{collections::BTreeSet, future::Future, time::Duration};
+use std::{collections::BTreeSet, future::Future};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -72,9 +72,9 @@ impl<'a> Crew<'a> {
                 warn!(controller = controller.name, "controller is disabled");
                 continue;
             }
-            let client = clients.for_controller(controller.client).await;
-            let client = client
-                .map_err(|error| format!("cannot start {}: {}", controller.name, runtime::logging::chain(&error)))?;
+            let Some(client) = credentials::client(self.process, (&clients, &fence), controller, stop).await? else {
+                return Ok(());
+            };
             let start = Start {
                 process: self.process,
                 client,
@@ -195,6 +195,3 @@ impl<'a> Crew<'a> {
         self.watching.shutdown().await;
     }
 }
-
-/// How long a loop may be at one piece of work before the process counts as stuck.
-pub(crate) const STUCK_AFTER: Duration = Duration::from_mins(5);

@@ -3,6 +3,7 @@
 //! [`run()`] serves the secure port from the first moment, waits until it may lead, starts the controllers, and stops
 //! them again in order: intake first, then what is under way, then the lease, then the port.
 
+mod credentials;
 pub(crate) mod crew;
 mod election;
 pub(crate) mod process;

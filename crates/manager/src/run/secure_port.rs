@@ -1,7 +1,7 @@
 //! Opens the secure port, from the flags.
 
 use super::{Program, process::Process};
-use crate::options::{Authentication, SecureServing};
+use crate::options::{Authentication, SecureServing, Serving};
 use runtime::{
     client::{Builder, Source, explain},
     health::Scope,
@@ -59,7 +59,7 @@ pub(super) fn open(process: &Process, program: &Program<'_>) -> Result<Port, Str
     let metrics = serve::Metrics::register(process.metrics.registry())
         .map_err(|error| format!("cannot register metrics: {error}"))?;
     let server = Server::bind(options(serving)?, chain(process, program, &metrics)?, &metrics)
-        .map_err(|error| one_line(&error))?;
+        .map_err(|error| format!("{}{}", one_line(&error), advice(&error, &serving.serving)))?;
     let end = cancel.clone();
     task.spawn(async move {
         match server.run(end).await {
@@ -81,7 +81,8 @@ fn advice(error: &serve::Error, flags: &Serving) -> String {
             "; end the program that listens there, or choose another --secure-port".to_owned()
         }
         serve::Error::Tls(_) if !flags.cert_file.is_empty() => {
-            format!("; look at --tls-cert-file={} and --tls-private-key-file={}", flags.cert_file, flags.key_file)
+            let (cert, key) = (&flags.cert_file, &flags.key_file);
+            format!("; look at --tls-cert-file={cert} and --tls-private-key-file={key}")
         }
         _ => String::new(),
     }

@@ -1,5 +1,6 @@
 //! Starts each controller: from options and what the process shares to a task.
 
+mod health;
 mod node;
 mod node_ipam;
 mod node_lifecycle;

@@ -1,9 +1,9 @@
 //! cloud-node-controller.
 
-use super::{Start, Started, metrics_failed, workers};
-use crate::{controllers_flag::CLOUD_NODE, run::crew::STUCK_AFTER};
-use controllers::{node, pulse::Pulse};
-use runtime::health::Scope;
+use super::{Start, Started, health, metrics_failed, workers};
+use crate::controllers_flag::CLOUD_NODE;
+use controllers::node;
+use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
@@ -15,7 +15,10 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     };
     let (sync_pulse, status_pulse) = (Pulse::default(), Pulse::default());
     let queue = node::queue(Some(&start.process.queues));
-    watch_over(&start, &sync_pulse, &status_pulse, &queue);
+    health::of_loops(start.process, CLOUD_NODE.name, [&sync_pulse, &status_pulse]);
+    let (age, refresh) = (queue.clone(), queue.clone());
+    health::of_queue(start.process, CLOUD_NODE.name, move || age.age());
+    start.process.metrics.before_reading(move || refresh.refresh_metrics());
     let context = node::Context {
         provider: start.process.provider.clone(),
         recorder: start.process.events.recorder(node::COMPONENT),
@@ -38,13 +41,4 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         task: Box::pin(node::run(context, start.cancel)),
         watches: &["nodes"],
     })
-}
-
-fn watch_over(start: &Start<'_>, sync: &Pulse, status: &Pulse, queue: &runtime::queue::Queue<String>) {
-    let (sync, status) = (sync.clone(), status.clone());
-    start.process.checks.add(CLOUD_NODE.name, Scope::Live, move || {
-        sync.check(STUCK_AFTER).and(status.check(STUCK_AFTER))
-    });
-    let queue = queue.clone();
-    start.process.metrics.before_reading(move || queue.refresh_metrics());
 }

@@ -1,19 +1,15 @@
 //! cloud-node-lifecycle-controller.
 
-use super::{Start, Started, metrics_failed, workers};
-use crate::{controllers_flag::CLOUD_NODE_LIFECYCLE, run::crew::STUCK_AFTER};
-use controllers::{node_lifecycle, pulse::Pulse};
-use runtime::health::Scope;
+use super::{Start, Started, health, metrics_failed, workers};
+use crate::controllers_flag::CLOUD_NODE_LIFECYCLE;
+use controllers::node_lifecycle;
+use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
     let defaults = node_lifecycle::Options::default();
     let pulse = Pulse::default();
-    let check = pulse.clone();
-    start
-        .process
-        .checks
-        .add(CLOUD_NODE_LIFECYCLE.name, Scope::Live, move || check.check(STUCK_AFTER));
+    health::of_loops(start.process, CLOUD_NODE_LIFECYCLE.name, [&pulse]);
     let context = node_lifecycle::Context {
         nodes: start.nodes.store(),
         provider: start.process.provider.clone(),

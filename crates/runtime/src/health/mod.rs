@@ -1,9 +1,9 @@
 //! Health: named checks behind `/healthz`, `/livez` and `/readyz`, and the pulse of what must keep going.
 
-mod beat;
+mod pulse;
 mod report;
 
-pub use beat::{Beat, stuck};
+pub use pulse::Pulse;
 pub use report::{Query, Report};
 
 use crate::metrics::{Outcome, Slis};

@@ -61,10 +61,11 @@ fn everything_is_read() {
         traffic: TrafficPolicy::Cluster,
         families: vec![IpFamily::V6, IpFamily::V4],
         external_ips: vec!["192.0.2.9".parse().unwrap(), "2001:db8::9".parse().unwrap()],
-        hosts: vec![cloud::Host {
+        hosts: [cloud::Host {
             name: "node-1".into(),
             ..cloud::Host::default()
-        }],
+        }]
+        .into(),
         status: Status {
             ingress: vec![Ingress {
                 ip: Some("192.0.2.1".into()),

@@ -5,10 +5,7 @@ use super::{
     sync::{condition, ingress},
     wire::Wire,
 };
-use crate::{
-    pulse::Pulse,
-    service::{COMPONENT, Context, Controller, Debounce, Metrics, NotSupported, Options, predicates, trim},
-};
+use crate::service::{COMPONENT, Context, Controller, Debounce, Metrics, NotSupported, Options, predicates, trim};
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::{
     Api, Client, ResourceExt,
@@ -20,6 +17,7 @@ use prometheus::{Registry, TextEncoder};
 use runtime::{
     events::{Event, Recorder},
     fence::Fence,
+    health::Pulse,
     informer::Informer,
     queue,
 };

@@ -1,12 +1,9 @@
 //! A reconciler over a memory cloud and a real API server, one step at a time.
 
 use super::wire::Wire;
-use crate::{
-    pulse::Pulse,
-    service::{
-        COMPONENT, Metrics, Options, announce::Announcer, hosts::Hosts, ledger::Ledger, reconcile::Reconciler, trim,
-        write::Writer,
-    },
+use crate::service::{
+    COMPONENT, Metrics, Options, announce::Announcer, hosts::Hosts, ledger::Ledger, reconcile::Reconciler, trim,
+    write::Writer,
 };
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::{
@@ -18,6 +15,7 @@ use prometheus::Registry;
 use runtime::{
     events::{Event, Recorder},
     fence::Fence,
+    health::Pulse,
     informer::Store,
     queue::{Limiter, Next, Queue, work},
 };

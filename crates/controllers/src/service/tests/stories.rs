@@ -188,7 +188,7 @@ async fn what_only_the_user_can_mend_is_tried_when_he_does(
     assert_eq!(conditions::find(&service).unwrap().message, report);
     assert_eq!(failures(&mut rig), [format!("Error syncing load balancer: {report}")]);
     assert!(
-        rig.reconciler.pulse.check(Duration::ZERO).is_ok(),
+        rig.reconciler.pulse.failing(Duration::ZERO).is_ok(),
         "the controller is well"
     );
 
@@ -242,7 +242,7 @@ async fn a_cloud_that_hangs_is_given_up_on() {
     rig.cloud.inject(Fault::hang());
     assert_eq!(rig.sync("s").await, Next::Retry);
     assert_eq!(failures(&mut rig).len(), 1);
-    assert!(rig.reconciler.pulse.check(Duration::ZERO).is_err());
+    assert!(rig.reconciler.pulse.failing(Duration::ZERO).is_err());
 }
 
 #[tokio::test]

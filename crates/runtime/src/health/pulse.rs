@@ -49,16 +49,22 @@ impl Pulse {
         });
     }
 
-    /// Whether the loop is well: neither stuck nor failing for longer than `limit`.
+    /// Whether it has been at one piece of work for longer than `limit`: then a restart may help.
     ///
     /// # Errors
-    /// If it is not; the text says what is wrong and for how long.
-    pub fn check(&self, limit: Duration) -> Result<(), String> {
-        let state = self.lock();
-        if let Some(time) = state.busy.map(|since| since.elapsed()).filter(|time| *time > limit) {
-            return Err(format!("stuck for {}s", time.as_secs()));
-        }
-        match &state.failing {
+    /// If it has; the text says for how long.
+    pub fn stuck(&self, limit: Duration) -> Result<(), String> {
+        let busy = self.lock().busy.map(|since| since.elapsed());
+        busy.filter(|time| *time > limit)
+            .map_or(Ok(()), |time| Err(format!("stuck for {}s", time.as_secs())))
+    }
+
+    /// Whether it has been failing for longer than `limit`.
+    ///
+    /// # Errors
+    /// If it has; the text says for how long, and why.
+    pub fn failing(&self, limit: Duration) -> Result<(), String> {
+        match &self.lock().failing {
             Some(Failing { since, reason }) if since.elapsed() > limit => {
                 Err(format!("failing for {}s: {reason}", since.elapsed().as_secs()))
             }
@@ -85,7 +91,7 @@ mod tests {
         pulse.begin();
         pulse.success();
         advance(LONG).await;
-        assert_eq!(pulse.check(LIMIT), Ok(()));
+        assert_eq!(pulse.stuck(LIMIT), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -93,10 +99,10 @@ mod tests {
         let pulse = Pulse::default();
         pulse.begin();
         advance(LIMIT).await;
-        assert_eq!(pulse.clone().check(LIMIT), Ok(()));
+        assert_eq!(pulse.clone().stuck(LIMIT), Ok(()));
         pulse.begin();
         advance(Duration::from_secs(1)).await;
-        assert_eq!(pulse.check(LIMIT), Err("stuck for 61s".into()));
+        assert_eq!(pulse.stuck(LIMIT), Err("stuck for 61s".into()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -106,8 +112,8 @@ mod tests {
         advance(LONG).await;
         pulse.begin();
         pulse.failure("b");
-        assert_eq!(pulse.check(LIMIT), Err("failing for 61s: b".into()));
+        assert_eq!(pulse.failing(LIMIT), Err("failing for 61s: b".into()));
         pulse.success();
-        assert_eq!(pulse.check(LIMIT), Ok(()));
+        assert_eq!(pulse.failing(LIMIT), Ok(()));
     }
 }

@@ -1,5 +1,8 @@
 //! Side by side with the Go framework, in one run: the same API server, the same cloud.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+#![allow(clippy::cast_precision_loss, reason = "numbers are rounded for people anyway")]
+
 mod audit;
 mod bare;
 mod replica;

@@ -217,7 +217,6 @@ pub fn size(world: &World, table: &mut Table) -> Result<()> {
         let bytes = std::fs::metadata(path)
             .with_context(|| format!("no {}", path.display()))?
             .len();
-        #[expect(clippy::cast_precision_loss, reason = "it is rounded anyway")]
         table.put(
             "size of the binary, stripped",
             program,

@@ -76,7 +76,7 @@ impl World {
             .await
     }
 
-    /// Services of type LoadBalancer.
+    /// Services of type `LoadBalancer`.
     pub async fn publish(&self, names: &[String]) -> Result<()> {
         stream::iter(names)
             .map(|name| async move {

@@ -1,7 +1,7 @@
 //! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane that its
 //! tests share.
 
-#![expect(clippy::print_stderr, reason = "it is a command")]
+#![allow(clippy::print_stderr, reason = "it is a command")]
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

@@ -10,7 +10,8 @@ use std::{path::Path, sync::Arc};
 pub fn provider(ask: &Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
     let config = Some(ask.config).filter(|path| !path.is_empty()).map(Path::new);
     match ask.name {
-        "memory" => memory::provider(config, ask.gate.clone(), ask.registry).map_err(|error| format!("--cloud-config: {}", error.report())),
+        "memory" => memory::provider(config, ask.gate.clone(), ask.registry)
+            .map_err(|error| format!("--cloud-config: {}", error.report())),
         "external" => {
             Err("--cloud-provider=external is for kubelets and the other controllers: name a cloud here".to_owned())
         }

@@ -80,7 +80,7 @@ async fn show(options: &Options) -> anyhow::Result<()> {
         .await?;
     story::tell(&screen, &stage).await?;
     if options.keep {
-        screen.say(&stage.how_to_look_around()?);
+        Screen::say(&stage.how_to_look_around()?);
         tokio::signal::ctrl_c().await?;
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! One line a step: what happened, and how long it took.
 
-#![expect(clippy::print_stdout, reason = "it is what the person looks at")]
-
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 use std::{
@@ -47,7 +45,7 @@ impl Screen {
     }
 
     /// Prints as it is.
-    pub fn say(&self, text: &str) {
+    pub fn say(text: &str) {
         anstream::println!("{text}");
     }
 }

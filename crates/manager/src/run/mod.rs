@@ -17,12 +17,15 @@ use process::Process;
 use runtime::serve::SetVerbosity;
 use std::sync::Arc;
 
+/// Makes the provider that was asked for; an error is one sentence.
+pub type MakeProvider = dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String>;
+
 /// What the program around the manager brings along.
 pub struct Program<'a> {
     /// As what it was started.
     pub name: &'a str,
-    /// Makes the provider; an error is one sentence.
-    pub provide: &'a dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String>,
+    /// Makes the provider.
+    pub provide: &'a MakeProvider,
     /// Sets the verbosity of the log.
     pub verbosity: SetVerbosity,
 }

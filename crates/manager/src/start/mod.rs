@@ -77,6 +77,7 @@ fn workers(given: Option<i32>) -> Option<NonZeroUsize> {
         .and_then(NonZeroUsize::new)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "that is what map_err gives")]
 fn metrics_failed(error: prometheus::Error) -> String {
     format!("cannot register metrics: {error}")
 }

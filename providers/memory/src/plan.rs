@@ -207,7 +207,7 @@ mod tests {
             service: ServiceRef::default(),
             ips: vec![IpAddr::from([198, 18, 0, 1])],
             ports: spec.ports,
-            hosts: spec.hosts.into_iter().map(Arc::new).collect(),
+            hosts: spec.hosts.iter().cloned().map(Arc::new).collect(),
             source_ranges: spec.source_ranges,
             affinity: Affinity::None,
             traffic: TrafficPolicy::Cluster,

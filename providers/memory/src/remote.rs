@@ -14,7 +14,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Outcome, Owned, Provider,
+    Answer, Deletion, Detail, Error, Gate, Host, Instances, LoadBalancers, NewRoute, NodeRef, Outcome, Owned, Provider,
     Result, Route, Routes, Spec, Status,
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
@@ -224,10 +224,16 @@ fn asked(node: &NodeRef) -> Node {
 
 /// Without the labels of the hosts, for the same reason.
 fn about(spec: &Spec) -> About {
-    let mut spec = spec.clone();
-    for host in &mut spec.hosts {
-        host.labels.clear();
-    }
+    let hosts = spec.hosts.iter().map(|host| Host {
+        name: host.name.clone(),
+        provider_id: host.provider_id.clone(),
+        addresses: host.addresses.clone(),
+        labels: BTreeMap::new(),
+    });
+    let spec = Spec {
+        hosts: hosts.collect(),
+        ..spec.clone()
+    };
     About { spec: spec.into() }
 }
 

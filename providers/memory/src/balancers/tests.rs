@@ -20,10 +20,11 @@ fn spec(uid: &str) -> Spec {
             uid: uid.into(),
         },
         ports: vec![port],
-        hosts: vec![Host {
+        hosts: [Host {
             name: "a".into(),
             ..Host::default()
-        }],
+        }]
+        .into(),
         ..Spec::default()
     }
 }
@@ -181,7 +182,7 @@ fn keeps_each_host_once() {
     assert!(Arc::ptr_eq(hosts[0], hosts[1]));
     for uid in ["one", "two"] {
         let nobody = Spec {
-            hosts: Vec::new(),
+            hosts: [].into(),
             ..spec(uid)
         };
         ensure(&mut balancers, &nobody, now, &settings);

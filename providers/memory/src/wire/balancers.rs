@@ -120,7 +120,7 @@ impl From<cloud::Spec> for Spec {
             TrafficPolicy::Cluster => (Traffic::Cluster, None),
             TrafficPolicy::Local { health_check_port } => (Traffic::Local, health_check_port),
         };
-        let (ports, families, hosts, ingress) = (each(ports), each(families), each(hosts), each(ingress));
+        let (ports, families, hosts, ingress) = (each(ports), each(families), each(hosts.iter().cloned()), each(ingress));
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity_seconds, traffic, health_check_port,
             families, external_ips, hosts, ingress,
@@ -144,7 +144,7 @@ impl From<Spec> for cloud::Spec {
             Traffic::Local => TrafficPolicy::Local { health_check_port },
         };
         let status = cloud::Status { ingress: each(ingress) };
-        let (ports, families, hosts) = (each(ports), each(families), each(hosts));
+        let (ports, families, hosts) = (each(ports), each(families), each(hosts).into());
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity, traffic, families, external_ips, hosts,
             status,

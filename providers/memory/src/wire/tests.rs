@@ -74,12 +74,13 @@ fn full_spec() -> Spec {
         },
         families: vec![IpFamily::V6, IpFamily::V4],
         external_ips: vec!["3.3.3.3".parse().expect("an address")],
-        hosts: vec![Host {
+        hosts: [Host {
             name: "h".into(),
             provider_id: cloud::ProviderId::parse("memory://h"),
             addresses: addresses(),
             labels: labels.into(),
-        }],
+        }]
+        .into(),
         status: Status {
             ingress: vec![proxy, vip],
         },

@@ -163,7 +163,7 @@ impl Mutant {
         match self.wrong {
             Wrong::NameIsIdentity => spec.service.uid = format!("{}-{}", spec.service.namespace, spec.service.name),
             Wrong::OneCluster => spec.cluster = "the-cluster".into(),
-            Wrong::EnsureForgetsHosts => spec.hosts.truncate(2),
+            Wrong::EnsureForgetsHosts => spec.hosts = spec.hosts.iter().take(2).cloned().collect(),
             Wrong::EnsureForgetsRanges => spec.source_ranges.truncate(1),
             Wrong::UdpIsTcp => spec
                 .ports

@@ -6,7 +6,7 @@ use crate::{
     fault::{Fault, Phase, Reason},
     limit::{self, TooLong},
     metrics::Flight,
-    redact::{Secrets, percent_decoded},
+    redact::percent_decoded,
     request::{Idempotency, Request},
     response::{self, Ending, Response},
 };
@@ -24,8 +24,8 @@ const FAILURE_LIMIT: usize = 64 << 10;
 /// What became of an attempt.
 pub(crate) struct Attempt {
     pub outcome: Outcome,
-    /// What must not be shown of the answer.
-    pub secrets: Secrets,
+    /// What was sent: its secrets must not be shown of the answer.
+    pub sent: http::Request<Bytes>,
     /// The credential that was used, if any.
     pub credential: Option<Generation>,
 }
@@ -39,7 +39,6 @@ pub(crate) enum Outcome {
 /// A request as it will be sent.
 struct Prepared {
     message: http::Request<Bytes>,
-    secrets: Secrets,
     credential: Option<Generation>,
 }
 
@@ -77,15 +76,11 @@ impl Client {
             url,
             attempt,
         };
-        let Prepared {
-            message,
-            secrets,
-            credential,
-        } = prepared;
-        let outcome = self.fly(request, message, &label, deadline).await;
+        let Prepared { message, credential } = prepared;
+        let outcome = self.fly(request, message.clone(), &label, deadline).await;
         Ok(Attempt {
             outcome,
-            secrets,
+            sent: message,
             credential,
         })
     }
@@ -98,12 +93,7 @@ impl Client {
             credentials.authorize(&request.call(), &mut message).await?;
         }
         self.shared.redactor.mark(message.headers_mut());
-        let secrets = self.shared.redactor.secrets(&message, url);
-        Ok(Prepared {
-            message,
-            secrets,
-            credential,
-        })
+        Ok(Prepared { message, credential })
     }
 
     fn ask_gate(&self, request: &Request) -> cloud::Result<()> {

@@ -132,7 +132,7 @@ impl Call<'_> {
             .attempt(self.request, &self.url, self.deadline, self.failed + 1);
         let Attempt {
             outcome,
-            secrets,
+            sent,
             credential,
         } = attempt.await.map_err(End::Other)?;
         let response = match outcome {
@@ -148,6 +148,7 @@ impl Call<'_> {
         if self.renew(&response, credential).await? || self.follow(&response) {
             return Ok(Step::Again);
         }
+        let secrets = self.client.shared.redactor.secrets(&sent, &self.url);
         Ok(Step::Failed(self.refused(&response, &secrets)))
     }
 

@@ -65,12 +65,15 @@ impl Remote {
         operation: &'static str,
         path: &[&str],
         idempotency: Idempotency,
-        body: &(impl Serialize + Sync),
+        body: impl Serialize + Send,
     ) -> Result<T> {
         let request = Request::post(operation, &self.base)
             .path(["v1"])
-            .path(path.iter().copied());
-        self.client.send_json(request.idempotency(idempotency).json(body)).await
+            .path(path.iter().copied())
+            .json(&body);
+        // It can be large, and waiting can take long.
+        drop(body);
+        self.client.send_json(request.idempotency(idempotency)).await
     }
 
     async fn ask_batch<A, T>(
@@ -78,7 +81,7 @@ impl Remote {
         operation: &'static str,
         path: &[&str],
         idempotency: Idempotency,
-        body: &(impl Serialize + Sync),
+        body: impl Serialize + Send,
         count: usize,
     ) -> Vec<Result<T>>
     where
@@ -130,7 +133,7 @@ impl LoadBalancers for Remote {
     async fn find(&self, spec: &Spec) -> Result<Option<Status>> {
         let path = ["load-balancers", "find"];
         let found: Found = self
-            .ask("find_load_balancer", &path, Idempotency::Safe, &about(spec))
+            .ask("find_load_balancer", &path, Idempotency::Safe, about(spec))
             .await?;
         Ok(found.into())
     }
@@ -138,7 +141,7 @@ impl LoadBalancers for Remote {
     async fn ensure(&self, spec: &Spec) -> Result<Outcome> {
         let path = ["load-balancers", "ensure"];
         let outcome: WireOutcome = self
-            .ask("ensure_load_balancer", &path, Idempotency::Idempotent, &about(spec))
+            .ask("ensure_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
         Ok(outcome.into())
     }
@@ -146,7 +149,7 @@ impl LoadBalancers for Remote {
     async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
         let path = ["load-balancers", "update-hosts"];
         let outcome: WireOutcome = self
-            .ask("update_hosts", &path, Idempotency::Idempotent, &about(spec))
+            .ask("update_hosts", &path, Idempotency::Idempotent, about(spec))
             .await?;
         Ok(outcome.into())
     }
@@ -154,7 +157,7 @@ impl LoadBalancers for Remote {
     async fn delete(&self, spec: &Spec) -> Result<Deletion> {
         let path = ["load-balancers", "delete"];
         let deletion: WireDeletion = self
-            .ask("delete_load_balancer", &path, Idempotency::Idempotent, &about(spec))
+            .ask("delete_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
         Ok(deletion.into())
     }

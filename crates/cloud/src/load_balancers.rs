@@ -81,7 +81,7 @@ pub struct Spec {
     /// `spec.externalIPs`.
     pub external_ips: Vec<IpAddr>,
     /// The hosts that traffic goes to, sorted by name. Shared: most Services of a cluster have the same.
-    pub hosts: Arc<[Host]>,
+    pub hosts: Arc<[Arc<Host>]>,
     /// What the Service's status says now.
     pub status: Status,
 }

@@ -5,6 +5,7 @@ use ipnet::IpNet;
 use std::{
     collections::BTreeSet,
     net::{Ipv4Addr, Ipv6Addr},
+    sync::Arc,
 };
 
 /// A port of a Service, with the node port that is 30000 above.
@@ -39,7 +40,7 @@ pub(crate) fn host(number: usize) -> Host {
 }
 
 /// The names of hosts.
-pub(crate) fn names(hosts: &[Host]) -> BTreeSet<String> {
+pub(crate) fn names(hosts: &[Arc<Host>]) -> BTreeSet<String> {
     hosts.iter().map(|host| host.name.clone()).collect()
 }
 

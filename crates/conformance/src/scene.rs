@@ -131,7 +131,7 @@ impl Scene {
             ports: vec![port(Protocol::Tcp, 80)],
             source_ranges: vec![IpNet::new_assert(Ipv4Addr::UNSPECIFIED.into(), 0)],
             families: vec![IpFamily::V4],
-            hosts: hosts.into(),
+            hosts: hosts.into_iter().map(Arc::new).collect(),
             ..Spec::default()
         };
         let spec = self.world.complete(spec);

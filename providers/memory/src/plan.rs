@@ -60,7 +60,7 @@ pub(crate) fn plan(there: Option<&Balancer>, spec: &Spec) -> Vec<Step> {
     let Some(there) = there else {
         let mut steps = vec![Step::Create];
         steps.extend(spec.ports.iter().cloned().map(Step::AddPort));
-        steps.extend(spec.hosts.iter().cloned().map(Step::AddHost));
+        steps.extend(spec.hosts.iter().map(|host| Step::AddHost((**host).clone())));
         steps.push(Step::SourceRanges(spec.source_ranges.clone()));
         steps.extend((spec.affinity != Affinity::default()).then_some(Step::Affinity(spec.affinity)));
         steps.extend((spec.traffic != TrafficPolicy::default()).then_some(Step::Traffic(spec.traffic)));
@@ -99,7 +99,7 @@ pub(crate) fn plan_hosts(there: &Balancer, spec: &Spec) -> Vec<Step> {
         .iter()
         .map(|host| (host.name.as_str(), host.as_ref()))
         .collect();
-    let wanted: BTreeMap<&str, &Host> = spec.hosts.iter().map(|host| (host.name.as_str(), host)).collect();
+    let wanted: BTreeMap<&str, &Host> = spec.hosts.iter().map(|host| (host.name.as_str(), &**host)).collect();
     let gone = there
         .hosts
         .iter()
@@ -163,7 +163,7 @@ mod tests {
         let (ports, hosts) = text.split_once(" ->").expect("an arrow");
         Spec {
             ports: ports.split_whitespace().map(port).collect(),
-            hosts: hosts.split_whitespace().map(host).collect(),
+            hosts: hosts.split_whitespace().map(host).map(Arc::new).collect(),
             source_ranges: ranges
                 .split_whitespace()
                 .map(|range| range.parse().expect("a range"))
@@ -207,7 +207,7 @@ mod tests {
             service: ServiceRef::default(),
             ips: vec![IpAddr::from([198, 18, 0, 1])],
             ports: spec.ports,
-            hosts: spec.hosts.iter().cloned().map(Arc::new).collect(),
+            hosts: spec.hosts.to_vec(),
             source_ranges: spec.source_ranges,
             affinity: Affinity::None,
             traffic: TrafficPolicy::Cluster,

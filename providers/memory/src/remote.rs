@@ -19,7 +19,7 @@ use cloud::{
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
 use serde::{Serialize, de::DeserializeOwned};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// [`cloud::Provider`] on a [`crate::Server`] in another process.
 #[derive(Debug, Clone)]
@@ -234,7 +234,7 @@ fn about(spec: &Spec) -> About {
         labels: BTreeMap::new(),
     });
     let spec = Spec {
-        hosts: hosts.collect(),
+        hosts: hosts.map(Arc::new).collect(),
         ..spec.clone()
     };
     About { spec: spec.into() }

@@ -1,10 +1,10 @@
 //! A memory cloud misbehaves as told, in the same way in the process and over HTTP.
 
-mod common;
+mod rig;
 
 use cloud::{Answer, Deletion, Detail, Error, NewRoute, NodeRef};
-use common::{Place, Setup, spec};
 use memory::{Effect, Failure, Fault, Garbage, Operation};
+use rig::{Place, Setup, spec};
 use rstest::rstest;
 use std::time::Duration;
 

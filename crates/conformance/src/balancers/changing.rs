@@ -7,6 +7,7 @@ use crate::{
     sample::port,
 };
 use cloud::{Error, Protocol, Spec};
+use std::sync::Arc;
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -61,7 +62,7 @@ async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
 }
 
 /// Two of four, one more, one less, one replaced, none, all.
-fn host_changes(all: &Spec) -> Vec<Vec<cloud::Host>> {
+fn host_changes(all: &Spec) -> Vec<Vec<Arc<cloud::Host>>> {
     let pick = |indices: &[usize]| {
         indices
             .iter()

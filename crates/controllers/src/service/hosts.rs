@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use runtime::informer::{Change, Store};
 use std::{
+    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -23,14 +24,18 @@ pub struct Fingerprint(u64);
 /// The hosts that a load balancer sends traffic to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSet {
-    hosts: Arc<[Host]>,
+    hosts: Arc<[Arc<Host>]>,
     fingerprint: Fingerprint,
 }
 
 impl HostSet {
     /// The nodes that satisfy the predicate, sorted by name.
     pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, predicate: impl Fn(&Node) -> bool) -> Self {
-        let mut hosts: Vec<Host> = nodes.into_iter().filter(|node| predicate(node)).map(host).collect();
+        let usable = nodes.into_iter().filter(|node| predicate(node));
+        Self::from_hosts(usable.map(|node| Arc::new(host(node))).collect())
+    }
+
+    fn from_hosts(mut hosts: Vec<Arc<Host>>) -> Self {
         hosts.sort_by(|a, b| a.name.cmp(&b.name));
         let fingerprint = fingerprint(&hosts);
         Self {
@@ -41,7 +46,7 @@ impl HostSet {
 
     /// The hosts, sorted by name.
     #[must_use]
-    pub fn hosts(&self) -> &Arc<[Host]> {
+    pub fn hosts(&self) -> &Arc<[Arc<Host>]> {
         &self.hosts
     }
 
@@ -120,7 +125,15 @@ pub fn relevance(change: &Change<Node>, scope: &Scope) -> Relevance {
 pub struct Hosts {
     nodes: Store<Node>,
     scope: Scope,
-    current: Arc<Mutex<Option<Arc<HostSet>>>>,
+    state: Arc<Mutex<Gathered>>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    /// The set, if nothing has changed since it was put together.
+    current: Option<Arc<HostSet>>,
+    /// The host of each node, and the node it was made from.
+    known: HashMap<String, (Arc<Node>, Arc<Host>)>,
 }
 
 impl Hosts {
@@ -129,33 +142,51 @@ impl Hosts {
         Self {
             nodes,
             scope,
-            current: Arc::default(),
+            state: Arc::default(),
         }
     }
 
     /// The hosts as they are now.
     pub fn current(&self) -> Arc<HostSet> {
-        self.lock().get_or_insert_with(|| Arc::new(self.gather())).clone()
+        let mut state = self.lock();
+        if let Some(current) = &state.current {
+            return current.clone();
+        }
+        let current = Arc::new(self.gather(&mut state.known));
+        state.current = Some(current.clone());
+        current
     }
 
     /// Takes note of a change, and says what it means.
     pub fn heed(&self, change: &Change<Node>) -> Relevance {
         let relevance = relevance(change, &self.scope);
         if relevance != Relevance::None {
-            *self.lock() = None;
+            self.lock().current = None;
         }
         relevance
     }
 
-    fn gather(&self) -> HostSet {
-        let nodes = self.nodes.list();
-        HostSet::of(nodes.iter().map(|node| &**node), |node| {
-            usable(node) && (self.scope)(node)
-        })
+    /// Only nodes that have changed are looked at anew.
+    fn gather(&self, known: &mut HashMap<String, (Arc<Node>, Arc<Host>)>) -> HostSet {
+        let mut before = std::mem::take(known);
+        for node in self.nodes.list() {
+            if !usable(&node) || !(self.scope)(&node) {
+                continue;
+            }
+            let entry = match before.remove(node.metadata.name.as_deref().unwrap_or_default()) {
+                Some((old, host)) if Arc::ptr_eq(&old, &node) => (old, host),
+                _ => {
+                    let host = Arc::new(host(&node));
+                    (node, host)
+                }
+            };
+            known.insert(entry.1.name.clone(), entry);
+        }
+        HostSet::from_hosts(known.values().map(|(_, host)| host.clone()).collect())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<HostSet>>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -178,14 +209,14 @@ fn addresses(node: &Node) -> impl Iterator<Item = Address> + '_ {
 }
 
 /// Labels do not count: a load balancer is not touched because somebody labelled a node.
-fn fingerprint(hosts: &[Host]) -> Fingerprint {
+fn fingerprint(hosts: &[Arc<Host>]) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     for Host {
         name,
         provider_id,
         addresses,
         labels: _,
-    } in hosts
+    } in hosts.iter().map(|host| &**host)
     {
         (name, provider_id, addresses).hash(&mut hasher);
     }

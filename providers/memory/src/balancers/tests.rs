@@ -23,7 +23,8 @@ fn spec(uid: &str) -> Spec {
         hosts: [Host {
             name: "a".into(),
             ..Host::default()
-        }]
+        }
+        .into()]
         .into(),
         ..Spec::default()
     }

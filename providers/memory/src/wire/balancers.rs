@@ -4,7 +4,7 @@ use crate::wire::{Address, each, id, id_text, mirror, outcomes::Ingress};
 use cloud::{Affinity, ServiceRef, TrafficPolicy};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 /// The body of a question about one load balancer.
 #[derive(Debug, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ impl From<cloud::Spec> for Spec {
             TrafficPolicy::Cluster => (Traffic::Cluster, None),
             TrafficPolicy::Local { health_check_port } => (Traffic::Local, health_check_port),
         };
-        let (ports, families, hosts, ingress) = (each(ports), each(families), each(hosts.iter().cloned()), each(ingress));
+        let (ports, families, hosts, ingress) = (each(ports), each(families), each(hosts.iter().map(|host| cloud::Host::clone(host))), each(ingress));
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity_seconds, traffic, health_check_port,
             families, external_ips, hosts, ingress,
@@ -144,7 +144,7 @@ impl From<Spec> for cloud::Spec {
             Traffic::Local => TrafficPolicy::Local { health_check_port },
         };
         let status = cloud::Status { ingress: each(ingress) };
-        let (ports, families, hosts) = (each(ports), each(families), each(hosts).into());
+        let (ports, families, hosts) = (each(ports), each(families), hosts.into_iter().map(|host| Arc::new(host.into())).collect());
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity, traffic, families, external_ips, hosts,
             status,

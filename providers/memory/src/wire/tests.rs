@@ -79,7 +79,8 @@ fn full_spec() -> Spec {
             provider_id: cloud::ProviderId::parse("memory://h"),
             addresses: addresses(),
             labels: labels.into(),
-        }]
+        }
+        .into()]
         .into(),
         status: Status {
             ingress: vec![proxy, vip],

@@ -64,7 +64,8 @@ fn everything_is_read() {
         hosts: [cloud::Host {
             name: "node-1".into(),
             ..cloud::Host::default()
-        }]
+        }
+        .into()]
         .into(),
         status: Status {
             ingress: vec![Ingress {

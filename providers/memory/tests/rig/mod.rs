@@ -80,7 +80,7 @@ pub fn spec(hosts: &[&str]) -> Spec {
             uid: "u-1".into(),
         },
         ports: vec![port],
-        hosts: hosts.iter().map(host).collect(),
+        hosts: hosts.iter().map(host).map(std::sync::Arc::new).collect(),
         ..Spec::default()
     }
 }

@@ -20,10 +20,14 @@ demo: setup ## watch nodes and Services come alive on a real API server; KEEP=1 
 test: setup ## every test, and the checks of the house
 	@./scripts/test
 
+.PHONY: binary
+binary: setup ## the static binary, in target/outrigger
+	@./scripts/binary
+
 .PHONY: bench
-bench: setup ## side by side with the Go framework, in one run
-	$(CARGO) build --release --locked -p outrigger -p bench
-	target/release/bench
+bench: setup binary ## side by side with the Go framework, in one run
+	@$(CARGO) build --quiet --release --locked -p bench
+	@target/release/bench --outrigger target/outrigger
 
 .PHONY: docs
 docs: setup ## write the documents that are generated

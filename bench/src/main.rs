@@ -12,7 +12,7 @@ mod world;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use std::{process::ExitCode, time::Duration};
+use std::{path::PathBuf, process::ExitCode};
 use table::Table;
 use world::World;
 
@@ -28,6 +28,9 @@ struct Args {
     /// How long an idle manager is watched, in seconds.
     #[arg(long, default_value_t = 60)]
     idle: u64,
+    /// The binary that is measured; by default the one beside this program.
+    #[arg(long)]
+    outrigger: Option<PathBuf>,
     /// Measure only this.
     #[arg(long)]
     only: Option<What>,
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
 }
 
 async fn run(args: &Args) -> Result<()> {
-    let world = World::start(Duration::ZERO).await?;
+    let world = World::start(args.outrigger.as_deref()).await?;
     let mut table = Table::new();
     let wanted = |what| args.only.is_none_or(|only| only == what);
     if wanted(What::Initialise) {
@@ -74,7 +77,7 @@ async fn run(args: &Args) -> Result<()> {
         scenarios::start(&world, &mut table).await?;
     }
     if wanted(What::Idle) {
-        scenarios::idle(args.nodes, args.services, Duration::from_secs(args.idle), &mut table).await?;
+        scenarios::idle(args, &mut table).await?;
     }
     scenarios::size(&world, &mut table)?;
     println!("\n{table}");

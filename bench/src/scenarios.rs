@@ -1,6 +1,7 @@
 //! What is measured.
 
 use crate::{
+    Args,
     audit::{self, Mark},
     bare,
     replica::{Program, Replica},
@@ -138,10 +139,11 @@ pub async fn start(world: &World, table: &mut Table) -> Result<()> {
 }
 
 /// Everything is done; what does it cost to be there? Then one node joins.
-pub async fn idle(nodes: usize, services: usize, period: Duration, table: &mut Table) -> Result<()> {
+pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
+    let (nodes, services, period) = (args.nodes, args.services, Duration::from_secs(args.idle));
     for program in [Program::Ours, Program::PeerTuned] {
         // A world of its own: the cloud must have no load balancers but its own.
-        let world = &World::start(Duration::ZERO).await?;
+        let world = &World::start(args.outrigger.as_deref()).await?;
         world.join(&names("node", nodes)).await?;
         world.publish(&names("service", services)).await?;
         let replica = Replica::start(world, program, &[])?;

@@ -9,7 +9,10 @@ use kube::{
 };
 use lab::ControlPlane;
 use serde_json::json;
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 const AT_ONCE: usize = 64;
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -26,15 +29,17 @@ pub struct World {
 }
 
 impl World {
-    /// Starts everything.
-    pub async fn start(latency: Duration) -> Result<Self> {
+    /// Starts everything; `ours` is the binary that is measured, by default the one beside this program.
+    pub async fn start(ours: Option<&Path>) -> Result<Self> {
         let peer = lab::peer::program()?;
-        let ours = std::env::current_exe()?.with_file_name("outrigger");
+        let ours = match ours {
+            Some(path) => path
+                .canonicalize()
+                .with_context(|| format!("there is no {}", path.display()))?,
+            None => std::env::current_exe()?.with_file_name("outrigger"),
+        };
         let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
         let cloud = memory::Cloud::new();
-        if !latency.is_zero() {
-            cloud.inject(memory::Fault::delay(latency));
-        }
         let server = memory::Server::start(&cloud).await?;
         let cloud_config = plane.dir().join("cloud.yaml");
         fs::write(&cloud_config, format!("endpoint: {}\n", server.url()))?;

@@ -27,13 +27,18 @@ pub const COMPONENT: &str = "cidrAllocator";
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_mins(2));
 const CONCURRENT: NonZeroUsize = NonZeroUsize::new(30).expect("30 is not 0");
 
-/// Allocates until cancelled; what is under way is finished.
-pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, metrics: Option<&queue::Metrics>, cancel: CancellationToken) {
-    let queue = Queue::new(
+/// The queue of the controller: whoever holds it can publish its metrics and see whether it is stuck.
+#[must_use]
+pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<String> {
+    Queue::new(
         "cidrallocator-node",
         Limiter::exponential(BACKOFF.0, BACKOFF.1),
         metrics,
-    );
+    )
+}
+
+/// Allocates until cancelled; what is under way is finished.
+pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, queue: Queue<String>, cancel: CancellationToken) {
     // Everything that is taken must be known before the first range is given away.
     nodes.store().synced().await;
     let ipam = Arc::new(ipam);

@@ -110,7 +110,7 @@ async fn nodes_get_disjoint_ranges_and_give_them_back() {
         let (informer, cancel) = (informer.clone(), cancel.clone());
         async move { informer.run(cancel).await }
     });
-    let controller = tokio::spawn(run(ipam, informer.clone(), None, cancel.clone()));
+    let controller = tokio::spawn(run(ipam, informer.clone(), queue(None), cancel.clone()));
     let names: Vec<_> = (0..10).map(|n| format!("{prefix}-{n}")).collect();
     for name in &names {
         let mut node = node(name, &[]);

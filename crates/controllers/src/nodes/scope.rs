@@ -17,9 +17,8 @@ pub struct Scope {
 
 /// Why a label selector cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot read {term:?} of the label selector {selector:?}")]
+#[error("{term:?} is not a requirement such as key=value, key!=value, key in (a,b), key or !key")]
 pub struct BadSelector {
-    selector: String,
     term: String,
 }
 
@@ -62,14 +61,11 @@ impl Scope {
 /// # Errors
 /// If a term cannot be read.
 pub fn parse_selector(text: &str) -> Result<Selector, BadSelector> {
-    let bad = |term: &str| BadSelector {
-        selector: text.to_owned(),
-        term: term.to_owned(),
-    };
-    let terms = split_terms(text)
-        .into_iter()
-        .map(str::trim)
-        .filter(|term| !term.is_empty());
+    if text.trim().is_empty() {
+        return Ok(Selector::default());
+    }
+    let bad = |term: &str| BadSelector { term: term.to_owned() };
+    let terms = split_terms(text).into_iter().map(str::trim);
     terms.map(|term| parse_term(term).ok_or_else(|| bad(term))).collect()
 }
 

@@ -41,11 +41,16 @@ pub struct Options {
 }
 
 /// There is one piece of work: all routes.
-type Key = ();
+pub type Key = ();
+
+/// The queue of the controller: whoever holds it can publish its metrics and see whether it is stuck.
+#[must_use]
+pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<Key> {
+    Queue::new("Routes", Limiter::exponential(BACKOFF.0, BACKOFF.1), metrics)
+}
 
 /// Keeps the routes right until cancelled; what is under way is finished.
-pub async fn run(routes: Routes, nodes: Informer<Node>, metrics: Option<&queue::Metrics>, cancel: CancellationToken) {
-    let queue: Queue<Key> = Queue::new("Routes", Limiter::exponential(BACKOFF.0, BACKOFF.1), metrics);
+pub async fn run(routes: Routes, nodes: Informer<Node>, queue: Queue<Key>, cancel: CancellationToken) {
     nodes.store().synced().await;
     nodes.on_change({
         let queue = queue.clone();

@@ -16,6 +16,7 @@ use kube::{
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 use runtime::{
     events::{Kind, Recorder},
+    health::Pulse,
     informer::Store,
 };
 use serde_json::Value;
@@ -67,6 +68,7 @@ pub struct Routes {
     nodes: Store<Node>,
     recorder: Recorder,
     metrics: Metrics,
+    pulse: Pulse,
 }
 
 impl Routes {
@@ -78,6 +80,7 @@ impl Routes {
         nodes: Store<Node>,
         recorder: Recorder,
         metrics: Metrics,
+        pulse: Pulse,
     ) -> Option<Self> {
         provider.routes()?;
         Some(Self {
@@ -87,6 +90,7 @@ impl Routes {
             nodes,
             recorder,
             metrics,
+            pulse,
         })
     }
 
@@ -106,6 +110,16 @@ impl Routes {
     /// # Errors
     /// When to try again, if anything failed; what failed has been reported.
     pub async fn reconcile(&self) -> Result<(), Retry> {
+        self.pulse.begin();
+        let outcome = self.look().await;
+        match outcome {
+            Ok(()) => self.pulse.success(),
+            Err(_) => self.pulse.failure("routes could not be made to match; see the log"),
+        }
+        outcome
+    }
+
+    async fn look(&self) -> Result<(), Retry> {
         self.metrics.syncs.inc();
         let there = match self.cloud() {
             Ok(cloud) => cloud.list(&self.options.cluster).await,

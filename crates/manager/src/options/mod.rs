@@ -160,13 +160,13 @@ impl Options {
         let mut options = Self::default();
         let set = options.set(program, extra);
         let help = set.help(Show::for_stdout());
-        options.parsed = set.parse_all(args)?;
+        options.parsed = set.parse_all(args);
+        let mut problems = std::mem::take(&mut options.parsed.unknown);
         if let Some(text) = options.to_print(help) {
-            return Ok(Invocation::Print(text));
+            return problems.or(Invocation::Print(text));
         }
-        let checked = validate::validate(&options);
-        let mut problems = std::mem::take(&mut options.parsed.problems);
-        problems.append(checked);
+        problems.append(std::mem::take(&mut options.parsed.problems));
+        problems.append(validate::validate(&options));
         options.parsed.warnings.extend(validate::warnings(&options));
         problems.check(options.resolve_migration());
         problems.or(Invocation::Run(Box::new(options)))

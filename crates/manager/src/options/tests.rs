@@ -312,12 +312,13 @@ fn runs_if_all_is_well() {
 #[test]
 fn everything_wrong_is_said_at_once() {
     let problems = invocation(
-        "--secure-port=x --controllers=servce --cluster-cidr=10.0.0.0/8,11.0.0.0/8 --leader-elect-retry-period=1h \
+        "--nosuch --secure-port=x --controllers=servce --cluster-cidr=10.0.0.0/8,11.0.0.0/8 --leader-elect-retry-period=1h \
          --leader-migration-config=/no/such/file --enable-leader-migration",
     );
     let text = problems.unwrap_err().to_string();
     let expected = [
-        "6 problems:",
+        "7 problems:",
+        "unknown flag: --nosuch",
         "invalid argument \"x\" for \"--secure-port\" flag",
         "two networks must be of different families",
         "--cloud-provider cannot be empty",

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{Api, runtime::watcher};
 use runtime::{
     client::Clients,
+    events::Broadcaster,
     fence::Fence,
     health::Scope,
     informer::{Informer, Object, State},
@@ -41,6 +42,9 @@ pub(super) struct Crew<'a> {
     /// Outlives the controllers: they still read while they finish.
     watches: CancellationToken,
     watching: JoinSet<()>,
+    /// Outlives the controllers, too: what they tell last is written before the lease is given away.
+    told: CancellationToken,
+    telling: JoinSet<()>,
 }
 
 impl<'a> Crew<'a> {
@@ -56,6 +60,8 @@ impl<'a> Crew<'a> {
             watched: BTreeSet::new(),
             watches: CancellationToken::new(),
             watching: JoinSet::new(),
+            told: CancellationToken::new(),
+            telling: JoinSet::new(),
         }
     }
 
@@ -77,6 +83,7 @@ impl<'a> Crew<'a> {
             };
             let start = Start {
                 process: self.process,
+                events: self.tell(&client),
                 client,
                 fence: fence.clone(),
                 nodes: self.nodes.clone(),
@@ -120,6 +127,14 @@ impl<'a> Crew<'a> {
             gauge.set(0);
             controller.name
         });
+    }
+
+    /// Writes the events of a controller with its own client: one that does not lead any more tells nothing.
+    fn tell(&mut self, client: &kube::Client) -> Broadcaster {
+        let events = Broadcaster::new(client.clone(), Some(self.process.event_metrics.clone()));
+        let (broadcaster, end) = (events.clone(), self.told.clone());
+        self.telling.spawn(async move { broadcaster.run(end).await });
+        events
     }
 
     /// Starts the informers that a controller needs and that do not run yet.
@@ -191,6 +206,8 @@ impl<'a> Crew<'a> {
             );
         }
         self.tasks.shutdown().await;
+        self.told.cancel();
+        while self.telling.join_next().await.is_some() {}
         self.watches.cancel();
         self.watching.shutdown().await;
     }

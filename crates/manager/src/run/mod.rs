@@ -38,10 +38,7 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
     let stop = signals::stop()?;
     let process = Process::start(options, &program)?;
     let port = secure_port::open(&process, &program)?;
-    let ended = tokio::select! {
-        ended = election::lead(&process, &stop) => ended,
-        failed = port.failed() => Err(failed),
-    };
+    let ended = election::lead(&process, &stop).await;
     process.flush().await;
     port.close().await;
     ended

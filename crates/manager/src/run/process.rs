@@ -44,7 +44,9 @@ pub(crate) struct Process {
     /// Clients whose writes pass the main fence, and those that pass the migration fence.
     pub(crate) clients: Clients,
     pub(crate) migrating_clients: Option<Clients>,
+    /// Tells about the leading itself; controllers tell by themselves, while they may.
     pub(crate) events: Broadcaster,
+    pub(crate) event_metrics: events::Metrics,
     pub(crate) metrics: Metrics,
     pub(crate) queues: queue::Metrics,
     pub(crate) leases: lease::Metrics,
@@ -80,10 +82,8 @@ impl Process {
         };
         let migrating_clients = options.migration.as_ref().map(migrating).transpose()?;
         let provider = provider(&options, program, gate(&fences, options.migration.is_some()), registry)?;
-        let events = Broadcaster::new(
-            clients.plain("event-broadcaster"),
-            Some(events::Metrics::register(registry).map_err(failed)?),
-        );
+        let event_metrics = events::Metrics::register(registry).map_err(failed)?;
+        let events = Broadcaster::new(clients.plain("event-broadcaster"), Some(event_metrics.clone()));
         let configz = Configz::default();
         configz
             .set(GROUP, &CloudControllerManagerConfiguration::new(&options))
@@ -99,6 +99,7 @@ impl Process {
             clients,
             migrating_clients,
             events,
+            event_metrics,
             configz,
             options,
             writing_events: TaskTracker::new(),

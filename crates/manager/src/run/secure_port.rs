@@ -15,7 +15,6 @@ use runtime::{
     },
 };
 use std::{error::Error, io, time::Duration};
-use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
@@ -29,18 +28,9 @@ const REVIEW: Duration = Duration::from_secs(10);
 pub(super) struct Port {
     cancel: CancellationToken,
     task: TaskTracker,
-    failure: watch::Receiver<Option<String>>,
 }
 
 impl Port {
-    /// Resolves if the port cannot be served any more.
-    pub(super) async fn failed(&self) -> String {
-        match self.failure.clone().wait_for(Option::is_some).await {
-            Ok(failure) => failure.clone().unwrap_or_default(),
-            Err(_) => std::future::pending().await,
-        }
-    }
-
     /// Answers what has been asked, and closes.
     pub(super) async fn close(self) {
         self.cancel.cancel();
@@ -51,23 +41,17 @@ impl Port {
 
 /// Listens, and serves in the background; `--secure-port=0` serves nothing.
 pub(super) fn open(process: &Process, program: &Program<'_>) -> Result<Port, String> {
-    let (cancel, task, (failed, failure)) = (CancellationToken::new(), TaskTracker::new(), watch::channel(None));
+    let (cancel, task) = (CancellationToken::new(), TaskTracker::new());
     let serving = &process.options.secure_serving;
     if serving.serving.port.0 == 0 {
-        return Ok(Port { cancel, task, failure });
+        return Ok(Port { cancel, task });
     }
     let metrics = serve::Metrics::register(process.metrics.registry())
         .map_err(|error| format!("cannot register metrics: {error}"))?;
     let server = Server::bind(options(serving)?, chain(process, program, &metrics)?, &metrics)
         .map_err(|error| format!("{}{}", one_line(&error), advice(&error, &serving.serving)))?;
-    let end = cancel.clone();
-    task.spawn(async move {
-        match server.run(end).await {
-            Ok(()) => {}
-            Err(error) => drop(failed.send(Some(one_line(&error)))),
-        }
-    });
-    Ok(Port { cancel, task, failure })
+    task.spawn(server.run(cancel.clone()));
+    Ok(Port { cancel, task })
 }
 
 fn one_line(error: &(dyn Error + 'static)) -> String {

@@ -1,7 +1,10 @@
 //! What it means that a controller is well.
 
 use crate::run::process::Process;
-use runtime::health::{Pulse, Scope};
+use runtime::{
+    health::{Pulse, Scope},
+    queue::{Key, Queue},
+};
 use std::time::Duration;
 
 /// A loop that is at one piece of work for longer than this is stuck, and a restart may help.
@@ -22,8 +25,15 @@ pub(super) fn of_loops<const N: usize>(process: &Process, name: &str, pulses: [&
     });
 }
 
-/// Registers the check that a controller's queue moves.
-pub(super) fn of_queue(process: &Process, name: &str, age: impl Fn() -> Duration + Send + Sync + 'static) {
+/// Registers the check that a controller's queue moves, and publishes its metrics when they are asked for.
+pub(super) fn of_queue<K: Key>(process: &Process, name: &str, queue: &Queue<K>) {
+    let (age, refresh) = (queue.clone(), queue.clone());
+    of_age(process, name, move || age.age());
+    process.metrics.before_reading(move || refresh.refresh_metrics());
+}
+
+/// Registers the check that a controller's oldest piece of work is not too old.
+pub(super) fn of_age(process: &Process, name: &str, age: impl Fn() -> Duration + Send + Sync + 'static) {
     process
         .checks
         .add(&format!("{name}-queue"), Scope::Live, move || match age() {

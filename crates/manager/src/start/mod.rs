@@ -12,7 +12,7 @@ use controllers::nodes::Scope;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Client;
-use runtime::{fence::Fence, informer::Informer};
+use runtime::{events::Broadcaster, fence::Fence, informer::Informer};
 use std::num::NonZeroUsize;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,8 @@ pub(crate) struct Start<'a> {
     pub(crate) process: &'a Process,
     /// Its own client: writes pass the fence.
     pub(crate) client: Client,
+    /// Writes its events with that client.
+    pub(crate) events: Broadcaster,
     /// Open exactly while it may write.
     pub(crate) fence: Fence,
     pub(crate) nodes: Informer<Node>,

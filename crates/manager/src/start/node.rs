@@ -16,12 +16,10 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let (sync_pulse, status_pulse) = (Pulse::default(), Pulse::default());
     let queue = node::queue(Some(&start.process.queues));
     health::of_loops(start.process, CLOUD_NODE.name, [&sync_pulse, &status_pulse]);
-    let (age, refresh) = (queue.clone(), queue.clone());
-    health::of_queue(start.process, CLOUD_NODE.name, move || age.age());
-    start.process.metrics.before_reading(move || refresh.refresh_metrics());
+    health::of_queue(start.process, CLOUD_NODE.name, &queue);
     let context = node::Context {
         provider: start.process.provider.clone(),
-        recorder: start.process.events.recorder(node::COMPONENT),
+        recorder: start.events.recorder(node::COMPONENT),
         queue,
         metrics: node::Metrics::register(start.registry()).map_err(metrics_failed)?,
         sync_pulse,

@@ -1,6 +1,7 @@
 //! node-ipam-controller.
 
-use super::{Start, Started};
+use super::{Start, Started, health};
+use crate::controllers_flag::NODE_IPAM;
 use controllers::node_ipam::{self, NodeIpam};
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
@@ -12,13 +13,13 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let settings = options.node_ipam.settings(&cloud.cluster_cidr);
     let settings = settings.map_err(|problems| problems.join("; "))?;
     let scope = start.scope();
-    let recorder = start.process.events.recorder(node_ipam::COMPONENT);
+    let recorder = start.events.recorder(node_ipam::COMPONENT);
     let in_scope = std::sync::Arc::new(move |node: &_| scope.contains(node));
     let ipam = NodeIpam::new(&settings, start.client, start.nodes.store(), recorder, in_scope);
-    let queues = start.process.queues.clone();
-    let (nodes, cancel) = (start.nodes, start.cancel);
+    let queue = node_ipam::queue(Some(&start.process.queues));
+    health::of_queue(start.process, NODE_IPAM.name, &queue);
     Ok(Started::Running {
-        task: Box::pin(async move { node_ipam::run(ipam, nodes, Some(&queues), cancel).await }),
+        task: Box::pin(node_ipam::run(ipam, start.nodes, queue, start.cancel)),
         watches: &["nodes"],
     })
 }

@@ -13,7 +13,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let context = node_lifecycle::Context {
         nodes: start.nodes.store(),
         provider: start.process.provider.clone(),
-        recorder: start.process.events.recorder(node_lifecycle::COMPONENT),
+        recorder: start.events.recorder(node_lifecycle::COMPONENT),
         metrics: node_lifecycle::Metrics::register(start.registry()).map_err(metrics_failed)?,
         pulse,
         options: node_lifecycle::Options {

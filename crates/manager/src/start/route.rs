@@ -1,8 +1,9 @@
 //! node-route-controller.
 
-use super::{Start, Started, metrics_failed};
-use crate::options::WATCH_BASED_ROUTES;
+use super::{Start, Started, health, metrics_failed};
+use crate::{controllers_flag::NODE_ROUTE, options::WATCH_BASED_ROUTES};
 use controllers::route;
+use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
@@ -24,18 +25,28 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         in_scope: std::sync::Arc::new(move |node| scope.contains(node)),
     };
     let metrics = route::Metrics::register(start.registry()).map_err(metrics_failed)?;
-    let recorder = start.process.events.recorder(route::COMPONENT);
+    let recorder = start.events.recorder(route::COMPONENT);
     let provider = start.process.provider.clone();
-    let Some(routes) = route::Routes::new(settings, provider, start.client, start.nodes.store(), recorder, metrics)
-    else {
+    let (pulse, store) = (Pulse::default(), start.nodes.store());
+    let routes = route::Routes::new(
+        settings,
+        provider,
+        start.client,
+        store,
+        recorder,
+        metrics,
+        pulse.clone(),
+    );
+    let Some(routes) = routes else {
         return Ok(Started::Skipped(
             "the cloud provider does not support routes".to_owned(),
         ));
     };
-    let queues = start.process.queues.clone();
-    let (nodes, cancel) = (start.nodes, start.cancel);
+    let queue = route::queue(Some(&start.process.queues));
+    health::of_loops(start.process, NODE_ROUTE.name, [&pulse]);
+    health::of_queue(start.process, NODE_ROUTE.name, &queue);
     Ok(Started::Running {
-        task: Box::pin(async move { route::run(routes, nodes, Some(&queues), cancel).await }),
+        task: Box::pin(route::run(routes, start.nodes, queue, start.cancel)),
         watches: &["nodes"],
     })
 }

@@ -19,7 +19,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     health::of_loops(start.process, SERVICE_LB.name, [&pulse]);
     let context = service::Context {
         provider: start.process.provider.clone(),
-        events: start.process.events.recorder(service::COMPONENT),
+        events: start.events.recorder(service::COMPONENT),
         queues: Some(start.process.queues.clone()),
         metrics: service::Metrics::register(start.registry()).map_err(metrics_failed)?,
         pulse,
@@ -42,7 +42,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         Err(unsupported) => return Ok(Started::Skipped(unsupported.to_string())),
     };
     let (age, refresh) = (controller.clone(), controller.clone());
-    health::of_queue(process, SERVICE_LB.name, move || age.age());
+    health::of_age(process, SERVICE_LB.name, move || age.age());
     process.metrics.before_reading(move || refresh.refresh_metrics());
     let cancel = start.cancel;
     Ok(Started::Running {

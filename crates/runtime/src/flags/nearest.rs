@@ -2,7 +2,9 @@
 
 /// The candidate that is most like `word`, if one is so close that it was probably meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).clamp(1, 4);
+    let length = word.chars().count();
+    // Any letter is as near to one letter as any other.
+    let allowed = if length < 2 { 0 } else { (length / 3).clamp(1, 4) };
     let distances = candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate));

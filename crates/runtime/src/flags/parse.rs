@@ -1,6 +1,6 @@
 //! From a command line to the fields the flags stand for.
 
-use super::{Arity, Flag, Problems, Set, nearest, or_nearest, quote};
+use super::{Arity, Flag, Problems, Set, or_nearest, quote};
 use clap::{
     Arg, ArgAction, ArgMatches, Command,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -40,6 +40,8 @@ pub struct Parsed {
     pub values: Vec<(&'static str, String)>,
     /// What to warn of, each in one sentence.
     pub warnings: Vec<String>,
+    /// What is not a flag, or lacks its value.
+    pub unknown: Problems,
     /// What is wrong with the values.
     pub problems: Problems,
 }
@@ -48,29 +50,25 @@ impl Set<'_> {
     /// Parses the arguments (without the program's name) into the fields.
     ///
     /// # Errors
-    /// Everything that is wrong: either the first thing that is not a flag, or all values that are not acceptable.
+    /// Everything that is wrong: all that is not a flag, and all values that are not acceptable.
     pub fn parse<A: Into<String>>(self, args: impl IntoIterator<Item = A>) -> Result<Parsed, Problems> {
-        let parsed = self.parse_all(args)?;
-        parsed.problems.clone().or(parsed)
+        let parsed = self.parse_all(args);
+        let mut problems = parsed.unknown.clone();
+        problems.append(parsed.problems.clone());
+        problems.or(parsed)
     }
 
-    /// As [`Set::parse`], but values that are not acceptable are only noted, so that the caller can look for more
-    /// problems and report all of them together.
-    ///
-    /// # Errors
-    /// The first thing that is not a flag.
-    pub fn parse_all<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Result<Parsed, Problems> {
-        let args: Vec<String> = args.into_iter().map(|arg| normalised(arg.into())).collect();
-        let words = std::iter::once(&self.program).chain(&args);
-        let matches = self.command().try_get_matches_from(words);
-        let matches = matches.map_err(|error| Problems::one(self.sentence(&error, &args)))?;
-
+    /// As [`Set::parse`], but what is wrong is only noted, so that the caller can look for more problems and report all
+    /// of them together.
+    pub fn parse_all<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Parsed {
+        let args = args.into_iter().map(|arg| normalised(arg.into()));
         let mut parsed = Parsed::default();
+        let matches = self.matches(args, &mut parsed);
         for flag in self.sections.iter_mut().flat_map(|section| &mut section.flags) {
             take(flag, &matches, &mut parsed);
         }
         parsed.values.sort_unstable();
-        Ok(parsed)
+        parsed
     }
 
     /// The same flags for clap: for shell completions and the manual page.
@@ -90,14 +88,44 @@ impl Set<'_> {
             .args(args)
     }
 
-    /// Clap's error as one sentence, in pflag's words.
-    fn sentence(&self, error: &clap::Error, args: &[String]) -> String {
+    /// What clap makes of the arguments. Clap stops at the first that it does not know, so it gets them one by one, and
+    /// what it cannot take is noted and left out.
+    fn matches(&self, args: impl Iterator<Item = String>, parsed: &mut Parsed) -> ArgMatches {
+        let mut command = self.command();
+        let mut words = vec![self.program.clone()];
+        let mut skip_value = false;
+        for arg in args {
+            words.push(arg.clone());
+            let error = command.try_get_matches_from_mut(&words).err();
+            let Some(error) = error.filter(|error| error.kind() == ErrorKind::UnknownArgument) else {
+                skip_value = false;
+                continue;
+            };
+            words.pop();
+            let is_flag = arg.starts_with('-');
+            if is_flag || !skip_value {
+                parsed.unknown.push(self.sentence(&error, &arg));
+            }
+            skip_value = is_flag && !arg.contains('=');
+        }
+        // What is left can only be that the last flag lacks its value.
+        loop {
+            match command.try_get_matches_from_mut(&words) {
+                Ok(matches) => return matches,
+                Err(error) => parsed.unknown.push(self.sentence(&error, "")),
+            }
+            words.pop();
+        }
+    }
+
+    /// Clap's error about `arg` as one sentence, in pflag's words.
+    fn sentence(&self, error: &clap::Error, arg: &str) -> String {
         let word = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(word)) => word.as_str(),
             _ => "",
         };
         match error.kind() {
-            ErrorKind::UnknownArgument if word.starts_with('-') => self.unknown(word, args),
+            ErrorKind::UnknownArgument if word.starts_with('-') => self.unknown(word, arg),
             ErrorKind::UnknownArgument => {
                 format!(
                     "{} does not take any arguments, got {}",
@@ -119,15 +147,13 @@ impl Set<'_> {
         }
     }
 
-    fn unknown(&self, word: &str, args: &[String]) -> String {
+    fn unknown(&self, word: &str, arg: &str) -> String {
         let names = || self.flags().map(|flag| flag.name);
         if let Some(name) = word.strip_prefix("--") {
             return format!("unknown flag: {word}{}", or_nearest(name, "--", names()));
         }
-        let arg = args.iter().find(|arg| arg.starts_with(word) && !arg.starts_with("--"));
-        let arg = arg.map_or(word, String::as_str);
         let name = arg.trim_start_matches('-').split('=').next().unwrap_or_default();
-        let near = nearest(name, names()).map_or_else(String::new, |near| format!(", did you mean --{near}?"));
+        let near = or_nearest(name, "--", names());
         format!(
             "unknown shorthand flag: {} in {arg}{near}",
             word.trim_start_matches('-')

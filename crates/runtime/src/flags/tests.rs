@@ -178,6 +178,10 @@ fn versions(#[case] args: &str, #[case] version: Version) {
     "-leader-elect=false",
     "unknown shorthand flag: l in -leader-elect=false, did you mean --leader-elect?"
 )]
+#[case::one_letter("-x", "unknown shorthand flag: x in -x")]
+#[case::one_letter_long("--x", "unknown flag: --x")]
+#[case::second_letter("-xv", "unknown shorthand flag: x in -xv")]
+#[case::unknown_with_value("--nosuch 5 --v=1", "unknown flag: --nosuch")]
 #[case::positional("run", "\"demo\" does not take any arguments, got \"run\"")]
 #[case::bool_apart("--leader-elect false", "\"demo\" does not take any arguments, got \"false\"")]
 #[case::after_dashes("-- x", "\"demo\" does not take any arguments, got \"x\"")]
@@ -246,6 +250,27 @@ fn versions(#[case] args: &str, #[case] version: Version) {
 fn refuses_with_one_sentence(#[case] args: &str, #[case] sentence: &str) {
     let (_, parsed) = Demo::parse(args);
     assert_eq!(parsed.unwrap_err().to_string(), sentence);
+}
+
+#[rstest]
+#[case::flags(
+    "--nosuch --secure-port=x --leader-elct=no -y",
+    "--nosuch|--leader-elct|in -y|\"--secure-port\""
+)]
+#[case::values("--nosuch 5 run --workers=x", "--nosuch|got \"run\"|\"--workers\"")]
+#[case::no_value(
+    "--nosuch --workers=x --cluster-name",
+    "--nosuch|needs an argument: --cluster-name|\"--workers\""
+)]
+#[case::a_value_is_no_flag("--cluster-name --nosuch --nosuch --workers=x", "--nosuch|\"--workers\"")]
+#[case::after_dashes("--nosuch -- a --b", "--nosuch|got \"a\"|--b")]
+fn all_that_is_wrong_is_reported_together(#[case] args: &str, #[case] expected: &str) {
+    let problems = Demo::parse(args).1.unwrap_err();
+    let expected: Vec<_> = expected.split('|').collect();
+    assert_eq!(problems.iter().count(), expected.len(), "{problems}");
+    for (problem, part) in problems.iter().zip(expected) {
+        assert!(problem.contains(part), "{part} is not in {problem}");
+    }
 }
 
 #[test]

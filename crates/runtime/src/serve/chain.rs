@@ -88,7 +88,10 @@ impl Chain {
     async fn logged(&self, peer: &Peer, request: http::Request<Incoming>, limit: Duration) -> Answer {
         let started = Instant::now();
         let (verb, uri) = (request.method().clone(), request.uri().clone());
-        let agent = request.headers().get(header::USER_AGENT).cloned();
+        let agent = request.headers().get(header::USER_AGENT);
+        let agent = agent.map_or_else(String::new, |agent| {
+            String::from_utf8_lossy(agent.as_bytes()).into_owned()
+        });
         let answer = tokio::time::timeout(limit, self.uncached(peer, request))
             .await
             .unwrap_or_else(|_| {
@@ -99,7 +102,7 @@ impl Chain {
                 }
             });
         tracing::debug!(
-            %verb, %uri, source = %peer.address, user_agent = ?agent, latency = ?started.elapsed(),
+            %verb, %uri, source = %peer.address, user_agent = agent, latency = ?started.elapsed(),
             status = answer.response.status().as_u16(), "HTTP"
         );
         answer

@@ -20,7 +20,7 @@
 //! let server = serve::Server::bind(serve::Options::default(), chain, &counted)?;
 //! let stop = tokio_util::sync::CancellationToken::new();
 //! # stop.cancel();
-//! server.run(stop).await?;
+//! server.run(stop).await;
 //! # Ok(()) }
 //! ```
 
@@ -149,9 +149,6 @@ pub enum Error {
     /// There is no certificate to show.
     #[error("cannot serve TLS")]
     Tls(#[from] tls::Error),
-    /// It cannot be known who asks.
-    #[error("cannot look up whom to believe")]
-    Lookup(#[from] authn::LookupError),
 }
 
 /// A port that is listened on.
@@ -216,10 +213,7 @@ impl Server {
     }
 
     /// Serves until cancelled, and then until what has been asked is answered or the grace is over.
-    ///
-    /// # Errors
-    /// If it turns out that it cannot be known who asks.
-    pub async fn run(self, cancel: CancellationToken) -> Result<(), Error> {
+    pub async fn run(self, cancel: CancellationToken) {
         let Self {
             listener,
             address,
@@ -233,17 +227,16 @@ impl Server {
         };
         let identifying = async {
             if let Some(authenticator) = shared.chain.authenticator() {
-                authenticator.run(cancel.clone()).await?;
+                authenticator.run(cancel.clone()).await;
             }
-            pending::<Result<(), Error>>().await
+            pending::<()>().await;
         };
         tokio::select! {
             () = accept::accept(&shared, listener, &cancel, grace) => {}
             () = reloading => {}
-            failed = identifying => return failed,
+            () = identifying => {}
         }
         tracing::info!(%address, "stopped serving");
-        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@ struct Running {
     address: SocketAddr,
     registry: Registry,
     cancel: CancellationToken,
-    task: JoinHandle<Result<(), Error>>,
+    task: JoinHandle<()>,
 }
 
 impl Running {
@@ -65,9 +65,9 @@ impl Running {
         client().get(self.url(path)).send().await.unwrap().status().as_u16()
     }
 
-    async fn stop(mut self) -> Result<(), Error> {
+    async fn stop(mut self) {
         self.cancel.cancel();
-        (&mut self.task).await.unwrap()
+        (&mut self.task).await.unwrap();
     }
 }
 

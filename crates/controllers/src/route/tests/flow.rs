@@ -1,6 +1,6 @@
 //! The whole controller, on a real API server and the memory cloud.
 
-use super::super::{COMPONENT, Metrics, Options, Routes, run};
+use super::super::{COMPONENT, Metrics, Options, Routes, queue, run};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api,
@@ -10,6 +10,7 @@ use kube::{
 use memory::{Cloud, Failure, Fault, Memory, Operation};
 use runtime::{
     events::{Event, Recorder},
+    health::Pulse,
     informer::Informer,
 };
 use serde_json::json;
@@ -50,11 +51,20 @@ impl Rig {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let recorder = Recorder::new(COMPONENT, sender);
         let provider = Arc::new(Memory::new(&cloud));
-        let routes = Routes::new(options, provider, client, informer.store(), recorder, metrics).unwrap();
+        let routes = Routes::new(
+            options,
+            provider,
+            client,
+            informer.store(),
+            recorder,
+            metrics,
+            Pulse::default(),
+        )
+        .unwrap();
         let watch = (informer.clone(), cancel.clone());
         let tasks = vec![
             tokio::spawn(async move { watch.0.run(watch.1).await }),
-            tokio::spawn(run(routes, informer, None, cancel.clone())),
+            tokio::spawn(run(routes, informer, queue(None), cancel.clone())),
         ];
         Self {
             nodes,

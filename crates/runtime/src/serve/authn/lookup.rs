@@ -24,22 +24,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 pub enum Lookup {
     /// It is not (`--authentication-skip-lookup`).
     Skip,
-    /// It is, and if we may not, the process ends.
+    /// It is, and if we may not, that is said, and tried again until we may.
     Required,
     /// It is, and if we may not, that is said and client certificates are not believed
     /// (`--authentication-tolerate-lookup-failure`).
     Tolerated,
-}
-
-/// We may not look up whom to believe.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "may not get configmaps {NAME} in {NAMESPACE}: bind this identity to the Role extension-apiserver-authentication-reader \
-     there, or set --authentication-tolerate-lookup-failure: {answer}"
-)]
-pub struct LookupError {
-    /// What the API server said.
-    answer: String,
 }
 
 /// The `ConfigMap`, and what is taken from it.
@@ -106,15 +95,9 @@ impl Cluster {
     }
 
     /// Looks it up, waiting for the API server if need be, and follows it until cancelled.
-    pub(super) async fn run(&self, cancel: CancellationToken) -> Result<(), LookupError> {
-        match cancel.run_until_cancelled(self.first()).await {
-            None => return Ok(()),
-            Some(Ok(())) => {}
-            Some(Err(error)) if self.lookup == Lookup::Tolerated => {
-                tracing::warn!(reason = %error, "going on without; client certificates are not believed");
-                self.problem.send_replace(None);
-            }
-            Some(Err(error)) => return Err(error),
+    pub(super) async fn run(&self, cancel: CancellationToken) {
+        if cancel.run_until_cancelled(self.first()).await.is_none() {
+            return;
         }
         let only_this = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
         let informer = Informer::new(self.api.clone(), only_this, |_| {});
@@ -125,41 +108,48 @@ impl Cluster {
             Change::Deleted(_) => {}
         });
         informer.run(cancel).await;
-        Ok(())
     }
 
-    async fn first(&self) -> Result<(), LookupError> {
+    async fn first(&self) {
         let mut wait = FIRST_WAIT;
-        loop {
-            let problem = match timeout(TIMEOUT, self.api.get_opt(NAME)).await {
-                Ok(Ok(map)) => {
-                    if let Some(map) = map {
-                        apply(&self.trust, self.wanted, &map);
-                    } else {
-                        tracing::warn!(namespace = NAMESPACE, name = NAME, "there is no such ConfigMap yet");
-                    }
-                    self.problem.send_replace(None);
-                    return Ok(());
-                }
-                Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403) => {
-                    return Err(LookupError {
-                        answer: status.message.clone(),
-                    });
-                }
-                Ok(Err(error)) => explain(&error),
-                Err(_) => format!("no answer within {}s", TIMEOUT.as_secs()),
-            };
+        while let Err(problem) = self.look().await {
             self.waiting(&problem);
             tokio::time::sleep(wait).await;
             wait = LONGEST_WAIT.min(wait * 2);
         }
+        self.problem.send_replace(None);
+    }
+
+    /// Looks once; the error says why that must be done again.
+    async fn look(&self) -> Result<(), String> {
+        match timeout(TIMEOUT, self.api.get_opt(NAME)).await {
+            Ok(Ok(Some(map))) => apply(&self.trust, self.wanted, &map),
+            Ok(Ok(None)) => tracing::warn!(namespace = NAMESPACE, name = NAME, "there is no such ConfigMap yet"),
+            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403) => self.forbidden(&status.message)?,
+            Ok(Err(error)) => return Err(explain(&error)),
+            Err(_) => return Err(format!("no answer within {}s", TIMEOUT.as_secs())),
+        }
+        Ok(())
+    }
+
+    /// That need not be for ever: a Role can be granted later, and an API server that has just come up forbids everything.
+    fn forbidden(&self, answer: &str) -> Result<(), String> {
+        let reason = format!(
+            "may not get configmaps {NAME} in {NAMESPACE}: bind this identity to the Role \
+             extension-apiserver-authentication-reader there, or set --authentication-tolerate-lookup-failure: {answer}"
+        );
+        if self.lookup != Lookup::Tolerated {
+            return Err(reason);
+        }
+        tracing::warn!(reason, "going on without; client certificates are not believed");
+        Ok(())
     }
 
     fn waiting(&self, problem: &str) {
         let problem = format!("whom to believe cannot be looked up: {problem}");
         let before = self.problem.send_replace(Some(problem.clone()));
         if before.as_ref() != Some(&problem) {
-            tracing::warn!(problem, "waiting for the API server");
+            tracing::warn!(problem, "client certificates are not believed yet; trying again");
         }
     }
 }

@@ -6,7 +6,7 @@ mod lookup;
 mod request_header;
 mod token;
 
-pub use lookup::{Lookup, LookupError};
+pub use lookup::Lookup;
 
 use super::{
     metrics::Metrics,
@@ -149,18 +149,13 @@ impl Authenticator {
     }
 
     /// Follows the files and the cluster, until cancelled.
-    pub(super) async fn run(&self, cancel: CancellationToken) -> Result<(), LookupError> {
+    pub(super) async fn run(&self, cancel: CancellationToken) {
         let cluster = async {
-            match &self.lookup {
-                Some(cluster) => cluster.run(cancel.clone()).await,
-                None => Ok(()),
+            if let Some(cluster) = &self.lookup {
+                cluster.run(cancel.clone()).await;
             }
         };
-        let files = async {
-            self.files.run(&self.trust, cancel.clone()).await;
-            Ok(())
-        };
-        tokio::try_join!(cluster, files).map(|_| ())
+        tokio::join!(cluster, self.files.run(&self.trust, cancel.clone()));
     }
 
     /// Says who asks, and takes out of the headers whatever said so. The error is for the log.

@@ -244,11 +244,22 @@ async fn a_port_can_be_used_again_at_once() {
     let server = Running::start(options(), open(Mux::default()));
     let port = server.address.port();
     assert_eq!(server.status("/").await, 200);
-    server.stop().await.unwrap();
+    server.stop().await;
     assert_eq!(
         Running::start(Options { port, ..options() }, open(Mux::default()))
             .status("/")
             .await,
         200
     );
+}
+
+#[tokio::test]
+async fn the_access_log_names_the_user_agent_if_there_is_one() {
+    let (log, _guard) = Log::start();
+    let server = Running::start(options(), open(Mux::default()));
+    assert_eq!(server.status("/").await, 200);
+    log.until("user_agent=\"\" ").await;
+    let named = client().get(server.url("/")).header("User-Agent", "curl/8.0").send();
+    assert_eq!(named.await.unwrap().status(), 200);
+    log.until("user_agent=\"curl/8.0\" ").await;
 }

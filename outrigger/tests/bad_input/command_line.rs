@@ -1,0 +1,79 @@
+//! Names, subcommands, versions, completions, the man page.
+
+use crate::rig::{Folder, Launch, run};
+use rstest::rstest;
+use std::os::unix::fs::symlink;
+
+const VERSION: &str = concat!("Outrigger v", env!("CARGO_PKG_VERSION"), "\n");
+
+#[rstest]
+#[case::of_the_manager(&["ccm", "--version"], VERSION)]
+#[case::with_underscores(&["ccm", "--cloud_provider=memory", "--leader_elect=false", "--version"], VERSION)]
+#[case::of_the_program(&["version"], VERSION)]
+fn says_its_version(#[case] args: &[&str], #[case] text: &str) {
+    let exit = run(args);
+    assert_eq!((exit.code, exit.stdout.as_str(), exit.stderr.as_str()), (0, text, ""));
+}
+
+#[test]
+fn says_all_about_its_version() {
+    let exit = run(&["ccm", "--version=raw"]);
+    assert_eq!(exit.code, 0);
+    for field in [
+        concat!("git_version: \"v", env!("CARGO_PKG_VERSION")),
+        "platform: \"linux/",
+    ] {
+        assert!(exit.stdout.contains(field), "{}", exit.stdout);
+    }
+}
+
+#[rstest]
+#[case::upstream("cloud-controller-manager")]
+#[case::openstack("openstack-cloud-controller-manager")]
+fn is_the_manager_by_another_name(#[case] name: &str) {
+    let folder = Folder::new(&lab::unique("link"));
+    let link = folder.path().join(name);
+    symlink(env!("CARGO_BIN_EXE_outrigger"), &link).unwrap();
+    let launch = Launch::new(folder.path()).program(&link);
+    let help = launch.clone().arg("--help").start().wait();
+    assert_eq!(help.code, 0, "{}", help.stderr);
+    assert!(
+        help.stdout.contains(&format!("Usage:\n  {name} [flags]\n")),
+        "{}",
+        help.stdout
+    );
+    let wrong = launch.arg("--cloud-provider=memory").arg("go").start().wait();
+    let sentence = format!("Error: \"{name}\" does not take any arguments, got \"go\"\n");
+    assert_eq!((wrong.code, wrong.stderr), (1, sentence));
+}
+
+#[rstest]
+#[case::bash("bash", "complete -F _outrigger")]
+#[case::zsh("zsh", "#compdef outrigger")]
+#[case::fish("fish", "complete -c outrigger")]
+fn completes(#[case] shell: &str, #[case] start: &str) {
+    let exit = run(&["completion", shell]);
+    assert_eq!((exit.code, exit.stderr.as_str()), (0, ""));
+    for text in [start, "ccm", "leader-elect-lease-duration", "node-selector"] {
+        assert!(exit.stdout.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn has_a_man_page() {
+    let exit = run(&["man"]);
+    assert_eq!((exit.code, exit.stderr.as_str()), (0, ""));
+    for text in [".TH outrigger", "leader\\-elect\\-lease\\-duration", "demo"] {
+        assert!(exit.stdout.contains(text), "{text} is missing");
+    }
+}
+
+#[rstest]
+#[case::unknown_subcommand(&["frobnicate"], "error: unrecognized subcommand 'frobnicate'")]
+#[case::unknown_shell(&["completion", "cmd"], "error: invalid value 'cmd' for '<shell>'")]
+#[case::nothing(&[], "Usage: outrigger <COMMAND>")]
+fn says_how_to_use_it(#[case] args: &[&str], #[case] text: &str) {
+    let exit = run(args);
+    assert_eq!((exit.code, exit.stdout.as_str()), (1, ""));
+    assert!(exit.stderr.contains(text), "{}", exit.stderr);
+}

@@ -1,0 +1,157 @@
+//! Wrong files, ports and providers: the process ends with one sentence that says what, where, and what to do.
+
+use crate::rig::{Rig, free_port};
+use rstest::rstest;
+use std::net::TcpListener;
+
+/// `FILE` in flags and sentences is a file with this content.
+async fn refused(flags: &[&str], content: &str) -> (i32, String) {
+    let rig = Rig::shared().await;
+    let path = rig.folder.write("file", content);
+    let path = path.to_str().unwrap();
+    let launch = flags
+        .iter()
+        .fold(rig.manager(), |launch, flag| launch.flag(&flag.replace("FILE", path)));
+    let exit = launch.start().exited().await;
+    assert!(exit.took.as_secs() < 10, "it took {:?} to give up", exit.took);
+    (exit.code, exit.sentence().replace(path, "FILE"))
+}
+
+#[rstest]
+#[case::missing(
+    "--kubeconfig=/nonexistent/ccm.conf",
+    "",
+    "cannot read --kubeconfig=/nonexistent/ccm.conf: No such file or directory (os error 2)"
+)]
+#[case::a_folder(
+    "--kubeconfig=/tmp",
+    "",
+    "cannot read --kubeconfig=/tmp: Is a directory (os error 21)"
+)]
+#[case::not_yaml(
+    "--kubeconfig=FILE",
+    "users: [a",
+    "--kubeconfig=FILE is malformed at line 1, column 8: unclosed bracket '[' at line 1, column 8"
+)]
+#[case::empty(
+    "--kubeconfig=FILE",
+    "",
+    "--kubeconfig=FILE has no current-context: set it with kubectl config use-context"
+)]
+#[tokio::test]
+async fn kubeconfig(#[case] flag: &str, #[case] content: &str, #[case] expected: &str) {
+    let (code, sentence) = refused(&[flag], content).await;
+    assert_eq!((code, sentence.as_str()), (1, expected));
+}
+
+#[tokio::test]
+async fn no_kubeconfig_outside_of_a_cluster() {
+    let rig = Rig::shared().await;
+    let exit = rig.manager().without("--kubeconfig").start().exited().await;
+    let expected = "neither --kubeconfig nor --master is given and this is not a pod (KUBERNETES_SERVICE_HOST and \
+                    KUBERNETES_SERVICE_PORT are not set): give --kubeconfig";
+    assert_eq!((exit.code, exit.sentence().as_str()), (1, expected));
+}
+
+#[rstest]
+#[case::unknown(
+    "--cloud-provider=nimbus",
+    r#"unknown cloud provider "nimbus": this program knows memory"#
+)]
+#[case::external(
+    "--cloud-provider=external",
+    "--cloud-provider=external is for kubelets and the other controllers: name a cloud here"
+)]
+#[tokio::test]
+async fn provider(#[case] flag: &str, #[case] expected: &str) {
+    let (code, sentence) = refused(&[flag], "").await;
+    assert_eq!((code, sentence.as_str()), (1, expected));
+}
+
+#[rstest]
+#[case::missing(
+    "--cloud-config=/nonexistent/cloud.conf",
+    "",
+    "--cloud-config: cannot read /nonexistent/cloud.conf: No such file or directory (os error 2)"
+)]
+#[case::unknown_key(
+    "--cloud-config=FILE",
+    "autoCreate: true\n\nlatencyy: 1s\n",
+    "--cloud-config: FILE, line 3: there is no key latencyy, only endpoint, timeout, autoCreate, instances, latency, lbDelay"
+)]
+#[case::bad_value(
+    "--cloud-config=FILE",
+    "autoCreate: true\nlatency: 1parsec\n",
+    "--cloud-config: FILE, line 2: 1parsec is not a duration like 250ms or 1m30s"
+)]
+#[case::bad_endpoint(
+    "--cloud-config=FILE",
+    "endpoint: ftp://x\n",
+    "--cloud-config: cannot talk to ftp://x: invalid endpoint: ftp://x is not an http URL"
+)]
+#[tokio::test]
+async fn cloud_config(#[case] flag: &str, #[case] content: &str, #[case] expected: &str) {
+    let (code, sentence) = refused(&[flag], content).await;
+    assert_eq!((code, sentence.as_str()), (1, expected));
+}
+
+#[rstest]
+#[case::missing(
+    "/nonexistent/tls.crt",
+    "/nonexistent/tls.key",
+    "cannot serve TLS: cannot read /nonexistent/tls.crt: No such file or directory (os error 2)"
+)]
+#[case::not_a_certificate("FILE", "FILE", "cannot serve TLS: the certificate for everybody is empty")]
+#[tokio::test]
+async fn certificate(#[case] cert: &str, #[case] key: &str, #[case] expected: &str) {
+    let flags = [
+        format!("--tls-cert-file={cert}"),
+        format!("--tls-private-key-file={key}"),
+    ];
+    let (code, sentence) = refused(&[&flags[0], &flags[1]], "nonsense").await;
+    let advice = format!("; look at {} and {}", flags[0], flags[1]);
+    assert_eq!((code, sentence), (1, format!("{expected}{advice}")));
+}
+
+#[tokio::test]
+async fn key_of_another_certificate() {
+    let rig = Rig::shared().await;
+    let (cert, key) = (rig.plane().pki("apiserver.crt"), rig.plane().pki("ca.key"));
+    let exit = rig
+        .manager()
+        .flag(&format!("--tls-cert-file={}", cert.display()))
+        .flag(&format!("--tls-private-key-file={}", key.display()))
+        .start()
+        .exited()
+        .await;
+    let sentence = exit.sentence();
+    assert_eq!(exit.code, 1);
+    assert!(
+        sentence.starts_with("cannot serve TLS: the certificate and the key for everybody do not fit together"),
+        "{sentence}"
+    );
+    let advice = format!(
+        "; look at --tls-cert-file={} and --tls-private-key-file={}",
+        cert.display(),
+        key.display()
+    );
+    assert!(sentence.ends_with(&advice), "{sentence}");
+}
+
+#[tokio::test]
+async fn occupied_port() {
+    let rig = Rig::shared().await;
+    let address = free_port();
+    let _occupant = TcpListener::bind(address).unwrap();
+    let exit = rig.manager().listen(address).start().exited().await;
+    let expected = format!(
+        "cannot listen on {address}: Address already in use (os error 98); end the program that listens there, or choose \
+         another --secure-port"
+    );
+    assert_eq!((exit.code, exit.sentence()), (1, expected));
+    assert_eq!(
+        rig.holder().await,
+        "",
+        "it took the lease although it cannot be looked at"
+    );
+}

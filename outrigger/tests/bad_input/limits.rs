@@ -1,0 +1,103 @@
+//! `--kube-api-qps`, `--kube-api-burst` and `--concurrent-*` are obeyed when given; when not, nothing of the kind is in force.
+
+use crate::rig::{Launch, Rig};
+use futures::future::join_all;
+use memory::{Call, Fault, Operation};
+use std::{collections::BTreeMap, time::Duration};
+
+/// When the requests came that such a limit is about, for each client, because each has its own, as in client-go, and
+/// another for events. The lease may not wait, and a watch is one request that lasts.
+async fn requests(rig: &Rig, launch: Launch, nodes: usize) -> BTreeMap<String, Vec<f64>> {
+    let names: Vec<_> = (0..nodes).map(|number| format!("n{number}")).collect();
+    let names = join_all(names.iter().map(|name| rig.join(name))).await;
+    let manager = launch.start();
+    for name in &names {
+        rig.initialised(&manager, name).await;
+    }
+    let mut clients: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for entry in rig.requests().into_iter().filter(|entry| entry.verb != "watch") {
+        let mut client = entry.agent.rsplit('/').next().unwrap_or_default().to_owned();
+        if entry.resource == "events" {
+            client.push_str(" events");
+        }
+        let times = clients.entry(client).or_default();
+        times.push(entry.at.as_duration().as_secs_f64());
+    }
+    clients.remove("leader-election").expect("a leader");
+    for times in clients.values_mut() {
+        times.sort_by(f64::total_cmp);
+    }
+    assert_eq!(
+        clients["node-controller"].len(),
+        2 * nodes,
+        "two patches a node: {clients:#?}"
+    );
+    clients
+}
+
+/// By how many requests a bucket was overdrawn at the worst moment.
+fn excess(times: &[f64], qps: f64, burst: f64) -> f64 {
+    let mut worst = f64::MIN;
+    for (first, start) in times.iter().enumerate() {
+        let mut count = 0.0;
+        for end in &times[first..] {
+            count += 1.0;
+            worst = worst.max(count - burst - qps * (end - start));
+        }
+    }
+    worst
+}
+
+#[tokio::test]
+async fn requests_are_as_many_as_was_asked_for() {
+    let rig = Rig::shared().await;
+    let launch = rig.manager().flag("--kube-api-qps=5").flag("--kube-api-burst=1");
+    let clients = requests(&rig, launch, 8).await;
+    for (client, times) in &clients {
+        let over = excess(times, 5.0, 1.0);
+        assert!(over < 2.5, "{client} made {over:.1} requests too many: {times:?}");
+    }
+    let patches = &clients["node-controller"];
+    let span = patches.last().unwrap() - patches[0];
+    assert!(span > 2.5, "{} patches within {span:.2} s", patches.len());
+}
+
+#[tokio::test]
+async fn requests_are_not_limited_if_nothing_was_asked_for() {
+    let rig = Rig::shared().await;
+    let clients = requests(&rig, rig.manager(), 80).await;
+    let over = excess(&clients["node-controller"], 20.0, 30.0);
+    assert!(over > 10.0, "this looks like 20 a second: {clients:?}");
+}
+
+/// How many load balancers were worked on at the same time.
+async fn at_once(flag: Option<&str>) -> usize {
+    let rig = Rig::shared().await;
+    rig.cloud
+        .inject(Fault::delay(Duration::from_millis(700)).at(Operation::EnsureLoadBalancer));
+    let services: Vec<_> = (0..4).map(|number| rig.balanced(&format!("s{number}"))).collect();
+    let services = join_all(services.into_iter().map(|service| rig.create(service))).await;
+    let manager = flag.into_iter().fold(rig.manager(), Launch::flag).start();
+    for service in services {
+        rig.served(&manager, service.metadata.name.as_deref().unwrap()).await;
+    }
+    let calls = rig.cloud.calls_of(Operation::EnsureLoadBalancer);
+    let runs_at = |call: &Call, time: Duration| call.at <= time && time < call.at + call.took.unwrap_or_default();
+    let overlap = |one: &Call| calls.iter().filter(|call| runs_at(call, one.at)).count();
+    calls.iter().map(overlap).max().unwrap()
+}
+
+#[tokio::test]
+async fn one_service_at_a_time_if_asked_for() {
+    assert_eq!(at_once(Some("--concurrent-service-syncs=1")).await, 1);
+}
+
+#[tokio::test]
+async fn two_services_at_a_time_if_asked_for() {
+    assert_eq!(at_once(Some("--concurrent-service-syncs=2")).await, 2);
+}
+
+#[tokio::test]
+async fn many_services_at_a_time_if_nothing_was_asked_for() {
+    assert_eq!(at_once(None).await, 4);
+}

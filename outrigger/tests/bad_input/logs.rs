@@ -1,0 +1,161 @@
+//! What real runs log, in both formats, and what they never do.
+
+use crate::rig::{Credentials, Manager, Rig};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use std::fs;
+
+async fn work(rig: &Rig, manager: &Manager) {
+    let node = rig.join("a").await;
+    rig.initialised(manager, &node).await;
+    let service = rig.create(rig.balanced("web")).await;
+    rig.served(manager, service.metadata.name.as_deref().unwrap()).await;
+    manager.signal("TERM");
+    assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
+}
+
+/// `Lmmdd hh:mm:ss.uuuuuu threadid file:line] message`
+fn is_klog(line: &str) -> bool {
+    let digits = |text: &str, pattern: &str| {
+        text.len() == pattern.len()
+            && text
+                .chars()
+                .zip(pattern.chars())
+                .all(|(found, expected)| match expected {
+                    '0' => found.is_ascii_digit(),
+                    other => found == other,
+                })
+    };
+    let Some((header, message)) = line.split_once("] ") else {
+        return false;
+    };
+    let words: Vec<_> = header.split_whitespace().collect();
+    let [date, time, thread, place] = words[..] else {
+        return false;
+    };
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    date.starts_with(['I', 'W', 'E', 'F'])
+        && digits(&date[1..], "0000")
+        && digits(time, "00:00:00.000000")
+        && number(thread)
+        && place.split_once(".rs:").is_some_and(|(_, line)| number(line))
+        && !message.is_empty()
+}
+
+#[tokio::test]
+async fn text() {
+    let rig = Rig::shared().await;
+    let manager = rig.manager().flag("--v=4").start();
+    work(&rig, &manager).await;
+    let log = manager.log();
+    let wrong: Vec<_> = log.lines().filter(|line| !is_klog(line)).collect();
+    assert!(wrong.is_empty(), "not as klog has it: {wrong:#?}");
+    assert!(
+        log.contains("FLAG: --leader-elect=\"true\"")
+            && log.contains("\"started controller\" controller=\"service-lb-controller\"")
+    );
+}
+
+#[tokio::test]
+async fn json() {
+    let rig = Rig::shared().await;
+    let manager = rig.manager().flag("--v=4").flag("--logging-format=json").start();
+    work(&rig, &manager).await;
+    let log = manager.log();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+        .collect();
+    for line in &lines {
+        assert!(line["ts"].is_number() && line["v"].is_number(), "{line}");
+        assert!(
+            line["caller"].as_str().is_some_and(|place| place.contains(".rs:")),
+            "{line}"
+        );
+        assert!(line["msg"].is_string(), "{line}");
+    }
+    let started = lines.iter().find(|line| line["msg"] == "started controller").unwrap();
+    assert!(started["controller"].is_string() && started["v"] == 0, "{started}");
+}
+
+#[tokio::test]
+async fn json_of_an_error() {
+    let rig = Rig::shared().await;
+    let launch = rig
+        .manager()
+        .flag("--logging-format=json")
+        .flag("--cloud-provider=nimbus");
+    let exit = launch.start().exited().await;
+    let last: Value = serde_json::from_str(exit.stderr.lines().last().unwrap()).unwrap();
+    let sentence = "unknown cloud provider \"nimbus\": this program knows memory";
+    assert_eq!((exit.code, &last["msg"], last.get("v")), (1, &json!(sentence), None));
+}
+
+/// Not even everything that libraries have to say tells a secret.
+#[tokio::test]
+async fn no_secret_is_told() {
+    let rig = Rig::shared().await;
+    let ((user, own), (_, asking)) = (rig.service_account().await, rig.service_account().await);
+    rig.authorise(&user).await;
+    let kubeconfig = rig.kubeconfig_with(&json!({"token": own}));
+    let pem = fs::read_to_string(rig.plane().pki("apiserver.key")).unwrap();
+    let manager = rig
+        .manager()
+        .flag("--v=10")
+        .flag(&format!("--kubeconfig={}", kubeconfig.display()))
+        .flag(&format!("--authentication-kubeconfig={}", kubeconfig.display()))
+        .flag(&format!("--authorization-kubeconfig={}", kubeconfig.display()))
+        .flag(&format!(
+            "--tls-cert-file={}",
+            rig.plane().pki("apiserver.crt").display()
+        ))
+        .flag(&format!(
+            "--tls-private-key-file={}",
+            rig.plane().pki("apiserver.key").display()
+        ))
+        .start();
+    manager.working().await;
+    let wrong = "wrong-token-4f1a9c";
+    assert_eq!(
+        manager
+            .port_as(&Credentials::Token(asking.clone()))
+            .get("/metrics")
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        manager
+            .port_as(&Credentials::Token(wrong.into()))
+            .get("/metrics")
+            .await
+            .status,
+        401
+    );
+    let config = manager
+        .port_as(&Credentials::of(&rig.plane().kubeconfig()))
+        .get("/configz")
+        .await;
+    work(&rig, &manager).await;
+
+    let told = format!("{}{}", manager.log(), config.body);
+    assert!(told.lines().count() > 200, "that is not -v=10");
+    let signature = |token: &str| token.rsplit('.').next().unwrap().to_owned();
+    let key = pem.lines().nth(1).unwrap().to_owned();
+    let secrets = [
+        signature(&own),
+        signature(&asking),
+        wrong.to_owned(),
+        BASE64_STANDARD.encode(wrong),
+        key,
+    ];
+    for secret in secrets {
+        let telling: Vec<_> = told.lines().filter(|line| line.contains(&secret)).collect();
+        assert!(
+            telling.is_empty(),
+            "{} lines tell {secret}: {}",
+            telling.len(),
+            telling[0]
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! What users get wrong, and what the process does when all is right: the binary as a whole, on a real API server.
+
+#![expect(clippy::unwrap_used, reason = "a part of a test that breaks ends the test")]
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod command_line;
+mod confinement;
+mod credentials;
+mod files;
+mod flags;
+mod help;
+mod identity;
+mod limits;
+mod logs;
+mod metrics;
+mod outage;
+mod rights;
+mod secure_port;
+mod shutdown;
+mod strangers;

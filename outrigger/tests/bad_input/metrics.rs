@@ -1,0 +1,128 @@
+//! `/metrics` and `/metrics/slis`, after some work.
+
+use crate::rig::{Credentials, Manager, Port, Rig};
+
+/// By name and type; those with labels only appear once something happened.
+const NAMES: &str = "
+    node_controller_cloud_provider_taint_removal_delay_seconds histogram
+    node_controller_initial_node_sync_delay_seconds histogram
+    service_controller_loadbalancer_sync_total counter
+    service_controller_nodesync_error_total counter
+    service_controller_nodesync_latency_seconds histogram
+    service_controller_update_loadbalancer_host_latency_seconds histogram
+    route_controller_route_sync_total counter
+    running_managed_controllers gauge
+    workqueue_depth gauge
+    workqueue_adds_total counter
+    workqueue_queue_duration_seconds histogram
+    workqueue_work_duration_seconds histogram
+    workqueue_unfinished_work_seconds gauge
+    workqueue_longest_running_processor_seconds gauge
+    workqueue_retries_total counter
+    rest_client_requests_total counter
+    rest_client_request_duration_seconds histogram
+    rest_client_request_size_bytes histogram
+    rest_client_response_size_bytes histogram
+    rest_client_rate_limiter_duration_seconds histogram
+    leader_election_master_status gauge
+    leader_election_slowpath_total counter
+    kubernetes_build_info gauge
+    registered_metrics_total counter
+    disabled_metrics_total counter
+    hidden_metrics_total counter
+    process_cpu_seconds_total counter
+    process_open_fds gauge
+    process_resident_memory_bytes gauge
+    process_start_time_seconds gauge
+    process_virtual_memory_bytes gauge
+    apiserver_tls_handshake_errors_total counter
+    authenticated_user_requests counter
+    authentication_attempts counter
+    authentication_duration_seconds histogram
+    authorization_attempts_total counter
+    authorization_duration_seconds histogram
+    apiserver_delegated_authn_request_total counter
+    apiserver_delegated_authn_request_duration_seconds histogram
+    apiserver_delegated_authz_request_total counter
+    apiserver_delegated_authz_request_duration_seconds histogram
+    cloud_api_requests_total counter
+    cloud_api_request_duration_seconds histogram
+    cloud_api_requests_in_flight gauge
+";
+
+/// Lines with values that must be there.
+const LINES: [&str; 9] = [
+    r#"running_managed_controllers{manager="cloud-controller-manager",name="cloud-node"} 1"#,
+    r#"running_managed_controllers{manager="cloud-controller-manager",name="cloud-node-lifecycle"} 1"#,
+    r#"running_managed_controllers{manager="cloud-controller-manager",name="service"} 1"#,
+    r#"running_managed_controllers{manager="cloud-controller-manager",name="route"} 1"#,
+    "node_controller_cloud_provider_taint_removal_delay_seconds_count 2",
+    "node_controller_initial_node_sync_delay_seconds_count 2",
+    r#"workqueue_adds_total{name="Nodes"} "#,
+    r#"workqueue_adds_total{name="service"} "#,
+    r#"workqueue_adds_total{name="node"} "#,
+];
+
+async fn work(rig: &Rig, manager: &Manager) {
+    let first = rig.join("a").await;
+    rig.initialised(manager, &first).await;
+    let service = rig.create(rig.balanced("web")).await;
+    rig.served(manager, service.metadata.name.as_deref().unwrap()).await;
+    let second = rig.join("b").await;
+    rig.initialised(manager, &second).await;
+    let two = |balancer: &memory::Balancer| balancer.hosts.len() == 2;
+    rig.cloud.until(|cloud| cloud.load_balancers().iter().any(two)).await;
+}
+
+async fn lines(port: &Port, path: &str) -> Vec<String> {
+    let reply = port.get(path).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply.body.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn every_metric_is_there() {
+    let rig = Rig::shared().await;
+    let manager = rig.manager().flag("--cluster-cidr=10.244.0.0/16").start();
+    work(&rig, &manager).await;
+    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    // Those who ask are counted once they have been answered, and strangers have to be asked about.
+    lines(&port, "/metrics").await;
+    let (_, token) = rig.service_account().await;
+    assert_eq!(
+        manager.port_as(&Credentials::Token(token)).get("/metrics").await.status,
+        403
+    );
+    let text = lines(&port, "/metrics").await;
+    let has = |start: &str| text.iter().any(|line| line.starts_with(start));
+    let missing: Vec<_> = NAMES
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !has(&format!("# TYPE {line}")))
+        .chain(LINES.into_iter().filter(|line| !has(line)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?} not in\n{}", text.join("\n"));
+    let lease = format!("leader_election_master_status{{name=\"{}\"}} 1", rig.name);
+    assert!(has(&lease), "{lease}");
+    let host = rig.plane().url().trim_start_matches("https://");
+    let patches = format!("rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"PATCH\"}} ");
+    assert!(has(&patches), "{patches}");
+}
+
+#[tokio::test]
+async fn health_checks_are_counted() {
+    let rig = Rig::shared().await;
+    let manager = rig.manager().start();
+    manager.working().await;
+    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    for _ in 0..3 {
+        assert_eq!(port.get("/healthz").await.status, 200);
+    }
+    let text = lines(&port, "/metrics/slis").await.join("\n");
+    for line in [
+        r#"kubernetes_healthcheck{name="leaderElection",type="healthz"} 1"#,
+        r#"kubernetes_healthchecks_total{name="cloud-node-controller",status="success",type="healthz"} 3"#,
+    ] {
+        assert!(text.contains(line), "{line} not in\n{text}");
+    }
+}

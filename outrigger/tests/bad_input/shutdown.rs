@@ -1,0 +1,105 @@
+//! SIGTERM: what is under way is finished, the lease is released, the exit code is 0.
+
+use crate::rig::{Manager, Rig};
+use memory::{Fault, Operation};
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn stops_cleanly_and_hands_over() {
+    let rig = Rig::shared().await;
+    let leader = rig.manager().start();
+    leader.logged("acquired lease").await;
+    let node = rig.join("a").await;
+    rig.initialised(&leader, &node).await;
+    let standby = rig.manager().start();
+    standby.logged("new leader elected").await;
+    standby.ready().await;
+
+    let asked = Instant::now();
+    leader.signal("TERM");
+    let exit = leader.exited().await;
+    assert_eq!(exit.code, 0, "{}", leader.told());
+    assert!(
+        asked.elapsed() < Duration::from_secs(5),
+        "it took {:?}",
+        asked.elapsed()
+    );
+    standby.logged("acquired lease").await;
+    assert!(
+        asked.elapsed() < Duration::from_secs(8),
+        "the lease was not released: {:?}",
+        asked.elapsed()
+    );
+    let node = rig.join("b").await;
+    rig.initialised(&standby, &node).await;
+}
+
+#[tokio::test]
+async fn releases_the_lease() {
+    let rig = Rig::shared().await;
+    let manager = rig.manager().start();
+    manager.logged("acquired lease").await;
+    assert_ne!(rig.holder().await, "");
+    // As timeout(1) and some supervisors do it: to the process, and once more to its group.
+    manager.signal(&format!("TERM {pid}; kill -TERM", pid = manager.pid()));
+    let exit = manager.exited().await;
+    assert_eq!(exit.code, 0, "{}", exit.stderr);
+    assert_eq!(rig.holder().await, "");
+    let spec = rig.lease().await.unwrap().spec.unwrap();
+    assert_eq!(spec.lease_duration_seconds, Some(1), "as client-go leaves it");
+}
+
+/// A manager whose cloud does not answer.
+async fn stuck(rig: &Rig, grace: &str) -> Manager {
+    rig.cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer));
+    let manager = rig.manager().flag(&format!("--shutdown-grace-period={grace}")).start();
+    rig.create(rig.balanced("slow")).await;
+    let asked = |cloud: &memory::Cloud| cloud.count(Operation::EnsureLoadBalancer) > 0;
+    rig.cloud.until(asked).await;
+    manager
+}
+
+#[tokio::test]
+async fn does_not_wait_longer_than_the_grace_period() {
+    let rig = Rig::shared().await;
+    let manager = stuck(&rig, "1s").await;
+    let asked = Instant::now();
+    manager.signal("TERM");
+    let exit = manager.exited().await;
+    let took = asked.elapsed();
+    assert_eq!(exit.code, 0, "{}", exit.stderr);
+    assert!((900..6000).contains(&took.as_millis()), "it took {took:?}");
+    assert!(
+        exit.stderr.contains("not everything could be finished in time"),
+        "{}",
+        exit.stderr
+    );
+    assert_eq!(rig.holder().await, "");
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    let rig = Rig::shared().await;
+    let manager = stuck(&rig, "30s").await;
+    let asked = Instant::now();
+    manager.signal("TERM");
+    manager.logged("asked to stop; finishing what is under way").await;
+    let exit = testkit::wait::until("an end", async || {
+        manager.ended().ok_or_else(|| {
+            manager.signal("TERM");
+            manager.told()
+        })
+    })
+    .await;
+    assert_eq!(exit.code, 130, "{}", exit.stderr);
+    assert!(
+        asked.elapsed() < Duration::from_secs(5),
+        "it took {:?}",
+        asked.elapsed()
+    );
+    assert!(
+        exit.stderr.contains("asked to stop again; ending at once"),
+        "{}",
+        exit.stderr
+    );
+}

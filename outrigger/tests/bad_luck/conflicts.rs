@@ -1,0 +1,134 @@
+//! Somebody else writes the same objects all the time.
+
+use crate::{
+    replica::{ALONE, Replica},
+    rig::{Rig, TAINT, is_initialised},
+};
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const NODES: usize = 8;
+
+/// Somebody who writes a Node as fast as he can.
+struct Storm {
+    task: JoinHandle<()>,
+    written: Arc<AtomicU32>,
+    stop: CancellationToken,
+}
+
+impl Storm {
+    fn over(nodes: Api<Node>, name: String) -> Self {
+        let (written, stop) = (Arc::<AtomicU32>::default(), CancellationToken::new());
+        let task = tokio::spawn(blow(nodes, name, written.clone(), stop.clone()));
+        Self { task, written, stop }
+    }
+
+    fn written(&self) -> u32 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    async fn ends(self) {
+        self.stop.cancel();
+        self.task.await.unwrap();
+    }
+}
+
+/// Writes a label, and a taint that comes and goes in front of the others.
+async fn blow(nodes: Api<Node>, name: String, written: Arc<AtomicU32>, stop: CancellationToken) {
+    let label = |n: u32| json!({"op": "add", "path": "/metadata/labels/storm", "value": n.to_string()});
+    let taint = json!({"op": "add", "path": "/spec/taints/0", "value": {"key": "storm", "effect": "NoSchedule"}});
+    let untaint = json!({"op": "remove", "path": "/spec/taints/0"});
+    for n in 0.. {
+        let patch = json!([label(n), if n % 2 == 0 { &taint } else { &untaint }]);
+        let patch: Patch<()> = Patch::Json(serde_json::from_value(patch).unwrap());
+        nodes.patch(&name, &PatchParams::default(), &patch).await.unwrap();
+        written.store(n, Ordering::Relaxed);
+        if stop.is_cancelled() && n % 2 == 1 {
+            return;
+        }
+    }
+}
+
+fn taints(node: &Node) -> Vec<&str> {
+    let taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
+    taints.map(|taint| taint.key.as_str()).collect()
+}
+
+#[tokio::test]
+async fn nodes_are_initialised_while_somebody_else_writes_them() {
+    let rig = Rig::shared().await;
+    let mut storms = Vec::new();
+    for n in 0..NODES {
+        let name = rig.named(&format!("node-{n}"));
+        rig.cloud.boot(&name);
+        rig.register(&format!("node-{n}"), "taint:mine tainted taint:too ready:True mine=yes")
+            .await;
+        storms.push(Storm::over(rig.nodes(), name));
+    }
+    let manager = Replica::start(&rig, &[ALONE]).await;
+    manager.logged("started controller").await;
+    let before: Vec<_> = storms.iter().map(Storm::written).collect();
+    rig.all_initialised(NODES).await;
+    for (storm, before) in storms.into_iter().zip(before) {
+        assert!(storm.written() > before, "that was no storm");
+        storm.ends().await;
+    }
+    for node in rig.own_nodes().await {
+        assert!(is_initialised(&node));
+        assert_eq!(
+            taints(&node),
+            ["mine", "too", "node.kubernetes.io/not-ready"],
+            "{TAINT} went, and nothing else"
+        );
+        assert_eq!(node.labels()["mine"], "yes");
+        assert!(node.labels().contains_key("storm") && node.labels().contains_key("topology.kubernetes.io/zone"));
+        assert!(node.spec.unwrap().provider_id.is_some());
+        assert!(
+            node.status
+                .unwrap()
+                .addresses
+                .is_some_and(|addresses| !addresses.is_empty())
+        );
+    }
+}
+
+/// Changes a Service's port and an annotation many times, and answers the last port.
+async fn shake(services: &Api<Service>, name: &str) -> u16 {
+    let ports = 1000..1150;
+    for port in ports.clone() {
+        let annotations = json!({"shaken": port.to_string()});
+        let spec = json!({"ports": [{"port": port, "protocol": "TCP"}]});
+        let change = Patch::Merge(json!({"metadata": {"annotations": annotations}, "spec": spec}));
+        services.patch(name, &PatchParams::default(), &change).await.unwrap();
+    }
+    ports.end - 1
+}
+
+#[tokio::test]
+async fn a_service_that_changes_all_the_time_ends_as_it_was_left() {
+    let rig = Rig::shared().await;
+    let manager = Replica::start(&rig, &[ALONE]).await;
+    let node = rig.join("node").await;
+    rig.initialised(&manager, &node).await;
+    let name = rig.create(rig.balanced("web")).await.name_any();
+    let last = shake(&rig.services(), &name).await;
+    rig.has_port(last).await;
+    let service = rig.served(&manager, &name).await;
+    assert_eq!(service.annotations()["shaken"], last.to_string());
+    assert_eq!(service.finalizers().len(), 1);
+    assert_eq!(service.spec.unwrap().ports.unwrap().len(), 1);
+    assert_eq!(rig.balancers_made(), 1);
+    rig.delete_service(&name).await;
+    rig.no_services().await;
+    assert_eq!(rig.cloud.load_balancers(), []);
+}

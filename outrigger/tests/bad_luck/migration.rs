@@ -1,0 +1,129 @@
+//! Leader migration: the migration lock belongs to another program at first.
+
+use crate::{
+    replica::Replica,
+    rig::{Rig, service_address},
+};
+use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams, PostParams},
+};
+use memory::Operation;
+use serde_json::json;
+use std::time::Duration;
+
+/// The migration lock of a rig, as another program holds it.
+struct Lock {
+    leases: Api<Lease>,
+    name: String,
+}
+
+impl Lock {
+    async fn held(rig: &Rig) -> Self {
+        let leases: Api<Lease> = Api::namespaced(rig.client.clone(), "kube-system");
+        let name = rig.named("migration");
+        let lease = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        leases.create(&PostParams::default(), &lease).await.unwrap();
+        let lock = Self { leases, name };
+        lock.renew("kube-controller-manager").await;
+        lock
+    }
+
+    async fn renew(&self, holder: &str) {
+        let spec =
+            json!({"holderIdentity": holder, "leaseDurationSeconds": 4, "renewTime": now(), "acquireTime": now()});
+        self.patch(spec).await;
+    }
+
+    async fn keep(&self) {
+        loop {
+            self.renew("kube-controller-manager").await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    async fn patch(&self, spec: serde_json::Value) {
+        let patch = Patch::Merge(json!({ "spec": spec }));
+        self.leases
+            .patch(&self.name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    async fn holder(&self) -> String {
+        let spec = self.leases.get(&self.name).await.unwrap().spec.unwrap();
+        spec.holder_identity.unwrap_or_default()
+    }
+}
+
+fn now() -> String {
+    format!("{:.6}", Timestamp::now())
+}
+
+/// Services and the lifecycle of nodes migrate; routes stay with the other program for ever.
+fn config(rig: &Rig) -> String {
+    let leaders = json!([
+        {"name": "service-controller", "component": "cloud-controller-manager"},
+        {"name": "cloud-node-lifecycle-controller", "component": "*"},
+        {"name": "route-controller", "component": "kube-controller-manager"},
+    ]);
+    let config = json!({
+        "apiVersion": "controllermanager.config.k8s.io/v1",
+        "kind": "LeaderMigrationConfiguration",
+        "leaderName": rig.named("migration"),
+        "controllerLeaders": leaders,
+    });
+    format!(
+        "--leader-migration-config={}",
+        rig.folder.write("migration.yaml", &config.to_string()).display()
+    )
+}
+
+#[tokio::test]
+async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_takes_the_lock_back() {
+    let rig = Rig::shared().await;
+    let lock = Lock::held(&rig).await;
+    let config = config(&rig);
+    let flags = [
+        "--enable-leader-migration",
+        &config,
+        "--node-deletion-grace-period=0s",
+        "--cluster-cidr=10.0.0.0/8",
+        "--configure-cloud-routes",
+    ];
+    let manager = Replica::start(&rig, &flags).await;
+    let (node, gone) = (rig.named("node"), rig.named("gone"));
+    let service = rig.create(rig.balanced("web")).await.name_any();
+    let only_what_stays = async {
+        manager.leading().await;
+        rig.join("node").await;
+        rig.join("gone").await;
+        rig.initialised(&manager, &node).await;
+        rig.initialised(&manager, &gone).await;
+        rig.cloud.delete_machine(&gone);
+        rig.set_ready(&gone, "Unknown").await;
+        // Longer than the lock would last if nobody renewed it.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(service_address(&rig.services().get(&service).await.unwrap()), None);
+        assert!(rig.nodes().get_opt(&gone).await.unwrap().is_some());
+        assert_eq!(manager.door.writes(), [""; 0]);
+    };
+    tokio::select! { () = only_what_stays => {}, () = lock.keep() => {} }
+
+    lock.renew("").await;
+    rig.served(&manager, &service).await;
+    rig.node_gone(&manager, &gone).await;
+    assert!(!lock.holder().await.is_empty());
+    assert_eq!(
+        rig.cloud.count(Operation::ListRoutes),
+        0,
+        "routes are the other program's"
+    );
+
+    lock.renew("kube-controller-manager").await;
+    let exit = manager.exited().await;
+    assert_eq!(exit.code, 1, "{}", manager.told());
+    assert!(exit.stderr.contains("leaderelection lost"), "{}", manager.told());
+    assert_eq!(lock.holder().await, "kube-controller-manager");
+}

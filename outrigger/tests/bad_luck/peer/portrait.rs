@@ -1,0 +1,155 @@
+//! All that a user could see of what a manager did, without what differs from run to run.
+
+use crate::rig::Rig;
+use k8s_openapi::api::core::v1::{Event, Node, Service};
+use kube::{Api, ResourceExt, api::ListParams};
+use memory::Balancer;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What of a Service's spec the API server draws by lot.
+const DRAWN: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
+
+/// The condition that we write and Go does not.
+const OURS: &str = "outrigger.dev/LoadBalancerReady";
+
+/// By kind and name: `Node x`, `Service x`, `load balancer of x`, `events about x`.
+#[derive(Debug, Clone)]
+pub struct Portrait(BTreeMap<String, Value>);
+
+impl Portrait {
+    /// Without what has been told.
+    pub fn without_events(mut self) -> Self {
+        self.0.retain(|what, _| !what.starts_with("events"));
+        self
+    }
+
+    /// What is not the same in the other one, each in a sentence.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let all: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
+        let differing = all.into_iter().filter(|what| self.0.get(*what) != other.0.get(*what));
+        let show = |side: &Self, what: &String| side.0.get(what).map_or("nothing".to_owned(), Value::to_string);
+        differing
+            .map(|what| format!("{what}: {} is not {}", show(self, what), show(other, what)))
+            .collect()
+    }
+}
+
+/// Objects that events have been about.
+pub async fn told_about(rig: &Rig) -> BTreeSet<String> {
+    let events = events(rig).await.into_iter();
+    events.filter_map(|event| event.involved_object.uid).collect()
+}
+
+/// How things stand; of the events only those about other objects than these.
+pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Portrait {
+    let nodes = rig.own_nodes().await.into_iter();
+    let services = rig.own_services().await.into_iter();
+    let balancers = rig.cloud.load_balancers().into_iter();
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for event in events(rig).await {
+        let about = &event.involved_object;
+        let is_new = about.uid.as_ref().is_some_and(|uid| !before.contains(uid));
+        let name = about.name.clone().unwrap_or_default();
+        if is_new && is_managers(&event) && name.starts_with(&rig.named("")) && name != rig.named("marker") {
+            told.entry(name).or_default().insert(of_event(&event));
+        }
+    }
+    let all = nodes.map(|node| (format!("Node {}", node.name_any()), of_node(&node)));
+    let all = all.chain(services.map(|one| (format!("Service {}", one.name_any()), of_service(&one))));
+    let all = all.chain(balancers.map(|one| (format!("load balancer of {}", one.service.name), of_balancer(&one))));
+    let all = all.chain(
+        told.into_iter()
+            .map(|(name, told)| (format!("events about {name}"), json!(told))),
+    );
+    Portrait(all.collect())
+}
+
+async fn events(rig: &Rig) -> Vec<Event> {
+    let events: Api<Event> = Api::all(rig.client.clone());
+    events.list(&ListParams::default()).await.unwrap().items
+}
+
+/// Those of the API server itself have no source.
+fn is_managers(event: &Event) -> bool {
+    event.source.as_ref().is_some_and(|source| source.component.is_some())
+}
+
+fn of_node(node: &Node) -> Value {
+    let status = node.status.as_ref().unwrap();
+    let conditions = status.conditions.iter().flatten();
+    let conditions = conditions.map(|one| json!([one.type_, one.status, one.reason, one.message]));
+    json!({
+        "labels": node.labels(),
+        "annotations": node.annotations(),
+        "finalizers": node.finalizers(),
+        "spec": node.spec,
+        "addresses": status.addresses,
+        "conditions": conditions.collect::<Vec<_>>(),
+    })
+}
+
+fn of_service(service: &Service) -> Value {
+    let mut spec = json!(service.spec);
+    for field in DRAWN {
+        spec.as_object_mut().unwrap().remove(field);
+    }
+    for port in spec["ports"].as_array_mut().into_iter().flatten() {
+        port.as_object_mut().unwrap().remove("nodePort");
+    }
+    let mut status = json!(service.status);
+    for ingress in status["loadBalancer"]["ingress"].as_array_mut().into_iter().flatten() {
+        ingress["ip"] = json!("some");
+    }
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default().into_iter();
+    json!({
+        "labels": service.labels(),
+        "annotations": service.annotations(),
+        "finalizers": service.finalizers(),
+        "spec": spec,
+        "balancer": status["loadBalancer"],
+        "conditions": conditions.filter(|one| one["type"] != OURS).collect::<Vec<_>>(),
+    })
+}
+
+fn of_balancer(balancer: &Balancer) -> Value {
+    let ports = balancer
+        .ports
+        .iter()
+        .map(|port| json!([port.name, port.protocol.as_str(), port.port]));
+    let hosts = balancer
+        .hosts
+        .iter()
+        .map(|host| json!([host.name, host.provider_id, host.addresses]));
+    let traffic = match balancer.traffic {
+        cloud::TrafficPolicy::Cluster => "Cluster",
+        cloud::TrafficPolicy::Local {
+            health_check_port: Some(_),
+        } => "Local, with a health check",
+        cloud::TrafficPolicy::Local {
+            health_check_port: None,
+        } => "Local",
+    };
+    json!({
+        "name": balancer.name.len(),
+        "ips": balancer.ips.len(),
+        "ports": ports.collect::<Vec<_>>(),
+        "hosts": hosts.collect::<Vec<_>>(),
+        "ranges": balancer.source_ranges,
+        "traffic": traffic,
+    })
+}
+
+fn of_event(event: &Event) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let source = event.source.as_ref().and_then(|source| source.component.clone());
+    format!(
+        "{} {} {} {:?} by {} {}",
+        text(&event.involved_object.kind),
+        text(&event.type_),
+        text(&event.reason),
+        text(&event.message),
+        text(&source),
+        text(&event.reporting_component),
+    )
+}

@@ -1,0 +1,228 @@
+//! Least privilege: with the permissions of `deploy/manager` and no others everything works, and none of them is idle.
+
+use crate::{
+    replica::Replica,
+    rig::{Credentials, Entry, Mark, Rig, is_initialised},
+};
+use cloud::Power;
+use k8s_openapi::{
+    NamespaceResourceScope,
+    api::{
+        core::v1::Node,
+        rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding},
+    },
+};
+use kube::{Api, Resource, ResourceExt, api::PostParams};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, fmt::Debug};
+
+const FILE: &str = include_str!("../../../deploy/manager/rbac.yaml");
+
+/// The names that the file gives to the two locks, and what they are called here.
+const LOCKS: [(&str, &str); 2] = [
+    ("cloud-controller-manager", "main"),
+    ("cloud-provider-extraction-migration", "migration"),
+];
+
+const SYSTEM: &str = "kube-system";
+
+/// What is granted and not used by what happens here, each with the reason why it is needed all the same.
+const IDLE: [(&str, &str); 0] = [];
+
+/// The objects of the file, for another user and under other names.
+struct Grants {
+    rig: String,
+    user: String,
+    objects: Vec<Value>,
+}
+
+impl Grants {
+    fn read(rig: &Rig, user: &str) -> Self {
+        let objects = serde_saphyr::from_multiple(FILE).unwrap();
+        Self {
+            rig: rig.name.clone(),
+            user: user.to_owned(),
+            objects,
+        }
+    }
+
+    /// Makes them, and waits until they count.
+    async fn apply(&self, rig: &Rig) {
+        let client = || rig.client.clone();
+        for object in &self.objects {
+            match object["kind"].as_str().unwrap() {
+                "ClusterRole" => create(Api::<ClusterRole>::all(client()), self.renamed(object)).await,
+                "ClusterRoleBinding" => create(Api::<ClusterRoleBinding>::all(client()), self.bound(object)).await,
+                "Role" => create(namespaced::<Role>(rig, object), self.renamed(object)).await,
+                "RoleBinding" => create(namespaced::<RoleBinding>(rig, object), self.bound(object)).await,
+                kind => assert_eq!(kind, "ServiceAccount", "it is not known what this grants"),
+            }
+        }
+        let authorities = "extension-apiserver-authentication";
+        let last = [
+            json!({"verb": "list", "resource": "nodes"}),
+            json!({"verb": "get", "group": "coordination.k8s.io", "resource": "leases", "namespace": SYSTEM,
+                   "name": rig.named("main")}),
+            json!({"verb": "get", "resource": "configmaps", "namespace": SYSTEM, "name": authorities}),
+        ];
+        for attributes in last {
+            rig.allowed(&self.user, &json!({ "resourceAttributes": attributes }))
+                .await;
+        }
+    }
+
+    fn renamed(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        object["metadata"]["name"] = json!(format!("{}:{}", self.rig, object["metadata"]["name"].as_str().unwrap()));
+        for rule in object["rules"].as_array_mut().into_iter().flatten() {
+            for name in rule["resourceNames"].as_array_mut().into_iter().flatten() {
+                let (_, here) = LOCKS
+                    .iter()
+                    .find(|(there, _)| name == there)
+                    .expect("a name that is known");
+                *name = json!(format!("{}-{here}", self.rig));
+            }
+        }
+        object
+    }
+
+    fn bound(&self, object: &Value) -> Value {
+        let mut object = self.renamed(object);
+        object["subjects"] = json!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": self.user}]);
+        let role = object["roleRef"]["name"].clone();
+        if self
+            .objects
+            .iter()
+            .any(|other| other["metadata"]["name"] == role && other["kind"] == object["roleRef"]["kind"])
+        {
+            object["roleRef"]["name"] = json!(format!("{}:{}", self.rig, role.as_str().unwrap()));
+        }
+        object
+    }
+
+    /// All that is granted, as `verb resource`.
+    fn all(&self) -> BTreeSet<String> {
+        let rules = self
+            .objects
+            .iter()
+            .flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default());
+        let rules = rules.map(|rule| serde_json::from_value::<PolicyRule>(rule).unwrap());
+        rules.flat_map(|rule| grants(&rule)).collect()
+    }
+}
+
+fn grants(rule: &PolicyRule) -> Vec<String> {
+    let resources = rule.resources.iter().flatten();
+    resources
+        .flat_map(|resource| rule.verbs.iter().map(move |verb| format!("{verb} {resource}")))
+        .collect()
+}
+
+fn namespaced<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>>(rig: &Rig, object: &Value) -> Api<K> {
+    Api::namespaced(rig.client.clone(), object["metadata"]["namespace"].as_str().unwrap())
+}
+
+async fn create<K: DeserializeOwned + Serialize + Clone + Debug>(api: Api<K>, object: Value) {
+    let object = serde_json::from_value(object).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+}
+
+fn has_taint(node: &Node, key: &str) -> bool {
+    node.spec
+        .iter()
+        .flat_map(|spec| spec.taints.iter().flatten())
+        .any(|taint| taint.key == key)
+}
+
+/// Everything that a manager does.
+async fn work(rig: &Rig, manager: &Replica) {
+    let (stays, off, gone) = (rig.join("stays").await, rig.join("off").await, rig.join("gone").await);
+    for name in [&stays, &off, &gone] {
+        rig.node_until(manager, name, "initialised and routed", |node| {
+            let routed = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            is_initialised(node)
+                && routed
+                    .into_iter()
+                    .any(|one| one.type_ == "NetworkUnavailable" && one.status == "False")
+        })
+        .await;
+    }
+    let shutdown = "node.cloudprovider.kubernetes.io/shutdown";
+    rig.cloud.set_power(&off, Power::Off);
+    rig.set_ready(&off, "Unknown").await;
+    rig.node_until(manager, &off, "tainted", |node| has_taint(node, shutdown))
+        .await;
+    rig.cloud.set_power(&off, Power::On);
+    rig.set_ready(&off, "True").await;
+    rig.node_until(manager, &off, "untainted", |node| !has_taint(node, shutdown))
+        .await;
+    rig.cloud.delete_machine(&gone);
+    rig.set_ready(&gone, "Unknown").await;
+    rig.node_gone(manager, &gone).await;
+
+    let service = rig.create(rig.balanced("web")).await.name_any();
+    rig.served(manager, &service).await;
+    for port in [81, 82] {
+        rig.set_port(&service, port).await;
+        rig.has_port(port).await;
+    }
+    rig.delete_service(&service).await;
+    rig.no_services().await;
+    let (_, token) = rig.service_account().await;
+    assert_eq!(
+        manager.port_as(&Credentials::Token(token)).get("/metrics").await.status,
+        403
+    );
+}
+
+fn flags(rig: &Rig, kubeconfig: &str) -> Vec<String> {
+    let migration = json!({
+        "apiVersion": "controllermanager.config.k8s.io/v1", "kind": "LeaderMigrationConfiguration",
+        "leaderName": rig.named("migration"), "controllerLeaders": [{"name": "service-controller", "component": "*"}],
+    });
+    vec![
+        format!("--kubeconfig={kubeconfig}"),
+        format!("--authentication-kubeconfig={kubeconfig}"),
+        format!("--authorization-kubeconfig={kubeconfig}"),
+        format!("--leader-elect-resource-name={}", rig.named("main")),
+        "--enable-leader-migration".to_owned(),
+        format!(
+            "--leader-migration-config={}",
+            rig.folder.write("migration.yaml", &migration.to_string()).display()
+        ),
+        "--controllers=*,node-ipam-controller".to_owned(),
+        "--allocate-node-cidrs".to_owned(),
+        "--cluster-cidr=10.244.0.0/16".to_owned(),
+        "--node-deletion-grace-period=0s".to_owned(),
+    ]
+}
+
+#[tokio::test]
+async fn the_permissions_of_the_manifest_are_enough_and_none_is_idle() {
+    let rig = Rig::shared().await;
+    let (user, kubeconfig) = rig.stranger("manager");
+    let grants = Grants::read(&rig, &user);
+    grants.apply(&rig).await;
+    let flags = flags(&rig, &kubeconfig.display().to_string());
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let manager = Replica::start(&rig, &flags).await;
+    manager.leading().await;
+    let standby = Replica::start(&rig, &flags).await;
+    standby.stands_by().await;
+    work(&rig, &manager).await;
+    manager.signal("TERM");
+    assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
+    standby.leading().await;
+
+    rig.audited().await;
+    let requests = rig.requests_of(&user, Mark::default());
+    let refused = requests.iter().filter(|entry| entry.code == 403);
+    let refused: BTreeSet<_> = refused
+        .map(|entry| format!("{} {}", entry.what(), entry.name))
+        .collect();
+    assert_eq!(refused, BTreeSet::new(), "the manifest grants too little");
+    let needed: BTreeSet<_> = requests.iter().map(Entry::what).collect();
+    let idle: Vec<_> = grants.all().difference(&needed).cloned().collect();
+    assert_eq!(idle, IDLE.map(|(grant, _)| grant), "the manifest grants too much");
+}

@@ -8,7 +8,9 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use runtime::{
+    client::explain,
     events::{Kind, Recorder},
+    health::Pulse,
     informer::Store,
     queue::Next,
 };
@@ -23,6 +25,7 @@ pub struct NodeIpam {
     nodes: Store<Node>,
     recorder: Recorder,
     in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
+    pulse: Pulse,
 }
 
 impl NodeIpam {
@@ -33,6 +36,7 @@ impl NodeIpam {
         nodes: Store<Node>,
         recorder: Recorder,
         in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
+        pulse: Pulse,
     ) -> Self {
         Self {
             allocator: Mutex::new(Allocator::new(options)),
@@ -40,6 +44,7 @@ impl NodeIpam {
             nodes,
             recorder,
             in_scope,
+            pulse,
         }
     }
 
@@ -82,9 +87,11 @@ impl NodeIpam {
         let Some(node) = self.nodes.find(name).filter(|node| pod_cidrs(node).is_empty()) else {
             return Next::Done;
         };
+        self.pulse.begin();
         let uid = node.uid().unwrap_or_default();
         let Some(cidrs) = self.allocator().allocate(&uid) else {
             warn!(node = name, "no range is left in --cluster-cidr");
+            self.pulse.failure("no range is left in --cluster-cidr");
             self.tell(
                 &node,
                 "CIDRNotAvailable",
@@ -95,6 +102,7 @@ impl NodeIpam {
         match self.write(name, &uid, &cidrs).await {
             Ok(()) => {
                 info!(node = name, ?cidrs, "gave the node its pod ranges");
+                self.pulse.success();
                 Next::Done
             }
             // The reservation stays: a write whose answer was lost may have been made.
@@ -106,11 +114,14 @@ impl NodeIpam {
         match error {
             kube::Error::Api(status) if status.code == 404 || status.code == 409 => {
                 // Gone, or another one of the same name: the informer will tell.
+                self.pulse.success();
                 Next::Done
             }
             _ => {
                 let name = node.name_any();
                 warn!(node = name, %error, "cannot give the node its pod ranges");
+                self.pulse
+                    .failure(format!("cannot give nodes their pod ranges: {}", explain(error)));
                 self.tell(
                     node,
                     "CIDRAssignmentFailed",

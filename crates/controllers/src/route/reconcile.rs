@@ -121,12 +121,14 @@ impl Routes {
 
     async fn look(&self) -> Result<(), Retry> {
         self.metrics.syncs.inc();
+        self.pulse.begin();
         let there = match self.cloud() {
             Ok(cloud) => cloud.list(&self.options.cluster).await,
             Err(error) => Err(error),
         };
         let there = there.map_err(|error| {
             warn!(error = error.report(), "cannot list routes");
+            self.pulse.failure(format!("cannot list routes: {}", error.report()));
             error.retry()
         })?;
         let mut nodes = self.nodes.list();
@@ -137,7 +139,13 @@ impl Routes {
         let deleted = self.delete(&plan).await;
         let (created, unrouted) = self.create(&plan, &nodes).await;
         let told = self.tell(&plan, &unrouted, &nodes).await;
-        worst([deleted, created, told])
+        let outcome = worst([deleted, created, told]);
+        match outcome {
+            // What the cloud never takes is the trouble of that node alone.
+            Ok(()) | Err(Retry::Never) => self.pulse.success(),
+            Err(_) => self.pulse.failure("not all routes could be created, deleted or written into their nodes"),
+        }
+        outcome
     }
 
     async fn delete(&self, plan: &Plan) -> Option<Retry> {

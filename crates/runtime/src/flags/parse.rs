@@ -153,7 +153,12 @@ impl Set<'_> {
             return format!("unknown flag: {word}{}", or_nearest(name, "--", names()));
         }
         let name = arg.trim_start_matches('-').split('=').next().unwrap_or_default();
-        let near = or_nearest(name, "--", names());
+        // Two letters are two shorthands rather than a name with a dash too few.
+        let near = if name.len() > 2 {
+            or_nearest(name, "--", names())
+        } else {
+            String::new()
+        };
         format!(
             "unknown shorthand flag: {} in {arg}{near}",
             word.trim_start_matches('-')

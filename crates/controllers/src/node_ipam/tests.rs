@@ -2,8 +2,9 @@ use super::*;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::NodeSpec;
 use kube::api::{Api, DeleteParams, PostParams};
-use runtime::events::Recorder;
+use runtime::{events::Recorder, health::Pulse};
 use std::collections::BTreeSet;
+use testkit::wait;
 
 fn node(name: &str, cidrs: &[&str]) -> Node {
     let mut node = Node::default();
@@ -105,6 +106,7 @@ async fn nodes_get_disjoint_ranges_and_give_them_back() {
                 .as_deref()
                 .is_some_and(|name| name.starts_with("ipam-"))
         }),
+        Pulse::default(),
     );
     let watch = tokio::spawn({
         let (informer, cancel) = (informer.clone(), cancel.clone());
@@ -128,6 +130,53 @@ async fn nodes_get_disjoint_ranges_and_give_them_back() {
         assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
         assert!(seen.insert(cidrs), "{name} has what another has");
     }
+    for name in &names {
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    cancel.cancel();
+    controller.await.unwrap();
+    watch.await.unwrap();
+}
+
+#[tokio::test]
+async fn says_in_its_pulse_that_no_range_is_left() {
+    let client = lab::ControlPlane::shared().client();
+    let api: Api<Node> = Api::all(client.clone());
+    let prefix = lab::unique("full");
+    let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
+    let (cancel, pulse, ours) = (CancellationToken::new(), Pulse::default(), prefix.clone());
+    let (events, _kept) = tokio::sync::mpsc::channel(1000);
+    let ipam = NodeIpam::new(
+        &options("10.202.0.0/24", ""),
+        client,
+        informer.store(),
+        Recorder::new(COMPONENT, events),
+        Arc::new(move |node: &Node| {
+            node.metadata
+                .name
+                .as_deref()
+                .is_some_and(|name| name.starts_with(&ours))
+        }),
+        pulse.clone(),
+    );
+    let watch = tokio::spawn({
+        let (informer, cancel) = (informer.clone(), cancel.clone());
+        async move { informer.run(cancel).await }
+    });
+    let controller = tokio::spawn(run(ipam, informer, queue(None), cancel.clone()));
+    let names = ["a", "b"].map(|name| format!("{prefix}-{name}"));
+    for name in &names {
+        let mut node = node(name, &[]);
+        node.metadata.uid = None;
+        api.create(&PostParams::default(), &node).await.unwrap();
+    }
+    wait::until("a bad pulse", || async {
+        match pulse.failing(Duration::ZERO) {
+            Err(reason) if reason.contains("no range is left in --cluster-cidr") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
     for name in &names {
         api.delete(name, &DeleteParams::default()).await.unwrap();
     }

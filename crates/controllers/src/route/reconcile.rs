@@ -110,16 +110,6 @@ impl Routes {
     /// # Errors
     /// When to try again, if anything failed; what failed has been reported.
     pub async fn reconcile(&self) -> Result<(), Retry> {
-        self.pulse.begin();
-        let outcome = self.look().await;
-        match outcome {
-            Ok(()) => self.pulse.success(),
-            Err(_) => self.pulse.failure("routes could not be made to match; see the log"),
-        }
-        outcome
-    }
-
-    async fn look(&self) -> Result<(), Retry> {
         self.metrics.syncs.inc();
         self.pulse.begin();
         let there = match self.cloud() {
@@ -143,7 +133,9 @@ impl Routes {
         match outcome {
             // What the cloud never takes is the trouble of that node alone.
             Ok(()) | Err(Retry::Never) => self.pulse.success(),
-            Err(_) => self.pulse.failure("not all routes could be created, deleted or written into their nodes"),
+            Err(_) => self
+                .pulse
+                .failure("not all routes could be created, deleted or written into their nodes"),
         }
         outcome
     }

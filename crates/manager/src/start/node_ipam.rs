@@ -3,6 +3,7 @@
 use super::{Start, Started, health};
 use crate::controllers_flag::NODE_IPAM;
 use controllers::node_ipam::{self, NodeIpam};
+use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
@@ -15,8 +16,10 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let scope = start.scope();
     let recorder = start.events.recorder(node_ipam::COMPONENT);
     let in_scope = std::sync::Arc::new(move |node: &_| scope.contains(node));
-    let ipam = NodeIpam::new(&settings, start.client, start.nodes.store(), recorder, in_scope);
+    let (pulse, store) = (Pulse::default(), start.nodes.store());
+    let ipam = NodeIpam::new(&settings, start.client, store, recorder, in_scope, pulse.clone());
     let queue = node_ipam::queue(Some(&start.process.queues));
+    health::of_loops(start.process, NODE_IPAM.name, [&pulse]);
     health::of_queue(start.process, NODE_IPAM.name, &queue);
     Ok(Started::Running {
         task: Box::pin(node_ipam::run(ipam, start.nodes, queue, start.cancel)),

@@ -15,6 +15,7 @@ use runtime::{
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
+use testkit::wait;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,7 @@ struct Rig {
     cancel: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
     prefix: String,
+    pulse: Pulse,
 }
 
 impl Rig {
@@ -51,16 +53,9 @@ impl Rig {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let recorder = Recorder::new(COMPONENT, sender);
         let provider = Arc::new(Memory::new(&cloud));
-        let routes = Routes::new(
-            options,
-            provider,
-            client,
-            informer.store(),
-            recorder,
-            metrics,
-            Pulse::default(),
-        )
-        .unwrap();
+        let pulse = Pulse::default();
+        let (store, beat) = (informer.store(), pulse.clone());
+        let routes = Routes::new(options, provider, client, store, recorder, metrics, beat).unwrap();
         let watch = (informer.clone(), cancel.clone());
         let tasks = vec![
             tokio::spawn(async move { watch.0.run(watch.1).await }),
@@ -73,6 +68,7 @@ impl Rig {
             cancel,
             tasks,
             prefix,
+            pulse,
         }
     }
 
@@ -143,6 +139,27 @@ async fn a_route_that_cannot_be_created_is_told_and_tried_again() {
     );
     assert!(event.message.contains("10.201.2.0/24"), "{}", event.message);
     rig.until(&name, "False", "RouteCreated").await;
+    rig.nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+    rig.finish().await;
+}
+
+#[tokio::test]
+async fn says_in_its_pulse_that_routes_cannot_be_listed() {
+    let rig = Rig::start(Some(Duration::from_millis(50)));
+    let name = rig.join("a", "10.201.7.0/24").await;
+    rig.until(&name, "False", "RouteCreated").await;
+    let down = rig
+        .cloud
+        .inject(Fault::fail(Failure::Unavailable("no route table".into())).at(Operation::ListRoutes));
+    wait::until("a bad pulse", || async {
+        match rig.pulse.failing(Duration::ZERO) {
+            Err(reason) if reason.contains("cannot list routes: ") && reason.contains("no route table") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    rig.cloud.withdraw(down);
+    wait::until("a good pulse", || async { rig.pulse.failing(Duration::ZERO) }).await;
     rig.nodes.delete(&name, &DeleteParams::default()).await.unwrap();
     rig.finish().await;
 }

@@ -1,8 +1,9 @@
 //! Writes a node's ranges into it. Safe to run again at any point.
 
 use super::{Allocator, Options, Taken, pod_cidrs};
+use crate::nodes;
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams},
@@ -143,14 +144,8 @@ impl NodeIpam {
     }
 
     fn tell(&self, node: &Node, reason: &'static str, message: String) {
-        let regarding = ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("Node".into()),
-            name: node.metadata.name.clone(),
-            uid: node.uid(),
-            ..ObjectReference::default()
-        };
-        self.recorder.event(regarding, Kind::Normal, reason, message);
+        self.recorder
+            .event(nodes::reference(node), Kind::Normal, reason, message);
     }
 
     fn allocator(&self) -> MutexGuard<'_, Allocator> {

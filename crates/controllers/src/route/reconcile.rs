@@ -1,14 +1,10 @@
 //! Makes the cloud's routes match the nodes. Safe to run again at any point.
 
 use super::{Networking, Options, plan};
-use crate::route::plan::Plan;
+use crate::{nodes, route::plan::Plan};
 use cloud::{Error, NewRoute, Provider, Retry};
 use futures::{StreamExt, stream};
-use k8s_openapi::{
-    api::core::v1::{Node, ObjectReference},
-    apimachinery::pkg::apis::meta::v1::Time,
-    jiff::Timestamp,
-};
+use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams},
@@ -197,7 +193,7 @@ impl Routes {
         warn!(node = route.node, destination = %route.destination, error = error.report(), "cannot create route");
         if let Some(node) = nodes.iter().find(|node| node.name_any() == route.node) {
             self.recorder
-                .event(reference(node), Kind::Warning, "FailedToCreateRoute", message);
+                .event(nodes::reference(node), Kind::Warning, "FailedToCreateRoute", message);
         }
     }
 
@@ -246,16 +242,6 @@ fn patches(plan: &Plan, unrouted: &BTreeSet<String>, nodes: &[Arc<Node>], now: &
         }
     }
     patches
-}
-
-fn reference(node: &Node) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".into()),
-        kind: Some("Node".into()),
-        name: node.metadata.name.clone(),
-        uid: node.uid(),
-        ..ObjectReference::default()
-    }
 }
 
 /// The more cautious of two.

@@ -16,12 +16,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Build what is not in the cache yet.
-    Prepare {
-        /// The programs.
-        #[arg(default_values_t = ["etcd".to_owned(), "kube-apiserver".to_owned(), "kubectl".to_owned()])]
-        programs: Vec<String>,
-    },
+    /// Build what is not in the cache yet, so that no test waits for it.
+    Prepare,
     /// Run a command with `OUTRIGGER_LAB` set to a running control plane, and stop that afterwards.
     Exec {
         /// The command and its arguments.
@@ -32,10 +28,9 @@ enum Verb {
 
 fn main() -> Result<ExitCode> {
     match Args::parse().command {
-        Verb::Prepare { programs } => {
-            programs
-                .iter()
-                .try_for_each(|program| lab::assets::program(program).map(drop))?;
+        Verb::Prepare => {
+            lab::assets::prepare(&["etcd", "kube-apiserver", "kubectl"])?;
+            lab::peer::program()?;
             Ok(ExitCode::SUCCESS)
         }
         Verb::Exec { command } => exec(&command),

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use testkit::wait::until;
 
 /// Long enough for a busy machine, and far too long for a healthy test.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 impl Rig {
     /// The Nodes of this rig.

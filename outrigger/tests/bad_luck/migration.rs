@@ -1,7 +1,7 @@
 //! Leader migration: the migration lock belongs to another program at first.
 
 use crate::{
-    replica::Replica,
+    replica::{Replica, Rights},
     rig::{Rig, service_address},
 };
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
@@ -92,7 +92,7 @@ async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_t
         "--cluster-cidr=10.0.0.0/8",
         "--configure-cloud-routes",
     ];
-    let manager = Replica::start(&rig, &flags).await;
+    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
     let (node, gone) = (rig.named("node"), rig.named("gone"));
     let service = rig.create(rig.balanced("web")).await.name_any();
     let only_what_stays = async {

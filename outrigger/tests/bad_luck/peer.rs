@@ -5,7 +5,7 @@ mod portrait;
 mod scenes;
 
 use crate::{
-    replica::Replica,
+    replica::{Replica, Rights},
     rig::{Launch, Mark, Rig},
 };
 use memory::{Call, Cloud, Operation};
@@ -32,7 +32,7 @@ async fn start_go(rig: &Rig) -> Replica {
         .flag("--concurrent-service-syncs=5")
         .flag(&format!("--leader-elect-resource-name={}", rig.name))
         .flag(&format!("--cluster-name={}", rig.name));
-    Replica::launch(rig, launch, &LEASE).await
+    Replica::launch(rig, Rights::All, launch, &LEASE).await
 }
 
 async fn start_ours(rig: &Rig) -> Replica {

@@ -13,6 +13,15 @@ pub const SHORT: [&str; 2] = ["--leader-elect-lease-duration=4s", "--leader-elec
 /// A manager without rivals, that need not wait for a lease which another one left behind.
 pub const ALONE: &str = "--leader-elect=false";
 
+/// What a replica may do.
+#[derive(Debug, Clone, Copy)]
+pub enum Rights {
+    /// What the manifest grants: all that ours ever needs.
+    Manifest,
+    /// Everything.
+    All,
+}
+
 /// A running manager.
 pub struct Replica {
     /// As whom it talks to the API server.
@@ -25,7 +34,7 @@ pub struct Replica {
 impl Replica {
     /// Starts one that looks after the Nodes and Services of this rig, with these flags besides.
     pub async fn start(rig: &Rig, flags: &[&str]) -> Self {
-        Self::launch(rig, rig.manager(), flags).await
+        Self::launch(rig, Rights::Manifest, rig.manager(), flags).await
     }
 
     /// Starts one that looks after everything.
@@ -36,13 +45,19 @@ impl Replica {
             "--load-balancer-without-class",
         ];
         let launch = confined.into_iter().fold(rig.manager(), Launch::without);
-        Self::launch(rig, launch, flags).await
+        Self::launch(rig, Rights::Manifest, launch, flags).await
     }
 
-    /// Starts this one, as a user of its own who may do everything.
-    pub async fn launch(rig: &Rig, launch: Launch, flags: &[&str]) -> Self {
+    /// Starts this one, as a user of its own.
+    pub async fn launch(rig: &Rig, rights: Rights, launch: Launch, flags: &[&str]) -> Self {
         let user = lab::unique(&rig.name);
-        let kubeconfig = rig.plane().kubeconfig_for(&user, &["system:masters"]);
+        let kubeconfig = match rights {
+            Rights::All => rig.plane().kubeconfig_for(&user, &["system:masters"]),
+            Rights::Manifest => {
+                rig.authorise(&user).await;
+                rig.plane().kubeconfig_for(&user, &[])
+            }
+        };
         let door = Door::open(&rig.cloud).await;
         let cloud = rig
             .folder

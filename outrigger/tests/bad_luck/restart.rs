@@ -5,7 +5,7 @@ use crate::{
     rig::{Mark, Rig, service_address},
 };
 use kube::ResourceExt;
-use memory::{Call, Cloud};
+use memory::Call;
 use std::collections::BTreeSet;
 
 const NODES: usize = 40;
@@ -39,11 +39,14 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
 
     rig.cloud.forget_calls();
     let after = Replica::start(&rig, &[]).await;
-    let looked_at_all = |cloud: &Cloud| {
-        let services = cloud.calls().into_iter().filter_map(|call| call.service);
-        services.map(|service| service.uid).collect::<BTreeSet<_>>().len() == SERVICES
+    let looked_at_all = async || {
+        let services = rig.cloud.calls().into_iter().filter_map(|call| call.service);
+        match services.map(|service| service.uid).collect::<BTreeSet<_>>().len() {
+            SERVICES => Ok(()),
+            some => Err(format!("it asked about {some} of {SERVICES}")),
+        }
     };
-    rig.cloud_until(looked_at_all).await;
+    after.until("it to ask about all Services", looked_at_all).await;
     // Once this one is done, everything before it is done, too.
     let marker = rig.create(rig.balanced("marker")).await.name_any();
     rig.served(&after, &marker).await;

@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub use error::{Error, Retry, Source};
 pub use instances::{Address, AddressKind, Answer, Detail, Instance, Instances, NodeRef, Power, ProviderIds};
 pub use load_balancers::{
-    Affinity, Deletion, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Outcome, Owned, Port, Protocol,
-    ServiceRef, Spec, Status, TrafficPolicy, default_name,
+    Affinity, Deletion, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes, Outcome, Owned,
+    Port, Protocol, ServiceRef, Spec, Status, TrafficPolicy, Warning, default_name,
 };
 pub use provider_id::ProviderId;
 pub use routes::{NewRoute, Route, RouteTarget, Routes};
@@ -48,6 +48,11 @@ pub trait Provider: Send + Sync + 'static {
     /// Routes between the pods of different nodes, if this cloud offers them.
     fn routes(&self) -> Option<&dyn Routes> {
         None
+    }
+
+    /// The component that events of this cloud come from: those that only it knows the reason of.
+    fn event_source(&self) -> &'static str {
+        "service-controller"
     }
 
     /// Whether the cloud's objects carry the mark of this cluster.

@@ -20,17 +20,17 @@ pub trait LoadBalancers: Send + Sync {
 
     /// Creates the load balancer or makes it match: observes once, performs what can be performed now, and says whether
     /// that was all. Safe to call again after a crash at any point.
-    async fn ensure(&self, spec: &Spec) -> Result<Outcome>;
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>>;
 
     /// Replaces only the hosts behind the load balancer, by all of `spec.hosts`. One that does not exist is
     /// [`crate::Error::NotFound`].
-    async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         self.ensure(spec).await
     }
 
     /// Deletes the load balancer and all that came with it. One that is gone, or half gone, is a success. `spec` may be
     /// old: the Service may have been deleted long ago.
-    async fn delete(&self, spec: &Spec) -> Result<Deletion>;
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>>;
 
     /// Everything in the cloud that bears this cluster's mark, so that a sweep can find what a crash left behind.
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>>;
@@ -198,6 +198,65 @@ pub enum Deletion {
         /// What is being waited for.
         waiting_for: String,
     },
+}
+
+/// An answer, and what is to be noted on the Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted<T> {
+    /// The answer itself.
+    pub answer: T,
+    /// What is to be noted.
+    pub notes: Notes,
+}
+
+impl<T> Noted<T> {
+    /// The answer, with these notes.
+    pub fn new(answer: T, notes: Notes) -> Self {
+        Self { answer, notes }
+    }
+}
+
+impl<T> From<T> for Noted<T> {
+    fn from(answer: T) -> Self {
+        Self::new(answer, Notes::default())
+    }
+}
+
+/// What a provider notes on a Service. The controller writes it together with the status, and what it wrote itself is no
+/// reason to ask the provider again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Annotations to be set, or (`None`) removed.
+    pub annotations: BTreeMap<String, Option<String>>,
+    /// Events for the user; each is told once, until it is not among the warnings any more.
+    pub warnings: Vec<Warning>,
+}
+
+impl Notes {
+    /// Sets an annotation.
+    pub fn annotate(&mut self, key: &str, value: impl Into<String>) {
+        self.annotations.insert(key.to_owned(), Some(value.into()));
+    }
+
+    /// Removes an annotation.
+    pub fn remove(&mut self, key: &str) {
+        self.annotations.insert(key.to_owned(), None);
+    }
+
+    /// Warns the user.
+    pub fn warn(&mut self, reason: &'static str, message: impl Into<String>) {
+        let message = message.into();
+        self.warnings.push(Warning { reason, message });
+    }
+}
+
+/// A Warning event on a Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The event's reason.
+    pub reason: &'static str,
+    /// What it says.
+    pub message: String,
 }
 
 /// What goes into `status.loadBalancer`.

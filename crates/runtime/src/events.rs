@@ -71,6 +71,15 @@ impl Recorder {
         Self { metrics, ..self }
     }
 
+    /// The same recorder, in the name of another component.
+    #[must_use]
+    pub fn renamed(&self, component: &'static str) -> Self {
+        Self {
+            component,
+            ..self.clone()
+        }
+    }
+
     /// Records an event.
     pub fn event(&self, regarding: ObjectReference, kind: Kind, reason: &'static str, message: impl Into<String>) {
         let message = message.into();

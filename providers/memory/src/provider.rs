@@ -3,8 +3,8 @@
 use crate::{Cloud, Offer, Operation, call::Request, state::route_name};
 use async_trait::async_trait;
 use cloud::{
-    Answer, ClusterMark, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Outcome, Owned,
-    Provider, ProviderIds, Result, Route, Routes, Spec, Status,
+    Answer, ClusterMark, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome,
+    Owned, Provider, ProviderIds, Result, Route, Routes, Spec, Status,
 };
 use std::{fmt, sync::Arc};
 
@@ -100,23 +100,25 @@ impl LoadBalancers for Memory {
             .await
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Outcome> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         (self.gate)()?;
         let request = of_service(Operation::EnsureLoadBalancer, spec);
         self.cloud
             .perform(request, |state, verdict, now| state.ensure(spec, verdict, now))
             .await
+            .map(Noted::from)
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         (self.gate)()?;
         let request = of_service(Operation::UpdateHosts, spec);
         self.cloud
             .perform(request, |state, verdict, now| state.update_hosts(spec, verdict, now))
             .await
+            .map(Noted::from)
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Deletion> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
         (self.gate)()?;
         let request = Request {
             names: Vec::new(),
@@ -125,6 +127,7 @@ impl LoadBalancers for Memory {
         self.cloud
             .perform(request, |state, verdict, now| state.delete(spec, verdict, now))
             .await
+            .map(Noted::from)
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

@@ -14,8 +14,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Host, Instances, LoadBalancers, NewRoute, NodeRef, Outcome, Owned, Provider,
-    Result, Route, Routes, Spec, Status,
+    Answer, Deletion, Detail, Error, Gate, Host, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned,
+    Provider, Result, Route, Routes, Spec, Status,
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
 use serde::{Serialize, de::DeserializeOwned};
@@ -138,28 +138,28 @@ impl LoadBalancers for Remote {
         Ok(found.into())
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Outcome> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         let path = ["load-balancers", "ensure"];
         let outcome: WireOutcome = self
             .ask("ensure_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(outcome.into())
+        Ok(Outcome::from(outcome).into())
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         let path = ["load-balancers", "update-hosts"];
         let outcome: WireOutcome = self
             .ask("update_hosts", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(outcome.into())
+        Ok(Outcome::from(outcome).into())
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Deletion> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
         let path = ["load-balancers", "delete"];
         let deletion: WireDeletion = self
             .ask("delete_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(deletion.into())
+        Ok(Deletion::from(deletion).into())
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

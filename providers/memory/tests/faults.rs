@@ -117,7 +117,7 @@ async fn a_blind_cloud_sees_nothing_and_forgets_nothing(#[values(Place::InThePro
     );
     assert_eq!(balancers.find(&spec(&["a"])).await.expect("an answer"), None);
     assert_eq!(
-        balancers.delete(&spec(&["a"])).await.expect("an answer"),
+        balancers.delete(&spec(&["a"])).await.expect("an answer").answer,
         Deletion::Gone
     );
     assert_eq!(balancers.owned("c").await.expect("an answer"), []);

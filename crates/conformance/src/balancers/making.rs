@@ -104,7 +104,8 @@ async fn pending(scene: &Scene) -> Result<(), Stop> {
         .balancers()?
         .ensure(&spec)
         .await
-        .map_err(|error| wrong("ensure", &error))?;
+        .map_err(|error| wrong("ensure", &error))?
+        .answer;
     let Outcome::Pending {
         poll_after,
         waiting_for,

@@ -10,13 +10,22 @@ const NAMES: usize = 20;
 
 /// Tells users what happens to their Services. Clones share the recorder.
 #[derive(Debug, Clone)]
-pub struct Announcer(Recorder);
+pub struct Announcer {
+    own: Recorder,
+    cloud: Recorder,
+}
 
 impl Announcer {
-    /// Tells by this recorder.
+    /// Tells by this recorder, in the controller's name or in that of the cloud.
     #[must_use]
-    pub fn new(recorder: Recorder) -> Self {
-        Self(recorder)
+    pub fn new(own: Recorder, source: &'static str) -> Self {
+        let cloud = own.renamed(source);
+        Self { own, cloud }
+    }
+
+    /// What the cloud wants the user to know.
+    pub(super) fn noted(&self, service: &Service, reason: &'static str, message: &str) {
+        self.cloud.event(reference(service), Kind::Warning, reason, message);
     }
 
     pub(super) fn ensuring(&self, service: &Service) {
@@ -80,11 +89,11 @@ impl Announcer {
     }
 
     fn normal(&self, service: &Service, reason: &'static str, message: &str) {
-        self.0.event(reference(service), Kind::Normal, reason, message);
+        self.own.event(reference(service), Kind::Normal, reason, message);
     }
 
     fn warn(&self, service: &Service, reason: &'static str, message: String) {
-        self.0.event(reference(service), Kind::Warning, reason, message);
+        self.own.event(reference(service), Kind::Warning, reason, message);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     reconcile::{Flow, Job, Reconciler, poll},
     spec, write,
 };
-use cloud::{Deletion, Spec};
+use cloud::{Deletion, Noted, Spec};
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
 use runtime::queue::Next;
 use std::sync::Arc;
@@ -21,10 +21,11 @@ impl Reconciler {
     pub(super) async fn cleanup(&self, job: &mut Job) -> Result<Next, Error> {
         self.begin_deletion(&job.key, &job.service);
         let spec = spec::for_deletion(&job.service, &self.options.cluster);
+        let answer = self.delete(&spec).await;
         if let Deletion::Pending {
             poll_after,
             waiting_for,
-        } = self.delete(&spec).await.map_err(Error::cloud(DELETE))?
+        } = self.heed(job, answer).map_err(Error::cloud(DELETE))?
         {
             self.note_deletion_pending(&job.key);
             self.say(job, &Say::deleting(&waiting_for)).await;
@@ -55,7 +56,8 @@ impl Reconciler {
     /// Deletes the load balancer of a Service that is not there any more.
     pub(super) async fn remove(&self, key: &str, departed: &Arc<Service>) -> Flow {
         self.begin_deletion(key, departed);
-        match self.delete(&spec::for_deletion(departed, &self.options.cluster)).await {
+        let answer = self.delete(&spec::for_deletion(departed, &self.options.cluster)).await;
+        match answer.map(|noted| noted.answer) {
             Ok(Deletion::Gone) => {
                 self.announcer.deleted(departed);
                 info!("deleted the load balancer of a Service that is gone");
@@ -85,13 +87,17 @@ impl Reconciler {
     }
 
     /// Deletes; that another controller looks after it is as good as gone.
-    async fn delete(&self, spec: &Spec) -> cloud::Result<Deletion> {
+    async fn delete(&self, spec: &Spec) -> cloud::Result<Noted<Deletion>> {
         match self.call("delete", |balancers| balancers.delete(spec)).await {
-            Err(cloud::Error::ImplementedElsewhere) => Ok(Deletion::Gone),
-            Err(error @ cloud::Error::Pending { poll_after, .. }) => Ok(Deletion::Pending {
-                poll_after,
-                waiting_for: error.to_string(),
-            }),
+            Err(cloud::Error::ImplementedElsewhere) => Ok(Deletion::Gone.into()),
+            Err(error @ cloud::Error::Pending { poll_after, .. }) => {
+                let waiting_for = error.to_string();
+                Ok(Deletion::Pending {
+                    poll_after,
+                    waiting_for,
+                }
+                .into())
+            }
             other => other,
         }
     }

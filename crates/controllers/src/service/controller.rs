@@ -97,9 +97,9 @@ impl Controller {
             reconciler: Reconciler {
                 services: services.store(),
                 hosts: Hosts::new(nodes.store(), options.scope.clone()),
-                provider,
                 writer: Writer::new(client.clone(), fence),
-                announcer: Announcer::new(events),
+                announcer: Announcer::new(events, provider.event_source()),
+                provider,
                 metrics,
                 pulse,
                 options,

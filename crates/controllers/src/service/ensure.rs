@@ -8,7 +8,7 @@ use super::{
     reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
     spec, write,
 };
-use cloud::{Outcome, Status};
+use cloud::{Noted, Notes, Outcome, Status, Warning};
 use k8s_openapi::jiff::Timestamp;
 use runtime::queue::Next;
 use std::{mem, time::Duration, time::Instant};
@@ -36,7 +36,8 @@ impl Reconciler {
             other => other.map_err(Error::api("add load balancer cleanup finalizer"))?,
         };
         self.ledger.with(&job.key, |known| known.reach = Reach::Cloud);
-        match settled(self.call("ensure", |balancers| balancers.ensure(&spec)).await) {
+        let answer = settled(self.call("ensure", |balancers| balancers.ensure(&spec)).await);
+        match self.heed(job, answer) {
             Ok(Outcome::Ready(status)) => self.ready(job, &status).await,
             Ok(Outcome::Pending {
                 poll_after,
@@ -65,7 +66,7 @@ impl Reconciler {
                 .await,
         );
         self.metrics.update_hosts.observe(started.elapsed().as_secs_f64());
-        match answer {
+        match self.heed(job, answer) {
             Ok(Outcome::Ready(_)) => Ok(self.updated(job).await),
             Ok(Outcome::Pending {
                 poll_after,
@@ -78,6 +79,23 @@ impl Reconciler {
             Err(cloud::Error::NotFound { .. }) => self.ensure(job).await,
             Err(error) => Err(Error::cloud(UPDATE)(error)),
         }
+    }
+
+    /// Warns the user of what is news, and keeps the annotations to be written with whatever is written next.
+    pub(super) fn heed<T>(&self, job: &mut Job, answer: cloud::Result<Noted<T>>) -> cloud::Result<T> {
+        let Noted {
+            answer,
+            notes: Notes { annotations, warnings },
+        } = answer?;
+        job.annotations = annotations;
+        let known = self
+            .ledger
+            .with(&job.key, |known| mem::replace(&mut known.warnings, warnings.clone()))
+            .unwrap_or_default();
+        for Warning { reason, message } in warnings.iter().filter(|warning| !known.contains(warning)) {
+            self.announcer.noted(&job.service, reason, message);
+        }
+        Ok(answer)
     }
 
     /// Forgets a Service that went before anything was asked of the cloud.
@@ -170,12 +188,16 @@ impl Reconciler {
 }
 
 /// That something is still pending is no failure, in whichever way the cloud says it.
-fn settled(answer: cloud::Result<Outcome>) -> cloud::Result<Outcome> {
+fn settled(answer: cloud::Result<Noted<Outcome>>) -> cloud::Result<Noted<Outcome>> {
     match answer {
-        Err(error @ cloud::Error::Pending { poll_after, .. }) => Ok(Outcome::Pending {
-            poll_after,
-            waiting_for: error.to_string(),
-        }),
+        Err(error @ cloud::Error::Pending { poll_after, .. }) => {
+            let waiting_for = error.to_string();
+            Ok(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            }
+            .into())
+        }
         other => other,
     }
 }

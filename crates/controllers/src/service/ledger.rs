@@ -6,6 +6,7 @@ use super::{
     options::Classes,
     plan::{Step, plan},
     predicates::needs_update,
+    write::{self, Annotations},
 };
 use k8s_openapi::api::core::v1::Service;
 use std::{
@@ -24,6 +25,8 @@ pub(super) struct Known {
     pub phase: Phase,
     /// Whether the cloud may have something of it.
     pub reach: Reach,
+    /// What its user was warned of by the cloud.
+    pub warnings: Vec<cloud::Warning>,
     /// What we wrote last.
     written: Option<Written>,
     /// The change of hosts that it has still to hear of.
@@ -106,6 +109,7 @@ impl Known {
             service,
             phase,
             reach: Reach::Here,
+            warnings: Vec::new(),
             written: None,
             pass: None,
         }
@@ -221,10 +225,15 @@ impl Ledger {
         });
     }
 
-    /// Remembers what we wrote over what the informer had.
-    pub(super) fn wrote(&self, key: &str, seen: &Service, service: Arc<Service>) {
+    /// Remembers what we wrote over what the informer had. The annotations among it ask for nothing new.
+    pub(super) fn wrote(&self, key: &str, seen: &Service, service: Arc<Service>, annotations: &Annotations) {
         let over = seen.metadata.resource_version.clone();
-        self.with(key, |known| known.written = Some(Written { over, service }));
+        self.with(key, |known| {
+            known.written = Some(Written { over, service });
+            if let Some(annotated) = write::with_annotations(&known.service, annotations) {
+                known.service = Arc::new(annotated);
+            }
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {

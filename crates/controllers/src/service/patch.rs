@@ -3,13 +3,19 @@
 use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::Condition};
 use serde_json::{Map, Value, json};
 
-/// What makes `new` of `old`: finalizers, ingress and conditions, the only things we write. `None` if that is nothing.
+/// What makes `new` of `old`: finalizers, annotations, ingress and conditions, the only things we write. `None` if that is
+/// nothing.
 ///
-/// Only what differs is named, so that others may write at the same time. Finalizers can be patched together with the
-/// status, so that one permission is enough.
+/// Only what differs is named, so that others may write at the same time. Finalizers and annotations can be patched
+/// together with the status, so that one request and one permission are enough.
 #[must_use]
 pub fn between(old: &Service, new: &Service) -> Option<Value> {
-    let parts = [("metadata", finalizers(old, new)), ("status", status(old, new))];
+    let mut metadata = finalizers(old, new);
+    let annotations = annotations(old, new);
+    if !annotations.is_empty() {
+        metadata.insert("annotations".into(), annotations.into());
+    }
+    let parts = [("metadata", metadata), ("status", status(old, new))];
     let patch: Map<_, _> = parts
         .into_iter()
         .filter(|(_, part)| !part.is_empty())
@@ -37,6 +43,17 @@ fn finalizers(old: &Service, new: &Service) -> Map<String, Value> {
         patch.insert("$deleteFromPrimitiveList/finalizers".into(), json!(removed));
     }
     patch
+}
+
+/// `null` removes one.
+fn annotations(old: &Service, new: &Service) -> Map<String, Value> {
+    let list = |service: &Service| service.metadata.annotations.clone().unwrap_or_default();
+    let (old, new) = (list(old), list(new));
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let gone = gone.map(|key| (key.clone(), Value::Null));
+    let set = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
+    gone.chain(set.map(|(key, value)| (key.clone(), json!(value))))
+        .collect()
 }
 
 fn status(old: &Service, new: &Service) -> Map<String, Value> {

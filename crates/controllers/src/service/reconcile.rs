@@ -10,7 +10,7 @@ use super::{
     options::Options,
     plan::Step,
     predicates, status,
-    write::{self, Writer},
+    write::{self, Annotations, Writer},
 };
 use cloud::{LoadBalancers, Provider};
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
@@ -43,6 +43,8 @@ pub(super) struct Job {
     /// As we know it to be: what we wrote counts at once.
     pub service: Arc<Service>,
     pub hosts: Arc<HostSet>,
+    /// What the cloud wants to be noted on the Service.
+    pub annotations: Annotations,
 }
 
 /// Whether there is more to do about a key right away.
@@ -71,6 +73,7 @@ impl Reconciler {
                 seen,
                 service,
                 hosts,
+                annotations: Annotations::default(),
             });
             if let Flow::Over(next) = self.take(key, step, job).await {
                 return next;
@@ -174,13 +177,17 @@ impl Reconciler {
         }
     }
 
-    /// Writes what differs; `None` has nothing to write.
+    /// Writes what differs, and the annotations that are still to be noted; `None` differs in nothing else.
     pub(super) async fn write(&self, job: &mut Job, new: Option<Service>) -> Result<Wrote, write::Error> {
-        let Some(new) = new else { return Ok(Wrote::Nothing) };
+        let annotated = write::with_annotations(new.as_ref().unwrap_or(&job.service), &job.annotations);
+        let Some(new) = annotated.or(new) else {
+            return Ok(Wrote::Nothing);
+        };
         let Some(written) = self.writer.write(&job.service, &new).await? else {
             return Ok(Wrote::Nothing);
         };
-        self.ledger.wrote(&job.key, &job.seen, written.clone());
+        self.ledger
+            .wrote(&job.key, &job.seen, written.clone(), &job.annotations);
         job.service = written;
         Ok(Wrote::Something)
     }

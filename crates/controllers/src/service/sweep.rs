@@ -96,7 +96,11 @@ impl Reconciler {
         }
         let uid = &service.uid;
         let spec = spec::for_deletion(&departed(&service), &self.options.cluster);
-        match self.call("delete", |balancers| balancers.delete(&spec)).await {
+        match self
+            .call("delete", |balancers| balancers.delete(&spec))
+            .await
+            .map(|noted| noted.answer)
+        {
             Ok(Deletion::Gone) => info!(uid, "deleted an orphan"),
             Ok(Deletion::Pending { waiting_for, .. }) => info!(uid, waiting_for, "deleting an orphan"),
             Err(error) => warn!(uid, error = error.report(), "cannot delete an orphan"),

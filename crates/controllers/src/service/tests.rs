@@ -1,6 +1,7 @@
 mod fan_out;
 mod flow;
 mod nodes;
+mod notes;
 mod rig;
 mod stories;
 mod sweep;

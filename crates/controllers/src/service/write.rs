@@ -1,4 +1,4 @@
-//! Writes to the API server: the finalizer, the status.
+//! Writes to the API server: the finalizer, the status, what the cloud wants to be noted.
 
 use super::{
     conditions::{self, Say},
@@ -14,7 +14,7 @@ use kube::{
 };
 use runtime::fence::{Fence, Fenced};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// How long one write may take.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -40,6 +40,9 @@ pub enum Error {
     #[error("the API server gave no answer")]
     Unanswered(#[source] cloud::Source),
 }
+
+/// Annotations to be set, or (`None`) removed.
+pub type Annotations = BTreeMap<String, Option<String>>;
 
 /// Writes Services.
 #[derive(Clone)]
@@ -106,6 +109,24 @@ pub fn without_finalizer(service: &Service) -> Option<Service> {
         .finalizers
         .get_or_insert_default()
         .retain(|finalizer| finalizer != FINALIZER);
+    Some(new)
+}
+
+/// The Service with these annotations set or removed, if that changes anything.
+#[must_use]
+pub fn with_annotations(service: &Service, annotations: &Annotations) -> Option<Service> {
+    let current = |key: &String| service.metadata.annotations.as_ref().and_then(|all| all.get(key));
+    if annotations.iter().all(|(key, value)| current(key) == value.as_ref()) {
+        return None;
+    }
+    let mut new = service.clone();
+    let all = new.metadata.annotations.get_or_insert_default();
+    for (key, value) in annotations {
+        match value {
+            Some(value) => all.insert(key.clone(), value.clone()),
+            None => all.remove(key),
+        };
+    }
     Some(new)
 }
 

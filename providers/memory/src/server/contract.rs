@@ -41,15 +41,15 @@ async fn find(State(memory): State<Memory>, Asked(About { spec }): Asked<About>)
 }
 
 async fn ensure(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Outcome> {
-    Ok(Json(memory.ensure(&spec.into()).await?.into()))
+    Ok(Json(memory.ensure(&spec.into()).await?.answer.into()))
 }
 
 async fn update_hosts(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Outcome> {
-    Ok(Json(memory.update_hosts(&spec.into()).await?.into()))
+    Ok(Json(memory.update_hosts(&spec.into()).await?.answer.into()))
 }
 
 async fn delete(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Deletion> {
-    Ok(Json(LoadBalancers::delete(&memory, &spec.into()).await?.into()))
+    Ok(Json(LoadBalancers::delete(&memory, &spec.into()).await?.answer.into()))
 }
 
 async fn owned(State(memory): State<Memory>, Asked(Cluster { cluster }): Asked<Cluster>) -> Answered<OwnedList> {

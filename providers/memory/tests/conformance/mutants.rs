@@ -4,7 +4,7 @@
 use crate::world::MemoryWorld;
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Outcome, Owned, Power,
+    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned, Power,
     Provider, Result, Route, Routes, ServiceRef, Spec, Status,
 };
 use conformance::{Verdict, cases, run};
@@ -266,7 +266,7 @@ impl LoadBalancers for Mutant {
     }
 
     #[expect(clippy::panic, reason = "the suite must survive a provider that panics")]
-    async fn ensure(&self, spec: &Spec) -> Result<Outcome> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         let spec = self.taken(spec);
         match self.wrong {
             Wrong::EnsurePanics => panic!("as told"),
@@ -276,16 +276,17 @@ impl LoadBalancers for Mutant {
                 self.memory.ensure(&spec).await
             }
             Wrong::NeverPending => loop {
-                match self.memory.ensure(&spec).await? {
+                let outcome = self.memory.ensure(&spec).await?;
+                match outcome.answer {
                     Outcome::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
-                    ready @ Outcome::Ready(_) => return Ok(ready),
+                    Outcome::Ready(_) => return Ok(outcome),
                 }
             },
             _ => self.memory.ensure(&spec).await,
         }
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Outcome> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         let spec = self.taken(spec);
         let there = self.memory.find(&spec).await?.is_some();
         match self.wrong {
@@ -295,10 +296,10 @@ impl LoadBalancers for Mutant {
         }
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Deletion> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
         let spec = self.taken(spec);
         match self.wrong {
-            Wrong::DeleteDoesNothing => Ok(Deletion::Gone),
+            Wrong::DeleteDoesNothing => Ok(Deletion::Gone.into()),
             Wrong::DeleteTwiceFails if self.memory.find(&spec).await?.is_none() => Err(Error::NotFound {
                 what: "the load balancer".into(),
             }),

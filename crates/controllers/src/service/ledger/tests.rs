@@ -73,7 +73,7 @@ fn what_we_wrote_counts_until_the_informer_has_caught_up() {
             .clone()
     };
 
-    ledger.wrote("default/a", &version("1"), version("2"));
+    ledger.wrote("default/a", &version("1"), version("2"), &Annotations::default());
     assert_eq!(newest("1").as_deref(), Some("2"));
     assert_eq!(newest("3").as_deref(), Some("3"));
     assert_eq!(newest("1").as_deref(), Some("1"), "what we wrote is forgotten");

@@ -32,7 +32,9 @@ fn adds_a_finalizer(#[case] name: &str, #[case] old: Builder, #[case] new: Build
 #[rstest]
 #[case::nothing(lb(), lb(), None)]
 #[case::spec_is_not_ours(lb(), lb().spec(|spec| spec.cluster_ip = Some("10.0.0.2".into())), None)]
-#[case::annotations_are_not_ours(lb(), lb().annotation("a", "b"), None)]
+#[case::annotation(lb().annotation("a", "b"), lb().annotation("a", "b").annotation("c", "d"), Some(r#"{"metadata":{"annotations":{"c":"d"}}}"#))]
+#[case::another_value(lb().annotation("a", "b"), lb().annotation("a", "c"), Some(r#"{"metadata":{"annotations":{"a":"c"}}}"#))]
+#[case::no_annotation(lb().annotation("a", "b").annotation("c", "d"), lb().annotation("c", "d"), Some(r#"{"metadata":{"annotations":{"a":null}}}"#))]
 #[case::one_of_two_finalizers(
     lb().finalizer("foo").finalizer("bar"), lb().finalizer("foo"),
     Some(r#"{"metadata":{"$deleteFromPrimitiveList/finalizers":["bar"],"$setElementOrder/finalizers":["foo"]}}"#)

@@ -68,7 +68,7 @@ impl Rig {
             hosts: Hosts::new(nodes.clone(), options.scope.clone()),
             provider: Arc::new(Memory::new(&cloud)),
             writer: Writer::new(client, Fence::open()),
-            announcer: Announcer::new(Recorder::new(COMPONENT, sender)),
+            announcer: Announcer::new(Recorder::new(COMPONENT, sender), "the-cloud"),
             metrics: Metrics::register(&Registry::new()).unwrap(),
             pulse: Pulse::default(),
             options,

@@ -14,12 +14,12 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Host, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned,
+    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned,
     Provider, Result, Route, Routes, Spec, Status,
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// [`cloud::Provider`] on a [`crate::Server`] in another process.
 #[derive(Debug, Clone)]
@@ -225,19 +225,10 @@ fn asked(node: &NodeRef) -> Node {
     node.into()
 }
 
-/// Without the labels of the hosts, for the same reason.
 fn about(spec: &Spec) -> About {
-    let hosts = spec.hosts.iter().map(|host| Host {
-        name: host.name.clone(),
-        provider_id: host.provider_id.clone(),
-        addresses: host.addresses.clone(),
-        labels: BTreeMap::new(),
-    });
-    let spec = Spec {
-        hosts: hosts.map(Arc::new).collect(),
-        ..spec.clone()
-    };
-    About { spec: spec.into() }
+    About {
+        spec: spec.clone().into(),
+    }
 }
 
 fn not_a_url(endpoint: &str) -> Error {

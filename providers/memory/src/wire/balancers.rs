@@ -1,9 +1,9 @@
 //! What is asked of load balancers.
 
-use crate::wire::{Address, each, id, id_text, mirror, outcomes::Ingress};
-use cloud::{Affinity, ServiceRef, TrafficPolicy};
+use crate::wire::{Address, each, id, mirror, outcomes::Ingress};
+use cloud::{AddressKind, Affinity, ServiceRef, TrafficPolicy};
 use ipnet::IpNet;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 /// The body of a question about one load balancer.
@@ -89,17 +89,79 @@ pub(crate) enum Family {
     V6,
 }
 
-/// [`cloud::Host`]
-#[derive(Debug, Serialize, Deserialize)]
+/// [`cloud::Host`], shared: a Service can have thousands, and most Services have the same.
+#[derive(Debug, Deserialize)]
+#[serde(from = "OwnHost")]
+pub(crate) struct Host(Arc<cloud::Host>);
+
+/// What is read.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Host {
+struct OwnHost {
     name: String,
-    #[serde(rename = "providerID", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "providerID", default)]
     provider_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     addresses: Vec<Address>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     labels: BTreeMap<String, String>,
+}
+
+/// What is written: without labels, which this cloud has no use for.
+#[derive(Serialize)]
+struct HostRef<'a> {
+    name: &'a str,
+    #[serde(rename = "providerID", skip_serializing_if = "Option::is_none")]
+    provider_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<AddressRef<'a>>,
+}
+
+#[derive(Serialize)]
+struct AddressRef<'a> {
+    #[serde(rename = "type")]
+    kind: AddressKind,
+    address: &'a str,
+}
+
+impl<'a> From<&'a cloud::Address> for AddressRef<'a> {
+    fn from(cloud::Address { kind, address }: &'a cloud::Address) -> Self {
+        Self { kind: *kind, address }
+    }
+}
+
+impl Serialize for Host {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cloud::Host {
+            name,
+            provider_id,
+            addresses,
+            labels: _,
+        } = &*self.0;
+        HostRef {
+            name,
+            provider_id: provider_id.as_ref().map(cloud::ProviderId::as_str),
+            addresses: addresses.iter().map(AddressRef::from).collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl From<OwnHost> for Host {
+    fn from(host: OwnHost) -> Self {
+        let OwnHost {
+            name,
+            provider_id,
+            addresses,
+            labels,
+        } = host;
+        Self(Arc::new(cloud::Host {
+            name,
+            provider_id: id(provider_id),
+            addresses: each(addresses),
+            labels,
+        }))
+    }
 }
 
 mirror!(Protocol, cloud::Protocol, Tcp, Udp, Sctp);
@@ -120,7 +182,7 @@ impl From<cloud::Spec> for Spec {
             TrafficPolicy::Cluster => (Traffic::Cluster, None),
             TrafficPolicy::Local { health_check_port } => (Traffic::Local, health_check_port),
         };
-        let (ports, families, hosts, ingress) = (each(ports), each(families), each(hosts.iter().map(|host| cloud::Host::clone(host))), each(ingress));
+        let (ports, families, hosts, ingress) = (each(ports), each(families), hosts.iter().cloned().map(Host).collect(), each(ingress));
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity_seconds, traffic, health_check_port,
             families, external_ips, hosts, ingress,
@@ -144,7 +206,7 @@ impl From<Spec> for cloud::Spec {
             Traffic::Local => TrafficPolicy::Local { health_check_port },
         };
         let status = cloud::Status { ingress: each(ingress) };
-        let (ports, families, hosts) = (each(ports), each(families), hosts.into_iter().map(|host| Arc::new(host.into())).collect());
+        let (ports, families, hosts) = (each(ports), each(families), hosts.into_iter().map(|Host(host)| host).collect());
         Self {
             cluster, service, annotations, class, ip, ports, source_ranges, affinity, traffic, families, external_ips, hosts,
             status,
@@ -188,42 +250,6 @@ impl From<ServicePort> for cloud::Port {
             port,
             node_port,
             app_protocol,
-        }
-    }
-}
-
-impl From<cloud::Host> for Host {
-    fn from(
-        cloud::Host {
-            name,
-            provider_id,
-            addresses,
-            labels,
-        }: cloud::Host,
-    ) -> Self {
-        Self {
-            name,
-            provider_id: id_text(provider_id),
-            addresses: each(addresses),
-            labels,
-        }
-    }
-}
-
-impl From<Host> for cloud::Host {
-    fn from(
-        Host {
-            name,
-            provider_id,
-            addresses,
-            labels,
-        }: Host,
-    ) -> Self {
-        Self {
-            name,
-            provider_id: id(provider_id),
-            addresses: each(addresses),
-            labels,
         }
     }
 }

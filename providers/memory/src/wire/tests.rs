@@ -5,7 +5,7 @@ use cloud::{
 };
 use rstest::rstest;
 use serde::{Serialize, de::DeserializeOwned};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What came out at the other end.
 fn sent<W: From<T> + Into<T> + Serialize + DeserializeOwned, T>(thing: T) -> T {
@@ -60,7 +60,7 @@ fn full_spec() -> Spec {
             name: "s".into(),
             uid: "u".into(),
         },
-        annotations: labels.clone().into(),
+        annotations: labels.into(),
         class: Some("x/y".into()),
         ip: Some("2.2.2.2".into()),
         ports: [Protocol::Tcp, Protocol::Udp, Protocol::Sctp].map(port).into(),
@@ -78,7 +78,7 @@ fn full_spec() -> Spec {
             name: "h".into(),
             provider_id: cloud::ProviderId::parse("memory://h"),
             addresses: addresses(),
-            labels: labels.into(),
+            labels: BTreeMap::new(),
         }
         .into()]
         .into(),
@@ -94,6 +94,25 @@ fn full_spec() -> Spec {
 #[case::local_without_port(Spec { traffic: TrafficPolicy::Local { health_check_port: None }, ..Spec::default() })]
 fn a_spec_arrives_whole(#[case] spec: Spec) {
     assert_eq!(sent::<balancers::Spec, _>(spec.clone()), spec);
+}
+
+#[test]
+fn labels_of_hosts_are_read_but_not_sent() {
+    let host = Host {
+        name: "h".into(),
+        labels: [("k".to_owned(), "v".to_owned())].into(),
+        ..Host::default()
+    };
+    let spec = Spec {
+        hosts: [host.into()].into(),
+        ..Spec::default()
+    };
+    assert_eq!(sent::<balancers::Spec, _>(spec).hosts[0].labels, BTreeMap::new());
+    let service = r#"{"namespace": "n", "name": "s", "uid": "u"}"#;
+    let text =
+        format!(r#"{{"cluster": "c", "service": {service}, "hosts": [{{"name": "h", "labels": {{"k": "v"}}}}]}}"#);
+    let read: Spec = serde_json::from_str::<balancers::Spec>(&text).expect("a spec").into();
+    assert_eq!(read.hosts[0].labels["k"], "v");
 }
 
 #[rstest]

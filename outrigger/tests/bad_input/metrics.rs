@@ -1,6 +1,7 @@
 //! `/metrics` and `/metrics/slis`, after some work.
 
-use crate::rig::{Credentials, Manager, Port, Rig};
+use crate::rig::{Credentials, Launch, Manager, Port, Rig, free_port};
+use std::collections::BTreeSet;
 
 /// By name and type; those with labels only appear once something happened.
 const NAMES: &str = "
@@ -107,6 +108,63 @@ async fn every_metric_is_there() {
     let host = rig.plane().url().trim_start_matches("https://");
     let patches = format!("rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"PATCH\"}} ");
     assert!(has(&patches), "{patches}");
+}
+
+/// What the Go program has and ours has not: what its language and its libraries count about themselves.
+const ONLY_GO: [&str; 7] = [
+    "go_",
+    "aggregator_discovery_",
+    "apiserver_audit_",
+    "apiserver_envelope_encryption_",
+    "apiserver_storage_",
+    "apiserver_validation_",
+    "apiserver_webhooks_x509_",
+];
+const ONLY_GO_NAMES: [&str; 4] = [
+    "cardinality_enforcement_unexpected_categorizations_total",
+    "process_network_receive_bytes_total",
+    "process_network_transmit_bytes_total",
+    "process_virtual_memory_max_bytes",
+];
+
+async fn types(port: &Port) -> BTreeSet<String> {
+    let lines = lines(port, "/metrics").await.into_iter();
+    let types = lines.filter_map(|line| line.strip_prefix("# TYPE ").map(str::to_owned));
+    types.collect()
+}
+
+#[tokio::test]
+async fn every_metric_of_the_go_program_is_there() {
+    // Go's looks after all Nodes that there are.
+    let rig = Rig::private().await;
+    let program = tokio::task::spawn_blocking(lab::peer::program).await.unwrap().unwrap();
+    let kubeconfig = rig.plane().kubeconfig();
+    let kubeconfig = kubeconfig.display();
+    let go = Launch::new(rig.folder.path())
+        .program(&program)
+        .flag("--cloud-provider=memory")
+        .flag(&format!("--cloud-config={}", rig.cloud_config().display()))
+        .flag(&format!("--kubeconfig={kubeconfig}"))
+        .flag(&format!("--authentication-kubeconfig={kubeconfig}"))
+        .flag(&format!("--authorization-kubeconfig={kubeconfig}"))
+        .flag("--cluster-cidr=10.244.0.0/16")
+        .listen(free_port())
+        .start();
+    let node = rig.join("by-go").await;
+    rig.initialised(&go, &node).await;
+    let credentials = Credentials::of(&rig.plane().kubeconfig());
+    let theirs = types(&go.port_as(&credentials)).await;
+    go.signal("KILL");
+
+    let manager = rig.manager().flag("--cluster-cidr=10.244.0.0/16").start();
+    work(&rig, &manager).await;
+    let ours = types(&manager.port_as(&credentials)).await;
+    let only_go = |line: &&String| {
+        let name = line.split(' ').next().unwrap_or_default();
+        ONLY_GO.iter().any(|prefix| name.starts_with(prefix)) || ONLY_GO_NAMES.contains(&name)
+    };
+    let missing: Vec<_> = theirs.difference(&ours).filter(|line| !only_go(line)).collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 #[tokio::test]

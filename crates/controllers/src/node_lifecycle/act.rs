@@ -63,6 +63,7 @@ impl Controller {
 
     /// Looks once at all Nodes.
     pub(super) async fn look(&mut self) -> Result<(), String> {
+        let _timer = self.metrics.look();
         // What a cache that is not kept up says about readiness may be long over.
         if let State::Failing(reason) = self.nodes.state() {
             return Err(reason);

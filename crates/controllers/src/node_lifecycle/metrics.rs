@@ -1,12 +1,13 @@
-//! What became of Nodes whose machines are missing.
+//! How long a look takes, and what became of Nodes whose machines are missing.
 
-use prometheus::{IntCounter, IntGauge, Registry};
+use prometheus::{Histogram, HistogramOpts, HistogramTimer, IntCounter, IntGauge, Registry, exponential_buckets};
 
 /// The metrics of the controller.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     deleted: IntCounter,
     held: IntGauge,
+    looks: Histogram,
 }
 
 impl Metrics {
@@ -23,9 +24,22 @@ impl Metrics {
             "node_lifecycle_controller_held_deletions",
             "Number of nodes whose machines the cloud says are gone, and which are kept because too many are.",
         )?;
+        let looks = Histogram::with_opts(
+            HistogramOpts::new(
+                "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds",
+                "A metric measuring the duration in seconds of a single MonitorNodes loop execution.",
+            )
+            .buckets(exponential_buckets(0.001, 2.0, 15)?),
+        )?;
         registry.register(Box::new(deleted.clone()))?;
         registry.register(Box::new(held.clone()))?;
-        Ok(Self { deleted, held })
+        registry.register(Box::new(looks.clone()))?;
+        Ok(Self { deleted, held, looks })
+    }
+
+    /// Times one look at all Nodes, until dropped.
+    pub(super) fn look(&self) -> HistogramTimer {
+        self.looks.start_timer()
     }
 
     pub(super) fn deleted(&self) {

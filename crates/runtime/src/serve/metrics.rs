@@ -1,8 +1,28 @@
 //! What the servers of a process count, under the names of the Go libraries.
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, exponential_buckets};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, exponential_buckets,
+};
 use std::time::Duration;
 
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 24.0 * HOUR;
+const LIFETIME_BUCKETS: [f64; 14] = [
+    0.0,
+    0.5 * HOUR,
+    HOUR,
+    2.0 * HOUR,
+    6.0 * HOUR,
+    12.0 * HOUR,
+    DAY,
+    2.0 * DAY,
+    4.0 * DAY,
+    7.0 * DAY,
+    30.0 * DAY,
+    90.0 * DAY,
+    180.0 * DAY,
+    360.0 * DAY,
+];
 const REQUEST_BUCKETS: [f64; 8] = [0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0];
 
 /// The metrics of all servers of a process. Clones share them.
@@ -13,6 +33,7 @@ pub struct Metrics {
     pub(super) authz: Timed,
     pub(super) authn_requests: Timed,
     pub(super) authz_requests: Timed,
+    pub(super) certificate_lifetime: Histogram,
     pub(super) users: IntCounterVec,
     pub(super) webhooks: Timed,
 }
@@ -57,8 +78,17 @@ impl Metrics {
         let help = "Counter of authenticated requests broken out by username.";
         let users = IntCounterVec::new(Opts::new("authenticated_user_requests", help), &["username"])?;
         registry.register(Box::new(users.clone()))?;
+        let certificate_lifetime = Histogram::with_opts(
+            HistogramOpts::new(
+                "apiserver_client_certificate_expiration_seconds",
+                "Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+            )
+            .buckets(LIFETIME_BUCKETS.to_vec()),
+        )?;
+        registry.register(Box::new(certificate_lifetime.clone()))?;
         Ok(Self {
             tls_handshake_errors,
+            certificate_lifetime,
             users,
             authn: attempts(registry, ("authentication_attempts", AUTHENTICATED), "Authentication")?,
             authz: attempts(registry, ("authorization_attempts_total", AUTHORIZED), "Authorization")?,

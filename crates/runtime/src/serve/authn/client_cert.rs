@@ -1,6 +1,7 @@
 //! A client certificate says who asks: the common name is the user, the organizations are the groups.
 
 use crate::serve::{hash, trust::Authority, user::User};
+use prometheus::Histogram;
 use rustls::pki_types::CertificateDer;
 use std::fmt::Write as _;
 use x509_parser::{
@@ -13,12 +14,19 @@ const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
 /// Where it is remembered which certificate somebody used.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// Who asks, if they have presented a certificate. The error is for the log.
-pub(super) fn identify(authority: &Authority, chain: &[CertificateDer<'_>]) -> Result<Option<User>, String> {
+/// Who asks, if they have presented a certificate, whose remaining lifetime is taken down. The error is for the log.
+pub(super) fn identify(
+    authority: &Authority,
+    chain: &[CertificateDer<'_>],
+    lifetimes: &Histogram,
+) -> Result<Option<User>, String> {
     let Some(leaf) = chain.first() else { return Ok(None) };
     authority
         .verify(chain)
         .map_err(|error| format!("verifying the client certificate failed: {error}"))?;
+    if let Some(left) = parse(leaf)?.validity().time_to_expiration() {
+        lifetimes.observe(left.as_seconds_f64());
+    }
     user(leaf)
 }
 

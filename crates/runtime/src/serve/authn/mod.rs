@@ -199,7 +199,7 @@ impl Authenticator {
         let certificate = trust
             .client
             .as_ref()
-            .map(|authority| client_cert::identify(authority, chain));
+            .map(|authority| client_cert::identify(authority, chain, &self.metrics.certificate_lifetime));
         if let Some(user) = certificate.and_then(&mut known) {
             return Ok(user);
         }

@@ -10,8 +10,9 @@ use tokio::{
     time::Instant,
 };
 
-/// The most requests of a process under way at a time when the user says nothing: the server throttles who is too fast.
-const IN_FLIGHT: usize = 64;
+/// The most requests of a process under way at a time when the user says nothing. More do not make it faster, but each
+/// costs a connection with its buffers, and the server throttles who asks too much.
+const IN_FLIGHT: usize = 16;
 /// The defaults of `--kube-api-qps` and `--kube-api-burst`, for when only one of them is given.
 const QPS: f64 = 20.0;
 const BURST: u32 = 30;
@@ -124,7 +125,7 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case::nothing_given(None, None, Limit::InFlight(64))]
+    #[case::nothing_given(None, None, Limit::InFlight(16))]
     #[case::both(Some(50.0), Some(100), Limit::Rate { qps: 50.0, burst: 100 })]
     #[case::only_qps(Some(50.0), None, Limit::Rate { qps: 50.0, burst: 30 })]
     #[case::only_burst(None, Some(5), Limit::Rate { qps: 20.0, burst: 5 })]

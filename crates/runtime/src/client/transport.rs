@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
-const IDLE: Duration = Duration::from_secs(90);
+const IDLE: Duration = Duration::from_secs(30);
 /// How often credentials that the server rejects are read again at most: a plugin may be slow.
 const RENEW: Duration = Duration::from_secs(10);
 

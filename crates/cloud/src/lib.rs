@@ -6,6 +6,7 @@
 
 mod error;
 mod instances;
+mod live;
 mod load_balancers;
 mod provider_id;
 mod routes;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Retry, Source};
 pub use instances::{Address, AddressKind, Answer, Detail, Instance, Instances, NodeRef, Power, ProviderIds};
+pub use live::{Live, SecretData, SecretRef};
 pub use load_balancers::{
     Affinity, Deletion, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes, Outcome, Owned,
     Port, Protocol, ServiceRef, Spec, Status, TrafficPolicy, Warning, default_name,
@@ -47,6 +49,12 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Routes between the pods of different nodes, if this cloud offers them.
     fn routes(&self) -> Option<&dyn Routes> {
+        None
+    }
+
+    /// The configuration, if it can change while the process runs. Nothing is asked of the cloud before it was
+    /// [reloaded](Live::reload) for the first time.
+    fn live(&self) -> Option<&dyn Live> {
         None
     }
 

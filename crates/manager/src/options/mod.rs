@@ -244,12 +244,10 @@ impl Options {
     }
 }
 
-/// All flags as a page of Markdown, for the reference in the documentation.
+/// All flags, and those that providers bring, as a page of Markdown, for the reference in the documentation.
 #[must_use]
-pub fn reference() -> String {
-    Options::default()
-        .set("cloud-controller-manager", Vec::new())
-        .reference()
+pub fn reference(extra: Vec<Section<'_>>) -> String {
+    Options::default().set("cloud-controller-manager", extra).reference()
 }
 
 #[cfg(test)]

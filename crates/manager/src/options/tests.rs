@@ -26,7 +26,7 @@ fn secs(seconds: i32) -> GoDuration {
 fn documented() -> BTreeMap<String, [String; 3]> {
     let mut section = String::new();
     let mut flags = BTreeMap::new();
-    for line in reference().lines() {
+    for line in reference(Vec::new()).lines() {
         if let Some(title) = line.strip_prefix("## ") {
             section = title.trim_end_matches(" flags").to_owned();
         }
@@ -495,7 +495,7 @@ fn curves_are_numbers() {
 
 #[test]
 fn the_reference_lists_every_flag_once() {
-    let page = reference();
+    let page = reference(Vec::new());
     let flags = page
         .lines()
         .filter(|line| line.contains("| `--") || line.starts_with("| `-"))

@@ -6,6 +6,7 @@
 mod credentials;
 pub(crate) mod crew;
 mod election;
+mod live;
 pub(crate) mod process;
 mod secure_port;
 mod signals;
@@ -18,14 +19,14 @@ use runtime::serve::SetVerbosity;
 use std::sync::Arc;
 
 /// Makes the provider that was asked for; an error is one sentence.
-pub type MakeProvider = dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String>;
+pub type MakeProvider<'a> = dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String> + 'a;
 
 /// What the program around the manager brings along.
 pub struct Program<'a> {
     /// As what it was started.
     pub name: &'a str,
     /// Makes the provider.
-    pub provide: &'a MakeProvider,
+    pub provide: &'a MakeProvider<'a>,
     /// Sets the verbosity of the log.
     pub verbosity: SetVerbosity,
 }
@@ -38,7 +39,19 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
     let stop = signals::stop()?;
     let process = Process::start(options, &program)?;
     let port = secure_port::open(&process, &program)?;
-    let ended = election::lead(&process, &stop).await;
+    let mut following = live::follow(&process)?;
+    let may_start = match &mut following {
+        Some(following) => following.accepted(&stop).await,
+        None => true,
+    };
+    let ended = if may_start {
+        election::lead(&process, &stop).await
+    } else {
+        Ok(())
+    };
+    if let Some(following) = following {
+        following.stop().await;
+    }
     process.flush().await;
     port.close().await;
     ended

@@ -10,6 +10,10 @@ use std::ops::Deref;
 #[serde(transparent)]
 pub struct Strings(pub Vec<String>);
 
+/// A list of texts, as pflag's string array: one item an occurrence of the flag, whatever is in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Texts(pub Vec<String>);
+
 /// A list of whole numbers, comma separated and repeatable as [`Strings`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers(pub Vec<i32>);
@@ -39,6 +43,22 @@ impl Value for Strings {
             items.extend(fields(text)?);
         }
         self.0 = items;
+        Ok(())
+    }
+
+    fn print(&self) -> String {
+        let items: Vec<_> = self.0.iter().map(|item| field(item)).collect();
+        format!("[{}]", items.join(","))
+    }
+}
+
+impl Value for Texts {
+    fn kind(&self) -> &'static str {
+        "stringArray"
+    }
+
+    fn set(&mut self, given: &[String]) -> Result<(), String> {
+        self.0 = given.to_vec();
         Ok(())
     }
 

@@ -38,7 +38,7 @@ pub use auto::Auto;
 pub use bytes::Bytes;
 pub use duration::{GoDuration, NotADuration};
 pub use help::{Show, markdown};
-pub use list::{Numbers, Strings};
+pub use list::{Numbers, Strings, Texts};
 pub use nearest::{nearest, or_nearest};
 pub use number::Port;
 pub use parse::{Given, Parsed};

@@ -487,3 +487,16 @@ fn finds_what_was_meant(#[case] word: &str, #[case] near: Option<&str>) {
 fn quotes_as_go(#[case] text: &str, #[case] quoted: &str) {
     assert_eq!(quote(text), quoted);
 }
+
+#[rstest]
+#[case::none(&[], "[]")]
+#[case::one(&["a"], "[a]")]
+#[case::not_split(&["a,b"], "[\"a,b\"]")]
+#[case::in_order(&["a", "b c"], "[a,b c]")]
+fn texts_are_one_item_an_occurrence(#[case] given: &[&str], #[case] printed: &str) {
+    let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
+    let mut texts = Texts::default();
+    texts.set(&given).unwrap();
+    assert_eq!(texts.0, given);
+    assert_eq!(texts.print(), printed);
+}

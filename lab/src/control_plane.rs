@@ -1,6 +1,10 @@
 //! etcd and kube-apiserver.
 
-use crate::{assets, install_crypto, kubeconfig, pki, process::Guarded, unique};
+use crate::{
+    assets, install_crypto, kubeconfig, pki,
+    process::{Guarded, sweep},
+    unique,
+};
 use anyhow::{Context, Result, bail};
 use std::{
     fs,
@@ -67,7 +71,7 @@ impl ControlPlane {
     /// # Errors
     /// If a program cannot be built or does not become ready.
     pub fn start() -> Result<Self> {
-        sweep(&std::env::temp_dir());
+        sweep(&std::env::temp_dir(), FOLDER);
         Self::start_in(&std::env::temp_dir().join(unique(FOLDER)))
     }
 
@@ -360,21 +364,6 @@ impl Drop for ControlPlane {
         if ours {
             // What cannot be removed is in the temporary folder.
             let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-}
-
-/// Removes the folders of processes that are gone: one that was killed could not do so itself.
-fn sweep(parent: &Path) {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(FOLDER)?.strip_prefix('-')?.split('-').next());
-        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
-            // Somebody else may be sweeping too.
-            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }

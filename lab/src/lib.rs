@@ -1,11 +1,12 @@
-//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver.
+//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, and `OpenStack`.
 //!
-//! Start with [`ControlPlane`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
+//! Start with [`ControlPlane`] or [`openstack::OpenStack`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
 //! with the process that started it, however that process ends.
 
 pub mod assets;
 mod control_plane;
 mod kubeconfig;
+pub mod openstack;
 pub mod peer;
 mod pki;
 mod process;

@@ -1,11 +1,15 @@
-//! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane that its
-//! tests share.
+//! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane, and an
+//! `OpenStack` if asked, that its tests share; `lab openstack` runs one to play with.
 
 #![allow(clippy::print_stderr, reason = "it is a command")]
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use std::process::{Command, ExitCode};
+use lab::openstack::{self, OpenStack, Region};
+use std::{
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
 
 #[derive(Parser)]
 #[command(about = "Real systems on loopback to test and demonstrate against")]
@@ -17,36 +21,73 @@ struct Args {
 #[derive(Subcommand)]
 enum Verb {
     /// Build what is not in the cache yet, so that no test waits for it.
-    Prepare,
+    Prepare {
+        /// Install an `OpenStack` too.
+        #[arg(long)]
+        openstack: bool,
+    },
     /// Run a command with `OUTRIGGER_LAB` set to a running control plane, and stop that afterwards.
     Exec {
+        /// Start an `OpenStack` too, and set `OUTRIGGER_LAB_OPENSTACK` to it.
+        #[arg(long)]
+        openstack: bool,
         /// The command and its arguments.
         #[arg(trailing_var_arg = true, required = true)]
         command: Vec<String>,
+    },
+    /// Run a fresh `OpenStack` until interrupted, and say how to use it.
+    Openstack {
+        /// Where it keeps its state; removed at the end.
+        #[arg(long)]
+        folder: Option<PathBuf>,
     },
 }
 
 fn main() -> Result<ExitCode> {
     match Args::parse().command {
-        Verb::Prepare => {
+        Verb::Prepare { openstack } => {
             lab::assets::prepare(&["etcd", "kube-apiserver", "kubectl"])?;
             lab::peer::program()?;
+            if openstack {
+                lab::openstack::prepare()?;
+            }
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Exec { command } => exec(&command),
+        Verb::Exec { openstack, command } => {
+            let cloud = openstack.then(OpenStack::start).transpose()?;
+            exec(cloud.as_ref(), &command)
+        }
+        Verb::Openstack { folder } => run_openstack(folder),
     }
 }
 
-fn exec(command: &[String]) -> Result<ExitCode> {
+fn exec(cloud: Option<&OpenStack>, command: &[String]) -> Result<ExitCode> {
     let plane = lab::ControlPlane::start()?;
-    let status = Command::new(&command[0])
-        .args(&command[1..])
-        .env("OUTRIGGER_LAB", plane.dir())
-        .status()
-        .with_context(|| format!("cannot run {}", command[0]))?;
+    let mut child = Command::new(&command[0]);
+    child.args(&command[1..]).env("OUTRIGGER_LAB", plane.dir());
+    if let Some(cloud) = cloud {
+        child.env(openstack::VARIABLE, cloud.dir());
+    }
+    let status = child.status().with_context(|| format!("cannot run {}", command[0]))?;
     Ok(if status.success() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn run_openstack(folder: Option<PathBuf>) -> Result<ExitCode> {
+    let cloud = folder.map_or_else(OpenStack::start, |folder| OpenStack::start_in(&folder))?;
+    eprintln!(
+        "Keystone {} and {} (CA {})\nusers admin and demo, password {}\nclouds.yaml {}\ntests: export {}={}",
+        cloud.keystone(Region::Plain),
+        cloud.keystone(Region::Tls),
+        cloud.ca_file().display(),
+        openstack::PASSWORD,
+        cloud.clouds_yaml().display(),
+        openstack::VARIABLE,
+        cloud.dir().display(),
+    );
+    tokio::runtime::Runtime::new()?.block_on(tokio::signal::ctrl_c())?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! The Go framework's own manager, on the memory cloud: what Outrigger is measured and compared with.
+//! The Go programs that Outrigger is measured and compared with, built once for each version of their sources.
 
 use crate::assets;
 use anyhow::{Context, Result};
@@ -9,52 +9,90 @@ use std::{
     process::Command,
 };
 
-const FILES: [(&str, &str); 4] = [
-    ("go.mod", include_str!("../../bench/peer/go.mod")),
-    ("go.sum", include_str!("../../bench/peer/go.sum")),
-    ("main.go", include_str!("../../bench/peer/main.go")),
-    ("cloud.go", include_str!("../../bench/peer/cloud.go")),
-];
+/// A Go program, and the module that pins it.
+struct Peer {
+    name: &'static str,
+    what: &'static str,
+    package: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
 
-/// The path of the program, built first if need be: once for each version of its sources.
+const FRAMEWORK: Peer = Peer {
+    name: "cloud-controller-manager",
+    what: "the Go framework's manager",
+    package: ".",
+    files: &[
+        ("go.mod", include_str!("../../bench/peer/go.mod")),
+        ("go.sum", include_str!("../../bench/peer/go.sum")),
+        ("main.go", include_str!("../../bench/peer/main.go")),
+        ("cloud.go", include_str!("../../bench/peer/cloud.go")),
+    ],
+};
+
+const OCCM: Peer = Peer {
+    name: "openstack-cloud-controller-manager",
+    what: "openstack-cloud-controller-manager",
+    package: "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager",
+    files: &[
+        ("go.mod", include_str!("../../bench/occm/go.mod")),
+        ("go.sum", include_str!("../../bench/occm/go.sum")),
+        ("tools.go", include_str!("../../bench/occm/tools.go")),
+    ],
+};
+
+/// The path of the Go framework's own manager, on the memory cloud, built first if need be.
 ///
 /// # Errors
 /// If it cannot be built; the message ends with what the compiler said.
 pub fn program() -> Result<PathBuf> {
-    let folder = assets::cache().join("peer");
-    let target = folder.join(format!("cloud-controller-manager-{}", fingerprint()));
-    if !target.exists() {
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let lock = File::create(folder.join(".lock"))?;
-        lock.lock().context("cannot lock the cache")?;
+    FRAMEWORK.program()
+}
+
+/// The path of openstack-cloud-controller-manager, built first if need be.
+///
+/// # Errors
+/// As [`program`].
+pub fn occm() -> Result<PathBuf> {
+    OCCM.program()
+}
+
+impl Peer {
+    fn program(&self) -> Result<PathBuf> {
+        let folder = assets::cache().join("peer");
+        let target = folder.join(format!("{}-{}", self.name, self.fingerprint()));
         if !target.exists() {
-            build(&folder.join("source"), &target)?;
+            fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            let lock = File::create(folder.join(".lock"))?;
+            lock.lock().context("cannot lock the cache")?;
+            if !target.exists() {
+                self.build(&folder.join("source").join(self.name), &target)?;
+            }
         }
+        Ok(target)
     }
-    Ok(target)
-}
 
-/// To another name first, so that nobody ever sees half a program.
-fn build(source: &Path, target: &Path) -> Result<()> {
-    fs::create_dir_all(source)?;
-    for (name, text) in FILES {
-        fs::write(source.join(name), text)?;
+    /// To another name first, so that nobody ever sees half a program.
+    fn build(&self, source: &Path, target: &Path) -> Result<()> {
+        fs::create_dir_all(source)?;
+        for (name, text) in self.files {
+            fs::write(source.join(name), text)?;
+        }
+        let unfinished = target.with_extension("unfinished");
+        let mut go = Command::new("go");
+        go.current_dir(source)
+            .env("CGO_ENABLED", "0")
+            .env("GOFLAGS", "-mod=mod -buildvcs=false");
+        go.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
+            .arg(&unfinished)
+            .arg(self.package);
+        assets::with_progress(&format!("building {}", self.what), go)?;
+        fs::rename(unfinished, target)?;
+        Ok(())
     }
-    let unfinished = target.with_extension("unfinished");
-    let mut go = Command::new("go");
-    go.current_dir(source)
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "-mod=mod -buildvcs=false");
-    go.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
-        .arg(&unfinished)
-        .arg(".");
-    assets::with_progress("building the Go framework's manager", go)?;
-    fs::rename(unfinished, target)?;
-    Ok(())
-}
 
-fn fingerprint() -> String {
-    let mut hasher = DefaultHasher::new();
-    FILES.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+    fn fingerprint(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.files.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::{
     ffi::OsStr,
     fs::{self, File},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -63,7 +64,9 @@ impl Guarded {
         for (key, value) in env {
             command.env(key, value);
         }
+        // Ctrl-C is for the owner: the guard must live to see it go.
         let guard = command
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -142,6 +145,21 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Removes the folders of processes that are gone: one that was killed could not do so itself.
+pub(crate) fn sweep(parent: &Path, prefix: &str) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-')?.split('-').next());
+        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
+            // Somebody else may be sweeping too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -1,0 +1,1 @@
+"""What stands in for hypervisors, switches and load balancers: the services above them are the real ones."""

@@ -5,20 +5,24 @@ CARGO := cargo
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-15s %s\n", $$1, $$2}'
 
 .PHONY: setup
 setup:
 	@./scripts/setup
 
 .PHONY: demo
-demo: setup ## watch nodes and Services come alive on a real API server; KEEP=1 leaves it running
+demo: setup ## watch nodes and Services come alive on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
 	@$(CARGO) build --quiet --locked -p outrigger
-	@target/debug/outrigger demo $(if $(KEEP),--keep)
+	@target/debug/outrigger demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test
-test: setup ## every test, and the checks of the house
+test: setup ## every test (the real OpenStack has a target of its own), and the checks of the house
 	@./scripts/test
+
+.PHONY: test-openstack
+test-openstack: setup ## what also runs on the real OpenStack services, which are installed first
+	@./scripts/test-openstack
 
 .PHONY: binary
 binary: setup ## the static binary, in target/outrigger
@@ -31,7 +35,8 @@ bench: setup binary ## side by side with the Go framework, in one run
 
 .PHONY: docs
 docs: setup ## write the documents that are generated
-	@$(CARGO) run --quiet --locked -p xtask -- docs
+	@$(CARGO) build --quiet --locked --workspace
+	@$${CARGO_TARGET_DIR:-target}/debug/xtask docs
 
 .PHONY: fmt
 fmt: ## format the code

@@ -5,6 +5,8 @@
 
 mod audit;
 mod bare;
+mod ground;
+mod openstack;
 mod replica;
 mod scenarios;
 mod table;
@@ -46,6 +48,8 @@ enum What {
     Start,
     /// Nothing changes, and then one node joins.
     Idle,
+    /// The provider for `OpenStack` beside occm.
+    Openstack,
 }
 
 fn main() -> ExitCode {
@@ -64,9 +68,21 @@ fn main() -> ExitCode {
 }
 
 async fn run(args: &Args) -> Result<()> {
+    let wanted = |what| args.only.is_none_or(|only| only == what);
+    if args.only != Some(What::Openstack) {
+        framework(args, wanted).await?;
+    }
+    if wanted(What::Openstack) {
+        let mut table = Table::new();
+        openstack::measure(args, &mut table).await?;
+        println!("\nOpenStack\n\n{table}");
+    }
+    Ok(())
+}
+
+async fn framework(args: &Args, wanted: impl Fn(What) -> bool) -> Result<()> {
     let world = World::start(args.outrigger.as_deref()).await?;
     let mut table = Table::new();
-    let wanted = |what| args.only.is_none_or(|only| only == what);
     if wanted(What::Initialise) {
         scenarios::initialise(&world, args.nodes, &mut table).await?;
     }

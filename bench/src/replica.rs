@@ -1,6 +1,6 @@
 //! A manager under test: ours, or the Go framework's.
 
-use crate::world::World;
+use crate::ground::Ground;
 use anyhow::{Context, Result};
 use lab::Guarded;
 use std::{fs, path::Path, time::Instant};
@@ -26,27 +26,29 @@ impl Program {
         }
     }
 
-    fn path(self, world: &World) -> &Path {
+    fn path(self, ground: &Ground) -> &Path {
         match self {
-            Self::Ours => &world.ours,
-            Self::Peer | Self::PeerTuned => &world.peer,
+            Self::Ours => &ground.ours,
+            Self::Peer | Self::PeerTuned => &ground.peer,
         }
     }
 
-    fn flags(self) -> &'static [&'static str] {
+    fn flags(self, ground: &Ground) -> Vec<&'static str> {
         match self {
-            Self::Ours => &["ccm"],
-            Self::Peer => &[],
-            Self::PeerTuned => &[
-                "--kube-api-qps=2000",
-                "--kube-api-burst=4000",
-                "--concurrent-node-syncs=30",
-                "--concurrent-node-status-updates=30",
-                "--concurrent-service-syncs=30",
-            ],
+            Self::Ours => vec!["ccm"],
+            Self::Peer => Vec::new(),
+            Self::PeerTuned => [&TUNED[..], ground.tuned].concat(),
         }
     }
 }
+
+/// With these the Go programs are as fast as they can be.
+const TUNED: [&str; 4] = [
+    "--kube-api-qps=2000",
+    "--kube-api-burst=4000",
+    "--concurrent-node-syncs=30",
+    "--concurrent-service-syncs=30",
+];
 
 /// A running manager.
 pub struct Replica {
@@ -59,24 +61,24 @@ pub struct Replica {
 
 impl Replica {
     /// Starts one, with a user of its own.
-    pub fn start(world: &World, program: Program, more: &[&str]) -> Result<Self> {
+    pub fn start(ground: &Ground, program: Program, more: &[&str]) -> Result<Self> {
         let user = lab::unique("bench");
-        let kubeconfig = world
+        let kubeconfig = ground
             .plane
             .kubeconfig_for(&user, &["system:masters"])
             .display()
             .to_string();
-        let mut args: Vec<String> = program.flags().iter().map(ToString::to_string).collect();
+        let mut args: Vec<String> = program.flags(ground).into_iter().map(str::to_owned).collect();
         args.extend([
-            "--cloud-provider=memory".to_owned(),
-            format!("--cloud-config={}", world.cloud_config.display()),
+            format!("--cloud-provider={}", ground.provider),
+            format!("--cloud-config={}", ground.cloud_config.display()),
             format!("--kubeconfig={kubeconfig}"),
             "--secure-port=0".to_owned(),
             "--configure-cloud-routes=false".to_owned(),
         ]);
         args.extend(more.iter().map(ToString::to_string));
         let started = Instant::now();
-        let process = Guarded::spawn(world.plane.dir(), &user, program.path(world), &args)?;
+        let process = Guarded::spawn(ground.plane.dir(), &user, program.path(ground), &args)?;
         Ok(Self { user, started, process })
     }
 

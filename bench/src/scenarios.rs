@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const ALL: [Program; 3] = [Program::Ours, Program::Peer, Program::PeerTuned];
 const BOTH: [Program; 2] = [Program::Ours, Program::Peer];
 
-fn names(prefix: &str, count: usize) -> Vec<String> {
+pub fn names(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}-{n:05}")).collect()
 }
 
-fn seconds(duration: Duration) -> String {
+pub fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }
 
@@ -145,7 +145,7 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
         // A world of its own: the cloud must have no load balancers but its own.
         let world = &World::start(args.outrigger.as_deref()).await?;
         world.join(&names("node", nodes)).await?;
-        world.publish(&names("service", services)).await?;
+        world.publish(&names("service", services), 2).await?;
         let replica = Replica::start(world, program, &[])?;
         world.initialised(&replica).await?;
         published(world, services, nodes, &replica).await?;

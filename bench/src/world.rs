@@ -1,206 +1,54 @@
-//! What is measured on: one API server and one memory cloud, for both programs.
+//! What the framework is measured on: the ground and one memory cloud, for both programs.
 
-use anyhow::{Context, Result};
-use futures::{StreamExt, TryStreamExt, stream};
-use k8s_openapi::api::core::v1::{Node, Service};
-use kube::{
-    Api, Client,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
-};
-use lab::ControlPlane;
-use serde_json::json;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::ground::Ground;
+use anyhow::Result;
+use std::{fs, ops::Deref, path::Path};
 
-const AT_ONCE: usize = 64;
-const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-
-/// An API server, a cloud, and the two programs.
+/// The ground, and a cloud.
 pub struct World {
-    pub plane: ControlPlane,
-    pub client: Client,
     pub cloud: memory::Cloud,
-    pub cloud_config: PathBuf,
-    pub ours: PathBuf,
-    pub peer: PathBuf,
+    ground: Ground,
     _server: memory::Server,
+}
+
+impl Deref for World {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        &self.ground
+    }
 }
 
 impl World {
     /// Starts everything; `ours` is the binary that is measured, by default the one beside this program.
     pub async fn start(ours: Option<&Path>) -> Result<Self> {
-        let peer = lab::peer::program()?;
-        let ours = match ours {
-            Some(path) => path
-                .canonicalize()
-                .with_context(|| format!("there is no {}", path.display()))?,
-            None => std::env::current_exe()?.with_file_name("outrigger"),
-        };
-        let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
+        let mut ground = Ground::start(ours, lab::peer::program()?, "memory").await?;
+        ground.tuned = &["--concurrent-node-status-updates=30"];
         let cloud = memory::Cloud::new();
         let server = memory::Server::start(&cloud).await?;
-        let cloud_config = plane.dir().join("cloud.yaml");
-        fs::write(&cloud_config, format!("endpoint: {}\n", server.url()))?;
-        let client = plane.client();
+        fs::write(&ground.cloud_config, format!("endpoint: {}\n", server.url()))?;
         Ok(Self {
-            plane,
-            client,
             cloud,
-            cloud_config,
-            ours,
-            peer,
+            ground,
             _server: server,
         })
     }
 
-    /// All nodes.
-    pub fn nodes(&self) -> Api<Node> {
-        Api::all(self.client.clone())
-    }
-
-    /// The Services of the benchmark.
-    pub fn services(&self) -> Api<Service> {
-        Api::namespaced(self.client.clone(), "default")
-    }
-
-    /// Machines that have joined: tainted, ready, and of a size as they are in the field.
+    /// Machines that have joined.
     pub async fn join(&self, names: &[String]) -> Result<()> {
-        stream::iter(names)
-            .map(|name| async move {
-                self.cloud.boot(name);
-                self.nodes().create(&PostParams::default(), &node(name)?).await?;
-                self.nodes()
-                    .patch_status(name, &PatchParams::default(), &Patch::Strategic(status()))
-                    .await?;
-                Ok::<_, anyhow::Error>(())
-            })
-            .buffer_unordered(AT_ONCE)
-            .try_collect()
-            .await
-    }
-
-    /// Services of type `LoadBalancer`.
-    pub async fn publish(&self, names: &[String]) -> Result<()> {
-        stream::iter(names)
-            .map(|name| async move {
-                let service = serde_json::from_value(json!({
-                    "metadata": {"name": name, "labels": {"app": name}},
-                    "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": [
-                        {"name": "http", "port": 80}, {"name": "https", "port": 443},
-                    ]},
-                }))?;
-                self.services().create(&PostParams::default(), &service).await?;
-                Ok::<_, anyhow::Error>(())
-            })
-            .buffer_unordered(AT_ONCE)
-            .try_collect()
-            .await
-    }
-
-    /// Waits until no node has the taint.
-    pub async fn initialised(&self, replica: &crate::replica::Replica) -> Result<()> {
-        let mut watch = std::pin::pin!(kube::runtime::watcher(
-            self.nodes(),
-            kube::runtime::watcher::Config::default()
-        ));
-        let mut tainted = std::collections::BTreeSet::new();
-        let mut listed = Listed::No;
-        while let Some(event) = watch.try_next().await? {
-            use kube::runtime::watcher::Event;
-            match event {
-                Event::Apply(node) | Event::InitApply(node) => {
-                    let name = node.metadata.name.clone().unwrap_or_default();
-                    if is_tainted(&node) {
-                        tainted.insert(name)
-                    } else {
-                        tainted.remove(&name)
-                    };
-                }
-                Event::InitDone => listed = Listed::Yes,
-                Event::Delete(_) | Event::Init => {}
-            }
-            if matches!(listed, Listed::Yes) && tainted.is_empty() {
-                return Ok(());
-            }
-            replica.check()?;
+        for name in names {
+            self.cloud.boot(name);
         }
-        anyhow::bail!("the watch ended")
+        self.register(names).await
     }
 
     /// Removes all nodes, Services and machines.
     pub async fn clear(&self) -> Result<()> {
-        for service in self.services().list(&ListParams::default()).await? {
-            let name = service.metadata.name.context("no name")?;
-            let open = json!({"metadata": {"finalizers": null}});
-            self.services()
-                .patch(&name, &PatchParams::default(), &Patch::Merge(open))
-                .await?;
-            if name != "kubernetes" {
-                self.services().delete(&name, &DeleteParams::default()).await?;
-            }
-        }
-        self.nodes()
-            .delete_collection(&DeleteParams::default(), &ListParams::default())
-            .await?;
+        self.clear_cluster().await?;
         for machine in self.cloud.machines() {
             self.cloud.delete_machine(&machine.name);
         }
-        let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
-            Api::namespaced(self.client.clone(), "kube-system");
-        leases
-            .delete("cloud-controller-manager", &DeleteParams::default())
-            .await
-            .map(drop)
-            .or_else(gone)?;
         self.cloud.forget_calls();
         Ok(())
     }
-}
-
-enum Listed {
-    Yes,
-    No,
-}
-
-fn gone(error: kube::Error) -> Result<(), kube::Error> {
-    match error {
-        kube::Error::Api(status) if status.code == 404 => Ok(()),
-        other => Err(other),
-    }
-}
-
-fn is_tainted(node: &Node) -> bool {
-    node.spec
-        .iter()
-        .flat_map(|spec| spec.taints.iter().flatten())
-        .any(|taint| taint.key == UNINITIALIZED)
-}
-
-fn node(name: &str) -> Result<Node> {
-    Ok(serde_json::from_value(json!({
-        "metadata": {"name": name, "labels": {
-            "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-        }},
-        "spec": {"taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]},
-    }))?)
-}
-
-/// As much as a kubelet reports: conditions, capacity, and forty images.
-fn status() -> serde_json::Value {
-    let condition = |kind: &str, status: &str| {
-        json!({"type": kind, "status": status, "reason": format!("Kubelet{kind}"), "message": format!("kubelet says {kind} is {status}"),
-               "lastHeartbeatTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"})
-    };
-    let images: Vec<_> = (0..40)
-        .map(|n| json!({"names": [format!("registry.example/team/image-{n}@sha256:{n:064}"), format!("registry.example/team/image-{n}:v1.{n}")], "sizeBytes": 1_000_000 * n}))
-        .collect();
-    let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"});
-    json!({"status": {
-        "conditions": [condition("Ready", "True"), condition("MemoryPressure", "False"), condition("DiskPressure", "False"), condition("PIDPressure", "False")],
-        "capacity": resources, "allocatable": resources, "images": images,
-        "nodeInfo": {"machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "6.1", "osImage": "Linux", "containerRuntimeVersion": "containerd://2.0",
-                     "kubeletVersion": "v1.35.4", "kubeProxyVersion": "", "operatingSystem": "linux", "architecture": "amd64"},
-    }})
 }

@@ -14,12 +14,13 @@ const THREADS: usize = 2;
 
 /// Runs the manager with these flags, started under this name.
 pub fn run(name: &str, args: Vec<String>) -> ExitCode {
-    match Options::parse(name, args, Vec::new()) {
+    let mut flags = providers::Flags::default();
+    match Options::parse(name, args, flags.sections()) {
         Ok(Invocation::Print(text)) => {
             print!("{text}");
             ExitCode::SUCCESS
         }
-        Ok(Invocation::Run(options)) => start(name, *options),
+        Ok(Invocation::Run(options)) => start(name, *options, &flags),
         Err(problems) => {
             for problem in problems.iter() {
                 eprintln!("Error: {problem}");
@@ -31,14 +32,19 @@ pub fn run(name: &str, args: Vec<String>) -> ExitCode {
 
 /// The subcommand with all its flags, for completions and the man page.
 pub fn command() -> Command {
-    let mut options = Options::default();
+    let (mut options, mut flags) = (Options::default(), providers::Flags::default());
     options
-        .set("ccm", Vec::new())
+        .set("ccm", flags.sections())
         .command()
         .about("The cloud controller manager; the same flags as every other")
 }
 
-fn start(name: &str, options: Options) -> ExitCode {
+/// All its flags, as a page of Markdown.
+pub fn reference() -> String {
+    manager::options::reference(providers::Flags::default().sections())
+}
+
+fn start(name: &str, options: Options, flags: &providers::Flags) -> ExitCode {
     let logs = match logging::init(&options.logging) {
         Ok(logs) => logs,
         Err(problem) => {
@@ -55,7 +61,7 @@ fn start(name: &str, options: Options) -> ExitCode {
     });
     let program = Program {
         name: name.split(' ').next().unwrap_or(name),
-        provide: &providers::provider,
+        provide: &|ask| providers::provider(ask, flags),
         verbosity,
     };
     let ended = tokio::runtime::Builder::new_multi_thread()

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
-use crate::{ccm, demo};
+use crate::{ccm, demo, reference};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use std::process::ExitCode;
@@ -22,8 +22,9 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("demo", matches)) => demo::main(&demo::Options::from(matches)),
         Some(("completion", matches)) => completion(matches),
         Some(("man", _)) => man(),
-        Some(("reference", _)) => {
-            print!("{}", manager::options::reference());
+        Some(("reference", matches)) => {
+            let name = matches.get_one::<String>("page").map(String::as_str);
+            print!("{}", name.and_then(reference::page).unwrap_or_default());
             ExitCode::SUCCESS
         }
         Some(("version", _)) => {
@@ -60,7 +61,8 @@ fn command() -> Command {
         .subcommand(Command::new("man").about("Print the man page"))
         .subcommand(
             Command::new("reference")
-                .about("Print the reference of all flags, in Markdown")
+                .about("Print a page of the reference, in Markdown")
+                .arg(Arg::new("page").required(true).value_parser(reference::PAGES))
                 .hide(true),
         )
         .subcommand(Command::new("version").about("Print the version"))

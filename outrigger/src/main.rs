@@ -4,6 +4,7 @@ mod ccm;
 mod command;
 mod demo;
 mod providers;
+mod reference;
 
 use std::process::ExitCode;
 

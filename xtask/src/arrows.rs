@@ -13,8 +13,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("testkit", &["cloud"]),
     ("memory", &["cloud", "cloud-http"]),
     ("lab", &[]),
-    ("outrigger", &["cloud", "lab", "manager", "memory", "runtime"]),
-    ("bench", &["cloud", "lab", "memory"]),
+    ("openstack", &["cloud", "cloud-http", "gcfg"]),
+    ("openstack-sim", &[]),
+    ("gcfg", &[]),
+    (
+        "outrigger",
+        &[
+            "cloud",
+            "lab",
+            "manager",
+            "memory",
+            "openstack",
+            "openstack-sim",
+            "runtime",
+        ],
+    ),
+    ("bench", &["cloud", "lab", "memory", "openstack-sim"]),
     ("xtask", &[]),
 ];
 

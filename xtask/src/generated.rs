@@ -5,10 +5,15 @@ use anyhow::{Context, Result, bail};
 use std::{fs, path::Path, process::Command};
 
 /// Each document and its text.
-fn documents(root: &Path) -> Result<[(&'static str, String); 2]> {
+fn documents(root: &Path) -> Result<[(&'static str, String); 4]> {
     Ok([
         ("docs/upstream-cases.md", cases::document(root)?),
-        ("docs/reference/flags.md", flags(root)?),
+        ("docs/reference/flags.md", reference("flags")?),
+        ("docs/reference/openstack-config.md", reference("openstack-config")?),
+        (
+            "docs/reference/openstack-annotations.md",
+            reference("openstack-annotations")?,
+        ),
     ])
 }
 
@@ -30,16 +35,16 @@ pub(crate) fn write(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the program itself says of its flags.
-fn flags(root: &Path) -> Result<String> {
-    let output = Command::new(env!("CARGO"))
-        .current_dir(root)
-        .args(["run", "--quiet", "--locked", "-p", "outrigger", "--", "reference"])
+/// A page that the program itself, which was built together with this one, writes.
+fn reference(page: &str) -> Result<String> {
+    let program = std::env::current_exe()?.with_file_name("outrigger");
+    let output = Command::new(&program)
+        .args(["reference", page])
         .output()
-        .context("cannot run cargo")?;
+        .with_context(|| format!("cannot run {}: build the workspace first", program.display()))?;
     if !output.status.success() {
         bail!(
-            "outrigger reference failed: {}",
+            "outrigger reference {page} failed: {}",
             String::from_utf8_lossy(&output.stderr)
         );
     }

@@ -1,4 +1,4 @@
-//! Checks of the house itself: `cargo run -p xtask -- check` runs them all.
+//! Checks of the house itself: `target/debug/xtask check` runs them all, once the workspace is built.
 
 mod arrows;
 mod cases;

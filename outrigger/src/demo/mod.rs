@@ -1,21 +1,30 @@
-//! `outrigger demo`: the main job on one machine, with a real API server and the memory cloud.
+//! `outrigger demo`: the main job on one machine, with a real API server and a cloud of its own.
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
+mod clouds;
 mod kubelet;
 mod screen;
 mod stage;
 mod story;
 
 use crate::command::switch;
+use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Command};
+use clouds::{Cloud, Memory, Real, Sim};
+use lab::ControlPlane;
 use screen::Screen;
 use stage::Stage;
 use std::{process::ExitCode, time::Duration};
 
+/// The services of an `OpenStack` may have to be installed first.
+const INSTALLATION: Duration = Duration::from_mins(30);
+
 /// How the demo is to be shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
+    cloud: String,
+    real: bool,
     keep: bool,
     pause: Duration,
 }
@@ -24,6 +33,8 @@ impl From<&ArgMatches> for Options {
     fn from(matches: &ArgMatches) -> Self {
         let pause = matches.get_one::<f32>("pause").copied().unwrap_or_default();
         Self {
+            cloud: matches.get_one("cloud").cloned().unwrap_or_default(),
+            real: matches.get_flag("real"),
             keep: matches.get_flag("keep"),
             pause: Duration::from_secs_f32(pause.max(0.0)),
         }
@@ -38,8 +49,19 @@ pub fn command() -> Command {
         .value_parser(clap::value_parser!(f32))
         .default_value("2")
         .help("How long to wait between steps, so that a person can follow");
+    let cloud = Arg::new("cloud")
+        .long("cloud")
+        .value_name("NAME")
+        .value_parser(["memory", "openstack"])
+        .default_value("memory")
+        .help("The cloud to show it on");
     Command::new("demo")
-        .about("Show the whole thing on this machine: a real API server, the memory cloud, three replicas")
+        .about("Show the whole thing on this machine: a real API server, a cloud of its own, three replicas")
+        .arg(cloud)
+        .arg(switch(
+            "real",
+            "With --cloud openstack: on its real services, which are installed first if need be, instead of simulated ones",
+        ))
         .arg(switch(
             "keep",
             "Leave it running at the end, and say how to look around",
@@ -69,16 +91,36 @@ pub fn main(options: &Options) -> ExitCode {
     }
 }
 
-async fn show(options: &Options) -> anyhow::Result<()> {
+async fn show(options: &Options) -> Result<()> {
+    if options.real && options.cloud != "openstack" {
+        bail!("--real is for --cloud openstack");
+    }
     let screen = Screen::new(options.pause);
-    let stage = screen
-        .step("a control plane", async {
-            let stage = Stage::set().await?;
-            let said = format!("etcd and kube-apiserver are up at {}", stage.plane.url());
-            Ok((stage, said))
-        })
-        .await?;
-    story::tell(&screen, &stage).await?;
+    let plane = screen.step("a control plane", control_plane()).await?;
+    match (options.cloud.as_str(), options.real) {
+        ("openstack", false) => {
+            let cloud = screen.step("a cloud", Sim::start()).await?;
+            play(options, &screen, plane, &cloud).await
+        }
+        ("openstack", true) => {
+            let installing = screen.with_patience(INSTALLATION);
+            let services = installing.step("a cloud", clouds::services()).await?;
+            let cloud = screen.step("a project", Real::new(&services)).await?;
+            play(options, &screen, plane, &cloud).await
+        }
+        _ => play(options, &screen, plane, &Memory::start().await?).await,
+    }
+}
+
+async fn control_plane() -> Result<(ControlPlane, String)> {
+    let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
+    let said = format!("etcd and kube-apiserver are up at {}", plane.url());
+    Ok((plane, said))
+}
+
+async fn play(options: &Options, screen: &Screen, plane: ControlPlane, cloud: &dyn Cloud) -> Result<()> {
+    let stage = Stage::set(plane, cloud)?;
+    story::tell(&screen.with_patience(cloud.patience()), &stage).await?;
     if options.keep {
         Screen::say(&stage.how_to_look_around()?);
         tokio::signal::ctrl_c().await?;

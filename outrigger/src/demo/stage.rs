@@ -1,5 +1,6 @@
 //! What the story needs: a control plane, a cloud, and three replicas of the manager.
 
+use super::clouds::Cloud;
 use anyhow::{Context, Result};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
@@ -9,42 +10,36 @@ use std::{fs, path::PathBuf, sync::Mutex, time::Duration};
 /// Short enough for a demo: a node that has just joined may be deleted in it.
 const GRACE: &str = "--node-deletion-grace-period=1s";
 
-pub struct Stage {
-    pub plane: ControlPlane,
+pub struct Stage<'a> {
+    plane: ControlPlane,
     pub client: Client,
-    pub cloud: memory::Cloud,
-    server: memory::Server,
+    pub cloud: &'a dyn Cloud,
+    config: PathBuf,
     replicas: Mutex<Vec<Guarded>>,
 }
 
-impl Stage {
-    /// Starts the control plane and the cloud.
-    pub async fn set() -> Result<Self> {
-        let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
-        let cloud = memory::Cloud::new();
-        let server = memory::Server::start(&cloud)
-            .await
-            .context("cannot serve the memory cloud")?;
-        let client = plane.client();
+impl<'a> Stage<'a> {
+    /// Puts a control plane and a cloud together.
+    pub fn set(plane: ControlPlane, cloud: &'a dyn Cloud) -> Result<Self> {
+        let config = plane.dir().join("cloud-config");
+        fs::write(&config, cloud.config())?;
         Ok(Self {
+            client: plane.client(),
             plane,
-            client,
             cloud,
-            server,
+            config,
             replicas: Mutex::default(),
         })
     }
 
     /// Starts one more replica of the manager.
     pub fn start_replica(&self) -> Result<()> {
-        let config = self.plane.dir().join("cloud.yaml");
-        fs::write(&config, format!("endpoint: {}\n", self.server.url()))?;
         let mut replicas = self.replicas.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let name = format!("manager-{}", replicas.len() + 1);
         let args = [
             "ccm".to_owned(),
-            "--cloud-provider=memory".to_owned(),
-            format!("--cloud-config={}", config.display()),
+            format!("--cloud-provider={}", self.cloud.provider()),
+            format!("--cloud-config={}", self.config.display()),
             format!("--kubeconfig={}", self.plane.kubeconfig().display()),
             format!("--authentication-kubeconfig={}", self.plane.kubeconfig().display()),
             format!("--authorization-kubeconfig={}", self.plane.kubeconfig().display()),
@@ -105,21 +100,19 @@ impl Stage {
         anyhow::bail!("no replica is running:\n{last}")
     }
 
-    /// The folder with all logs.
-    pub fn folder(&self) -> PathBuf {
-        self.plane.dir().to_owned()
-    }
-
     /// What to type next.
     pub fn how_to_look_around(&self) -> Result<String> {
         let kubectl = lab::assets::program("kubectl")?;
+        let folder = self.plane.dir();
+        let mut commands = vec![
+            format!("export KUBECONFIG={}", self.plane.kubeconfig().display()),
+            format!("{} get nodes,services,leases -A", kubectl.display()),
+        ];
+        commands.extend(self.cloud.how_to_look_around(folder)?);
+        commands.push(format!("ls {}/*.log", folder.display()));
         Ok(format!(
-            "\nIt is still running. In another terminal:\n\n  export KUBECONFIG={}\n  {} get nodes,services,leases -A\n  \
-             curl -s {}/control/state\n  ls {}/*.log\n\nCtrl-C stops everything.",
-            self.plane.kubeconfig().display(),
-            kubectl.display(),
-            self.server.url(),
-            self.folder().display(),
+            "\nIt is still running. In another terminal:\n\n  {}\n\nCtrl-C stops everything.",
+            commands.join("\n  ")
         ))
     }
 }

@@ -6,7 +6,7 @@ use super::{
     stage::Stage,
 };
 use anyhow::{Result, ensure};
-use cloud::Power;
+use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{
     Api, ResourceExt,
@@ -18,10 +18,9 @@ use std::time::{Duration, Instant};
 
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
-const CLUSTER: &str = "kubernetes";
 
 /// Tells it all.
-pub async fn tell(screen: &Screen, stage: &Stage) -> Result<()> {
+pub async fn tell(screen: &Screen, stage: &Stage<'_>) -> Result<()> {
     let first = screen.step("three replicas of the manager", replicas(stage)).await?;
     screen.step("three machines join", machines_join(stage)).await?;
     screen
@@ -40,7 +39,7 @@ pub async fn tell(screen: &Screen, stage: &Stage) -> Result<()> {
     screen.step("the Service is deleted", service_deleted(stage)).await
 }
 
-async fn replicas(stage: &Stage) -> Result<(String, String)> {
+async fn replicas(stage: &Stage<'_>) -> Result<(String, String)> {
     stage.start_replica()?;
     let leader = stage.leader_after("").await?;
     stage.start_replica()?;
@@ -49,9 +48,10 @@ async fn replicas(stage: &Stage) -> Result<(String, String)> {
     Ok((leader, said))
 }
 
-async fn machines_join(stage: &Stage) -> Result<((), String)> {
-    for name in ["node-1", "node-2", "node-3"] {
-        stage.cloud.boot(name);
+async fn machines_join(stage: &Stage<'_>) -> Result<((), String)> {
+    let names = ["node-1", "node-2", "node-3"];
+    try_join_all(names.map(|name| stage.cloud.boot(name))).await?;
+    for name in names {
         kubelet::join(&stage.client, name).await?;
     }
     Ok((
@@ -60,7 +60,7 @@ async fn machines_join(stage: &Stage) -> Result<((), String)> {
     ))
 }
 
-async fn initialised(stage: &Stage, names: &[&str]) -> Result<((), String)> {
+async fn initialised(stage: &Stage<'_>, names: &[&str]) -> Result<((), String)> {
     let mut said = vec!["initialised: taint gone, and the cloud's facts are in".to_owned()];
     for name in names {
         let done = |node: Option<&Node>| node.is_some_and(|node| !has_taint(node, UNINITIALIZED));
@@ -85,7 +85,7 @@ async fn initialised(stage: &Stage, names: &[&str]) -> Result<((), String)> {
     Ok(((), said.join("\n")))
 }
 
-async fn service(stage: &Stage) -> Result<((), String)> {
+async fn service(stage: &Stage<'_>) -> Result<((), String)> {
     let wanted = serde_json::from_value(json!({
         "apiVersion": "v1",
         "kind": "Service",
@@ -99,7 +99,7 @@ async fn service(stage: &Stage) -> Result<((), String)> {
         })
         .await?,
     )?;
-    let hosts = backends(stage);
+    let hosts = stage.cloud.backends().await?;
     ensure!(
         hosts == ["node-1", "node-2", "node-3"],
         "the load balancer's hosts are {hosts:?}"
@@ -114,18 +114,11 @@ async fn service(stage: &Stage) -> Result<((), String)> {
     ))
 }
 
-async fn fourth(stage: &Stage) -> Result<((), String)> {
-    stage.cloud.boot("node-4");
+async fn fourth(stage: &Stage<'_>) -> Result<((), String)> {
+    stage.cloud.boot("node-4").await?;
     kubelet::join(&stage.client, "node-4").await?;
-    stage
-        .cloud
-        .until(|cloud| {
-            cloud
-                .load_balancers()
-                .iter()
-                .any(|balancer| balancer.host_names().contains(&"node-4"))
-        })
-        .await;
+    let joined = |hosts: &[String]| hosts.iter().any(|host| host == "node-4");
+    stage.cloud.until_backends(joined).await?;
     initialised(stage, &["node-4"]).await?;
     Ok((
         (),
@@ -133,18 +126,12 @@ async fn fourth(stage: &Stage) -> Result<((), String)> {
     ))
 }
 
-async fn routes(stage: &Stage) -> Result<((), String)> {
-    stage.cloud.until(|cloud| cloud.routes(CLUSTER).len() == 4).await;
+async fn routes(stage: &Stage<'_>) -> Result<((), String)> {
+    let routes = stage.cloud.until_routes(4).await?;
     for name in ["node-1", "node-2", "node-3", "node-4"] {
         let reachable = |node: Option<&Node>| node.is_some_and(|node| condition(node, "NetworkUnavailable") == "False");
         await_condition(nodes(stage), name, reachable).await?;
     }
-    let routes: Vec<_> = stage
-        .cloud
-        .routes(CLUSTER)
-        .iter()
-        .map(|route| route.destination.to_string())
-        .collect();
     Ok((
         (),
         format!(
@@ -154,8 +141,8 @@ async fn routes(stage: &Stage) -> Result<((), String)> {
     ))
 }
 
-async fn powered_off(stage: &Stage) -> Result<((), String)> {
-    stage.cloud.set_power("node-2", Power::Off);
+async fn powered_off(stage: &Stage<'_>) -> Result<((), String)> {
+    stage.cloud.power_off("node-2").await?;
     kubelet::ready(&stage.client, "node-2", "Unknown").await?;
     await_condition(nodes(stage), "node-2", |node: Option<&Node>| {
         node.is_some_and(|node| has_taint(node, SHUTDOWN))
@@ -167,27 +154,20 @@ async fn powered_off(stage: &Stage) -> Result<((), String)> {
     ))
 }
 
-async fn deleted(stage: &Stage) -> Result<((), String)> {
-    stage.cloud.delete_machine("node-3");
+async fn deleted(stage: &Stage<'_>) -> Result<((), String)> {
+    stage.cloud.delete("node-3").await?;
     kubelet::ready(&stage.client, "node-3", "Unknown").await?;
     await_condition(nodes(stage), "node-3", |node: Option<&Node>| node.is_none()).await?;
-    stage
-        .cloud
-        .until(|cloud| {
-            cloud
-                .load_balancers()
-                .iter()
-                .all(|balancer| !balancer.host_names().contains(&"node-3"))
-        })
-        .await;
-    stage.cloud.until(|cloud| cloud.routes(CLUSTER).len() == 3).await;
+    let left = |hosts: &[String]| hosts.iter().all(|host| host != "node-3");
+    stage.cloud.until_backends(left).await?;
+    stage.cloud.until_routes(3).await?;
     Ok((
         (),
         "node-3's machine was deleted; the node, its backend and its route are gone".to_owned(),
     ))
 }
 
-async fn stopped(stage: &Stage, leader: &str) -> Result<(String, String)> {
+async fn stopped(stage: &Stage<'_>, leader: &str) -> Result<(String, String)> {
     let start = Instant::now();
     stage.signal(leader, "TERM")?;
     let next = stage.leader_after(leader).await?;
@@ -203,7 +183,7 @@ async fn stopped(stage: &Stage, leader: &str) -> Result<(String, String)> {
     ))
 }
 
-async fn killed(stage: &Stage, leader: &str) -> Result<((), String)> {
+async fn killed(stage: &Stage<'_>, leader: &str) -> Result<((), String)> {
     stage.signal(leader, "KILL")?;
     let next = stage.leader_after(leader).await?;
     Ok((
@@ -212,41 +192,27 @@ async fn killed(stage: &Stage, leader: &str) -> Result<((), String)> {
     ))
 }
 
-async fn service_deleted(stage: &Stage) -> Result<((), String)> {
+async fn service_deleted(stage: &Stage<'_>) -> Result<((), String)> {
     services(stage).delete("web", &DeleteParams::default()).await?;
     await_condition(services(stage), "web", |service: Option<&Service>| service.is_none()).await?;
-    ensure!(
-        stage.cloud.load_balancers().is_empty(),
-        "a load balancer is left: {:?}",
-        stage.cloud.load_balancers()
-    );
+    let left = stage.cloud.made_for_services().await?;
+    ensure!(left.is_empty(), "something is left in the cloud: {left:?}");
     Ok((
         (),
         "Service web was deleted; nothing is left of it in the cloud".to_owned(),
     ))
 }
 
-fn nodes(stage: &Stage) -> Api<Node> {
+fn nodes(stage: &Stage<'_>) -> Api<Node> {
     Api::all(stage.client.clone())
 }
 
-fn services(stage: &Stage) -> Api<Service> {
+fn services(stage: &Stage<'_>) -> Api<Service> {
     Api::namespaced(stage.client.clone(), "default")
 }
 
 fn found<T>(object: Option<T>) -> Result<T> {
     object.ok_or_else(|| anyhow::anyhow!("it is gone"))
-}
-
-fn backends(stage: &Stage) -> Vec<String> {
-    let balancers = stage.cloud.load_balancers();
-    let mut hosts: Vec<String> = balancers
-        .iter()
-        .flat_map(|one| one.host_names())
-        .map(str::to_owned)
-        .collect();
-    hosts.sort();
-    hosts
 }
 
 fn has_taint(node: &Node, key: &str) -> bool {

@@ -56,7 +56,7 @@ async fn no_kubeconfig_outside_of_a_cluster() {
 #[rstest]
 #[case::unknown(
     "--cloud-provider=nimbus",
-    r#"unknown cloud provider "nimbus": this program knows memory"#
+    r#"unknown cloud provider "nimbus": this program knows memory and openstack"#
 )]
 #[case::external(
     "--cloud-provider=external",

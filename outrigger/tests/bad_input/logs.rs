@@ -87,7 +87,7 @@ async fn json_of_an_error() {
         .flag("--cloud-provider=nimbus");
     let exit = launch.start().exited().await;
     let last: Value = serde_json::from_str(exit.stderr.lines().last().unwrap()).unwrap();
-    let sentence = "unknown cloud provider \"nimbus\": this program knows memory";
+    let sentence = "unknown cloud provider \"nimbus\": this program knows memory and openstack";
     assert_eq!((exit.code, &last["msg"], last.get("v")), (1, &json!(sentence), None));
 }
 

@@ -1,0 +1,256 @@
+//! The provider for `OpenStack` beside occm, on the same API server and the same cloud: the simulated one, with latency.
+
+use crate::{
+    Args,
+    audit::{self, Mark},
+    ground::Ground,
+    replica::{Program, Replica},
+    scenarios::{names, seconds},
+    table::Table,
+};
+use anyhow::Result;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use openstack_sim::{Call, Cloud, Net, Provisioning, Settings, Sim};
+use serde_json::json;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+/// How long every call takes.
+const LATENCY: Duration = Duration::from_millis(20);
+/// How long a load balancer takes for each change, where that matters.
+const SLOW: Duration = Duration::from_secs(2);
+const IDLE_NODES: usize = 100;
+const BALANCERS: usize = 20;
+const RESTARTED: usize = 50;
+/// How often nodes are looked at while an idle hour is measured.
+const OFTEN: &str = "--node-status-update-frequency=20s";
+const HOURLY: f64 = 5.0 * 60.0 / 20.0;
+const ALL: [Program; 3] = [Program::Ours, Program::Peer, Program::PeerTuned];
+
+/// The ground, and a cloud of its own for each program.
+struct World {
+    ground: Ground,
+    cloud: Cloud,
+    net: Net,
+    _sim: Sim,
+}
+
+impl World {
+    async fn start(args: &Args) -> Result<Self> {
+        let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+        let cloud = Cloud::with(Settings {
+            latency: LATENCY,
+            balancer_delay: Duration::from_millis(500),
+            ..Settings::default()
+        });
+        let net = cloud.create_network("private", "10.0.0.0/16");
+        let sim = Sim::start(&cloud).await?;
+        let external = cloud.public_network().map(|id| id.to_string()).unwrap_or_default();
+        let config = format!(
+            "[Global]\nauth-url={}\nusername=demo\npassword=labpass\ntenant-name=demo\ndomain-id=default\nregion=RegionOne\n\
+             [LoadBalancer]\nsubnet-id={}\nfloating-network-id={external}\n",
+            sim.auth_url(),
+            net.subnet
+        );
+        fs::write(&ground.cloud_config, config)?;
+        Ok(Self {
+            ground,
+            cloud,
+            net,
+            _sim: sim,
+        })
+    }
+
+    async fn join(&self, prefix: &str, count: usize) -> Result<()> {
+        self.cloud.boot_many(&format!("{prefix}-"), count, &self.net);
+        let created: Vec<_> = self.cloud.servers().into_iter().map(|server| server.name).collect();
+        let new: Vec<_> = created
+            .into_iter()
+            .filter(|name| name.starts_with(&format!("{prefix}-")))
+            .collect();
+        self.ground.register(&new).await
+    }
+
+    /// Waits until so many load balancers are ready, with so many members in every pool and a floating IP each.
+    async fn served(&self, balancers: usize, members: usize, replica: &Replica) -> Result<()> {
+        loop {
+            let all = self.cloud.load_balancers();
+            let complete = |balancer: &&openstack_sim::LoadBalancerView| {
+                balancer.provisioning == Provisioning::Active
+                    && balancer
+                        .listeners
+                        .iter()
+                        .all(|listener| listener.pool.as_ref().is_some_and(|pool| pool.members.len() == members))
+            };
+            let addresses = self.cloud.floating_ips().iter().filter(|ip| ip.port.is_some()).count();
+            if all.iter().filter(complete).count() == balancers && addresses == balancers {
+                return Ok(());
+            }
+            replica.check()?;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until the cloud has not been asked for anything for three seconds.
+    async fn quiet(&self, replica: &Replica) -> Result<()> {
+        loop {
+            let mark = self.cloud.mark();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            if self.cloud.calls_since(mark).is_empty() {
+                return Ok(());
+            }
+            replica.check()?;
+        }
+    }
+}
+
+/// Everything.
+pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
+    for program in ALL {
+        nodes(&World::start(args).await?, args.nodes, program, table).await?;
+        idle(&World::start(args).await?, program, table).await?;
+        let world = World::start(args).await?;
+        services(&world, program, table).await?;
+        restart(&world, program, table).await?;
+        fan_out(&World::start(args).await?, program, table).await?;
+    }
+    Ok(())
+}
+
+/// Fresh nodes are there; how long until none is tainted?
+async fn nodes(world: &World, count: usize, program: Program, table: &mut Table) -> Result<()> {
+    world.join("node", count).await?;
+    let mark = world.cloud.mark();
+    let replica = Replica::start(&world.ground, program, &[])?;
+    world.ground.initialised(&replica).await?;
+    let took = replica.started.elapsed();
+    let calls = world.cloud.calls_since(mark).len();
+    table.put(&format!("{count} fresh nodes initialised"), program, seconds(took));
+    table.put("… calls of the cloud", program, calls);
+    table.put("… resident memory", program, replica.resident()?);
+    Ok(())
+}
+
+/// Nothing changes.
+async fn idle(world: &World, program: Program, table: &mut Table) -> Result<()> {
+    world.join("node", IDLE_NODES).await?;
+    let replica = Replica::start(&world.ground, program, &[OFTEN])?;
+    world.ground.initialised(&replica).await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let mark = world.cloud.mark();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let calls = world.cloud.calls_since(mark).len();
+    let hour = calls as f64 * 60.0 / HOURLY;
+    table.put(
+        &format!("idle, {IDLE_NODES} nodes: calls of the cloud an hour (from one minute with a pass every 20 s)"),
+        program,
+        format!("{hour:.0}"),
+    );
+    Ok(())
+}
+
+/// A new Service with one port, and one with five; and then a Service whose change changes nothing.
+async fn services(world: &World, program: Program, table: &mut Table) -> Result<()> {
+    world.join("node", 3).await?;
+    let replica = Replica::start(&world.ground, program, &[])?;
+    world.ground.initialised(&replica).await?;
+    let mut there = 0;
+    for ports in [1, 5] {
+        world.quiet(&replica).await?;
+        let mark = world.cloud.mark();
+        there += 1;
+        world.ground.publish(&[format!("new-{ports}")], ports).await?;
+        world.served(there, 3, &replica).await?;
+        world.quiet(&replica).await?;
+        let calls = world.cloud.calls_since(mark);
+        table.put(
+            &format!("new Service with {ports} ports: calls, apart from polls"),
+            program,
+            unpolled(&calls),
+        );
+        let mark = world.cloud.mark();
+        touch(world, &format!("new-{ports}")).await?;
+        world.quiet(&replica).await?;
+        table.put(
+            &format!("unchanged Service with {ports} ports: calls"),
+            program,
+            world.cloud.calls_since(mark).len(),
+        );
+    }
+    for ports in [1, 5] {
+        let name = format!("new-{ports}");
+        world.ground.services().delete(&name, &DeleteParams::default()).await?;
+    }
+    world.served(0, 0, &replica).await?;
+    world.quiet(&replica).await
+}
+
+/// Somebody changes an annotation that means nothing.
+async fn touch(world: &World, name: &str) -> Result<()> {
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {"bench/touched": "yes"}}}));
+    world
+        .ground
+        .services()
+        .patch(name, &PatchParams::default(), &patch)
+        .await?;
+    Ok(())
+}
+
+/// Calls that are not a look at a load balancer while it is pending.
+fn unpolled(calls: &[Call]) -> String {
+    let polls = calls.iter().filter(|call| call.operation == "loadbalancer_get").count();
+    format!("{} (and {polls} polls)", calls.len() - polls)
+}
+
+/// A manager starts, and nothing has changed since the last one stopped.
+async fn restart(world: &World, program: Program, table: &mut Table) -> Result<()> {
+    let replica = Replica::start(&world.ground, program, &["--leader-elect=false"])?;
+    world.ground.publish(&names("service", RESTARTED), 1).await?;
+    world.served(RESTARTED, 3, &replica).await?;
+    world.quiet(&replica).await?;
+    drop(replica);
+    let mark = world.cloud.mark();
+    let audit = Mark::now(&world.ground.plane.audit_log())?;
+    let replica = Replica::start(&world.ground, program, &["--leader-elect=false"])?;
+    while world.cloud.calls_since(mark).is_empty() {
+        replica.check()?;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    world.quiet(&replica).await?;
+    let (calls, writes) = (
+        world.cloud.calls_since(mark).len(),
+        world.cloud.writes_since(mark).len(),
+    );
+    table.put(
+        &format!("restart with {RESTARTED} unchanged Services: calls / changes of the cloud / API writes"),
+        program,
+        format!("{calls} / {writes} / {}", audit::writes(&audit.since(&replica.user)?)),
+    );
+    Ok(())
+}
+
+/// A node joins, and every change of a load balancer takes two seconds.
+async fn fan_out(world: &World, program: Program, table: &mut Table) -> Result<()> {
+    world.join("node", 3).await?;
+    let replica = Replica::start(&world.ground, program, &[])?;
+    world.ground.initialised(&replica).await?;
+    world.ground.publish(&names("service", BALANCERS), 1).await?;
+    world.served(BALANCERS, 3, &replica).await?;
+    world.quiet(&replica).await?;
+    world.cloud.configure(|settings| settings.balancer_delay = SLOW);
+    let (mark, start) = (world.cloud.mark(), Instant::now());
+    world.join("late", 1).await?;
+    world.served(BALANCERS, 4, &replica).await?;
+    table.put(
+        &format!("a node joins {BALANCERS} Services, {} s a change", SLOW.as_secs()),
+        program,
+        format!(
+            "{}, {} calls",
+            seconds(start.elapsed()),
+            world.cloud.calls_since(mark).len()
+        ),
+    );
+    Ok(())
+}

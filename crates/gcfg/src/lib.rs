@@ -1,0 +1,35 @@
+//! The git-config dialect of `cloud.conf`: what `gopkg.in/gcfg.v1` reads, with positions, and a writer.
+//!
+//! Read [`Document`] first. [`Document::parse`] reads a text; [`Document::section`] answers with typed values, merged
+//! over repeated sections; [`Document::warnings`] and [`Document::unknown`] say what a user probably did not mean;
+//! [`Document::set`] and its neighbours change one thing and leave every other byte.
+//!
+//! ```
+//! let text = "[Global]\nauth-url = https://keystone:5000/v3 # ours\n";
+//! let mut document = gcfg::Document::parse(text)?;
+//! assert_eq!(document.section("global").text("AUTH-URL")?, Some("https://keystone:5000/v3"));
+//!
+//! document.set("Global", None, "auth-url", "https://other:5000/v3")?;
+//! assert_eq!(document.to_string(), "[Global]\nauth-url = https://other:5000/v3 # ours\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cursor;
+mod document;
+mod duration;
+mod edit;
+mod error;
+mod letters;
+mod near;
+mod quote;
+mod read;
+mod scan;
+mod unknown;
+mod value;
+
+pub use document::{Document, Entry, Part, Value, same_name};
+pub use duration::Nanos;
+pub use error::{EditError, Error, Position, Warning};
+pub use near::nearest;
+pub use read::Section;
+pub use unknown::{Known, Subsections};

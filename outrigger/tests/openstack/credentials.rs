@@ -1,0 +1,91 @@
+//! Credentials in files: replaced while the process runs, they are taken over.
+
+use crate::{
+    rig::Manager,
+    secret::clouds,
+    stage::{PASSWORD, Stage, metric},
+};
+use rstest::rstest;
+use std::{fs, path::Path};
+
+const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
+const FAILURES: &str = "cloud_config_reloads_total{outcome=\"failure\"}";
+
+/// In which file the password is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    CloudConf,
+    CloudsYaml,
+}
+
+impl Place {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CloudConf => "cloud.conf",
+            Self::CloudsYaml => "clouds.yaml",
+        }
+    }
+
+    fn content(self, stage: &Stage, password: &str) -> String {
+        match self {
+            Self::CloudConf => format!("{}{}", stage.global(password), stage.load_balancer("")),
+            Self::CloudsYaml => clouds(stage, password),
+        }
+    }
+
+    /// Replaces the file as an editor does, in one step.
+    fn write(self, stage: &Stage, content: &str) {
+        let written = stage.folder.write("new", content);
+        fs::rename(written, stage.folder.path().join(self.name())).unwrap();
+    }
+
+    fn start(self, stage: &Stage) -> Manager {
+        let launch = match self {
+            Self::CloudConf => stage.manager(),
+            Self::CloudsYaml => {
+                self.write(stage, &self.content(stage, PASSWORD));
+                let file = stage.folder.path().join(self.name());
+                stage.manager_with(&using(stage, &file))
+            }
+        };
+        launch.start()
+    }
+}
+
+fn using(stage: &Stage, file: &Path) -> String {
+    let file = file.display();
+    let balancing = stage.load_balancer("");
+    format!("[Global]\nuse-clouds=true\nclouds-file={file}\ncloud=openstack\n{balancing}")
+}
+
+#[rstest]
+#[case::of_cloud_conf(Place::CloudConf)]
+#[case::of_clouds_yaml(Place::CloudsYaml)]
+#[tokio::test]
+async fn a_new_password(#[case] place: Place) {
+    let stage = Stage::new().await;
+    let manager = place.start(&stage);
+    manager.leading().await;
+    let name = stage.join("before").await.0;
+    stage.initialised(&manager, &name).await;
+
+    place.write(&stage, "[\"this is nothing");
+    let refused = async || match metric(&manager, FAILURES).await {
+        Ok(count) if count > 0 => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    manager.until("the nonsense to be refused", refused).await;
+    manager.ready().await;
+
+    let accepted = metric(&manager, SUCCESSES).await.unwrap();
+    stage.cloud.set_password("demo", "rotated");
+    place.write(&stage, &place.content(&stage, "rotated"));
+    let taken = async || match metric(&manager, SUCCESSES).await {
+        Ok(count) if count > accepted => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    manager.until("the new one to be taken over", taken).await;
+    let name = stage.join("after").await.0;
+    stage.initialised(&manager, &name).await;
+    assert!(manager.ended().is_none());
+}

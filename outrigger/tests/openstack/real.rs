@@ -1,0 +1,158 @@
+//! The main scenes once more, on the real services.
+
+use crate::{
+    rig::{Manager, Rig, service_address},
+    stage::annotation,
+};
+use http::Method;
+use kube::{
+    ResourceExt,
+    api::{Patch, PatchParams},
+};
+use lab::openstack::{OpenStack, Project, Region, Service};
+use serde_json::{Value, json};
+
+/// What is in the project, by its path.
+async fn list(project: &Project<'_>, service: Service, path: &str) -> Vec<Value> {
+    let answer = project.call(service, Method::GET, path, None).await.unwrap();
+    let mut lists = answer.as_object().unwrap().values();
+    lists.find_map(Value::as_array).cloned().unwrap_or_default()
+}
+
+async fn balancers(project: &Project<'_>) -> Vec<Value> {
+    list(project, Service::Octavia, "/v2/lbaas/loadbalancers").await
+}
+
+async fn floating_ips(project: &Project<'_>) -> Vec<Value> {
+    let path = format!("/v2.0/floatingips?project_id={}", project.tenant().project);
+    list(project, Service::Neutron, &path).await
+}
+
+/// The names of the members of all pools.
+async fn members(project: &Project<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for pool in list(project, Service::Octavia, "/v2/lbaas/pools").await {
+        let path = format!("/v2/lbaas/pools/{}/members", pool["id"].as_str().unwrap());
+        let members = list(project, Service::Octavia, &path).await;
+        names.extend(members.iter().map(|member| member["name"].as_str().unwrap().to_owned()));
+    }
+    names.sort();
+    names
+}
+
+async fn members_are(project: &Project<'_>, manager: &Manager, nodes: &[&str]) {
+    let look = async || {
+        let names = members(project).await;
+        if names == nodes {
+            Ok(())
+        } else {
+            Err(format!("they are {names:?}"))
+        }
+    };
+    manager.until(&format!("the members {nodes:?}"), look).await;
+}
+
+fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>) -> Manager {
+    let config = format!(
+        "{}\n[LoadBalancer]\nlb-provider=lab\nsubnet-id={}\nfloating-network-id={}\n",
+        project.cloud_conf(Region::Plain),
+        project.tenant().subnet,
+        cloud.external_network()
+    );
+    let path = rig.folder.write("cloud.conf", &config);
+    rig.manager()
+        .flag("--cloud-provider=openstack")
+        .flag(&format!("--cloud-config={}", path.display()))
+        .flag("--node-monitor-period=500ms")
+        .flag("--node-deletion-grace-period=0s")
+        .flag("--node-deletion-max-fraction=1")
+        .flag("--leader-elect=false")
+        .start()
+}
+
+/// A server starts, and its Node joins.
+async fn join(rig: &Rig, project: &Project<'_>, manager: &Manager, name: &str) -> (String, lab::openstack::Server) {
+    let server = project.boot(&rig.named(name)).await.unwrap();
+    let words = format!("tainted ready:True Hostname={name}");
+    let name = rig.register(name, &words).await;
+    let node = rig.initialised(manager, &name).await;
+    let id = node.spec.as_ref().unwrap().provider_id.clone().unwrap();
+    assert_eq!(id, format!("openstack:///{}", server.id));
+    let addresses = node.status.as_ref().unwrap().addresses.as_ref().unwrap();
+    let internal = addresses.iter().find(|address| address.type_ == "InternalIP");
+    assert_eq!(
+        internal.map(|found| found.address.as_str()),
+        Some(server.address.as_str())
+    );
+    (name, server)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes the lab: make test-openstack runs it"]
+async fn nodes_and_a_service_on_the_real_services() {
+    let cloud = tokio::task::spawn_blocking(OpenStack::shared).await.unwrap();
+    let project = cloud.project(&lab::unique("e2e")).await.unwrap();
+    let rig = Rig::shared().await;
+    let manager = start(&rig, cloud, &project);
+    manager.working().await;
+    let (first, _) = join(&rig, &project, &manager, "first").await;
+
+    let service = rig.create(rig.balanced("web")).await.name_any();
+    let served = rig.served(&manager, &service).await;
+    let (balancer, floating) = (balancers(&project).await, floating_ips(&project).await);
+    assert_eq!((balancer.len(), floating.len()), (1, 1));
+    assert_eq!(
+        service_address(&served).as_deref(),
+        floating[0]["floating_ip_address"].as_str()
+    );
+    assert_eq!(
+        annotation(&served, "load-balancer-id").as_deref(),
+        balancer[0]["id"].as_str()
+    );
+    assert_eq!(balancer[0]["provisioning_status"], "ACTIVE");
+    members_are(&project, &manager, &[&first]).await;
+
+    let (second, server) = join(&rig, &project, &manager, "second").await;
+    members_are(&project, &manager, &[&first, &second]).await;
+
+    let ports = json!({"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}});
+    let params = PatchParams::default();
+    rig.services()
+        .patch(&service, &params, &Patch::Merge(ports))
+        .await
+        .unwrap();
+    let look = async || {
+        let listeners = list(&project, Service::Octavia, "/v2/lbaas/listeners").await;
+        let ports: Vec<_> = listeners.iter().map(|one| one["protocol_port"].clone()).collect();
+        if ports == [json!(81)] {
+            Ok(())
+        } else {
+            Err(format!("{ports:?}"))
+        }
+    };
+    manager.until("the other port", look).await;
+    members_are(&project, &manager, &[&first, &second]).await;
+
+    project.delete_server(&server.id).await.unwrap();
+    rig.set_ready(&second, "Unknown").await;
+    rig.node_gone(&manager, &second).await;
+    members_are(&project, &manager, &[&first]).await;
+
+    rig.delete_service(&service).await;
+    let services = rig.services();
+    let look = async || match services.get_opt(&service).await.unwrap() {
+        None => Ok(()),
+        Some(service) => Err(json!(service).to_string()),
+    };
+    manager.until("the end of the Service", look).await;
+    assert_eq!(floating_ips(&project).await, [Value::Null; 0]);
+    let gone = async || {
+        let left = balancers(&project).await;
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(json!(left).to_string())
+        }
+    };
+    manager.until("the end of the load balancer", gone).await;
+}

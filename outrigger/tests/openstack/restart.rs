@@ -1,0 +1,61 @@
+//! A manager that comes back to a cloud that is as it left it.
+
+use crate::{
+    rig::Entry,
+    stage::{PASSWORD, Stage, metric, told},
+};
+use kube::ResourceExt;
+use std::collections::BTreeMap;
+
+const SERVICES: u64 = 20;
+
+#[tokio::test]
+async fn a_restart_reads_a_few_pages_and_writes_nothing() {
+    let stage = Stage::private().await;
+    let guarded = stage.load_balancer("manage-security-groups=true");
+    let config = format!("{}{guarded}", stage.global(PASSWORD));
+    let launch = || stage.manager_with(&config);
+    let before = stage.start_with(launch(), &[]).await;
+    stage.nodes(&before, 3).await;
+    let mut names = Vec::new();
+    for n in 0..SERVICES {
+        names.push(stage.create(stage.balanced(&format!("web-{n}"))).await.name_any());
+    }
+    for name in &names {
+        stage.served(&before, name).await;
+    }
+    before.signal("TERM");
+    assert_eq!(before.exited().await.code, 0, "{}", before.told());
+
+    let (mark, requests) = (stage.cloud.mark(), stage.mark());
+    let after = stage.start_with(launch(), &[]).await;
+    let series = "cloudprovider_openstack_reconcile_total{operation=\"loadbalancer_ensure\"}";
+    let looked = async || match metric(&after, series).await {
+        Ok(passes) if passes >= SERVICES => Ok(passes),
+        passes => Err(format!("{passes:?}")),
+    };
+    let passes = after.until("all Services to be looked at", looked).await;
+    assert_eq!(passes, SERVICES, "some were looked at twice");
+    stage.audited().await;
+    let calls = stage.cloud.calls_since(mark);
+    let mut counts = BTreeMap::<_, u64>::new();
+    for call in &calls {
+        *counts.entry(call.operation).or_default() += 1;
+    }
+    // Some read the same at the same time, before one of them knows it for all.
+    assert!(counts.values().all(|count| *count < SERVICES / 3), "{counts:?}");
+    assert!(
+        stage.cloud.writes_since(mark).is_empty(),
+        "{:?}",
+        told(&stage.cloud.writes_since(mark))
+    );
+    let is_change = |entry: &Entry| entry.is_write() && !["leases", "events"].contains(&entry.resource.as_str());
+    let changes: Vec<_> = stage.requests_since(requests).into_iter().filter(is_change).collect();
+    let reviews = |entry: &Entry| entry.resource.ends_with("reviews");
+    let changes: Vec<_> = changes
+        .iter()
+        .filter(|entry| !reviews(entry))
+        .map(Entry::what)
+        .collect();
+    assert_eq!(changes, [""; 0]);
+}

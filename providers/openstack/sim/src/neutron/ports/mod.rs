@@ -1,0 +1,228 @@
+//! Ports.
+
+mod change;
+mod create;
+mod view;
+
+pub(crate) use create::{Request, Wanted};
+
+use super::{
+    Context, Fixed, Neutron, Standard, error,
+    list::{List, select},
+    standard::Resource,
+};
+use crate::{
+    exchange::{Answer, Outcome, unknown},
+    keystone::Caller,
+    query::Query,
+};
+use serde_json::json;
+use std::sync::Arc;
+use uuid::Uuid;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Port {
+    pub(crate) id: Uuid,
+    pub(crate) network: Uuid,
+    pub(crate) standard: Standard,
+    pub(crate) mac: [u8; 6],
+    pub(crate) fixed: Vec<Fixed>,
+    pub(crate) device_id: Box<str>,
+    pub(crate) device_owner: Arc<str>,
+    pub(crate) status: Status,
+    pub(crate) admin_up: bool,
+    pub(crate) groups: Vec<Uuid>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) secured: bool,
+    pub(crate) dns_name: Box<str>,
+    pub(crate) host: Box<str>,
+}
+
+/// An address besides its own that a port may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) address: Box<str>,
+    pub(crate) mac: Box<str>,
+}
+
+/// Whether a port works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Active,
+    Down,
+}
+
+impl Status {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Down => "DOWN",
+        }
+    }
+}
+
+impl Port {
+    pub(crate) fn mac_text(&self) -> String {
+        self.mac.map(|byte| format!("{byte:02x}")).join(":")
+    }
+}
+
+impl Resource for Port {
+    const MANY: &'static str = "ports";
+    const FILTERS: &'static [&'static str] = &[
+        "network_id",
+        "device_id",
+        "device_owner",
+        "mac_address",
+        "fixed_ips",
+        "security_groups",
+        "port_security_enabled",
+        "binding:host_id",
+        "binding:vnic_type",
+        "dns_name",
+    ];
+
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    fn standard(&self) -> &Standard {
+        &self.standard
+    }
+
+    fn standard_mut(&mut self) -> &mut Standard {
+        &mut self.standard
+    }
+
+    fn missing(id: &str) -> Answer {
+        error(404, "PortNotFound", &format!("Port {id} could not be found."))
+    }
+}
+
+pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
+    match (method, path) {
+        ("GET", []) => list(neutron, context),
+        ("GET", [id]) => show(neutron, context, id),
+        ("POST", []) => change::create(neutron, context),
+        ("PUT", [id]) => change::update(neutron, context, id),
+        ("DELETE", [id]) => delete(neutron, context, id),
+        _ => Err(unknown(context.ask)),
+    }
+}
+
+impl Neutron {
+    pub(super) fn port(&self, id: &str, caller: &Caller) -> Result<&Port, Answer> {
+        let found = Uuid::parse_str(id).ok().and_then(|id| self.ports.get(&id));
+        found
+            .filter(|port| port.visible(caller))
+            .ok_or_else(|| Port::missing(id))
+    }
+
+    /// The ports of a device, in the order of their IDs.
+    pub(crate) fn ports_of(&self, device: &str) -> impl Iterator<Item = &Port> {
+        self.devices
+            .get(device)
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.ports.get(id))
+    }
+
+    /// Removes a port and everything that hangs on it.
+    pub(crate) fn drop_port(&mut self, id: Uuid) {
+        let Some(port) = self.ports.remove(&id) else { return };
+        if let Some(ports) = self.devices.get_mut(&port.device_id) {
+            ports.retain(|other| *other != id);
+            if ports.is_empty() {
+                self.devices.remove(&port.device_id);
+            }
+        }
+        for fixed in &port.fixed {
+            if let Some(subnet) = self.subnets.get_mut(&fixed.subnet) {
+                subnet.pool.give_back(fixed.address);
+            }
+        }
+        for floating in self
+            .floating_ips
+            .values_mut()
+            .filter(|floating| floating.port == Some(id))
+        {
+            floating.detach();
+        }
+        for trunk in self.trunks.values_mut() {
+            trunk.subports.retain(|sub| sub.port != id);
+        }
+        self.trunks.retain(|_, trunk| trunk.port != id);
+    }
+}
+
+/// The filters that need no view of a port.
+const QUICK: &[&str] = &[
+    "device_id",
+    "network_id",
+    "id",
+    "device_owner",
+    "security_groups",
+    "name",
+    "status",
+];
+
+fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
+    let query = &context.ask.query;
+    let mut rows: Vec<&Port> = if query.get("device_id").is_some() {
+        query
+            .all("device_id")
+            .flat_map(|device| neutron.ports_of(device))
+            .collect()
+    } else {
+        neutron.ports.values().collect()
+    };
+    rows.retain(|port| quick(port, query));
+    rows.sort_unstable_by_key(|port| port.id);
+    rows.dedup_by_key(|port| port.id);
+    let list = List {
+        rows,
+        passed: QUICK,
+        limit: context.settings.neutron_page,
+    };
+    list.answer(context.ask, |port| {
+        neutron.port_view(port, context.settings, &context.ask.caller)
+    })
+}
+
+fn quick(port: &Port, query: &Query) -> bool {
+    QUICK.iter().all(|name| {
+        let mut wanted = query.all(name).peekable();
+        wanted.peek().is_none()
+            || wanted.any(|wanted| match *name {
+                "device_id" => &*port.device_id == wanted,
+                "device_owner" => &*port.device_owner == wanted,
+                "name" => &*port.standard.name == wanted,
+                "status" => port.status.as_str() == wanted,
+                "network_id" => Uuid::parse_str(wanted) == Ok(port.network),
+                "id" => Uuid::parse_str(wanted) == Ok(port.id),
+                _ => Uuid::parse_str(wanted).is_ok_and(|group| port.groups.contains(&group)),
+            })
+    })
+}
+
+fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
+    let port = neutron.port(id, &context.ask.caller)?;
+    let fields: Vec<&str> = context.ask.query.all("fields").collect();
+    let view = neutron.port_view(port, context.settings, &context.ask.caller);
+    Ok(Answer::ok(json!({"port": select(view, &fields)})))
+}
+
+fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
+    let port = neutron.port(id, &context.ask.caller)?;
+    context.guard(&port.standard)?;
+    if port.device_owner.starts_with("network:router") {
+        let message = format!(
+            "Port {id} cannot be deleted directly via the port API: has device owner {}.",
+            port.device_owner
+        );
+        return Err(error(409, "ServicePortInUse", &message));
+    }
+    let id = port.id;
+    neutron.drop_port(id);
+    Ok(Answer::empty(204))
+}

@@ -1,0 +1,240 @@
+//! The rules of security groups.
+
+use super::{Context, Neutron, Standard, body, error, list::List, standard::Resource};
+use crate::exchange::{Answer, Fields, Outcome, unknown};
+use ipnet::IpNet;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::{net::IpAddr, sync::Arc};
+use uuid::Uuid;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    pub(crate) id: Uuid,
+    pub(crate) group: Uuid,
+    pub(crate) standard: Standard,
+    /// `null` for the rules that a group is born with.
+    pub(super) description: Option<String>,
+    pub(crate) direction: String,
+    pub(crate) ethertype: String,
+    pub(crate) protocol: Option<String>,
+    pub(crate) ports: (Option<u16>, Option<u16>),
+    pub(crate) prefix: Option<IpNet>,
+    pub(crate) remote_group: Option<Uuid>,
+}
+
+impl Resource for Rule {
+    const MANY: &'static str = "security_group_rules";
+    const FILTERS: &'static [&'static str] = &[
+        "security_group_id",
+        "direction",
+        "ethertype",
+        "protocol",
+        "port_range_min",
+        "port_range_max",
+        "remote_ip_prefix",
+        "remote_group_id",
+        "normalized_cidr",
+    ];
+
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    fn standard(&self) -> &Standard {
+        &self.standard
+    }
+
+    fn standard_mut(&mut self) -> &mut Standard {
+        &mut self.standard
+    }
+
+    fn missing(id: &str) -> Answer {
+        error(
+            404,
+            "SecurityGroupRuleNotFound",
+            &format!("Security group rule {id} does not exist"),
+        )
+    }
+}
+
+impl Rule {
+    pub(super) fn new(group: Uuid, project: &Arc<str>, now: Timestamp) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            group,
+            standard: Standard::new(project, "", now).revision(0),
+            description: Some(String::new()),
+            direction: String::new(),
+            ethertype: String::new(),
+            protocol: None,
+            ports: (None, None),
+            prefix: None,
+            remote_group: None,
+        }
+    }
+
+    fn view(&self) -> Value {
+        let mut view = self.inner_view();
+        if let Value::Object(fields) = &mut view {
+            fields.remove("tags");
+            fields.remove("standard_attr_id");
+        }
+        view
+    }
+
+    /// A rule as its group shows it.
+    pub(super) fn inner_view(&self) -> Value {
+        let mut view = self.standard.complete(json!({
+            "id": self.id, "security_group_id": self.group, "ethertype": self.ethertype, "direction": self.direction,
+            "protocol": self.protocol, "port_range_min": self.ports.0, "port_range_max": self.ports.1,
+            "remote_ip_prefix": self.prefix, "normalized_cidr": self.prefix.map(|prefix| prefix.trunc()),
+            "remote_address_group_id": null, "remote_group_id": self.remote_group, "belongs_to_default_sg": false,
+            "standard_attr_id": 1,
+        }));
+        view["description"] = json!(self.description);
+        if let Value::Object(fields) = &mut view {
+            fields.remove("name");
+        }
+        view
+    }
+
+    /// What two rules may not have in common.
+    fn key(&self) -> impl PartialEq {
+        let anything = |prefix: &IpNet| prefix.prefix_len() == 0;
+        (
+            self.group,
+            self.direction.clone(),
+            self.ethertype.clone(),
+            self.protocol.clone(),
+            self.ports,
+            self.prefix.filter(|prefix| !anything(prefix)),
+            self.remote_group,
+        )
+    }
+}
+
+pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
+    match (method, path) {
+        ("GET", []) => list(neutron, context),
+        ("GET", [id]) => show(neutron, context, id),
+        ("POST", []) => create(neutron, context),
+        ("DELETE", [id]) => delete(neutron, context, id),
+        _ => Err(unknown(context.ask)),
+    }
+}
+
+fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
+    let list = List {
+        rows: neutron.rules.values().collect(),
+        passed: &[],
+        limit: context.settings.neutron_page,
+    };
+    list.answer(context.ask, Rule::view)
+}
+
+fn find<'a>(neutron: &'a Neutron, context: &Context<'_>, id: &str) -> Result<&'a Rule, Answer> {
+    let found = Uuid::parse_str(id).ok().and_then(|id| neutron.rules.get(&id));
+    found
+        .filter(|rule| rule.visible(&context.ask.caller))
+        .ok_or_else(|| Rule::missing(id))
+}
+
+fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
+    Ok(Answer::ok(
+        json!({"security_group_rule": find(neutron, context, id)?.view()}),
+    ))
+}
+
+fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
+    let id = find(neutron, context, id)?.id;
+    neutron.rules.remove(&id);
+    Ok(Answer::empty(204))
+}
+
+const KNOWN: &[&str] = &[
+    "security_group_id",
+    "direction",
+    "ethertype",
+    "protocol",
+    "port_range_min",
+    "port_range_max",
+    "remote_ip_prefix",
+    "remote_group_id",
+    "description",
+    "project_id",
+    "tenant_id",
+];
+
+/// One rule or several; of several, all or none.
+fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
+    let body = context.ask.json().unwrap_or_default();
+    let Some(many) = body["security_group_rules"].as_array() else {
+        let fields = body::resource(context.ask, "security_group_rule", KNOWN)?;
+        let made = make(neutron, context, &[fields])?;
+        return Ok(Answer::json(201, json!({"security_group_rule": made[0]})));
+    };
+    let fields: Vec<Fields> = many.iter().filter_map(|one| one.as_object().cloned()).collect();
+    fields.iter().try_for_each(|fields| body::check(fields, KNOWN))?;
+    let made = make(neutron, context, &fields)?;
+    Ok(Answer::json(201, json!({"security_group_rules": made})))
+}
+
+fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Result<Vec<Value>, Answer> {
+    context.quota(
+        "security_group_rule",
+        neutron.rules.values().map(|rule| &rule.standard),
+        wanted.len(),
+    )?;
+    let mut made: Vec<Rule> = Vec::new();
+    for fields in wanted {
+        let rule = parse(neutron, context, fields)?;
+        if let Some(other) = neutron
+            .rules
+            .values()
+            .chain(&made)
+            .find(|other| other.key() == rule.key())
+        {
+            let message = format!("Security group rule already exists. Rule id is {}.", other.id);
+            return Err(error(409, "SecurityGroupRuleExists", &message));
+        }
+        made.push(rule);
+    }
+    let views = made.iter().map(Rule::view).collect();
+    neutron.rules.extend(made.into_iter().map(|rule| (rule.id, rule)));
+    Ok(views)
+}
+
+fn parse(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Rule, Answer> {
+    let group = body::text(fields, "security_group_id").unwrap_or_default();
+    let group = neutron.group(group, &context.ask.caller)?;
+    let mut rule = Rule::new(group.id, &group.standard.project, context.now.wall);
+    let text = |name: &str, default: &str| body::text(fields, name).unwrap_or(default).to_owned();
+    rule.description = Some(text("description", ""));
+    rule.direction = text("direction", "");
+    rule.ethertype = text("ethertype", "IPv4");
+    rule.protocol = body::text(fields, "protocol").map(str::to_lowercase);
+    let port = |name: &str| {
+        fields
+            .get(name)
+            .and_then(Value::as_u64)
+            .and_then(|port| u16::try_from(port).ok())
+    };
+    rule.ports = (port("port_range_min"), port("port_range_max"));
+    rule.remote_group = body::id(fields, "remote_group_id")?;
+    if let Some(text) = body::text(fields, "remote_ip_prefix") {
+        let bad = || {
+            super::bad_request(&format!(
+                "Invalid input for remote_ip_prefix. Reason: '{text}' is not a valid IP subnet."
+            ))
+        };
+        let single = || text.parse::<IpAddr>().map(IpNet::from).map_err(|_| bad());
+        let prefix: IpNet = text.parse().or_else(|_| single())?;
+        if prefix.addr().is_ipv4() != (rule.ethertype == "IPv4") {
+            let message = format!("Conflicting value ethertype {} for CIDR {text}", rule.ethertype);
+            return Err(error(400, "SecurityGroupRuleParameterConflict", &message));
+        }
+        rule.prefix = Some(prefix);
+    }
+    Ok(rule)
+}

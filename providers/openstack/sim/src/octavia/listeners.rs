@@ -1,0 +1,295 @@
+//! Listeners.
+
+use super::{
+    Common, Context, Octavia, Provisioning, body,
+    common::ids,
+    error,
+    list::{List, select},
+    missing, ovn,
+};
+use crate::{
+    exchange::{Answer, Fields, Outcome, unknown},
+    keystone::Caller,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Listener {
+    pub(crate) common: Common,
+    pub(crate) balancer: Uuid,
+    pub(crate) protocol: &'static str,
+    pub(crate) port: u16,
+    pub(crate) default_pool: Option<Uuid>,
+    /// Everything else, by its name, as it was given or by default.
+    pub(crate) settings: Fields,
+}
+
+/// The protocols of listeners, in the order in which they are told.
+const PROTOCOLS: &[&str] = &["HTTP", "SCTP", "TERMINATED_HTTPS", "PROMETHEUS", "UDP", "HTTPS", "TCP"];
+
+/// What can be set and changed, with its default.
+fn defaults() -> Fields {
+    let defaults = json!({
+        "connection_limit": -1, "default_tls_container_ref": null, "sni_container_refs": [], "insert_headers": {},
+        "timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
+        "client_ca_tls_container_ref": null, "client_authentication": "NONE", "client_crl_container_ref": null,
+        "allowed_cidrs": null, "tls_ciphers": null, "tls_versions": null, "alpn_protocols": null, "hsts_max_age": null,
+        "hsts_include_subdomains": false, "hsts_preload": false,
+    });
+    defaults.as_object().cloned().unwrap_or_default()
+}
+
+fn known() -> Vec<String> {
+    let rest = ["name", "description", "admin_state_up", "tags", "default_pool_id"];
+    defaults().keys().cloned().chain(rest.map(str::to_owned)).collect()
+}
+
+pub(super) fn answer(octavia: &mut Octavia, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
+    match (method, path) {
+        ("GET", []) => list(octavia, context),
+        ("GET", [id]) => show(octavia, context, id),
+        ("POST", []) => create(octavia, context),
+        ("PUT", [id]) => update(octavia, context, id),
+        ("DELETE", [id]) => delete(octavia, context, id),
+        _ => Err(unknown(context.ask)),
+    }
+}
+
+impl Octavia {
+    pub(super) fn listener(&self, id: &str, caller: &Caller) -> Result<&Listener, Answer> {
+        let found = Uuid::parse_str(id).ok().and_then(|id| self.listeners.get(&id));
+        found
+            .filter(|listener| caller.sees(&listener.common.project))
+            .ok_or_else(|| missing("Listener", id))
+    }
+}
+
+impl Listener {
+    pub(super) fn view(&self, minor: u32) -> Value {
+        let mut view = Value::Object(self.settings.clone());
+        view["description"] = json!(self.common.description);
+        view["protocol"] = json!(self.protocol);
+        view["protocol_port"] = json!(self.port);
+        view["default_pool_id"] = json!(self.default_pool);
+        view["l7policies"] = json!([]);
+        view["loadbalancers"] = ids([self.balancer]);
+        self.common.complete(view, minor)
+    }
+
+    /// The protocol of the packets, of which each port can be had once.
+    fn transport(protocol: &str) -> &str {
+        match protocol {
+            "UDP" | "SCTP" => protocol,
+            _ => "TCP",
+        }
+    }
+
+    /// A listener as it is asked for, if it is sound.
+    pub(super) fn parse(
+        octavia: &Octavia,
+        context: &Context<'_>,
+        balancer: Uuid,
+        fields: &Fields,
+    ) -> Result<Self, Answer> {
+        let protocol = body::word(fields, "protocol", PROTOCOLS)?;
+        let protocol = protocol.ok_or_else(|| body::bad("protocol", "None", "Mandatory field missing."))?;
+        let port = body::port(fields, "protocol_port")?;
+        let mut common = Common::new(&context.ask.caller.project, context.now);
+        body::common(&mut common, fields);
+        let mut settings = defaults();
+        merge(&mut settings, fields);
+        if protocol == "TERMINATED_HTTPS" {
+            secure(&mut settings)?;
+        }
+        check(protocol, &settings)?;
+        let parent = &octavia.balancers[&balancer];
+        ovn::check(parent, Some(("protocol", protocol)))?;
+        let taken = |other: &&Listener| {
+            other.balancer == balancer
+                && other.port == port
+                && Self::transport(other.protocol) == Self::transport(protocol)
+        };
+        if let Some(other) = octavia.listeners.values().find(taken) {
+            let message = format!(
+                "Another Listener on this Load Balancer is already using protocol {} and protocol_port {port}",
+                other.protocol
+            );
+            return Err(error(409, &message));
+        }
+        Ok(Self {
+            common,
+            balancer,
+            protocol,
+            port,
+            default_pool: None,
+            settings,
+        })
+    }
+}
+
+/// Takes over what is given; `null` is the default.
+fn merge(settings: &mut Fields, fields: &Fields) {
+    let defaults = defaults();
+    for (name, value) in fields.iter().filter(|(name, _)| defaults.contains_key(*name)) {
+        let value = if value.is_null() {
+            defaults[name].clone()
+        } else {
+            value.clone()
+        };
+        settings.insert(name.clone(), value);
+    }
+}
+
+fn secure(settings: &mut Fields) -> Result<(), Answer> {
+    if settings["default_tls_container_ref"].is_null() && settings["sni_container_refs"] == json!([]) {
+        let message =
+            "An SNI or default certificate container reference must be provided for a TERMINATED_HTTPS listener.";
+        return Err(super::invalid(message));
+    }
+    let chosen = [
+        ("tls_versions", json!(["TLSv1.2", "TLSv1.3"])),
+        (
+            "tls_ciphers",
+            json!("TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"),
+        ),
+        ("alpn_protocols", json!(["h2", "http/1.1", "http/1.0"])),
+    ];
+    for (name, value) in chosen {
+        if settings[name].is_null() {
+            settings.insert(name.to_owned(), value);
+        }
+    }
+    Ok(())
+}
+
+fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
+    let headers = settings["insert_headers"]
+        .as_object()
+        .is_some_and(|headers| !headers.is_empty());
+    if headers && !matches!(protocol, "HTTP" | "TERMINATED_HTTPS") {
+        return Err(error(
+            400,
+            &format!("insert-headers is not a valid option for a {protocol} protocol listener."),
+        ));
+    }
+    for cidr in body::list(settings, "allowed_cidrs") {
+        let text = cidr.as_str().unwrap_or_default();
+        if text.parse::<ipnet::IpNet>().is_err() {
+            return Err(body::bad(
+                "allowed_cidrs",
+                text,
+                "Value should be IPv4 or IPv6 CIDR format",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn list(octavia: &Octavia, context: &Context<'_>) -> Outcome {
+    let list = List {
+        many: "listeners",
+        filters: &[
+            "loadbalancer_id",
+            "load_balancer_id",
+            "protocol",
+            "protocol_port",
+            "default_pool_id",
+            "connection_limit",
+            "default_tls_container_ref",
+        ],
+        limit: context.settings.octavia_page,
+    };
+    let minor = context.settings.octavia_minor;
+    let rows = octavia
+        .listeners
+        .values()
+        .map(|listener| (&listener.common, listener.view(minor)))
+        .collect();
+    list.answer(context.ask, rows)
+}
+
+fn show(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
+    let listener = octavia.listener(id, &context.ask.caller)?;
+    let fields: Vec<&str> = context.ask.query.all("fields").collect();
+    Ok(Answer::ok(
+        json!({"listener": select(listener.view(context.settings.octavia_minor), &fields)}),
+    ))
+}
+
+fn create(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
+    let mut names = known();
+    names.extend(
+        [
+            "loadbalancer_id",
+            "load_balancer_id",
+            "protocol",
+            "protocol_port",
+            "project_id",
+            "tenant_id",
+        ]
+        .map(str::to_owned),
+    );
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let minor = context.settings.octavia_minor;
+    let fields = body::object(context.ask, "listener_", "listener", &names, minor)?;
+    body::word(&fields, "protocol", PROTOCOLS)?;
+    let parent = body::text(&fields, "loadbalancer_id")
+        .or_else(|| body::text(&fields, "load_balancer_id"))
+        .unwrap_or_default();
+    let parent = octavia.balancer(parent, &context.ask.caller)?.common.id;
+    context.quota(
+        "listener",
+        "Listener",
+        octavia.listeners.values().map(|listener| &listener.common),
+        1,
+    )?;
+    if octavia.balancers[&parent].common.provisioning != Provisioning::Active {
+        return Err(super::immutable("Load Balancer", parent));
+    }
+    let mut listener = Listener::parse(octavia, context, parent, &fields)?;
+    listener.default_pool = body::id(&fields, "default_pool_id")?;
+    octavia.begin(context, parent, &[])?;
+    let view = listener.view(minor);
+    octavia.listeners.insert(listener.common.id, listener);
+    Ok(Answer::json(201, json!({"listener": view})))
+}
+
+fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
+    let names = known();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let fields = body::object(
+        context.ask,
+        "listener_",
+        "listener",
+        &names,
+        context.settings.octavia_minor,
+    )?;
+    let listener = octavia.listener(id, &context.ask.caller)?;
+    let (id, balancer) = (listener.common.id, listener.balancer);
+    let mut settings = listener.settings.clone();
+    merge(&mut settings, &fields);
+    check(listener.protocol, &settings)?;
+    let pool = if fields.contains_key("default_pool_id") {
+        body::id(&fields, "default_pool_id")?
+    } else {
+        listener.default_pool
+    };
+    octavia.begin(context, balancer, &[id])?;
+    if let Some(listener) = octavia.listeners.get_mut(&id) {
+        body::common(&mut listener.common, &fields);
+        listener.settings = settings;
+        listener.default_pool = pool;
+    }
+    show(octavia, context, &id.to_string())
+}
+
+fn delete(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
+    let listener = octavia.listener(id, &context.ask.caller)?;
+    let (id, balancer) = (listener.common.id, listener.balancer);
+    octavia.begin(context, balancer, &[])?;
+    if let Some(listener) = octavia.listeners.get_mut(&id) {
+        listener.common.provisioning = Provisioning::PendingDelete;
+    }
+    Ok(Answer::empty(204))
+}

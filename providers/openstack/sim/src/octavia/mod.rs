@@ -1,0 +1,172 @@
+//! Octavia: load balancers, listeners, pools, members and monitors.
+
+mod balancers;
+mod body;
+mod common;
+mod list;
+mod listeners;
+mod members;
+mod monitors;
+mod ovn;
+mod pending;
+mod pools;
+mod tree;
+mod versions;
+mod vip;
+
+pub(crate) use balancers::Balancer;
+pub(crate) use common::Common;
+pub use common::{Operating, Provisioning};
+pub(crate) use listeners::Listener;
+pub(crate) use members::Member;
+pub(crate) use monitors::Monitor;
+pub(crate) use pools::Pool;
+pub(crate) use vip::Vip;
+
+use crate::{
+    Settings,
+    exchange::{Answer, Ask, Outcome, unknown},
+    keystone::Rights,
+    neutron::Neutron,
+    state::{Now, State},
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Everything that Octavia has.
+#[derive(Debug, Default)]
+pub(crate) struct Octavia {
+    pub(crate) balancers: BTreeMap<Uuid, Balancer>,
+    pub(crate) listeners: BTreeMap<Uuid, Listener>,
+    pub(crate) pools: BTreeMap<Uuid, Pool>,
+    pub(crate) members: BTreeMap<Uuid, Member>,
+    pub(crate) monitors: BTreeMap<Uuid, Monitor>,
+}
+
+/// What an answer depends on, besides what there is.
+pub(crate) struct Context<'a> {
+    pub(crate) settings: &'a mut Settings,
+    pub(crate) neutron: &'a mut Neutron,
+    pub(crate) ask: &'a Ask,
+    pub(crate) now: Now,
+}
+
+/// Answers a request to Octavia.
+pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
+    let octavia = &mut state.octavia;
+    let mut context = Context {
+        settings: &mut state.settings,
+        neutron: &mut state.neutron,
+        ask,
+        now,
+    };
+    let segments = ask.segments();
+    let method = ask.method.as_str();
+    match segments.as_slice() {
+        [] if method == "GET" => Ok(versions::list(ask, context.settings.octavia_minor)),
+        ["v2" | "v2.0"] => Ok(Answer::ok(json!("v2"))),
+        ["v2" | "v2.0", "lbaas", rest @ ..] => octavia.route(&mut context, method, rest),
+        _ => Err(unknown(ask)),
+    }
+}
+
+impl Octavia {
+    fn route(&mut self, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
+        match path {
+            ["loadbalancers", rest @ ..] => balancers::answer(self, context, method, rest),
+            ["listeners", rest @ ..] => listeners::answer(self, context, method, rest),
+            ["pools", pool, "members", rest @ ..] => members::answer(self, context, method, pool, rest),
+            ["pools", rest @ ..] => pools::answer(self, context, method, rest),
+            ["healthmonitors", rest @ ..] => monitors::answer(self, context, method, rest),
+            ["providers"] if method == "GET" => Ok(providers(context.settings)),
+            ["flavors"] if method == "GET" => Ok(named("flavors", "id", &context.settings.octavia_flavors)),
+            ["availabilityzones"] if method == "GET" => {
+                Ok(named("availability_zones", "name", &context.settings.octavia_zones))
+            }
+            ["quotas", project] => quotas(context, method, project),
+            ["nothing"] => Err(Answer::json(
+                404,
+                json!({"code": 404, "title": "Not Found", "description": ""}),
+            )),
+            _ => Err(unknown(context.ask)),
+        }
+    }
+}
+
+/// A refusal in Octavia's shape.
+pub(crate) fn error(status: u16, message: &str) -> Answer {
+    let code = if status < 500 { "Client" } else { "Server" };
+    Answer::json(
+        status,
+        json!({"faultcode": code, "faultstring": message, "debuginfo": null}),
+    )
+}
+
+fn invalid(message: &str) -> Answer {
+    error(400, &format!("Validation failure: {message}"))
+}
+
+fn missing(what: &str, id: &str) -> Answer {
+    error(404, &format!("{what} {id} not found."))
+}
+
+fn immutable(what: &str, id: Uuid) -> Answer {
+    error(409, &format!("{what} {id} is immutable and cannot be updated."))
+}
+
+impl Context<'_> {
+    /// Refuses more of a resource, if there are enough.
+    fn quota<'s>(
+        &self,
+        key: &str,
+        name: &str,
+        existing: impl Iterator<Item = &'s Common>,
+        more: usize,
+    ) -> Result<(), Answer> {
+        let Some(most) = self.settings.quota(&self.ask.caller.project, key) else {
+            return Ok(());
+        };
+        let used = existing
+            .filter(|common| common.project == self.ask.caller.project)
+            .count();
+        if used + more <= most {
+            return Ok(());
+        }
+        Err(error(403, &format!("Quota has been met for resources: {name}")))
+    }
+}
+
+fn quotas(context: &mut Context<'_>, method: &str, project: &str) -> Outcome {
+    if context.ask.caller.rights == Rights::Member {
+        return Err(error(403, "Policy does not allow this request to be performed."));
+    }
+    match method {
+        "PUT" => {
+            let given = context.ask.object("quota").unwrap_or_default();
+            context.settings.set_quotas(project, &given);
+            Ok(Answer::json(202, json!({"quota": given})))
+        }
+        "DELETE" => {
+            context.settings.clear_quotas(project);
+            Ok(Answer::empty(202))
+        }
+        _ => Err(unknown(context.ask)),
+    }
+}
+
+fn providers(settings: &Settings) -> Answer {
+    let view = |name: &String| json!({"name": name, "description": format!("the simulated {name} driver")});
+    let views: Vec<Value> = settings.octavia_providers.iter().map(view).collect();
+    Answer::ok(json!({"providers": views}))
+}
+
+fn named<'a>(many: &str, key: &str, names: impl IntoIterator<Item = &'a String>) -> Answer {
+    let view = |name: &String| {
+        let mut view = json!({"name": name, "description": "", "enabled": true});
+        view[key] = json!(name);
+        view
+    };
+    let views: Vec<Value> = names.into_iter().map(view).collect();
+    Answer::ok(json!({many: views, format!("{many}_links"): []}))
+}

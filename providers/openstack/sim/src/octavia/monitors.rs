@@ -1,0 +1,233 @@
+//! Health monitors.
+
+use super::{
+    Common, Context, Octavia, Provisioning, body,
+    common::ids,
+    error, invalid,
+    list::{List, select},
+    missing, ovn,
+};
+use crate::exchange::{Answer, Fields, Outcome, unknown};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Monitor {
+    pub(crate) common: Common,
+    pub(crate) pool: Uuid,
+    pub(crate) kind: &'static str,
+    pub(crate) delay: i64,
+    pub(crate) timeout: i64,
+    pub(crate) max_retries: i64,
+    pub(crate) max_retries_down: i64,
+    pub(crate) http_method: Option<String>,
+    pub(crate) url_path: Option<String>,
+    pub(crate) expected_codes: Option<String>,
+}
+
+const KINDS: &[&str] = &["HTTP", "HTTPS", "PING", "SCTP", "TCP", "TLS-HELLO", "UDP-CONNECT"];
+const KNOWN: &[&str] = &[
+    "name",
+    "admin_state_up",
+    "tags",
+    "delay",
+    "timeout",
+    "max_retries",
+    "max_retries_down",
+    "http_method",
+    "url_path",
+    "expected_codes",
+    "http_version",
+    "domain_name",
+];
+const AT_BIRTH: &[&str] = &["pool_id", "type", "project_id", "tenant_id"];
+
+pub(super) fn answer(octavia: &mut Octavia, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
+    match (method, path) {
+        ("GET", []) => list(octavia, context),
+        ("GET", [id]) => show(octavia, context, id),
+        ("POST", []) => create(octavia, context),
+        ("PUT", [id]) => update(octavia, context, id),
+        ("DELETE", [id]) => delete(octavia, context, id),
+        _ => Err(unknown(context.ask)),
+    }
+}
+
+impl Monitor {
+    pub(super) fn view(&self, minor: u32) -> Value {
+        self.common.complete(
+            json!({
+                "type": self.kind, "delay": self.delay, "timeout": self.timeout, "max_retries": self.max_retries,
+                "max_retries_down": self.max_retries_down, "http_method": self.http_method, "url_path": self.url_path,
+                "expected_codes": self.expected_codes, "pools": ids([self.pool]), "http_version": null, "domain_name": null,
+            }),
+            minor,
+        )
+    }
+
+    /// A monitor as it is asked for, if it is sound.
+    pub(super) fn parse(octavia: &Octavia, context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Answer> {
+        let kind =
+            body::word(fields, "type", KINDS)?.ok_or_else(|| body::bad("type", "None", "Mandatory field missing."))?;
+        let parent = &octavia.pools[&pool];
+        check(kind, parent.protocol, context.settings.octavia_minor)?;
+        ovn::check(&octavia.balancers[&parent.balancer], Some(("health monitor", kind)))?;
+        let required =
+            |name: &str| body::number(fields, name).ok_or_else(|| body::bad(name, "None", "Mandatory field missing."));
+        let http = matches!(kind, "HTTP" | "HTTPS");
+        let or = |name: &str, default: &str| {
+            let given = body::text(fields, name).map(str::to_owned);
+            given.or_else(|| http.then(|| default.to_owned()))
+        };
+        let mut common = Common::new(&context.ask.caller.project, context.now);
+        body::common(&mut common, fields);
+        Ok(Self {
+            common,
+            pool,
+            kind,
+            delay: required("delay")?,
+            timeout: required("timeout")?,
+            max_retries: required("max_retries")?,
+            max_retries_down: body::number(fields, "max_retries_down").unwrap_or(3),
+            http_method: or("http_method", "GET"),
+            url_path: or("url_path", "/"),
+            expected_codes: or("expected_codes", "200"),
+        })
+    }
+}
+
+fn check(kind: &str, protocol: &str, minor: u32) -> Result<(), Answer> {
+    let datagrams = matches!(protocol, "UDP" | "SCTP");
+    if kind == "UDP-CONNECT" && !datagrams {
+        return Err(invalid(
+            "The UDP-CONNECT type is only supported for pools of type UDP/SCTP.",
+        ));
+    }
+    let kinds = if minor >= 16 {
+        "UDP-CONNECT/SCTP/TCP/HTTP"
+    } else {
+        "UDP-CONNECT"
+    };
+    if datagrams && !kinds.split('/').any(|allowed| allowed == kind) {
+        let message =
+            format!("The associated pool protocol is {protocol}, so only a {kinds} health monitor is supported.");
+        return Err(invalid(&message));
+    }
+    Ok(())
+}
+
+fn list(octavia: &Octavia, context: &Context<'_>) -> Outcome {
+    let list = List {
+        many: "healthmonitors",
+        filters: &[
+            "pool_id",
+            "type",
+            "delay",
+            "timeout",
+            "max_retries",
+            "url_path",
+            "http_method",
+            "expected_codes",
+        ],
+        limit: context.settings.octavia_page,
+    };
+    let minor = context.settings.octavia_minor;
+    let rows = octavia
+        .monitors
+        .values()
+        .map(|monitor| (&monitor.common, monitor.view(minor)))
+        .collect();
+    list.answer(context.ask, rows)
+}
+
+fn find<'a>(octavia: &'a Octavia, context: &Context<'_>, id: &str) -> Result<&'a Monitor, Answer> {
+    let found = Uuid::parse_str(id).ok().and_then(|id| octavia.monitors.get(&id));
+    found
+        .filter(|monitor| context.ask.caller.sees(&monitor.common.project))
+        .ok_or_else(|| missing("Health Monitor", id))
+}
+
+fn show(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
+    let monitor = find(octavia, context, id)?;
+    let fields: Vec<&str> = context.ask.query.all("fields").collect();
+    Ok(Answer::ok(
+        json!({"healthmonitor": select(monitor.view(context.settings.octavia_minor), &fields)}),
+    ))
+}
+
+fn create(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
+    let minor = context.settings.octavia_minor;
+    let fields = body::object(
+        context.ask,
+        "health_monitor_",
+        "healthmonitor",
+        &[KNOWN, AT_BIRTH].concat(),
+        minor,
+    )?;
+    let pool = octavia
+        .pool(body::text(&fields, "pool_id").unwrap_or_default(), &context.ask.caller)?
+        .common
+        .id;
+    let monitor = Monitor::parse(octavia, context, pool, &fields)?;
+    context.quota(
+        "health_monitor",
+        "Health Monitor",
+        octavia.monitors.values().map(|monitor| &monitor.common),
+        1,
+    )?;
+    if octavia.pools[&pool].common.provisioning != Provisioning::Active {
+        return Err(super::immutable("Pool", pool));
+    }
+    if octavia.monitors.values().any(|other| other.pool == pool) {
+        return Err(error(409, "This pool already has a health monitor"));
+    }
+    octavia.begin_pool(context, pool)?;
+    let view = monitor.view(minor);
+    octavia.monitors.insert(monitor.common.id, monitor);
+    Ok(Answer::json(201, json!({"healthmonitor": view})))
+}
+
+fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
+    let fields = body::object(
+        context.ask,
+        "health_monitor_",
+        "healthmonitor",
+        KNOWN,
+        context.settings.octavia_minor,
+    )?;
+    let monitor = find(octavia, context, id)?;
+    let (id, pool) = (monitor.common.id, monitor.pool);
+    octavia.begin_pool(context, pool)?;
+    if let Some(monitor) = octavia.monitors.get_mut(&id) {
+        body::common(&mut monitor.common, &fields);
+        monitor.common.change();
+        take_over(monitor, &fields);
+    }
+    show(octavia, context, &id.to_string())
+}
+
+fn take_over(monitor: &mut Monitor, fields: &Fields) {
+    let number = |name: &str, old: i64| body::number(fields, name).unwrap_or(old);
+    monitor.delay = number("delay", monitor.delay);
+    monitor.timeout = number("timeout", monitor.timeout);
+    monitor.max_retries = number("max_retries", monitor.max_retries);
+    monitor.max_retries_down = number("max_retries_down", monitor.max_retries_down);
+    let text = |name: &str, old: &mut Option<String>| {
+        if let Some(new) = body::text(fields, name) {
+            *old = Some(new.to_owned());
+        }
+    };
+    text("http_method", &mut monitor.http_method);
+    text("url_path", &mut monitor.url_path);
+    text("expected_codes", &mut monitor.expected_codes);
+}
+
+fn delete(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
+    let monitor = find(octavia, context, id)?;
+    let (id, pool) = (monitor.common.id, monitor.pool);
+    octavia.begin_pool(context, pool)?;
+    if let Some(monitor) = octavia.monitors.get_mut(&id) {
+        monitor.common.provisioning = Provisioning::PendingDelete;
+    }
+    Ok(Answer::empty(204))
+}

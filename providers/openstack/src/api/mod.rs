@@ -1,0 +1,21 @@
+//! The services, one method an endpoint.
+//!
+//! Start with [`session::Session`]. Typed bodies have only the fields that are used; nothing here decides.
+
+pub mod barbican;
+pub mod call;
+pub mod catalog;
+pub mod fault;
+pub mod keystone;
+pub mod login;
+pub mod neutron;
+pub mod nova;
+pub mod octavia;
+pub mod service;
+pub mod session;
+pub mod together;
+
+pub use call::{Call, Listed};
+pub use service::Service;
+pub use session::{ApiVersion, Deleted, Session, Surroundings};
+pub use together::together;

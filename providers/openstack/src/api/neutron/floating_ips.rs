@@ -1,0 +1,142 @@
+//! Floating IPs.
+
+use crate::api::{Call, Deleted, Listed, Service, Session};
+use cloud::{Error, Result};
+use cloud_http::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A floating IP.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct FloatingIp {
+    /// Its ID.
+    pub id: String,
+    /// The address.
+    pub floating_ip_address: String,
+    /// The port it leads to, if it leads anywhere.
+    #[serde(default)]
+    pub port_id: Option<String>,
+    /// The address of that port it leads to.
+    #[serde(default)]
+    pub fixed_ip_address: Option<String>,
+    /// What it is for; who made it writes this.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Counts its changes; not every cloud has it.
+    #[serde(default)]
+    pub revision_number: Option<u64>,
+}
+
+impl Listed for FloatingIp {
+    const KEY: &'static str = "floatingips";
+}
+
+/// Which floating IPs; an empty query is all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FloatingIpQuery {
+    /// Those that lead to one of these ports.
+    pub ports: Vec<String>,
+    /// The one with this address.
+    pub address: Option<String>,
+}
+
+/// A floating IP to be made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct NewFloatingIp {
+    /// The external network.
+    pub floating_network_id: String,
+    /// The subnet of that network; any if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subnet_id: Option<String>,
+    /// The address; any if `None`. Most clouds leave that to administrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floating_ip_address: Option<String>,
+    /// The port it leads to from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_id: Option<String>,
+    /// What it is for.
+    pub description: String,
+}
+
+/// Why Neutron does not do something, in its own words. Other than [`Error::Invalid`] and [`Error::NotFound`] it may pass:
+/// somebody frees an address or connects a router.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Refusal {
+    /// The kind, like `ExternalGatewayForFloatingIPNotFound`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The sentence.
+    pub message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message.trim_end_matches('.'), self.kind)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// `GET /floatingips`
+pub async fn floating_ips(session: &Session, query: &FloatingIpQuery) -> Result<Vec<FloatingIp>> {
+    let FloatingIpQuery { ports, address } = query;
+    let ports = ports.iter().map(|port| ("port_id", port));
+    let address = address.iter().map(|address| ("floating_ip_address", address));
+    let call = Call::get(Service::Network, "floating_ip_list", ["floatingips"]).query(ports.chain(address));
+    session.list(call).await
+}
+
+/// `POST /floatingips`; [`Error::Unavailable`] with a [`Refusal`] if the port, the network or the subnet are not fit for it.
+pub async fn create(session: &Session, new: &NewFloatingIp) -> Result<FloatingIp> {
+    let call = Call::post(Service::Network, "floating_ip_create", ["floatingips"]).json(&Envelope { floatingip: new });
+    answered(session, call).await
+}
+
+/// `PUT /floatingips/{id}`: leads it to a port, from wherever it leads to now, or to nowhere, only if it is still as it was
+/// seen; otherwise the answer is 412.
+pub async fn lead(session: &Session, seen: &FloatingIp, port: Option<&str>) -> Result<FloatingIp> {
+    let floatingip = Lead { port_id: port };
+    let call = Call::put(Service::Network, "floating_ip_update", ["floatingips", &seen.id]);
+    answered(session, unchanged(call.json(&Envelope { floatingip }), seen)).await
+}
+
+/// `DELETE /floatingips/{id}`, only if it is still as it was seen; otherwise the answer is 412.
+pub async fn delete(session: &Session, seen: &FloatingIp) -> Result<Deleted> {
+    let call = Call::delete(Service::Network, "floating_ip_delete", ["floatingips", &seen.id]);
+    session
+        .delete(unchanged(call, seen).about(format!("floating IP {}", seen.floating_ip_address)))
+        .await
+}
+
+async fn answered(session: &Session, call: Call) -> Result<FloatingIp> {
+    #[derive(Deserialize)]
+    struct Body {
+        #[serde(rename = "NeutronError")]
+        error: Refusal,
+    }
+    let call = call.accept(StatusCode::BAD_REQUEST).accept(StatusCode::NOT_FOUND);
+    let response = session.send(call).await?;
+    if response.status().is_success() {
+        return Ok(response.json::<Envelope<FloatingIp>>()?.floatingip);
+    }
+    let refusal = response.json::<Body>()?.error;
+    Err(Error::unavailable("a floating IP for the load balancer", refusal))
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope<T> {
+    floatingip: T,
+}
+
+#[derive(Serialize)]
+struct Lead<'a> {
+    port_id: Option<&'a str>,
+}
+
+/// Neutron moves a floating IP that is in use without a word, so a change must be noticed.
+fn unchanged(call: Call, fip: &FloatingIp) -> Call {
+    match fip.revision_number {
+        Some(revision) => call.header("if-match", format!("revision_number={revision}")),
+        None => call,
+    }
+}

@@ -1,0 +1,286 @@
+//! A connection to one cloud as one user: token, catalog, endpoints, and every call of every service.
+
+use super::{
+    call::{Call, Listed, Page},
+    fault,
+    login::{Login, Shared},
+    service::Service,
+};
+use crate::{
+    config::{Global, Tls, Verification},
+    metrics::Metrics,
+};
+use cloud::{Error, Gate, Result};
+use cloud_http::{Client, Config, Credentials, Request, Response, Trust, Url, http::StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
+
+/// `request-timeout=0` means no end to Go programs; a call that never ends would hold a worker for ever.
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// What every session of a process has in common.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Whether we may write.
+    pub gate: Gate,
+    /// Where calls are counted.
+    pub metrics: Metrics,
+    /// The `User-Agent` header; see [`user_agent`].
+    pub user_agent: String,
+}
+
+/// One cloud, one user. Clones are the same session.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    login: Arc<Login>,
+    metrics: Metrics,
+    global: Global,
+    /// By root, so that an endpoint that moves is asked anew.
+    versions: Mutex<HashMap<Url, Arc<OnceCell<Vec<ApiVersion>>>>>,
+}
+
+/// A version that a service offers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ApiVersion {
+    /// `v2.27`
+    pub id: String,
+    /// `CURRENT`, `SUPPORTED`, ….
+    #[serde(default)]
+    pub status: String,
+    /// The newest microversion, where there are some: `2.96`.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// Whether something was there to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// It was.
+    Now,
+    /// It was gone already.
+    Before,
+}
+
+impl Session {
+    /// A session that talks to nobody yet: it logs in when it is first used.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if certificates or key are not usable.
+    pub fn new(global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
+        let Surroundings {
+            gate,
+            metrics,
+            user_agent,
+        } = surroundings;
+        let config = http_config(&global.tls, timeout, user_agent)?;
+        let plain = Client::new(&config, Arc::clone(gate), metrics.http())?;
+        let login = Arc::new(Login::new(plain.clone(), global.clone(), metrics.clone()));
+        let client = plain
+            .with_credentials(Credentials::new(Shared(Arc::clone(&login))))
+            .explaining(fault::explain);
+        Ok(Self(Arc::new(Inner {
+            client,
+            login,
+            metrics: metrics.clone(),
+            global,
+            versions: Mutex::default(),
+        })))
+    }
+
+    /// Logs in, whether that is needed or not: says whether the credentials are good.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] with what to check, if Keystone does not accept them.
+    pub async fn authenticate(&self) -> Result<()> {
+        self.0.login.renew().await
+    }
+
+    /// Waits until Keystone does not accept the credentials; at once, if it has not since this was last asked.
+    pub async fn refused(&self) {
+        self.0.login.refused().await;
+    }
+
+    /// The configured region; may be empty.
+    pub fn region(&self) -> &str {
+        &self.0.global.region
+    }
+
+    /// The project that the token is for; logs in if need be.
+    ///
+    /// # Errors
+    /// As [`Session::authenticate`]; [`Error::Invalid`] if the token is for no project.
+    pub async fn project_id(&self) -> Result<String> {
+        let current = self.0.login.current().await?;
+        let project = current.grant.project_id.clone();
+        project.ok_or_else(|| Error::invalid("tenant-id", "the token is for no project: set tenant-id or tenant-name"))
+    }
+
+    /// Whether the catalog can serve this at all; logs in if need be.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], saying what the catalog has instead.
+    pub async fn check(&self, service: Service) -> Result<()> {
+        self.listed(service).await.map(|_| ())
+    }
+
+    /// The versions that a service offers, oldest first as they are listed. Asked once and remembered.
+    ///
+    /// # Errors
+    /// As the service answers; a failure is not remembered.
+    pub async fn versions(&self, service: Service) -> Result<Vec<ApiVersion>> {
+        let root = Service::root(&self.listed(service).await?);
+        let cell = {
+            let mut versions = self.0.versions.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(versions.entry(root.clone()).or_default())
+        };
+        let versions = cell.get_or_try_init(|| self.ask_versions(service, &root)).await?;
+        Ok(versions.clone())
+    }
+
+    /// Sends a call and reads the answer as JSON.
+    ///
+    /// # Errors
+    /// As the service answered, see [`cloud_http::Failure`].
+    pub async fn json<T: DeserializeOwned + Send>(&self, call: Call) -> Result<T> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let timer = self.0.metrics.request(operation);
+        timer.end(async { client.send_json(self.request(call).await?).await }.await)
+    }
+
+    /// Asks for something that may not be there: `None` is the service's own word, any doubt is an error.
+    ///
+    /// # Errors
+    /// As [`Session::json`].
+    pub async fn find<T: DeserializeOwned + Send>(&self, call: Call) -> Result<Option<T>> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let timer = self.0.metrics.request(operation);
+        timer.end(async { client.find_json(self.request(call).await?).await }.await)
+    }
+
+    /// Sends a call whose answer has nothing of interest.
+    ///
+    /// # Errors
+    /// As [`Session::json`].
+    pub async fn send(&self, call: Call) -> Result<Response> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let timer = self.0.metrics.request(operation);
+        timer.end(async { client.send(self.request(call).await?).await }.await)
+    }
+
+    /// Sends a call that deletes something; that it is gone already is a success.
+    ///
+    /// # Errors
+    /// As [`Session::json`], except [`Error::NotFound`].
+    pub async fn delete(&self, call: Call) -> Result<Deleted> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let timer = self.0.metrics.request(operation);
+        let found = timer.end(async { client.find(self.request(call).await?).await }.await)?;
+        Ok(found.map_or(Deleted::Before, |_| Deleted::Now))
+    }
+
+    /// Reads a list to its end, following `…_links`. There is no list unless it is complete.
+    ///
+    /// # Errors
+    /// As [`Session::json`] for each page.
+    pub async fn list<T: Listed>(&self, call: Call) -> Result<Vec<T>> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let timer = self.0.metrics.request(operation);
+        let list = async {
+            let request = self.request(call).await?;
+            client.collect(request, Page::<T>::next, |page| page.items).await
+        };
+        timer.end(list.await)
+    }
+
+    async fn ask_versions(&self, service: Service, root: &Url) -> Result<Vec<ApiVersion>> {
+        #[derive(Deserialize)]
+        struct Body {
+            versions: Vec<ApiVersion>,
+        }
+        let timer = self.0.metrics.request("version_list");
+        let request = Request::get("version_list", root).accept(StatusCode::MULTIPLE_CHOICES);
+        let body: Body = timer.end(self.client(service).send_json(request).await)?;
+        Ok(body.versions)
+    }
+
+    async fn request(&self, call: Call) -> Result<Request> {
+        let api = call.service.api(&self.listed(call.service).await?);
+        Ok(call.at(&api))
+    }
+
+    /// A service's URL in the newest catalog.
+    async fn listed(&self, service: Service) -> Result<Url> {
+        let Global { region, interface, .. } = &self.0.global;
+        let current = self.0.login.current().await?;
+        current.grant.catalog.url(service, region, *interface)
+    }
+
+    fn client(&self, service: Service) -> Client {
+        let client = self.0.client.clone();
+        client.recognising(move |failure| failure.is_json() && service.recognises(failure))
+    }
+}
+
+/// The `User-Agent` of occm with these values of `--user-agent`, the last one first, and our own name behind it.
+pub fn user_agent(extra: &[String]) -> String {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let own = [
+        format!("openstack-cloud-controller-manager/{VERSION}"),
+        format!("outrigger/{VERSION}"),
+    ];
+    let all: Vec<&str> = extra.iter().rev().chain(&own).map(String::as_str).collect();
+    all.join(" ")
+}
+
+fn http_config(tls: &Tls, timeout: Duration, user_agent: &str) -> Result<Config> {
+    Ok(Config {
+        user_agent: user_agent.to_owned(),
+        trust: trust(tls)?,
+        identity: identity(tls)?,
+        deadline: if timeout.is_zero() { LONGEST } else { timeout },
+        ..Config::default()
+    })
+}
+
+fn trust(tls: &Tls) -> Result<Trust> {
+    Ok(match (tls.verification, &tls.authorities) {
+        (Verification::Off, _) => Trust::Anything,
+        (Verification::On, Some(pem)) => Trust::Only(text("ca-file", pem)?.to_owned()),
+        (Verification::On, None) => Trust::System,
+    })
+}
+
+fn identity(tls: &Tls) -> Result<Option<SecretString>> {
+    let Some(identity) = &tls.identity else {
+        return Ok(None);
+    };
+    let certificate = text("cert-file", &identity.certificate)?;
+    let pem = format!("{certificate}\n{}", identity.key.expose_secret());
+    Ok(Some(SecretString::from(pem)))
+}
+
+fn text<'a>(field: &str, pem: &'a [u8]) -> Result<&'a str> {
+    std::str::from_utf8(pem).map_err(|_| Error::invalid(field, "there is no PEM text in it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_agents_stand_in_reverse() {
+        let own = user_agent(&[]);
+        assert!(own.starts_with("openstack-cloud-controller-manager/"), "{own}");
+        let extra = ["first".to_owned(), "se cond".to_owned()];
+        assert_eq!(user_agent(&extra), format!("se cond first {own}"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Making a load balancer, with everything on it in one call.
+
+use super::{
+    Pass, Reconciler, desired, floating_ip, names, network,
+    role::Role,
+    settings::{Exposure, Settings},
+};
+use cloud::{Error, IpFamily, Noted, Notes, Outcome, Result, Spec};
+use std::time::Duration;
+use tracing::info;
+
+impl Reconciler {
+    /// Makes the load balancer of a Service that has none. What can be found wrong is found before anything is made.
+    pub(super) async fn create(&self, pass: &Pass<'_>) -> Result<Noted<Outcome>> {
+        let name = names::load_balancer(&pass.spec.cluster, &pass.spec.service);
+        if let Some(times) = self.memory.too_early(&name) {
+            return Err(Error::unavailable(
+                format!("load balancer {name}"),
+                format!("it ended in ERROR {times} times in a row; it is made again in a while"),
+            ));
+        }
+        self.check_certificate(pass).await?;
+        let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
+        let known = known(pass.spec, &pass.settings);
+        let want = want(pass.spec, &pass.settings, Role::Owner, &known);
+        floating_ip::reserve(self.session(), &self.networks, &want, choice.floating.as_ref()).await?;
+
+        let (vip, place) = self.vip(pass, &choice).await?;
+        let wish = pass.wish();
+        let wanted = wish.desired(&place)?;
+        let new = wish.new_load_balancer(&wanted, vip);
+        let balancer = self.octavia.create_load_balancer(&new).await?;
+        info!(id = balancer.id, name, "created load balancer");
+        self.memory.making(pass.spec, &balancer.id);
+        if wish.populates() {
+            self.memory.made_for(&balancer.id, pass.digest);
+        }
+        if !pass.config.load_balancer.manage_security_groups {
+            self.memory.groupless(&pass.spec.service.uid);
+        }
+        let outcome = Outcome::Pending {
+            poll_after: self.memory.poll(&balancer.id).max(Duration::from_secs(1)),
+            waiting_for: format!("load balancer {} to be made", balancer.id),
+        };
+        Ok(Noted::new(outcome, single_stack(pass, &place)))
+    }
+
+    /// Where the new load balancer has its addresses and its members.
+    async fn vip(&self, pass: &Pass<'_>, choice: &network::Choice) -> Result<(desired::Vip, desired::Place)> {
+        let Spec { families, hosts, .. } = pass.spec;
+        let possible = if pass.features.additional_vips {
+            families.as_slice()
+        } else {
+            &families[..families.len().min(1)]
+        };
+        let place = self.networks.place(self.session(), choice, hosts, possible).await?;
+        let first = families.first().copied();
+        let member_subnet = self
+            .networks
+            .members(
+                self.session(),
+                choice,
+                place.subnet.as_deref(),
+                Role::Owner,
+                hosts,
+                first,
+            )
+            .await?;
+        let second = possible.get(1).copied().filter(|_| !place.additional.is_empty());
+        let address = pass.spec.ip.clone().filter(|ip| !ip.is_empty() && is_own(pass, ip));
+        let vip = desired::Vip {
+            port: place.port,
+            subnet: place.subnet,
+            network: place.network,
+            address,
+            additional: place.additional,
+        };
+        let place = desired::Place {
+            member_subnet,
+            families: first.into_iter().chain(second).collect(),
+        };
+        Ok((vip, place))
+    }
+}
+
+/// Whether `spec.loadBalancerIP` is the load balancer's own address, and not that of a floating IP.
+fn is_own(pass: &Pass<'_>, _ip: &str) -> bool {
+    pass.settings.exposure == Exposure::Internal || pass.spec.families.first() == Some(&IpFamily::V6)
+}
+
+/// The addresses that the Service had.
+pub(super) fn known<'a>(spec: &'a Spec, settings: &'a Settings) -> Vec<&'a str> {
+    let told = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
+    let mut known: Vec<&str> = settings.address.as_deref().into_iter().chain(told).collect();
+    known.retain(|address| address.parse::<std::net::Ipv4Addr>().is_ok());
+    known.sort_unstable();
+    known.dedup();
+    known
+}
+
+/// What is wanted of the floating IP.
+pub(super) fn want<'a>(spec: &'a Spec, settings: &Settings, role: Role, known: &'a [&'a str]) -> floating_ip::Want<'a> {
+    floating_ip::Want {
+        cluster: &spec.cluster,
+        service: &spec.service,
+        exposure: settings.exposure,
+        role,
+        ip: spec.ip.as_deref().filter(|ip| !ip.is_empty()),
+        known,
+        kept: settings.floating_ip,
+    }
+}
+
+fn single_stack(pass: &Pass<'_>, place: &desired::Place) -> Notes {
+    let mut notes = Notes::default();
+    if pass.spec.families.len() > place.families.len() && !place.families.is_empty() {
+        notes.warn(
+            "LoadBalancerSecondFamilySkipped",
+            format!(
+                "The load balancer of Service {}/{} gets an address of its first IP family only: Octavia is older than 2.26, or \
+                 its network has no subnet of the other family",
+                pass.spec.service.namespace, pass.spec.service.name
+            ),
+        );
+    }
+    notes
+}

@@ -1,0 +1,285 @@
+//! Making a load balancer match its Service, one step a time.
+
+use super::{
+    Pass, Reconciler,
+    act::{act, is_immutable},
+    desired::{Desired, Place},
+    locate::Legacy,
+    memory::Basis,
+    names, network,
+    plan::{plan, plan_hosts},
+    role::{Identity, Role},
+    seal::version,
+    step::Step,
+    tree::{self, Tree},
+};
+use crate::api::octavia::{LoadBalancer, Provisioning};
+use cloud::{Error, Noted, Notes, Outcome, Result, Spec};
+use std::{sync::Arc, time::Duration};
+use tracing::{debug, info};
+
+/// Somebody else is at it; it does not take long.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How much is to match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Everything.
+    All,
+    /// The hosts, and nothing else.
+    Hosts,
+}
+
+/// How far a pass came.
+enum Progress {
+    /// What is asked for is there, and so is everything else that the Service asks for, or not.
+    Matches(Completeness),
+    /// A step was taken, or could not be taken now.
+    Waiting(Noted<Outcome>),
+}
+
+/// Whether everything that the Service asks for is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Completeness {
+    Whole,
+    /// Something besides the hosts is not.
+    Part,
+}
+
+impl Reconciler {
+    pub(super) async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+        let pass = Box::pin(self.pass(spec)).await?;
+        match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
+            None => Box::pin(self.create(&pass)).await,
+            Some(balancer) => Box::pin(self.match_up(&pass, balancer, Scope::All)).await,
+        }
+    }
+
+    pub(super) async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+        let pass = Box::pin(self.pass(spec)).await?;
+        match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
+            None => Err(Error::NotFound {
+                what: format!("load balancer {}", names::load_balancer(&spec.cluster, &spec.service)),
+            }),
+            Some(balancer) => Box::pin(self.match_up(&pass, balancer, Scope::Hosts)).await,
+        }
+    }
+
+    async fn match_up(&self, pass: &Pass<'_>, balancer: LoadBalancer, scope: Scope) -> Result<Noted<Outcome>> {
+        let identity = Identity::of(&balancer, pass.spec, &pass.settings);
+        identity.admitted(
+            &balancer,
+            &pass.settings,
+            pass.features.tags,
+            pass.config.load_balancer.max_shared_lb,
+        )?;
+        match balancer.provisioning_status {
+            Provisioning::Active => self.memory.ready(&balancer.id),
+            Provisioning::Error => return self.repair(pass, &balancer, &identity).await,
+            state => return Ok(self.pending(&balancer, doing(state))),
+        }
+        let Some(_claim) = self.memory.claim(&balancer.id) else {
+            return Ok(busy(&balancer));
+        };
+        let mut notes = Notes::default();
+        if identity.role == Role::Guest {
+            // A load balancer that a guest cannot be reached by is not changed for it.
+            self.addresses(pass, &balancer, &identity, &mut Notes::default())
+                .await?;
+        }
+        let whole = match Box::pin(self.step(pass, &balancer, &identity, scope, &mut notes)).await? {
+            Progress::Waiting(outcome) => return Ok(outcome),
+            Progress::Matches(whole) => whole,
+        };
+        self.memory.succeeded(&balancer.name);
+        Box::pin(self.finish(pass, &balancer, &identity, scope, whole, notes)).await
+    }
+
+    /// Takes the first step, if there is one.
+    async fn step(
+        &self,
+        pass: &Pass<'_>,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+        scope: Scope,
+        notes: &mut Notes,
+    ) -> Result<Progress> {
+        let sealed = pass.digest.is_sealed(pass.spec, balancer);
+        if sealed || self.memory.is_made_for(&balancer.id, pass.digest) {
+            return Ok(Progress::Matches(Completeness::Whole));
+        }
+        self.check_certificate(pass).await?;
+        let place = self.place(pass, balancer, identity).await?;
+        let desired = pass.wish().desired(&place)?;
+        loop {
+            let (basis, tree) = self.tree(balancer).await?;
+            let steps = steps(pass, &tree, &desired, &place, identity, scope)?;
+            let steps = self.without_refused(pass, &tree, steps, notes);
+            match (steps.first(), basis) {
+                (Some(step), _) => {
+                    debug!(id = balancer.id, steps = %listed(&steps), "plan");
+                    if let Some(waiting) = self.take(&tree, step, identity).await? {
+                        return Ok(Progress::Waiting(waiting));
+                    }
+                }
+                // What we only believe is read before it is called finished.
+                (None, Basis::Assumed) => self.memory.doubt(&balancer.id),
+                (None, Basis::Read(_)) => return Ok(Progress::Matches(whole(&tree, &desired, identity, scope))),
+            }
+        }
+    }
+
+    /// Takes a step. `None` if Octavia refused it and the others can be taken nevertheless.
+    async fn take(&self, tree: &Tree, step: &Step, identity: &Identity) -> Result<Option<Noted<Outcome>>> {
+        let balancer = &tree.balancer;
+        match act(&self.octavia, step, tree).await {
+            Ok(changed) => {
+                info!(id = balancer.id, %step, "changed load balancer");
+                self.memory.changed(Arc::new(changed));
+                let mut waiting = self.pending(balancer, &format!("({step})"));
+                note_rename(step, balancer, identity, &mut waiting.notes);
+                Ok(Some(waiting))
+            }
+            Err(error) => {
+                self.memory.doubt(&balancer.id);
+                if is_immutable(&error) {
+                    return Ok(Some(busy(balancer)));
+                }
+                match (step, error) {
+                    // It went behind our back: what to do about that shows when it is read again.
+                    (_, Error::NotFound { .. }) => Ok(Some(busy(balancer))),
+                    (Step::UpdatePool { id, change, .. }, error @ Error::Invalid { .. })
+                        if change.lb_algorithm.is_some() =>
+                    {
+                        let algorithm = change.lb_algorithm.as_deref().unwrap_or_default();
+                        self.memory.refused(id, algorithm, error.report());
+                        Ok(None)
+                    }
+                    (_, error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// What is on the load balancer, as it was read or as it should be after what we did.
+    async fn tree(&self, balancer: &LoadBalancer) -> Result<(Basis, Arc<Tree>)> {
+        if let Some((basis, tree)) = self.memory.tree(balancer) {
+            let current = Tree {
+                balancer: balancer.clone(),
+                ..(*tree).clone()
+            };
+            return Ok((basis, Arc::new(current)));
+        }
+        let tree = Arc::new(self.observer().tree(balancer.clone()).await?);
+        self.memory.read(Arc::clone(&tree));
+        Ok((Basis::Read(version(balancer)), tree))
+    }
+
+    pub(super) async fn place(&self, pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity) -> Result<Place> {
+        let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
+        let subnet = balancer.vip_subnet_id.as_deref();
+        let family = pass.spec.families.first().copied();
+        let members = self
+            .networks
+            .members(self.session(), &choice, subnet, identity.role, &pass.spec.hosts, family);
+        Ok(Place {
+            member_subnet: members.await?,
+            families: tree::families(balancer),
+        })
+    }
+
+    /// What Octavia refused before is not tried again, but told.
+    fn without_refused(&self, pass: &Pass<'_>, tree: &Tree, steps: Vec<Step>, notes: &mut Notes) -> Vec<Step> {
+        let refusal = |step: &Step| match step {
+            Step::UpdatePool { id, change, .. } => self.memory.refusal(id, change.lb_algorithm.as_deref()?),
+            _ => None,
+        };
+        let mut left = Vec::new();
+        for step in steps {
+            match refusal(&step) {
+                Some(why) => notes.warn(
+                    "LoadBalancerLbMethodUnknown",
+                    format!("Error updating LB method for LoadBalancer: {why}"),
+                ),
+                None => left.push(step),
+            }
+        }
+        notes.warnings.dedup();
+        debug!(
+            id = tree.balancer.id,
+            service = pass.spec.service.name,
+            steps = left.len(),
+            "planned"
+        );
+        left
+    }
+
+    /// The load balancer is not ready: look again after a while.
+    pub(super) fn pending(&self, balancer: &LoadBalancer, what: &str) -> Noted<Outcome> {
+        let outcome = Outcome::Pending {
+            poll_after: self.memory.poll(&balancer.id),
+            waiting_for: format!("load balancer {} {what}", balancer.id),
+        };
+        outcome.into()
+    }
+}
+
+fn steps(
+    pass: &Pass<'_>,
+    tree: &Tree,
+    desired: &Desired,
+    place: &Place,
+    identity: &Identity,
+    scope: Scope,
+) -> Result<Vec<Step>> {
+    match scope {
+        Scope::All => plan(tree, desired, identity),
+        Scope::Hosts => Ok(plan_hosts(tree, &pass.wish(), place, desired.members, identity)),
+    }
+}
+
+/// Somebody else changes it right now.
+fn busy(balancer: &LoadBalancer) -> Noted<Outcome> {
+    let outcome = Outcome::Pending {
+        poll_after: SOON,
+        waiting_for: format!("another change of load balancer {}", balancer.id),
+    };
+    outcome.into()
+}
+
+pub(super) fn doing(state: Provisioning) -> &'static str {
+    match state {
+        Provisioning::PendingCreate => "to be made",
+        Provisioning::PendingUpdate => "to be changed",
+        Provisioning::PendingDelete | Provisioning::Deleted => "to go away",
+        Provisioning::Active | Provisioning::Error | Provisioning::Unknown => "to become ready",
+    }
+}
+
+fn note_rename(step: &Step, balancer: &LoadBalancer, identity: &Identity, notes: &mut Notes) {
+    if let Step::UpdateLoadBalancer { change, .. } = step
+        && change.name.is_some()
+    {
+        notes.warn(
+            "LoadBalancerRename",
+            format!(
+                "Loadbalancer {} has a name of {} with incorrect cluster-name component. Renaming it to {}.",
+                balancer.id, balancer.name, identity.name
+            ),
+        );
+    }
+}
+
+/// Whether everything matches, once the hosts do.
+fn whole(tree: &Tree, desired: &Desired, identity: &Identity, scope: Scope) -> Completeness {
+    let complete = scope == Scope::All || plan(tree, desired, identity).is_ok_and(|steps| steps.is_empty());
+    if complete {
+        Completeness::Whole
+    } else {
+        Completeness::Part
+    }
+}
+
+fn listed(steps: &[Step]) -> String {
+    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,136 @@
+//! What this Octavia can do, by the version of its API and by who implements the load balancers.
+
+use crate::api::{ApiVersion, octavia::Octavia};
+use cloud::{Error, Result};
+
+/// Octavia's provider that does less than the others.
+const OVN: &str = "ovn";
+
+/// What can be asked of Octavia.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own that an Octavia has or has not"
+)]
+pub(crate) struct Features {
+    /// Tags; without them a load balancer cannot be shared.
+    pub tags: bool,
+    /// `allowed_cidrs` of listeners.
+    pub source_ranges: bool,
+    /// Flavors.
+    pub flavors: bool,
+    /// Timeouts of listeners.
+    pub timeouts: bool,
+    /// Availability zones.
+    pub zones: bool,
+    /// HTTP monitors of TCP pools.
+    pub http_monitors: bool,
+    /// HTTP monitors of UDP pools.
+    pub http_monitors_on_udp: bool,
+    /// More than one address.
+    pub additional_vips: bool,
+}
+
+impl Features {
+    /// What a version and a provider can do.
+    pub fn of(version: (u32, u32), provider: &str) -> Self {
+        let since = |minor| version >= (2, minor);
+        let full = provider != OVN;
+        Self {
+            tags: since(5),
+            source_ranges: full && since(12),
+            flavors: full && since(6),
+            timeouts: full && since(1),
+            zones: full && since(14),
+            http_monitors: full,
+            http_monitors_on_udp: full && since(16),
+            additional_vips: since(26),
+        }
+    }
+
+    /// Asks Octavia. Not to know is an error, never "it can do nothing": that would take settings away from what is there.
+    pub async fn ask(octavia: &Octavia, provider: &str) -> Result<Self> {
+        let versions = octavia.versions().await?;
+        let newest = newest(&versions)
+            .ok_or_else(|| Error::unavailable("version list", "Octavia tells no version of its API"))?;
+        Ok(Self::of(newest, provider))
+    }
+}
+
+/// Whether a provider is the one that does less.
+pub(crate) fn is_ovn(provider: &str) -> bool {
+    provider == OVN
+}
+
+fn newest(versions: &[ApiVersion]) -> Option<(u32, u32)> {
+    versions.iter().filter_map(|version| parse(&version.id)).max()
+}
+
+/// `v2.27` is 2 and 27.
+fn parse(id: &str) -> Option<(u32, u32)> {
+    let (major, minor) = id.strip_prefix('v')?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn words(features: Features) -> String {
+        let Features {
+            tags,
+            source_ranges,
+            flavors,
+            timeouts,
+            zones,
+            http_monitors,
+            http_monitors_on_udp,
+            additional_vips,
+        } = features;
+        let all = [
+            (tags, "tags"),
+            (source_ranges, "ranges"),
+            (flavors, "flavors"),
+            (timeouts, "timeouts"),
+            (zones, "zones"),
+            (http_monitors, "http"),
+            (http_monitors_on_udp, "http-on-udp"),
+            (additional_vips, "vips"),
+        ];
+        let words: Vec<_> = all.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
+        words.join(" ")
+    }
+
+    #[rstest]
+    #[case::oldest("v2.0", "amphora", "http")]
+    #[case::timeouts("v2.1", "amphora", "timeouts http")]
+    #[case::tags("v2.5", "amphora", "tags timeouts http")]
+    #[case::flavors("v2.6", "amphora", "tags flavors timeouts http")]
+    #[case::ranges("v2.12", "amphora", "tags ranges flavors timeouts http")]
+    #[case::zones("v2.14", "f5", "tags ranges flavors timeouts zones http")]
+    #[case::monitors("v2.16", "amphora", "tags ranges flavors timeouts zones http http-on-udp")]
+    #[case::vips("v2.26", "amphora", "tags ranges flavors timeouts zones http http-on-udp vips")]
+    #[case::ovn("v2.30", "ovn", "tags vips")]
+    #[case::another_major("v3.0", "amphora", "tags ranges flavors timeouts zones http http-on-udp vips")]
+    fn features(#[case] version: &str, #[case] provider: &str, #[case] expected: &str) {
+        assert_eq!(words(Features::of(parse(version).unwrap(), provider)), expected);
+    }
+
+    #[rstest]
+    #[case::numbers_not_letters(&["v2.9", "v2.10"], Some((2, 10)))]
+    #[case::any_order(&["v2.27", "v2.0"], Some((2, 27)))]
+    #[case::strange(&["v1", "next"], None)]
+    #[case::none(&[], None)]
+    fn newest_version(#[case] ids: &[&str], #[case] expected: Option<(u32, u32)>) {
+        let versions: Vec<ApiVersion> = ids
+            .iter()
+            .map(|id| ApiVersion {
+                id: (*id).to_owned(),
+                status: String::new(),
+                version: String::new(),
+            })
+            .collect();
+        assert_eq!(newest(&versions), expected);
+    }
+}

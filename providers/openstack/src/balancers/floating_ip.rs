@@ -1,0 +1,198 @@
+//! The floating IP of a load balancer.
+//!
+//! [`plan`] is pure, [`act`] takes its steps, [`ensure`] does both. A floating IP that is attached stays, whatever becomes
+//! of `floating-network-id` and `floating-subnet`: a public address that people know is worth more than a setting. It is
+//! replaced if `spec.loadBalancerIP` asks for another one, and who wants one from another network detaches or deletes it.
+//!
+//! The Go program ignores a changed `spec.loadBalancerIP`, takes a floating IP from whoever got it between its look and its
+//! write, gives a Service whose floating IP came off a new address, and says nothing about a balancer that it built in vain.
+
+mod act;
+mod refusal;
+mod remove;
+#[cfg(test)]
+mod scenarios;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    role::Role,
+    settings::{Exposure, Kept},
+};
+use crate::api::neutron::floating_ips::FloatingIp;
+use cloud::{Error, Result, ServiceRef};
+use std::{fmt, net::IpAddr};
+
+pub(crate) use act::{Target, ensure, observe, reserve};
+pub(crate) use remove::{forget, release};
+
+/// In every description that we write, and in no other: it says that a floating IP is ours to delete.
+const MARK: &str = "Floating IP for Kubernetes external service";
+
+/// Neutron takes no longer description.
+const LONGEST: usize = 255;
+
+/// What a Service wants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Want<'a> {
+    /// `--cluster-name`.
+    pub cluster: &'a str,
+    /// Which Service.
+    pub service: &'a ServiceRef,
+    /// Whether it is to be reached from outside.
+    pub exposure: Exposure,
+    /// Whether the balancer is its own.
+    pub role: Role,
+    /// `spec.loadBalancerIP`.
+    pub ip: Option<&'a str>,
+    /// The addresses that it had: of its status and of its annotation.
+    pub known: &'a [&'a str],
+    /// What becomes of a floating IP that is not needed any more.
+    pub kept: Kept,
+}
+
+/// What is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// What leads to the balancer's port.
+    pub attached: Vec<FloatingIp>,
+    /// Those with the address that is asked for, or that the Service had; looked for only if [`asks`] says so.
+    pub others: Vec<FloatingIp>,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// This one is made to lead to the balancer.
+    Attach(FloatingIp),
+    /// This one is made to lead nowhere.
+    Detach(FloatingIp),
+    /// This one is deleted.
+    Delete(FloatingIp),
+    /// One is made that leads to the balancer, with this address if there is one.
+    Create(Option<String>),
+    /// One with this address is made that leads nowhere yet, to see whether it can be had.
+    Reserve(String),
+    /// The reserved one is made to lead to the balancer.
+    AttachReserved,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attach(fip) => write!(f, "attach {}", fip.floating_ip_address),
+            Self::Detach(fip) => write!(f, "detach {}", fip.floating_ip_address),
+            Self::Delete(fip) => write!(f, "delete {}", fip.floating_ip_address),
+            Self::Create(None) => write!(f, "create"),
+            Self::Create(Some(address)) => write!(f, "create {address}"),
+            Self::Reserve(address) => write!(f, "reserve {address}"),
+            Self::AttachReserved => write!(f, "attach the reserved one"),
+        }
+    }
+}
+
+/// The addresses to look for before planning, with what is attached; none if what is attached is enough to know.
+pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str> {
+    if want.exposure == Exposure::Internal || want.role == Role::Guest {
+        return Vec::new();
+    }
+    match want.ip {
+        Some(ip) if !attached.iter().any(|fip| has(fip, ip)) => vec![ip],
+        None if attached.is_empty() => want.known.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The steps to what is wanted.
+///
+/// # Errors
+/// [`Error::Unavailable`] if the address that is asked for is somebody else's; [`Error::Invalid`] if the balancer is not
+/// the Service's own and has no floating IP: to give it one could expose what others keep inside.
+pub(crate) fn plan(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
+    match (want.exposure, want.role) {
+        (Exposure::Internal, Role::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
+        (Exposure::Internal, Role::Guest) => Ok(Vec::new()),
+        (Exposure::External, Role::Guest) => match seen.attached.as_slice() {
+            [] => Err(Error::invalid(
+                "loadbalancer.openstack.org/load-balancer-id",
+                "the load balancer has no floating IP, and only the Service that owns it can give it one",
+            )),
+            _ => Ok(Vec::new()),
+        },
+        (Exposure::External, Role::Owner) => expose(want, seen),
+    }
+}
+
+fn expose(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
+    let Some(ip) = want.ip else {
+        return Ok(
+            match (
+                seen.attached.as_slice(),
+                seen.others.iter().find(|fip| is_ours(fip, want.service)),
+            ) {
+                ([_, ..], _) => Vec::new(),
+                ([], Some(lost)) => vec![Step::Attach(lost.clone())],
+                ([], None) => vec![Step::Create(None)],
+            },
+        );
+    };
+    if seen.attached.iter().any(|fip| has(fip, ip)) {
+        return Ok(Vec::new());
+    }
+    let leave = seen.attached.iter().map(|fip| leave(fip, want.kept));
+    Ok(match (free(ip, &seen.others)?, seen.attached.is_empty()) {
+        (Some(fip), _) => leave.chain([Step::Attach(fip.clone())]).collect(),
+        (None, true) => vec![Step::Create(Some(ip.to_owned()))],
+        // What is attached is given up only once the other one is ours.
+        (None, false) => {
+            let reserve = [Step::Reserve(ip.to_owned())].into_iter();
+            reserve.chain(leave).chain([Step::AttachReserved]).collect()
+        }
+    })
+}
+
+/// The floating IP with this address, if there is one that leads nowhere.
+fn free<'a>(ip: &str, others: &'a [FloatingIp]) -> Result<Option<&'a FloatingIp>> {
+    let mut found = others.iter().filter(|fip| has(fip, ip)).peekable();
+    let Some(any) = found.peek().copied() else {
+        return Ok(None);
+    };
+    found.find(|fip| fip.port_id.is_none()).map(Some).ok_or_else(|| {
+        let port = any.port_id.as_deref().unwrap_or_default();
+        Error::unavailable(format!("floating IP {ip}"), format!("it is in use by port {port}"))
+    })
+}
+
+/// How one that is attached is given up: only what we made is deleted.
+fn leave(fip: &FloatingIp, kept: Kept) -> Step {
+    match kept {
+        Kept::WithBalancer if is_marked(fip) => Step::Delete(fip.clone()),
+        Kept::WithBalancer | Kept::Kept => Step::Detach(fip.clone()),
+    }
+}
+
+fn is_marked(fip: &FloatingIp) -> bool {
+    fip.description.as_deref().is_some_and(|text| text.contains(MARK))
+}
+
+/// Whether it was made for this Service, in whatever cluster, and leads nowhere. The cluster may have got another name.
+fn is_ours(fip: &FloatingIp, service: &ServiceRef) -> bool {
+    let mark = format!("{MARK} {}/{} from cluster ", service.namespace, service.name);
+    fip.port_id.is_none() && fip.description.as_deref().is_some_and(|text| text.starts_with(&mark))
+}
+
+fn has(fip: &FloatingIp, ip: &str) -> bool {
+    let address = &fip.floating_ip_address;
+    match (address.parse::<IpAddr>(), ip.parse::<IpAddr>()) {
+        (Ok(address), Ok(ip)) => address == ip,
+        _ => address == ip,
+    }
+}
+
+fn description(want: &Want<'_>) -> String {
+    let ServiceRef { namespace, name, .. } = want.service;
+    let mut text = format!("{MARK} {namespace}/{name} from cluster {}", want.cluster);
+    text.truncate(text.floor_char_boundary(LONGEST));
+    text
+}

@@ -1,0 +1,230 @@
+use super::*;
+use rstest::rstest;
+
+const OURS: &str = "Floating IP for Kubernetes external service ns/web from cluster kubernetes";
+
+/// `1.1.1.1` is ours, `x1.1.1.1` somebody else's, `o1.1.1.1` another Service's; `@port` says where it leads to.
+fn fip(text: &str) -> FloatingIp {
+    let (address, port) = text
+        .split_once('@')
+        .map_or((text, None), |(address, port)| (address, Some(port)));
+    let description = match address.chars().next() {
+        Some('x') => "my own",
+        Some('o') => "Floating IP for Kubernetes external service ns/other from cluster kubernetes",
+        _ => OURS,
+    };
+    FloatingIp {
+        id: format!("id of {address}"),
+        floating_ip_address: address.trim_start_matches(['x', 'o']).to_owned(),
+        port_id: port.map(ToOwned::to_owned),
+        description: Some(description.to_owned()),
+        ..FloatingIp::default()
+    }
+}
+
+fn fips(text: &str) -> Vec<FloatingIp> {
+    text.split_whitespace().map(fip).collect()
+}
+
+fn service() -> ServiceRef {
+    ServiceRef {
+        namespace: "ns".to_owned(),
+        name: "web".to_owned(),
+        uid: "u".to_owned(),
+    }
+}
+
+/// `internal`, `guest`, `keep`, `ip=1.1.1.1`, `known=1.1.1.1`, in any order.
+fn planned(asked: &str, attached: &str, others: &str) -> String {
+    let service = service();
+    let words: Vec<&str> = asked.split_whitespace().collect();
+    let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
+    let known: Vec<&str> = value("known=").into_iter().collect();
+    let want = Want {
+        cluster: "kubernetes",
+        service: &service,
+        exposure: if words.contains(&"internal") {
+            Exposure::Internal
+        } else {
+            Exposure::External
+        },
+        role: if words.contains(&"guest") {
+            Role::Guest
+        } else {
+            Role::Owner
+        },
+        ip: value("ip="),
+        known: &known,
+        kept: if words.contains(&"keep") {
+            Kept::Kept
+        } else {
+            Kept::WithBalancer
+        },
+    };
+    let attached = fips(attached);
+    let asks = asks(&want, &attached);
+    // Only what is asked for can be seen.
+    let others = fips(others)
+        .into_iter()
+        .filter(|fip| asks.iter().any(|ip| has(fip, ip)))
+        .collect();
+    let steps = plan(&want, &Seen { attached, others });
+    steps.map_or_else(
+        |error| error.report(),
+        |steps| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    )
+}
+
+// upstream: openstack 59
+#[rstest]
+#[case("external, none there", "", "", "", "create")]
+#[case("external, there", "", "1.1.1.1@vip", "", "")]
+#[case("external, somebody's there", "", "x1.1.1.1@vip", "", "")]
+#[case(
+    "became internal, FIP ours: deleted",
+    "internal",
+    "1.1.1.1@vip",
+    "",
+    "delete 1.1.1.1"
+)]
+#[case(
+    "became internal, FIP foreign: detached",
+    "internal",
+    "x1.1.1.1@vip",
+    "",
+    "detach 1.1.1.1"
+)]
+#[case(
+    "became internal, FIP kept: detached",
+    "internal keep",
+    "1.1.1.1@vip",
+    "",
+    "detach 1.1.1.1"
+)]
+#[case("internal, none there", "internal", "", "", "")]
+#[case("internal guest touches nothing", "internal guest", "1.1.1.1@vip", "", "")]
+#[case("internal, loadBalancerIP is the VIP's", "internal ip=10.0.0.9", "", "", "")]
+#[case("guest, there", "guest", "o1.1.1.1@vip", "", "")]
+#[case(
+    "guest, none there",
+    "guest",
+    "",
+    "",
+    "invalid loadbalancer.openstack.org/load-balancer-id: the load balancer has no floating IP, and only the Service that owns it can give it one"
+)]
+fn exposes(
+    #[case] name: &str,
+    #[case] asked: &str,
+    #[case] attached: &str,
+    #[case] others: &str,
+    #[case] expected: &str,
+) {
+    assert_eq!(planned(asked, attached, others), expected, "{name}");
+}
+
+// upstream: openstack 60
+#[rstest]
+#[case("free FIP attached", "ip=1.1.1.1", "", "x1.1.1.1", "attach 1.1.1.1")]
+#[case("free FIP of ours attached", "ip=1.1.1.1", "", "1.1.1.1", "attach 1.1.1.1")]
+#[case(
+    "used FIP",
+    "ip=1.1.1.1",
+    "",
+    "x1.1.1.1@other",
+    "floating IP 1.1.1.1 is unavailable: it is in use by port other"
+)]
+#[case("none there: created with that address", "ip=1.1.1.1", "", "", "create 1.1.1.1")]
+#[case("as asked", "ip=1.1.1.1", "1.1.1.1@vip", "", "")]
+#[case("as asked, written differently", "ip=001.1.1.1", "001.1.1.1@vip", "", "")]
+#[case(
+    "changed later: FIP swapped",
+    "ip=2.2.2.2",
+    "1.1.1.1@vip",
+    "x2.2.2.2",
+    "delete 1.1.1.1, attach 2.2.2.2"
+)]
+#[case(
+    "changed later, old one foreign",
+    "ip=2.2.2.2",
+    "x1.1.1.1@vip",
+    "x2.2.2.2",
+    "detach 1.1.1.1, attach 2.2.2.2"
+)]
+#[case(
+    "changed later, old one kept",
+    "ip=2.2.2.2 keep",
+    "1.1.1.1@vip",
+    "x2.2.2.2",
+    "detach 1.1.1.1, attach 2.2.2.2"
+)]
+#[case(
+    "changed later, new one used: nothing is given up",
+    "ip=2.2.2.2",
+    "1.1.1.1@vip",
+    "x2.2.2.2@other",
+    "floating IP 2.2.2.2 is unavailable: it is in use by port other"
+)]
+#[case(
+    "changed later, new one to be made first",
+    "ip=2.2.2.2",
+    "1.1.1.1@vip",
+    "",
+    "reserve 2.2.2.2, delete 1.1.1.1, attach the reserved one"
+)]
+#[case("removed later: stays", "", "1.1.1.1@vip", "", "")]
+#[case("guest cannot swap", "guest ip=2.2.2.2", "1.1.1.1@vip", "2.2.2.2", "")]
+fn asks_for_an_address(
+    #[case] name: &str,
+    #[case] asked: &str,
+    #[case] attached: &str,
+    #[case] others: &str,
+    #[case] expected: &str,
+) {
+    assert_eq!(planned(asked, attached, others), expected, "{name}");
+}
+
+#[rstest]
+#[case::came_off("known=1.1.1.1", "1.1.1.1", "attach 1.1.1.1")]
+#[case::stolen("known=1.1.1.1", "1.1.1.1@other", "create")]
+#[case::deleted("known=1.1.1.1", "", "create")]
+#[case::never_ours("known=1.1.1.1", "x1.1.1.1", "create")]
+#[case::another_service_s("known=1.1.1.1", "o1.1.1.1", "create")]
+#[case::another_is_asked_for("known=1.1.1.1 ip=2.2.2.2", "1.1.1.1 2.2.2.2", "attach 2.2.2.2")]
+#[case::new_service("", "1.1.1.1", "create")]
+fn a_lost_one_is_found_again(#[case] asked: &str, #[case] others: &str, #[case] expected: &str) {
+    assert_eq!(planned(asked, "", others), expected);
+}
+
+#[rstest]
+#[case::cluster_renamed("Floating IP for Kubernetes external service ns/web from cluster old", true)]
+#[case::other_service("Floating IP for Kubernetes external service ns/web2 from cluster kubernetes", false)]
+#[case::quoted(
+    "see Floating IP for Kubernetes external service ns/web from cluster kubernetes",
+    false
+)]
+#[case::empty("", false)]
+fn ours(#[case] description: &str, #[case] expected: bool) {
+    let fip = FloatingIp {
+        description: Some(description.to_owned()),
+        ..FloatingIp::default()
+    };
+    assert_eq!(is_ours(&fip, &service()), expected);
+}
+
+#[test]
+fn descriptions_are_those_of_the_go_program() {
+    let service = service();
+    let want = |cluster| {
+        description(&Want {
+            cluster,
+            service: &service,
+            exposure: Exposure::External,
+            role: Role::Owner,
+            ip: None,
+            known: &[],
+            kept: Kept::WithBalancer,
+        })
+    };
+    assert_eq!(want("kubernetes"), OURS);
+    assert_eq!(want(&"k".repeat(300)).len(), LONGEST);
+}

@@ -1,0 +1,127 @@
+//! Finding the load balancer of a Service: by its ID, by its name, by the name it had long ago.
+
+use super::{Reconciler, names, settings::Settings};
+use crate::api::octavia::{LoadBalancer, Provisioning};
+use cloud::{Error, Result, Spec};
+
+/// Whether the name of long ago is tried, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Legacy {
+    /// Only if the Service has been served before: another one cannot have such a load balancer.
+    IfServed,
+    /// In any case: what is said about the Service may be incomplete.
+    Always,
+}
+
+impl Reconciler {
+    /// The load balancer of a Service; `None` only if Octavia says that there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if a Service that was never served names a load balancer that does not exist.
+    pub(super) async fn locate(
+        &self,
+        spec: &Spec,
+        settings: &Settings,
+        legacy: Legacy,
+    ) -> Result<Option<LoadBalancer>> {
+        if let Some(id) = &settings.load_balancer_id {
+            let found = self.observer().balancer(id).await?;
+            if let Some(balancer) = found.filter(|balancer| balancer.provisioning_status != Provisioning::Deleted) {
+                return Ok(Some(balancer));
+            }
+            let served = settings.address.is_some() || !spec.status.ingress.is_empty();
+            if !served && legacy == Legacy::IfServed {
+                return Err(Error::NotFound {
+                    what: format!("load balancer {id}, which the Service names,"),
+                });
+            }
+        }
+        let made = self.memory.made(spec);
+        if let Some(id) = made.filter(|id| settings.load_balancer_id.as_ref() != Some(id)) {
+            let going = [Provisioning::Deleted, Provisioning::PendingDelete];
+            let found = self.observer().balancer(&id).await?;
+            if let Some(balancer) = found.filter(|balancer| !going.contains(&balancer.provisioning_status)) {
+                return Ok(Some(balancer));
+            }
+        }
+        self.named(spec, legacy).await
+    }
+
+    async fn named(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+        let name = names::load_balancer(&spec.cluster, &spec.service);
+        let found = self.octavia.load_balancers_named(&name).await?;
+        if let Some(balancer) = choose(found, &name, &spec.service.uid, legacy)? {
+            return Ok(Some(balancer));
+        }
+        let tried = legacy == Legacy::Always || !spec.status.ingress.is_empty();
+        if !tried || spec.service.uid.is_empty() {
+            return Ok(None);
+        }
+        let name = names::legacy(&spec.service);
+        let found = self.octavia.load_balancers_named(&name).await?;
+        choose(found, &name, &spec.service.uid, legacy)
+    }
+}
+
+/// The one that is this Service's. Those that are going away count only for who waits for that, and those that were made for
+/// another Service of the same name never: another cluster may have the same name as ours.
+fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+    let there = |balancer: &LoadBalancer| {
+        let going = match balancer.provisioning_status {
+            Provisioning::Deleted => true,
+            Provisioning::PendingDelete => legacy == Legacy::IfServed,
+            _ => false,
+        };
+        !going && names::uid_of(&balancer.tags).is_none_or(|other| other == uid)
+    };
+    let mut left: Vec<_> = found.into_iter().filter(there).collect();
+    if left.iter().any(|balancer| names::uid_of(&balancer.tags).is_some()) {
+        left.retain(|balancer| names::uid_of(&balancer.tags).is_some());
+    }
+    if left.len() > 1 {
+        let ids: Vec<_> = left.iter().map(|balancer| balancer.id.as_str()).collect();
+        return Err(Error::unavailable(
+            format!("load balancer {name}"),
+            format!("there are several of that name: {}", ids.join(", ")),
+        ));
+    }
+    Ok(left.pop())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// `1 ACTIVE u`: ID, status, UID.
+    fn balancer(text: &str) -> LoadBalancer {
+        let words: Vec<_> = text.split(' ').collect();
+        LoadBalancer {
+            id: words[0].into(),
+            provisioning_status: serde_json::from_value(words[1].into()).unwrap(),
+            tags: words.get(2).map(|uid| names::uid_tag(uid)).into_iter().collect(),
+            ..LoadBalancer::default()
+        }
+    }
+
+    #[rstest]
+    #[case::none(&[], "none")]
+    #[case::one(&["1 ACTIVE"], "1")]
+    #[case::broken(&["1 ERROR"], "1")]
+    #[case::unheard_of(&["1 MIGRATING"], "1")]
+    #[case::going_away(&["1 PENDING_DELETE", "2 DELETED"], "none")]
+    #[case::made_again(&["1 PENDING_DELETE", "2 PENDING_CREATE u"], "2")]
+    #[case::ours_by_uid(&["1 ACTIVE other", "2 ACTIVE u"], "2")]
+    #[case::another_cluster_s(&["1 ACTIVE other"], "none")]
+    #[case::uid_wins(&["1 ACTIVE", "2 ACTIVE u"], "2")]
+    #[case::two_of_a_name(&["1 ACTIVE", "2 ACTIVE"], "several of that name: 1, 2")]
+    fn chooses(#[case] found: &[&str], #[case] expected: &str) {
+        let found = found.iter().map(|text| balancer(text)).collect();
+        let chosen = match choose(found, "name", "u", Legacy::IfServed) {
+            Ok(Some(balancer)) => balancer.id,
+            Ok(None) => "none".to_owned(),
+            Err(error) => error.report(),
+        };
+        assert!(chosen.ends_with(expected), "{chosen}");
+    }
+}

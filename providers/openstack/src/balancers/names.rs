@@ -1,0 +1,193 @@
+//! Names, tags and descriptions. They are how a load balancer is found again: changing one orphans what is there.
+
+use cloud::{ServiceRef, default_name};
+
+/// Begins the name and the tag of every load balancer that is made for a Service.
+pub(crate) const PREFIX: &str = "kube_service_";
+
+/// Begins the tag that bears a Service's UID. It must not begin like [`PREFIX`]: tags that do are counted as Services.
+const UID_PREFIX: &str = "kubernetes_service_uid_";
+
+/// Octavia takes no more.
+const LONGEST: usize = 255;
+
+/// The name of a Service's load balancer, which is also the tag of everything that belongs to the Service.
+pub(crate) fn load_balancer(cluster: &str, service: &ServiceRef) -> String {
+    cut(format!("{PREFIX}{cluster}_{}_{}", service.namespace, service.name))
+}
+
+/// The name that load balancers had long ago.
+pub(crate) fn legacy(service: &ServiceRef) -> String {
+    default_name(&service.uid)
+}
+
+/// The name of the listener of the port with this index.
+pub(crate) fn listener(index: usize, load_balancer: &str) -> String {
+    cut(format!("listener_{index}_{load_balancer}"))
+}
+
+/// The name of the pool of the port with this index.
+pub(crate) fn pool(index: usize, load_balancer: &str) -> String {
+    cut(format!("pool_{index}_{load_balancer}"))
+}
+
+/// The name of the monitor of the port with this index.
+pub(crate) fn monitor(index: usize, load_balancer: &str) -> String {
+    cut(format!("monitor_{index}_{load_balancer}"))
+}
+
+/// The name of a member in serial mode.
+pub(crate) fn serial_member(node: &str, address: &str, port: u16) -> String {
+    cut(format!("member_{node}_{address}_{port}"))
+}
+
+/// For whom a load balancer is, in words.
+pub(crate) fn description(cluster: &str, service: &ServiceRef) -> String {
+    cut(format!(
+        "Kubernetes external service {}/{} from cluster {cluster}",
+        service.namespace, service.name
+    ))
+}
+
+/// The tag that tells two Services of the same name apart.
+pub(crate) fn uid_tag(uid: &str) -> String {
+    cut(format!("{UID_PREFIX}{uid}"))
+}
+
+/// The UID that a load balancer's tags bear.
+pub(crate) fn uid_of(tags: &[String]) -> Option<&str> {
+    tags.iter().find_map(|tag| tag.strip_prefix(UID_PREFIX))
+}
+
+/// Whether a tag says that a Service uses a load balancer.
+pub(crate) fn is_service_tag(tag: &str) -> bool {
+    tag.starts_with(PREFIX)
+}
+
+/// Whether this is the name of a child (`listener`, `pool`, `monitor`) of this load balancer, whatever its index.
+pub(crate) fn is_child(kind: &str, name: &str, load_balancer: &str) -> bool {
+    let indexed = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_'));
+    let Some((index, of)) = indexed.and_then(|rest| rest.split_once('_')) else {
+        return false;
+    };
+    let numbered = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+    // A name that was cut is a part of the full one.
+    numbered && (of == load_balancer || (name.len() == LONGEST && load_balancer.starts_with(of)))
+}
+
+/// The cluster, namespace and name that a load balancer's name or tag tells. Namespaces and names have no `_`, so the last
+/// two fields are theirs, and all before is the cluster's. A name that was cut tells nothing.
+pub(crate) fn parse(name: &str) -> Option<(&str, &str, &str)> {
+    let rest = name.strip_prefix(PREFIX).filter(|_| name.len() < LONGEST)?;
+    let (rest, service) = rest.rsplit_once('_')?;
+    let (cluster, namespace) = rest.rsplit_once('_')?;
+    Some((cluster, namespace, service))
+}
+
+/// Cuts to what Octavia takes, at a character's end.
+pub(crate) fn cut(mut name: String) -> String {
+    name.truncate(name.floor_char_boundary(LONGEST));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn service(namespace: &str, name: &str) -> ServiceRef {
+        ServiceRef {
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: "8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e".into(),
+        }
+    }
+
+    // upstream: openstack 31
+    #[rstest]
+    #[case(
+        "normal",
+        "my-valid-cluster",
+        "test-valid-namespace",
+        "test-valid-service",
+        "kube_service_my-valid-cluster_test-valid-namespace_test-valid-service"
+    )]
+    #[case("all empty", "", "", "", "kube_service___")]
+    fn names(
+        #[case] row: &str,
+        #[case] cluster: &str,
+        #[case] namespace: &str,
+        #[case] name: &str,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(load_balancer(cluster, &service(namespace, name)), expected, "{row}");
+    }
+
+    // upstream: openstack 31
+    #[test]
+    fn long_names_are_cut() {
+        let long = "a".repeat(300);
+        for (row, cluster, namespace, name) in [
+            ("over 255", long.as_str(), "n", "s"),
+            ("over 255", "c", "n", long.as_str()),
+        ] {
+            let name = load_balancer(cluster, &service(namespace, name));
+            assert_eq!((name.len(), &name[..13]), (255, PREFIX), "{row}");
+        }
+        for child in [
+            listener(3, &long),
+            pool(3, &long),
+            monitor(3, &long),
+            description(&long, &service("n", "s")),
+        ] {
+            assert_eq!(child.len(), 255, "{child}");
+        }
+        assert_eq!(cut(format!("{}é", "a".repeat(254))).len(), 254);
+    }
+
+    #[rstest]
+    #[case::ours("listener_0_kube_service_c_n_s", true)]
+    #[case::any_index("listener_12_kube_service_c_n_s", true)]
+    #[case::no_index("listener_kube_service_c_n_s", false)]
+    #[case::another_service("listener_0_kube_service_c_n_s2", false)]
+    #[case::beginning_of_ours("listener_0_kube_service_c_n", false)]
+    #[case::another_kind("pool_0_kube_service_c_n_s", false)]
+    #[case::somebody_s("web", false)]
+    fn children(#[case] name: &str, #[case] expected: bool) {
+        assert_eq!(is_child("listener", name, "kube_service_c_n_s"), expected);
+    }
+
+    #[test]
+    fn children_whose_names_were_cut() {
+        let long = load_balancer(&"a".repeat(300), &service("n", "s"));
+        assert!(is_child("pool", &pool(0, &long), &long));
+    }
+
+    // upstream: openstack 47
+    #[rstest]
+    #[case("decompose: normal", "kube_service_kubernetes_namespace_name", Some(("kubernetes", "namespace", "name")))]
+    #[case("decompose: underscore in cluster name", "kube_service_kubernetes_123_namespace_name", Some(("kubernetes_123", "namespace", "name")))]
+    #[case("decompose: no match", "FOOBAR", None)]
+    #[case("decompose: too short", "kube_service_name", None)]
+    fn parses(#[case] row: &str, #[case] name: &str, #[case] expected: Option<(&str, &str, &str)>) {
+        assert_eq!(parse(name), expected, "{row}");
+    }
+
+    // upstream: openstack 47
+    #[test]
+    fn a_name_that_was_cut_tells_nothing() {
+        let row = "decompose: cut name";
+        let name = load_balancer(
+            "kubernetes",
+            &service(&format!("namespace{}", "foo".repeat(100)), "name"),
+        );
+        assert_eq!(parse(&name), None, "{row}");
+    }
+
+    #[test]
+    fn the_uid_is_in_a_tag_that_no_other_program_counts() {
+        let tags = ["kube_service_c_n_s".to_owned(), uid_tag("8c4d"), "mine".to_owned()];
+        assert_eq!(uid_of(&tags), Some("8c4d"));
+        assert_eq!(tags.iter().filter(|tag| is_service_tag(tag)).count(), 1);
+    }
+}

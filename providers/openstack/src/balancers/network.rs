@@ -1,0 +1,203 @@
+//! In which networks and subnets a load balancer, its members and its floating IP are.
+//!
+//! [`choose`] is pure: what the Service's annotations say wins over what its class says, and that over `[LoadBalancer]`.
+//! There is one order for making a balancer and for changing its hosts. [`Networks`] asks Neutron for what nobody said.
+//!
+//! The Go program has other orders in some places; a balancer that exists is not moved by the difference, because networks
+//! count only when something is made:
+//!
+//! * a class wins over annotations for the address of an *external* Service's balancer, and for its floating network and
+//!   subnet; here annotations win everywhere;
+//! * a `[LoadBalancerClass]` section without a name acts on every external Service; here it acts on none;
+//! * when hosts change, the members' subnet is that of the class before that of the annotation, empty if the class names
+//!   none, and with a network alone that of the first node; here it is what it was when the balancer was made;
+//! * the subnet is detected at the first node, whether it has an address or not; here at the first that is on a port.
+
+mod detect;
+mod pattern;
+#[cfg(test)]
+pub(crate) mod rig;
+#[cfg(test)]
+mod scenarios;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    annotations as key,
+    settings::{Exposure, Settings},
+};
+use crate::config::{Class, Config};
+use cloud::{Error, IpFamily, Result, Spec};
+
+pub(crate) use detect::Networks;
+pub(crate) use pattern::Pattern;
+pub(crate) use tags::Tags;
+
+/// What was chosen, as far as the Service and the configuration say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// Where a new balancer has its address.
+    pub vip: Vip,
+    /// Where its members are.
+    pub members: MemberSubnet,
+    /// Where a new floating IP comes from; `None` if the Service is to have none.
+    pub floating: Option<Floating>,
+}
+
+/// Where a new balancer has its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Vip {
+    /// On this port; its network and subnet are the port's.
+    Port(String),
+    /// Here; at least one of the two is given.
+    Place {
+        /// The network.
+        network: Option<String>,
+        /// The subnet.
+        subnet: Option<String>,
+    },
+    /// In the subnet of the nodes.
+    OfNodes,
+}
+
+/// The subnet of the members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MemberSubnet {
+    /// This one.
+    Given(String),
+    /// The one that Octavia chose for the balancer's address, known once it is made.
+    OfVip,
+    /// That of the nodes.
+    OfNodes,
+}
+
+/// Where a new floating IP comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Floating {
+    /// The external network; `None`: whichever there is.
+    pub network: Option<String>,
+    /// Its subnet.
+    pub subnet: FloatingSubnet,
+}
+
+/// The subnet of a new floating IP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FloatingSubnet {
+    /// Whichever has a free address.
+    Any,
+    /// This one.
+    Id(String),
+    /// One whose name and tags match; an empty text matches all. Read when it is needed, see [`Pattern`] and [`Tags`].
+    Matching {
+        /// The pattern of its name.
+        name: String,
+        /// Its tags.
+        tags: String,
+    },
+}
+
+/// Chooses by annotation, class and configuration, in this order.
+///
+/// # Errors
+/// [`Error::Invalid`], naming it, if there is no such class.
+pub(crate) fn choose(spec: &Spec, settings: &Settings, config: &Config) -> Result<Choice> {
+    let none = Class::default();
+    let class = match &settings.class {
+        Some(name) => class(name, config)?,
+        None => &none,
+    };
+    let sources = [&settings.networks, class, &config.load_balancer.networks];
+    let network = first(sources, |source| &source.network_id);
+    let subnet = first(sources, |source| &source.subnet_id);
+    let floats = settings.exposure == Exposure::External && spec.families.first() != Some(&IpFamily::V6);
+    Ok(Choice {
+        members: members(sources, network.as_deref(), subnet.as_deref()),
+        vip: match (&settings.port_id, network, subnet) {
+            (Some(port), ..) => Vip::Port(port.clone()),
+            (None, None, None) => Vip::OfNodes,
+            (None, network, subnet) => Vip::Place { network, subnet },
+        },
+        floating: floats.then(|| floating(sources, spec)),
+    })
+}
+
+/// The configured subnet wins over the one of the balancer's address: an annotation moves the address, not the nodes.
+fn members(sources: [&Class; 3], network: Option<&str>, subnet: Option<&str>) -> MemberSubnet {
+    let configured = Some(&sources[2].subnet_id).filter(|id| !id.is_empty());
+    let given = first(sources, |source| &source.member_subnet_id)
+        .or_else(|| configured.cloned())
+        .or_else(|| subnet.map(ToOwned::to_owned));
+    match (given, network) {
+        (Some(subnet), _) => MemberSubnet::Given(subnet),
+        (None, Some(_)) => MemberSubnet::OfVip,
+        (None, None) => MemberSubnet::OfNodes,
+    }
+}
+
+/// An annotation `floating-network-id` that is there but empty turns the configured network off: one is looked for then.
+fn floating(sources: [&Class; 3], spec: &Spec) -> Floating {
+    let [asked, class, configured] = sources;
+    let turned_off = spec
+        .annotations
+        .get(key::FLOATING_NETWORK_ID)
+        .is_some_and(String::is_empty);
+    let considered = if turned_off {
+        [asked, class, class]
+    } else {
+        [asked, class, configured]
+    };
+    let network = first(considered, |source| &source.floating_network_id);
+    let subnet = sources
+        .into_iter()
+        .filter(|source| fits(source, network.as_deref()))
+        .find_map(floating_subnet);
+    Floating {
+        network,
+        subnet: subnet.unwrap_or(FloatingSubnet::Any),
+    }
+}
+
+/// Whether a source's subnets can be those of a network: not if it names another network for them.
+fn fits(source: &Class, network: Option<&str>) -> bool {
+    source.floating_network_id.is_empty() || network.is_none_or(|network| network == source.floating_network_id)
+}
+
+fn floating_subnet(source: &Class) -> Option<FloatingSubnet> {
+    let (id, name, tags) = (
+        &source.floating_subnet_id,
+        &source.floating_subnet,
+        &source.floating_subnet_tags,
+    );
+    if !id.is_empty() {
+        return Some(FloatingSubnet::Id(id.clone()));
+    }
+    let asked = !name.is_empty() || !tags.is_empty();
+    asked.then(|| FloatingSubnet::Matching {
+        name: name.clone(),
+        tags: tags.clone(),
+    })
+}
+
+fn class<'a>(name: &str, config: &'a Config) -> Result<&'a Class> {
+    config.classes.get(name).ok_or_else(|| {
+        let known = config
+            .classes
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !name.is_empty());
+        let known = match known.collect::<Vec<_>>().join(", ") {
+            known if known.is_empty() => "there are none".to_owned(),
+            known => format!("there are {known}"),
+        };
+        Error::invalid(
+            format!("annotation {}", key::CLASS),
+            format!("there is no [LoadBalancerClass {name:?}]; {known}"),
+        )
+    })
+}
+
+/// The first value that is not empty.
+fn first<'a>(sources: [&'a Class; 3], field: impl Fn(&'a Class) -> &'a String) -> Option<String> {
+    sources.into_iter().map(field).find(|value| !value.is_empty()).cloned()
+}

@@ -1,0 +1,152 @@
+//! Reading: each thing once, and many things in one list when many are asked for.
+
+use super::{burst::Burst, memory::Memory, settings::Exposure, tree::Tree};
+use crate::api::{
+    Session,
+    neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
+    octavia::{Id, Listener, LoadBalancer, Member, Monitor, Octavia, Pool},
+};
+use cloud::{Error, Result};
+use futures::future::try_join_all;
+use std::collections::HashMap;
+
+/// Lists that many questions share.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    balancers: Burst<HashMap<String, LoadBalancer>>,
+    children: Burst<Children>,
+    floating_ips: Burst<HashMap<String, Vec<FloatingIp>>>,
+}
+
+/// Everything on every load balancer, except members: those can be listed for one pool only.
+#[derive(Debug)]
+struct Children {
+    listeners: Vec<Listener>,
+    pools: Vec<Pool>,
+    monitors: Vec<Monitor>,
+}
+
+impl Children {
+    /// What is on one load balancer.
+    fn on(&self, balancer: &str) -> (Vec<Listener>, Vec<Pool>) {
+        let on = |of: &[Id]| of.iter().any(|of| of.id == balancer);
+        let listeners = self.listeners.iter().filter(|listener| on(&listener.loadbalancers));
+        let pools = self.pools.iter().filter(|pool| on(&pool.loadbalancers));
+        (listeners.cloned().collect(), pools.cloned().collect())
+    }
+}
+
+/// Reads what is there.
+#[derive(Clone, Copy)]
+pub(crate) struct Observer<'a> {
+    pub session: &'a Session,
+    pub octavia: &'a Octavia,
+    pub lists: &'a Lists,
+    pub memory: &'a Memory,
+}
+
+impl Observer<'_> {
+    /// One load balancer. `None` is always Octavia's word about this one, never that it is not on a list.
+    pub async fn balancer(&self, id: &str) -> Result<Option<LoadBalancer>> {
+        let read = || async {
+            let all = Box::pin(self.octavia.load_balancers()).await?;
+            Ok(all
+                .into_iter()
+                .map(|balancer| (balancer.id.clone(), balancer))
+                .collect())
+        };
+        let list = self.lists.balancers.list(id, self.memory.changed_at(id), read).await?;
+        match list.as_ref().and_then(|list| list.get(id)) {
+            Some(balancer) => Ok(Some(balancer.clone())),
+            None => Box::pin(self.octavia.load_balancer(id)).await,
+        }
+    }
+
+    /// Everything on a load balancer.
+    pub async fn tree(&self, balancer: LoadBalancer) -> Result<Tree> {
+        let id = balancer.id.as_str();
+        let changed = self.memory.changed_at(id);
+        let list = self.lists.children.list(id, changed, || self.children()).await?;
+        let (listeners, pools, monitors) = if let Some(all) = list {
+            let (listeners, pools) = all.on(id);
+            (listeners, pools, all.monitors.clone())
+        } else {
+            let octavia = self.octavia;
+            let (listeners, pools) =
+                futures::try_join!(Box::pin(octavia.listeners_of(id)), Box::pin(octavia.pools_of(id)))?;
+            let monitors = self.monitors(&pools).await?;
+            (listeners, pools, monitors)
+        };
+        let members = self.members(&pools).await?;
+        Ok(Tree {
+            balancer,
+            listeners,
+            pools,
+            members,
+            monitors: monitors
+                .into_iter()
+                .map(|monitor| (monitor.id.clone(), monitor))
+                .collect(),
+        })
+    }
+
+    /// The floating IPs that lead to a port.
+    pub async fn floating_ips(&self, balancer: &str, port: &str, exposure: Exposure) -> Result<Vec<FloatingIp>> {
+        let read = || async {
+            let mut by_port: HashMap<String, Vec<FloatingIp>> = HashMap::new();
+            for fip in Box::pin(floating_ips(self.session, &FloatingIpQuery::default())).await? {
+                if let Some(port) = fip.port_id.clone() {
+                    by_port.entry(port).or_default().push(fip);
+                }
+            }
+            Ok(by_port)
+        };
+        let changed = self.memory.changed_at(balancer);
+        match self.lists.floating_ips.list(port, changed, read).await? {
+            Some(list) if list.contains_key(port) => Ok(list[port].clone()),
+            Some(_) if exposure == Exposure::Internal => Ok(Vec::new()),
+            // Before another one is made, it is made sure that none has come since.
+            _ => Box::pin(super::floating_ip::observe(self.session, port)).await,
+        }
+    }
+
+    async fn children(&self) -> Result<Children> {
+        let octavia = self.octavia;
+        let (listeners, pools) = futures::try_join!(Box::pin(octavia.listeners()), Box::pin(octavia.pools()))?;
+        let monitored = pools.iter().any(|pool| pool.healthmonitor_id.is_some());
+        let monitors = if monitored {
+            Box::pin(octavia.monitors()).await?
+        } else {
+            Vec::new()
+        };
+        Ok(Children {
+            listeners,
+            pools,
+            monitors,
+        })
+    }
+
+    async fn monitors(&self, pools: &[Pool]) -> Result<Vec<Monitor>> {
+        let ids = pools.iter().filter_map(|pool| pool.healthmonitor_id.as_deref());
+        let monitors = try_join_all(ids.map(|id| Box::pin(self.octavia.monitor(id)))).await?;
+        Ok(monitors.into_iter().flatten().collect())
+    }
+
+    async fn members(&self, pools: &[Pool]) -> Result<HashMap<String, Vec<Member>>> {
+        let members = |pool: &Pool| {
+            let id = pool.id.clone();
+            async move {
+                match Box::pin(self.octavia.members(&id)).await {
+                    Ok(members) => Ok((id, members)),
+                    // The pool went in the meantime; the plan is made anew when its absence shows.
+                    Err(Error::NotFound { what }) => Err(Error::Pending {
+                        what,
+                        poll_after: std::time::Duration::from_secs(1),
+                    }),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        Ok(try_join_all(pools.iter().map(members)).await?.into_iter().collect())
+    }
+}

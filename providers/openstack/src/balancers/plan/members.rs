@@ -1,0 +1,95 @@
+//! The members of a pool.
+
+use crate::{
+    api::octavia::{Member, NewMember, Pool},
+    balancers::{
+        desired::{Key, MemberMode},
+        step::Step,
+    },
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+/// Compares by what is sent, except for the subnet: Octavia does not change it.
+pub(super) fn members(
+    key: Key,
+    pool: Option<&Pool>,
+    there: &[Member],
+    wanted: &[NewMember],
+    mode: MemberMode,
+) -> Vec<Step> {
+    let pool = pool.map(|pool| pool.id.clone());
+    match mode {
+        MemberMode::Serial => serial_members(key, pool.as_ref(), there, wanted),
+        MemberMode::Batch => {
+            let differences = differences(there, wanted);
+            let step = (!differences.is_empty()).then(|| Step::SetMembers {
+                key,
+                pool,
+                members: wanted.to_vec(),
+                differences,
+            });
+            Vec::from_iter(step)
+        }
+    }
+}
+
+/// `+a` joins, `-b` leaves, `~c` is another than before.
+fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
+    let at = |address: &str, port: u16| (canonical(address), port);
+    let known: BTreeMap<_, _> = there
+        .iter()
+        .map(|member| (at(&member.address, member.protocol_port), member))
+        .collect();
+    let asked: BTreeSet<_> = wanted
+        .iter()
+        .map(|member| at(&member.address, member.protocol_port))
+        .collect();
+    let gone = known
+        .iter()
+        .filter(|(place, _)| !asked.contains(place))
+        .map(|(_, member)| format!("-{}", member.name));
+    let new = wanted
+        .iter()
+        .filter_map(|member| match known.get(&at(&member.address, member.protocol_port)) {
+            None => Some(format!("+{}", member.name)),
+            Some(there) if (&there.name, there.monitor_port) != (&member.name, member.monitor_port) => {
+                Some(format!("~{}", member.name))
+            }
+            Some(_) => None,
+        });
+    new.chain(gone).collect()
+}
+
+fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[NewMember]) -> Vec<Step> {
+    let same = |member: &Member, new: &NewMember| {
+        (canonical(&member.address), member.protocol_port) == (canonical(&new.address), new.protocol_port)
+    };
+    let new = wanted
+        .iter()
+        .filter(|new| !there.iter().any(|member| same(member, new)));
+    let gone = there
+        .iter()
+        .filter(|member| !wanted.iter().any(|new| same(member, new)));
+    let add = new.map(|new| Step::AddMember {
+        key,
+        pool: pool.cloned(),
+        new: new.clone(),
+    });
+    let remove = gone.filter_map(|member| {
+        Some(Step::RemoveMember {
+            key,
+            pool: pool?.clone(),
+            id: member.id.clone(),
+            name: member.name.clone(),
+        })
+    });
+    add.chain(remove).collect()
+}
+
+/// Octavia writes IPv6 addresses in its own way.
+fn canonical(address: &str) -> Result<IpAddr, String> {
+    address.parse().map_err(|_| address.to_owned())
+}

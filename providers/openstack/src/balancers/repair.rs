@@ -1,0 +1,60 @@
+//! Load balancers that Octavia calls broken.
+
+use super::{
+    Pass, Reconciler,
+    role::{Identity, Role},
+};
+use crate::api::octavia::LoadBalancer;
+use cloud::{Error, Noted, Outcome, Result};
+use tracing::{info, warn};
+
+impl Reconciler {
+    /// What is done about a load balancer in `ERROR`. One that was never in use is deleted and made again, less and less
+    /// often. One in use may still pass traffic and keeps its address: it is failed over once, where the cloud allows that,
+    /// and otherwise reported.
+    pub(super) async fn repair(
+        &self,
+        pass: &Pass<'_>,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+    ) -> Result<Noted<Outcome>> {
+        let in_use = pass.settings.load_balancer_id.is_some() || !pass.spec.status.ingress.is_empty();
+        if !in_use && identity.is_made_for_a_service(balancer) && !identity.is_shared(balancer) {
+            return self.discard(balancer).await;
+        }
+        if identity.role == Role::Owner && self.memory.may_fail_over(&balancer.id) {
+            match self.octavia.fail_over(&balancer.id).await {
+                Ok(()) => {
+                    info!(id = balancer.id, "failed over a load balancer in ERROR");
+                    self.memory.doubt(&balancer.id);
+                    return Ok(self.pending(balancer, "to be failed over after an ERROR"));
+                }
+                Err(Error::NotLeader) => return Err(Error::NotLeader),
+                Err(error) => warn!(
+                    id = balancer.id,
+                    error = error.report(),
+                    "cannot fail over a load balancer in ERROR"
+                ),
+            }
+        }
+        Err(Error::unavailable(
+            format!("load balancer {}", balancer.id),
+            "its provisioning status is ERROR: ask the operator of the cloud to fail it over, or delete it and it is made again",
+        ))
+    }
+
+    async fn discard(&self, balancer: &LoadBalancer) -> Result<Noted<Outcome>> {
+        self.octavia.delete_load_balancer_cascading(&balancer.id).await?;
+        warn!(
+            id = balancer.id,
+            name = balancer.name,
+            "deleted a new load balancer that ended in ERROR"
+        );
+        self.memory.forget(&balancer.id);
+        self.memory.failed(&balancer.name);
+        Err(Error::unavailable(
+            format!("load balancer {}", balancer.id),
+            "it has gone into ERROR state, please check Octavia for details. It was deleted and will be made again",
+        ))
+    }
+}

@@ -1,0 +1,126 @@
+//! Whose load balancer it is. Pure.
+
+use super::{
+    annotations as key, names,
+    settings::{Exposure, Settings},
+};
+use crate::api::octavia::{Listener, LoadBalancer};
+use cloud::{Error, Result, Spec};
+
+/// What a Service is to a load balancer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The name of the Service's own load balancer; its tag on any.
+    pub name: String,
+    /// The name it had before the cluster got another name, if the load balancer still bears that.
+    pub former: Option<String>,
+    /// Whether the load balancer is its own.
+    pub role: Role,
+}
+
+/// Whether a load balancer is a Service's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It was made for this Service.
+    Owner,
+    /// It was made for another Service or by somebody else, and this Service uses it, too.
+    Guest,
+}
+
+impl Identity {
+    /// What this Service is to this load balancer.
+    pub fn of(balancer: &LoadBalancer, spec: &Spec, settings: &Settings) -> Self {
+        let name = names::load_balancer(&spec.cluster, &spec.service);
+        let former = former(balancer, spec, settings, &name);
+        let own = [&name, &names::legacy(&spec.service)].contains(&&balancer.name);
+        let renamed = former.as_ref() == Some(&balancer.name);
+        Self {
+            role: if own || renamed { Role::Owner } else { Role::Guest },
+            name,
+            former,
+        }
+    }
+
+    /// Whether a listener belongs to this Service.
+    pub fn owns(&self, listener: &Listener) -> bool {
+        let untagged = self.role == Role::Owner && listener.tags.is_empty();
+        untagged
+            || self
+                .named()
+                .any(|name| listener.tags.contains(name) || names::is_child("listener", &listener.name, name))
+    }
+
+    /// Whether this Service may take over a listener on a port that it wants: on its own load balancer any that no other
+    /// Service has put its tag on.
+    pub fn may_claim(&self, listener: &Listener) -> bool {
+        let foreign = listener.tags.iter().any(|tag| names::is_service_tag(tag));
+        self.owns(listener) || (self.role == Role::Owner && !foreign)
+    }
+
+    /// The Service's name and the one it had.
+    pub fn named(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.name).chain(&self.former)
+    }
+
+    /// Whether any other Service uses the load balancer.
+    pub fn is_shared(&self, balancer: &LoadBalancer) -> bool {
+        let mut services = balancer.tags.iter().filter(|tag| names::is_service_tag(tag));
+        services.any(|tag| self.named().all(|name| name != tag))
+    }
+
+    /// Whether the load balancer was made for a Service, this one or another.
+    pub fn is_made_for_a_service(&self, balancer: &LoadBalancer) -> bool {
+        self.role == Role::Owner || names::is_service_tag(&balancer.name)
+    }
+
+    /// Whether the Service may use the load balancer.
+    ///
+    /// # Errors
+    /// If it is somebody else's and cannot be shared, or not by one more.
+    pub fn admitted(&self, balancer: &LoadBalancer, settings: &Settings, tags: bool, max_shared: u32) -> Result<()> {
+        if self.role == Role::Owner {
+            return Ok(());
+        }
+        if !tags {
+            return Err(Error::NotSupported {
+                what: "a load balancer that Services share (Octavia has tags since 2.5)".to_owned(),
+            });
+        }
+        if settings.exposure == Exposure::Internal && self.is_made_for_a_service(balancer) {
+            return Err(Error::invalid(
+                format!("annotation {}", key::LOAD_BALANCER_ID),
+                "an internal Service cannot use another Service's load balancer: that one may get a floating IP",
+            ));
+        }
+        let sharing = balancer.tags.iter().filter(|tag| names::is_service_tag(tag)).count();
+        let known = self.named().any(|name| balancer.tags.contains(name));
+        if !known && sharing >= max_shared as usize {
+            return Err(Error::Quota {
+                what: format!("Services on load balancer {}", balancer.id),
+                source: format!("it has {sharing} already, max-shared-lb is {max_shared}").into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The name this Service had on the load balancer under another name of the cluster. Only for a Service that has been
+/// served before: one that is new on another cluster's load balancer shares it and must not take it away.
+fn former(balancer: &LoadBalancer, spec: &Spec, settings: &Settings, name: &String) -> Option<String> {
+    let served = settings.address.is_some() && settings.load_balancer_id.is_some();
+    if !served || balancer.name == *name || balancer.tags.contains(name) {
+        return None;
+    }
+    let ours = names::uid_of(&balancer.tags).is_none_or(|uid| uid == spec.service.uid);
+    let own = std::iter::once(&balancer.name).filter(|_| ours);
+    let same_service = |candidate: &&String| {
+        names::parse(candidate)
+            .is_some_and(|(_, namespace, name)| namespace == spec.service.namespace && name == spec.service.name)
+    };
+    own.chain(balancer.tags.iter().filter(|tag| **tag != balancer.name))
+        .find(same_service)
+        .cloned()
+}
+
+#[cfg(test)]
+mod tests;

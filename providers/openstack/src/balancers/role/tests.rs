@@ -1,0 +1,115 @@
+use super::*;
+use crate::balancers::sample::{Asked, annotate, asked, own_name};
+use rstest::rstest;
+
+const OTHER: &str = "kube_service_kubernetes_default_other";
+
+fn balancer(name: &str, tags: &[&str]) -> LoadBalancer {
+    LoadBalancer {
+        id: "lb".into(),
+        name: name.into(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..LoadBalancer::default()
+    }
+}
+
+fn service(annotations: &[(&str, &str)]) -> Asked {
+    let mut asked = asked("80 -> a");
+    for (name, value) in annotations {
+        annotate(&mut asked.spec, name, value);
+    }
+    asked
+}
+
+fn identity(asked: &Asked, balancer: &LoadBalancer) -> Identity {
+    Identity::of(balancer, &asked.spec, &asked.settings())
+}
+
+const SERVED: &[(&str, &str)] = &[("load-balancer-id", "lb"), ("load-balancer-address", "203.0.113.1")];
+const NEW: &[(&str, &str)] = &[("load-balancer-id", "lb")];
+
+#[rstest]
+#[case::own_name("kube_service_kubernetes_default_web", &[], SERVED, Role::Owner, None)]
+#[case::name_of_long_ago("auid", &[], SERVED, Role::Owner, None)]
+#[case::another_service_s(OTHER, &[OTHER], NEW, Role::Guest, None)]
+#[case::somebody_s("mine", &["x"], NEW, Role::Guest, None)]
+#[case::cluster_was_renamed("kube_service_old_default_web", &["kube_service_old_default_web"], SERVED, Role::Owner, Some("kube_service_old_default_web"))]
+#[case::renamed_cluster_with_underscores("kube_service_old_er_default_web", &[], SERVED, Role::Owner, Some("kube_service_old_er_default_web"))]
+#[case::guest_of_a_renamed_cluster("kube_service_old_default_other", &["kube_service_old_default_other", "kube_service_old_default_web"], SERVED, Role::Guest, Some("kube_service_old_default_web"))]
+#[case::our_tag_is_there_already("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Role::Guest, None)]
+#[case::another_service_of_our_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Role::Guest, None)]
+#[case::our_uid("kube_service_old_default_web", &["kubernetes_service_uid_uid"], SERVED, Role::Owner, Some("kube_service_old_default_web"))]
+fn identities(
+    #[case] name: &str,
+    #[case] tags: &[&str],
+    #[case] annotations: &[(&str, &str)],
+    #[case] role: Role,
+    #[case] former: Option<&str>,
+) {
+    let is = identity(&service(annotations), &balancer(name, tags));
+    assert_eq!((is.role, is.former.as_deref(), is.name), (role, former, own_name()));
+}
+
+// upstream: openstack 58
+#[rstest]
+#[case("other cluster's LB by id → never renamed", "kube_service_theirs_default_web")]
+#[case(
+    "other cluster's LB of another Service by id → never renamed",
+    "kube_service_theirs_default_other"
+)]
+fn another_cluster_s_is_never_renamed(#[case] row: &str, #[case] name: &str) {
+    let is = identity(&service(NEW), &balancer(name, &[name]));
+    assert_eq!((is.role, is.former), (Role::Guest, None), "{row}");
+    // Nor later, once it has been served there.
+    let later = identity(&service(SERVED), &balancer(name, &[name, &own_name()]));
+    assert_eq!((later.role, later.former), (Role::Guest, None), "{row}");
+}
+
+// upstream: openstack 56
+#[rstest]
+#[case("2nd Service tagged", OTHER, &[OTHER], 2, "")]
+#[case("3rd refused at max 2", OTHER, &[OTHER, "kube_service_kubernetes_default_third"], 2, "the quota for Services on load balancer lb is exceeded")]
+#[case("its own tag counts once", OTHER, &[OTHER, "kube_service_kubernetes_default_web"], 2, "")]
+#[case("owner, whatever the number", "kube_service_kubernetes_default_web", &[OTHER, "kube_service_kubernetes_default_third"], 1, "")]
+#[case("user's own, foreign tags do not count", "mine", &["a", "b", "c"], 1, "")]
+fn admits(#[case] row: &str, #[case] name: &str, #[case] tags: &[&str], #[case] max: u32, #[case] refusal: &str) {
+    let (asked, balancer) = (service(NEW), balancer(name, tags));
+    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), true, max);
+    assert_eq!(
+        admitted.map_or_else(|error| error.to_string(), |()| String::new()),
+        refusal,
+        "{row}"
+    );
+}
+
+#[rstest]
+#[case::another_service_s(OTHER, "an internal Service cannot use")]
+#[case::user_s_own("mine", "")]
+fn internal_services(#[case] name: &str, #[case] refusal: &str) {
+    let (asked, balancer) = (
+        service(&[("load-balancer-id", "lb"), ("internal", "true")]),
+        balancer(name, &[]),
+    );
+    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), true, 2);
+    let told = admitted.map_or_else(|error| error.to_string(), |()| String::new());
+    assert!(
+        told.contains(refusal) && told.is_empty() == refusal.is_empty(),
+        "{told}"
+    );
+}
+
+#[test]
+fn without_tags_nothing_is_shared() {
+    let (asked, balancer) = (service(NEW), balancer(OTHER, &[]));
+    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), false, 2);
+    assert!(matches!(admitted, Err(Error::NotSupported { .. })));
+}
+
+#[rstest]
+#[case::only_ours(&["kube_service_kubernetes_default_web", "x"], false)]
+#[case::another_service(&["kube_service_kubernetes_default_web", OTHER], true)]
+#[case::another_cluster(&["kube_service_theirs_default_web"], true)]
+fn shares(#[case] tags: &[&str], #[case] expected: bool) {
+    let balancer = balancer(&own_name(), tags);
+    assert_eq!(identity(&service(SERVED), &balancer).is_shared(&balancer), expected);
+}

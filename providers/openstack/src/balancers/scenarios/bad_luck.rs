@@ -1,0 +1,239 @@
+//! What goes wrong, and comes right. On the simulation only: the real services cannot be made to fail like this.
+
+use super::stage::{Stage, annotate, id, port, report};
+use cloud::{Error, LoadBalancers, Outcome, Protocol, Spec};
+use openstack_sim::{Fault, Service};
+
+// upstream: openstack 54
+#[tokio::test]
+async fn conflict() {
+    let stage = Stage::simulated().await;
+    stage.row("409 on a mutation → requeue, no duplicate listeners");
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    spec.ports.push(port(Protocol::Tcp, 443));
+    let busy = r#"{"faultcode": "Client", "faultstring": "Load Balancer lb is immutable and cannot be updated.", "debuginfo": null}"#;
+    stage.sim().inject(
+        Fault::answer(409, busy)
+            .operation("loadbalancer_listener_create")
+            .times(1),
+    );
+    let outcome = stage.pass(&mut spec).await.unwrap();
+    assert!(matches!(outcome, Outcome::Pending { .. }), "{outcome:?}");
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/443 TCP/80");
+}
+
+#[tokio::test]
+async fn lost_answers() {
+    for operation in [
+        "loadbalancer_create",
+        "loadbalancer_listener_create",
+        "loadbalancer_pool_create",
+        "loadbalancer_members_update",
+    ] {
+        let stage = Stage::simulated().await;
+        let mut spec = stage.service("web");
+        if operation != "loadbalancer_create" {
+            stage.ensure(&mut spec).await.unwrap();
+            spec.ports.push(port(Protocol::Tcp, 443));
+        }
+        stage.sim().inject(Fault::lose_answer().operation(operation).times(1));
+        // The loss itself may be an error or not; the next pass makes it whole.
+        let _ = stage.ensure(&mut spec).await;
+        stage.settled().await;
+        stage.ensure(&mut spec).await.unwrap();
+        assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1, "{operation}");
+        let tree = stage.tree(&id(&spec)).await;
+        let ports = spec.ports.len();
+        assert_eq!((tree.listeners.len(), tree.pools.len()), (ports, ports), "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn refused_method() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    annotate(&mut spec, "lb-method", "NONSENSE");
+    annotate(&mut spec, "connection-limit", "5");
+    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.reason == "LoadBalancerLbMethodUnknown"),
+        "{warnings:?}"
+    );
+    assert_eq!(
+        stage.tree(&id(&spec)).await.listeners[0].connection_limit,
+        5,
+        "the rest is done nevertheless"
+    );
+}
+
+#[tokio::test]
+async fn quota() {
+    let stage = Stage::simulated().await;
+    stage.sim().configure(|settings| {
+        settings.quotas.insert("load_balancer".into(), 0);
+    });
+    let error = stage.ensure(&mut stage.service("web")).await.expect_err("no room");
+    assert!(matches!(error, Error::Quota { .. }), "{}", report(&error));
+}
+
+#[tokio::test]
+async fn the_version_is_not_known() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    stage
+        .sim()
+        .inject(Fault::status(500).operation("version_list").service(Service::Octavia));
+    let error = stage.ensure(&mut spec).await.expect_err("no version");
+    assert!(matches!(error, Error::Unavailable { .. }), "{}", report(&error));
+    assert_eq!(
+        stage.octavia.load_balancers().await.unwrap(),
+        [],
+        "nothing is made without tags and timeouts"
+    );
+    stage.sim().withdraw_all();
+    stage.ensure(&mut spec).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_read_fails_once() {
+    let reads = [
+        "loadbalancer_list",
+        "loadbalancer_get",
+        "loadbalancer_listener_list",
+        "loadbalancer_pool_list",
+        "loadbalancer_member_list",
+        "floating_ip_list",
+    ];
+    for operation in reads {
+        let stage = Stage::simulated().await;
+        let mut spec = stage.service("web");
+        stage.ensure(&mut spec).await.unwrap();
+        spec.ports = vec![port(Protocol::Tcp, 81)];
+        stage.sim().inject(Fault::status(404).operation(operation).times(1));
+        let _ = stage.pass(&mut spec).await;
+        stage.sim().withdraw_all();
+        stage.settled().await;
+        stage.ensure(&mut spec).await.unwrap();
+        assert_eq!(stage.listeners(&id(&spec)).await, "TCP/81", "{operation}");
+        assert_eq!(stage.ground.floating_ips().await.len(), 1, "{operation}");
+    }
+}
+
+/// Nodes come for many Services at once: one list tells that all of them are ready.
+#[tokio::test]
+async fn many_at_once_are_asked_for_in_one_list() {
+    let stage = Stage::simulated().await;
+    let mut specs: Vec<Spec> = (0..20).map(|number| stage.service(&format!("web-{number}"))).collect();
+    let made = futures::future::join_all(specs.iter_mut().map(|spec| stage.ensure(spec))).await;
+    assert!(made.iter().all(Result::is_ok), "{made:?}");
+    for spec in &mut specs {
+        spec.hosts = stage.hosts.as_slice().into();
+    }
+    let before = stage.calls();
+    let updated = futures::future::join_all(specs.iter_mut().map(|spec| stage.update_hosts(spec))).await;
+    assert!(updated.iter().all(Result::is_ok), "{updated:?}");
+    let after = stage.calls();
+    let made =
+        |name: &str| after.get(name).copied().unwrap_or_default() - before.get(name).copied().unwrap_or_default();
+    assert_eq!(made("loadbalancer_members_update"), 20);
+    assert!(
+        made("loadbalancer_get") < 20,
+        "{} looks at single load balancers",
+        made("loadbalancer_get")
+    );
+}
+
+#[tokio::test]
+async fn a_closed_gate_changes_nothing() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    let closed = stage.closed();
+    spec.hosts = stage.hosts[..1].into();
+    assert!(matches!(closed.ensure(&spec).await, Err(Error::NotLeader)));
+    assert!(matches!(closed.update_hosts(&spec).await, Err(Error::NotLeader)));
+    assert!(matches!(closed.delete(&spec).await, Err(Error::NotLeader)));
+    assert!(closed.find(&spec).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn certificates() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    annotate(
+        &mut spec,
+        "default-tls-container-ref",
+        "https://barbican/v1/secrets/8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e",
+    );
+    let refused = stage.refused(&mut spec).await;
+    assert!(
+        refused.contains("certificate https://barbican/v1/secrets/8c4d4a2e") && refused.contains("not found"),
+        "{refused}"
+    );
+    assert_eq!(
+        stage.octavia.load_balancers().await.unwrap(),
+        [],
+        "nothing is built in vain"
+    );
+    let secret = stage.sim().add_secret("certificate");
+    annotate(
+        &mut spec,
+        "default-tls-container-ref",
+        &format!("https://barbican/v1/secrets/{secret}"),
+    );
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TERMINATED_HTTPS/80");
+    assert_eq!(stage.tree(&id(&spec)).await.pools[0].protocol, "HTTP");
+}
+
+/// Internal Services have no floating IP, and nobody asks for each of them whether that is so.
+#[tokio::test]
+async fn internal_services_after_a_restart() {
+    let mut stage = Stage::simulated().await;
+    let mut specs: Vec<Spec> = (0..8).map(|number| stage.service(&format!("web-{number}"))).collect();
+    for spec in &mut specs {
+        annotate(spec, "internal", "true");
+        stage.ensure(spec).await.unwrap();
+    }
+    stage.restart();
+    let before = stage.calls();
+    for spec in &mut specs {
+        stage.ensure(spec).await.unwrap();
+    }
+    let calls = stage.since(&before);
+    assert!(
+        calls.contains("floating_ip_list×4 ") && calls.contains("loadbalancer_get×3 loadbalancer_list "),
+        "{calls}"
+    );
+}
+
+#[tokio::test]
+async fn warnings_of_what_is_ignored() {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| {
+        config.load_balancer.lb_provider = "ovn".into();
+        config.load_balancer.lb_method = "SOURCE_IP_PORT".into();
+    });
+    let mut spec = stage.service("web");
+    let reasons =
+        |warnings: Vec<cloud::Warning>| warnings.into_iter().map(|warning| warning.reason).collect::<Vec<_>>();
+    assert_eq!(
+        reasons(stage.ensure(&mut spec).await.unwrap().1),
+        Vec::<&str>::new(),
+        "nothing was asked for"
+    );
+    spec.source_ranges = vec!["192.0.2.0/24".parse().unwrap()];
+    annotate(&mut spec, "availability-zone", "az");
+    assert_eq!(
+        reasons(stage.ensure(&mut spec).await.unwrap().1),
+        [
+            "LoadBalancerSourceRangesIgnored",
+            "LoadBalancerAvailabilityZonesIgnored"
+        ]
+    );
+}

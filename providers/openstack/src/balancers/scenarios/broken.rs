@@ -1,0 +1,48 @@
+//! Load balancers that Octavia calls broken.
+
+use super::stage::{Stage, id, port, stories};
+use cloud::Protocol;
+use std::time::Duration;
+
+stories! {
+    error_while_it_is_made
+    error_while_it_is_in_use
+}
+
+// upstream: openstack 52
+async fn error_while_it_is_made(stage: &mut Stage) {
+    stage.row("ERROR during create → LB deleted, error, next try creates again");
+    let mut spec = stage.service("web");
+    stage.fail_next(&spec);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("gone into ERROR state"), "{refused}");
+    stage.settled().await;
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+    // Not at once: a cloud that cannot is not asked over and over.
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("1 times in a row"), "{refused}");
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+    stage.later(Duration::from_secs(5)).await;
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
+}
+
+/// One that is in use is never deleted, and not tried to be repaired over and over.
+async fn error_while_it_is_in_use(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    spec.ports.push(port(Protocol::Tcp, 443));
+    stage.fail_next(&spec);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("provisioning status is ERROR"), "{refused}");
+    let before = stage.calls();
+    for _ in 0..3 {
+        stage.refused(&mut spec).await;
+    }
+    assert_eq!(stage.since(&before), "loadbalancer_get×3", "a repair was tried once");
+    assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1);
+    // Somebody else repairs it, by deleting it.
+    stage.vanish(&id(&spec)).await;
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/443 TCP/80");
+}

@@ -1,0 +1,73 @@
+//! Gone with all that came with it.
+
+use super::stage::{Stage, annotate, id, stories};
+use crate::balancers::annotations as key;
+
+stories! {
+    without_a_trace
+    already_gone
+    one_by_one
+    kept
+    vanished_and_made_again
+}
+
+async fn without_a_trace(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    let before = stage.calls();
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(
+        stage.since(&before),
+        "floating_ip_delete floating_ip_list×2 loadbalancer_delete loadbalancer_get×2 loadbalancer_list×2 security_group_list"
+    );
+    assert_eq!(stage.ground.floating_ips().await, []);
+    assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
+}
+
+// upstream: openstack 62
+async fn already_gone(stage: &mut Stage) {
+    stage.row("delete with LB already gone → SG and FIP still cleaned");
+    stage.configure(|config| config.load_balancer.manage_security_groups = true);
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.groups().await, 1);
+    stage.vanish(&id(&spec)).await;
+    assert_eq!(stage.ground.floating_ips().await.len(), 1);
+    stage.restart();
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, []);
+    assert_eq!(stage.ground.groups().await, 0);
+    assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
+}
+
+async fn one_by_one(stage: &mut Stage) {
+    stage.configure(|config| config.load_balancer.cascade_delete = false);
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    let number = id(&spec);
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(
+        stage.octavia.load_balancer(&number).await.unwrap().map(|one| one.id),
+        None
+    );
+}
+
+async fn kept(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "keep-floatingip", "true");
+    let address = stage.address(&mut spec).await;
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// A load balancer that somebody deleted is made again, with the address it had.
+async fn vanished_and_made_again(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let address = stage.address(&mut spec).await;
+    let old = id(&spec);
+    stage.vanish(&old).await;
+    assert_eq!(stage.address(&mut spec).await, address);
+    assert_ne!(id(&spec), old);
+    assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS], address);
+}

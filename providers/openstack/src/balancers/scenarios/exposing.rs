@@ -1,0 +1,106 @@
+//! Addresses: floating IPs, internal Services, IPv6.
+
+use super::stage::{Stage, annotate, id, stories};
+use cloud::IpFamily;
+
+stories! {
+    internal_and_external
+    asked_for_by_address
+    an_unusable_address_builds_nothing
+    ipv6_first
+    two_families
+}
+
+// upstream: openstack 59
+async fn internal_and_external(stage: &mut Stage) {
+    stage.row("internal ↔ external switch: FIP created / deleted (ours) / detached (foreign or keep)");
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "internal", "true");
+    let inside = stage.address(&mut spec).await;
+    assert_eq!(inside, stage.balancer(&spec).await.vip_address);
+    annotate(&mut spec, "internal", "false");
+    let outside = stage.address(&mut spec).await;
+    assert_ne!(inside, outside);
+    annotate(&mut spec, "internal", "true");
+    assert_eq!(stage.address(&mut spec).await, inside);
+    assert_eq!(stage.ground.floating_ips().await, []);
+
+    let port = stage.balancer(&spec).await.vip_port_id.unwrap();
+    let by_hand = stage.ground.lead(&port).await;
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(
+        stage.ground.floating_ips().await,
+        [(by_hand, None)],
+        "what is not ours is only taken off"
+    );
+}
+
+// upstream: openstack 60
+async fn asked_for_by_address(stage: &mut Stage) {
+    stage.row("loadBalancerIP: free FIP attached; changed later → FIP swapped");
+    let (one, other) = (stage.ground.floating_ip().await.1, stage.ground.floating_ip().await.1);
+    let mut spec = stage.service("web");
+    spec.ip = Some(one.clone());
+    assert_eq!(stage.address(&mut spec).await, one);
+    spec.ip = Some(other.clone());
+    assert_eq!(stage.address(&mut spec).await, other);
+    let mut left = stage.ground.floating_ips().await;
+    left.retain(|(address, port)| *address == one && port.is_none());
+    assert_eq!(left.len(), 1, "the first one is free again");
+}
+
+// upstream: openstack 60
+async fn an_unusable_address_builds_nothing(stage: &mut Stage) {
+    stage.row("loadBalancerIP: used FIP → error");
+    let address = stage.ground.lead(&stage.ground.idle_port().await).await;
+    let mut spec = stage.service("web");
+    spec.ip = Some(address);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("in use"), "{refused}");
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+}
+
+async fn second_subnet(stage: &Stage) -> String {
+    stage.ground.add_subnet(6, "2001:db8:77::/64").await
+}
+
+// upstream: openstack 67
+async fn ipv6_first(stage: &mut Stage) {
+    stage.row("IPv6 first family → v6 subnet, no FIP, ::/0 default range");
+    let subnet = second_subnet(stage).await;
+    stage.configure(|config| config.load_balancer.networks.subnet_id = subnet);
+    let mut spec = stage.service("web");
+    spec.families = vec![IpFamily::V6];
+    spec.source_ranges = vec!["::/0".parse().unwrap()];
+    let (status, warnings) = stage.ensure(&mut spec).await.unwrap();
+    let address = status.ingress[0].ip.clone().unwrap();
+    assert!(address.starts_with("2001:db8:77:"), "{address}");
+    assert_eq!(stage.ground.floating_ips().await, []);
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.reason == "LoadBalancerFloatingIPSkipped"),
+        "{warnings:?}"
+    );
+    assert_eq!(stage.tree(&id(&spec)).await.listeners[0].allowed_cidrs, ["::/0"]);
+}
+
+// upstream: openstack 67
+async fn two_families(stage: &mut Stage) {
+    stage.row("dual family → two ingress addresses");
+    second_subnet(stage).await;
+    let mut spec = stage.service("web");
+    spec.families = vec![IpFamily::V4, IpFamily::V6];
+    spec.source_ranges = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
+    let (status, _) = stage.ensure(&mut spec).await.unwrap();
+    let addresses: Vec<_> = status
+        .ingress
+        .iter()
+        .filter_map(|ingress| ingress.ip.as_deref())
+        .collect();
+    assert_eq!(addresses.len(), 2, "{addresses:?}");
+    assert!(addresses[1].starts_with("2001:db8:77:"), "{addresses:?}");
+    let mut ranges = stage.tree(&id(&spec)).await.listeners[0].allowed_cidrs.clone();
+    ranges.sort();
+    assert_eq!(ranges, ["0.0.0.0/0", "::/0"]);
+}

@@ -1,0 +1,94 @@
+//! How little is asked.
+
+use super::stage::{Stage, annotate, id, port, stories};
+use cloud::{Protocol, Spec};
+
+stories! {
+    a_node_comes
+    serial_calls
+    ovn
+    restart
+}
+
+async fn a_node_comes(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    // Once, so that it is known what is on it.
+    spec.hosts = stage.hosts[..1].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    spec.hosts = stage.hosts.as_slice().into();
+    let before = stage.calls();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(
+        stage.since(&before),
+        "loadbalancer_get×2 loadbalancer_listener_list loadbalancer_member_list loadbalancer_members_update loadbalancer_pool_list"
+    );
+    assert_eq!(stage.members(&id(&spec)).await, "a b c");
+    let before = stage.calls();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(stage.since(&before), "loadbalancer_get");
+}
+
+async fn serial_calls(stage: &mut Stage) {
+    stage.configure(|config| config.load_balancer.provider_requires_serial_api_calls = true);
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    let before = stage.calls();
+    stage.ensure(&mut spec).await.unwrap();
+    let calls = stage.since(&before);
+    assert!(
+        calls.contains("loadbalancer_member_create×2") && !calls.contains("members_update"),
+        "{calls}"
+    );
+    spec.hosts = stage.hosts[1..].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    let members = stage.members(&id(&spec)).await;
+    assert!(
+        members.starts_with("member_b_") && members.contains(" member_c_"),
+        "{members}"
+    );
+}
+
+async fn ovn(stage: &mut Stage) {
+    stage.configure(|config| {
+        config.load_balancer.lb_provider = "ovn".into();
+        config.load_balancer.lb_method = "SOURCE_IP_PORT".into();
+    });
+    let mut spec = stage.service("web");
+    spec.traffic = cloud::TrafficPolicy::Local {
+        health_check_port: Some(32_000),
+    };
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
+    // Nothing is sent again that ovn would not keep.
+    stage.restart();
+    spec.annotations.remove(crate::balancers::annotations::SEAL);
+    let before = stage.calls();
+    stage.ensure(&mut spec).await.unwrap();
+    let calls = stage.since(&before);
+    assert!(
+        !calls.contains("update") && !calls.contains("create") && !calls.contains("delete"),
+        "{calls}"
+    );
+}
+
+/// Unchanged Services cost a page of each list after a restart, and three single looks before it is known that they are many.
+async fn restart(stage: &mut Stage) {
+    let mut specs: Vec<Spec> = Vec::new();
+    for number in 0..8 {
+        let mut spec = stage.service(&format!("web-{number}"));
+        spec.ports.push(port(Protocol::Tcp, 443));
+        stage.ensure(&mut spec).await.unwrap();
+        specs.push(spec);
+    }
+    stage.restart();
+    let before = stage.calls();
+    for spec in &mut specs {
+        stage.ensure(spec).await.unwrap();
+    }
+    assert_eq!(
+        stage.since(&before),
+        "floating_ip_list×4 loadbalancer_get×3 loadbalancer_list security_group_list×4 version_list"
+    );
+}

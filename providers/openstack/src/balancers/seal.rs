@@ -1,0 +1,209 @@
+//! How an unchanged Service is known without reading its load balancer.
+//!
+//! Octavia notes on a load balancer when it, or anything on it, was changed last. A seal is that time together with a digest
+//! of all that the Service asks for, written on the Service once both were seen to match: as long as both are what they
+//! were, the load balancer is what it was, and one look at it is enough, also after a restart.
+
+use super::{annotations as key, names, settings::Settings};
+use crate::{
+    api::octavia::LoadBalancer,
+    config::{Class, Config},
+};
+use cloud::Spec;
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write},
+};
+
+/// Changes when the same wish leads to another load balancer than before.
+const EDITION: u32 = 1;
+
+/// A digest of all that a Service asks for and all that it is configured to get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digest(u128);
+
+impl Digest {
+    /// What this Service asks for. What we write ourselves does not count.
+    pub fn of(spec: &Spec, settings: &Settings, config: &Config) -> Self {
+        let Spec {
+            cluster,
+            service,
+            annotations,
+            class,
+            ip,
+            ports,
+            source_ranges,
+            affinity,
+            traffic,
+            families,
+            external_ips: _,
+            hosts,
+            status: _,
+        } = spec;
+        let written = [key::LOAD_BALANCER_ADDRESS, key::LOAD_BALANCER_ID, key::SEAL];
+        let ours = |name: &&String| name.contains("openstack") && !written.contains(&name.as_str());
+        let asked: BTreeMap<_, _> = annotations.iter().filter(|(name, _)| ours(name)).collect();
+        let chosen: Option<&Class> = annotations.get(key::CLASS).and_then(|name| config.classes.get(name));
+        let mut digest = Fnv::default();
+        let _ = write!(
+            digest,
+            "{EDITION} {cluster:?} {service:?} {asked:?} {class:?} {ip:?} {ports:?} {affinity:?} {traffic:?} {families:?} {:?} {chosen:?}",
+            config.load_balancer
+        );
+        let mut ranges: Vec<_> = source_ranges.iter().collect();
+        ranges.sort_unstable();
+        let _ = write!(digest, "{ranges:?}");
+        let mut members = settings.node_selector.select(hosts);
+        members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for host in members {
+            let _ = write!(digest, "{:?} {:?}", host.name, host.addresses);
+        }
+        Self(digest.0)
+    }
+
+    /// The seal on this load balancer.
+    pub fn seal(self, balancer: &LoadBalancer) -> String {
+        format!("{:032x} {} {}", self.0, balancer.id, version(balancer))
+    }
+
+    /// Whether the Service bears this seal.
+    pub fn is_sealed(self, spec: &Spec, balancer: &LoadBalancer) -> bool {
+        let marked = balancer.tags.is_empty()
+            || balancer
+                .tags
+                .contains(&names::load_balancer(&spec.cluster, &spec.service));
+        marked
+            && spec
+                .annotations
+                .get(key::SEAL)
+                .is_some_and(|seal| *seal == self.seal(balancer))
+    }
+}
+
+/// Changes whenever a load balancer or anything on it does, except for what somebody changes in place within the second in
+/// which the change before was done: Octavia's clock has whole seconds.
+pub(crate) fn version(balancer: &LoadBalancer) -> String {
+    let mut children: Vec<&str> = balancer
+        .listeners
+        .iter()
+        .chain(&balancer.pools)
+        .map(|of| of.id.as_str())
+        .collect();
+    children.sort_unstable();
+    let mut digest = Fnv::default();
+    let _ = write!(digest, "{children:?}");
+    let changed = balancer.updated_at.as_ref().or(balancer.created_at.as_ref());
+    format!(
+        "{} {:016x}",
+        changed.map_or("", String::as_str),
+        digest.0 & u128::from(u64::MAX)
+    )
+}
+
+/// FNV-1a with 128 bits: the same in every version of this program.
+struct Fnv(u128);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl fmt::Write for Fnv {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(PRIME);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::octavia::Id;
+    use cloud::{Host, IpFamily};
+    use rstest::rstest;
+    use std::sync::Arc;
+
+    fn balancer(updated_at: &str) -> LoadBalancer {
+        LoadBalancer {
+            id: "lb".into(),
+            updated_at: Some(updated_at.into()),
+            ..LoadBalancer::default()
+        }
+    }
+
+    fn spec() -> Spec {
+        let host = |name: &str| {
+            Arc::new(Host {
+                name: name.into(),
+                ..Host::default()
+            })
+        };
+        Spec {
+            hosts: [host("a"), host("b")].into(),
+            ..Spec::default()
+        }
+    }
+
+    fn sealed(mut spec: Spec) -> Spec {
+        let seal = digest(&spec, &Config::default()).seal(&balancer("2026-11-16T02:00:00"));
+        spec.annotations.insert(key::SEAL.into(), seal);
+        spec
+    }
+
+    fn holds(spec: &Spec, config: &Config, balancer: &LoadBalancer) -> bool {
+        digest(spec, config).is_sealed(spec, balancer)
+    }
+
+    fn digest(spec: &Spec, config: &Config) -> Digest {
+        Digest::of(spec, &Settings::of(spec, config).unwrap(), config)
+    }
+
+    #[rstest]
+    #[case::as_it_was(|_: &mut Spec| {}, true)]
+    #[case::what_we_write(|spec: &mut Spec| { spec.annotations.insert(key::LOAD_BALANCER_ID.into(), "lb".into()); }, true)]
+    #[case::another_program_s_annotation(|spec: &mut Spec| { spec.annotations.insert("example.com/a".into(), "b".into()); }, true)]
+    #[case::hosts_in_another_order(|spec: &mut Spec| { spec.hosts = spec.hosts.iter().rev().cloned().collect(); }, true)]
+    #[case::a_label_that_nobody_selects_by(|spec: &mut Spec| {
+        let labelled = Host { labels: [("k".to_owned(), "v".to_owned())].into(), ..(*spec.hosts[0]).clone() };
+        spec.hosts = [Arc::new(labelled), spec.hosts[1].clone()].into();
+    }, true)]
+    #[case::an_annotation(|spec: &mut Spec| { spec.annotations.insert(key::LB_METHOD.into(), "x".into()); }, false)]
+    #[case::a_host_left(|spec: &mut Spec| { spec.hosts = spec.hosts[..1].into(); }, false)]
+    #[case::a_family(|spec: &mut Spec| { spec.families = vec![IpFamily::V6]; }, false)]
+    #[case::another_service(|spec: &mut Spec| { spec.service.uid = "u".into(); }, false)]
+    #[case::no_seal(|spec: &mut Spec| { spec.annotations.clear(); }, false)]
+    fn breaks(#[case] change: fn(&mut Spec), #[case] expected: bool) {
+        let mut spec = sealed(spec());
+        change(&mut spec);
+        assert_eq!(
+            holds(&spec, &Config::default(), &balancer("2026-11-16T02:00:00")),
+            expected
+        );
+    }
+
+    #[test]
+    fn breaks_when_the_load_balancer_or_the_configuration_changes() {
+        let spec = sealed(spec());
+        assert!(!holds(&spec, &Config::default(), &balancer("2026-11-16T02:00:01")));
+        let mut config = Config::default();
+        config.load_balancer.create_monitor = true;
+        assert!(!holds(&spec, &config, &balancer("2026-11-16T02:00:00")));
+        let mut grown = balancer("2026-11-16T02:00:00");
+        grown.pools.push(Id::of("pool"));
+        assert!(!holds(&spec, &Config::default(), &grown), "within the same second");
+        let mut tagged = balancer("2026-11-16T02:00:00");
+        tagged.tags.push("kube_service_another".into());
+        assert!(!holds(&spec, &Config::default(), &tagged));
+    }
+
+    #[test]
+    fn the_digest_is_the_same_in_every_version() {
+        let mut digest = Fnv::default();
+        digest.write_str("a").unwrap();
+        assert_eq!(format!("{:032x}", digest.0), "d228cb696f1a8caf78912b704e4a8964");
+    }
+}

@@ -1,0 +1,374 @@
+//! What the annotations of a Service ask for, with the configuration's defaults filled in. Read once, for every path.
+
+use super::{annotations as key, names, node_selector::NodeSelector};
+use crate::config::{Class, Config, LoadBalancer};
+use cloud::{Error, Result, Spec};
+
+/// What a Service asks for, besides its spec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Who can reach it.
+    pub exposure: Exposure,
+    /// What becomes of the floating IP.
+    pub floating_ip: Kept,
+    /// The name of a `[LoadBalancerClass]`.
+    pub class: Option<String>,
+    /// The Service's own choice of networks and subnets; empty is not given.
+    pub networks: Class,
+    /// The port that becomes the VIP.
+    pub port_id: Option<String>,
+    /// The load balancer that is to be used.
+    pub load_balancer_id: Option<String>,
+    /// The address that was told before: the Service has been served.
+    pub address: Option<String>,
+    /// -1: no limit.
+    pub connection_limit: i64,
+    /// Whether members are told who connects, by the PROXY protocol.
+    pub proxy: Option<Proxy>,
+    /// Headers that are added: `X-Forwarded-For`, ….
+    pub headers: Vec<&'static str>,
+    /// The algorithm of the pools.
+    pub method: String,
+    /// How long who may be silent.
+    pub timeouts: Timeouts,
+    /// The certificate.
+    pub tls_container_ref: Option<String>,
+    /// The monitors of the pools, if they have any.
+    pub monitor: Option<Monitoring>,
+    /// Octavia's flavor.
+    pub flavor_id: Option<String>,
+    /// Octavia's zone.
+    pub availability_zone: Option<String>,
+    /// The nodes that traffic goes to.
+    pub node_selector: NodeSelector,
+    /// Stands in the status instead of the address.
+    pub hostname: Option<String>,
+    /// More tags of the load balancer.
+    pub load_balancer_tags: Vec<String>,
+    /// More tags of the listeners.
+    pub listener_tags: Vec<String>,
+    /// Tags of the pools.
+    pub pool_tags: Vec<String>,
+}
+
+/// Who can reach a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exposure {
+    /// Those on its network.
+    Internal,
+    /// Everybody, by a floating IP.
+    External,
+}
+
+/// What becomes of a floating IP of ours when nobody needs it any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It goes with the load balancer.
+    WithBalancer,
+    /// It is taken off and kept.
+    Kept,
+}
+
+/// A version of the PROXY protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proxy {
+    /// `PROXY`
+    V1,
+    /// `PROXYV2`
+    V2,
+}
+
+/// In milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    pub client_data: i64,
+    pub member_connect: i64,
+    pub member_data: i64,
+    pub tcp_inspect: i64,
+}
+
+/// Delay and timeout in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Monitoring {
+    pub delay: i64,
+    pub timeout: i64,
+    pub max_retries: i64,
+    pub max_retries_down: i64,
+}
+
+impl Settings {
+    /// Reads and checks them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if two of them exclude each other.
+    pub fn of(spec: &Spec, config: &Config) -> Result<Self> {
+        Self::unchecked(spec, config).checked()
+    }
+
+    /// Reads them; enough to find and to delete what is there.
+    pub fn unchecked(spec: &Spec, config: &Config) -> Self {
+        let defaults = &config.load_balancer;
+        Self {
+            exposure: exposure(spec, defaults),
+            floating_ip: if key::truth(spec, key::KEEP_FLOATING_IP, false) {
+                Kept::Kept
+            } else {
+                Kept::WithBalancer
+            },
+            class: key::non_empty(spec, key::CLASS, ""),
+            networks: networks(spec),
+            port_id: key::non_empty(spec, key::PORT_ID, ""),
+            load_balancer_id: key::non_empty(spec, key::LOAD_BALANCER_ID, ""),
+            address: key::non_empty(spec, key::LOAD_BALANCER_ADDRESS, ""),
+            connection_limit: key::number(spec, key::CONNECTION_LIMIT, -1),
+            proxy: proxy(key::text(spec, key::PROXY_PROTOCOL, "")),
+            headers: headers(spec),
+            method: key::non_empty(spec, key::LB_METHOD, "").unwrap_or_else(|| defaults.lb_method.clone()),
+            timeouts: timeouts(spec),
+            tls_container_ref: key::non_empty(spec, key::TLS_CONTAINER_REF, &defaults.default_tls_container_ref),
+            monitor: monitoring(spec, defaults),
+            flavor_id: key::non_empty(spec, key::FLAVOR_ID, &defaults.flavor_id),
+            availability_zone: key::non_empty(spec, key::AVAILABILITY_ZONE, &defaults.availability_zone),
+            node_selector: NodeSelector::parse(key::text(spec, key::NODE_SELECTOR, &defaults.node_selector)),
+            hostname: key::non_empty(spec, key::HOSTNAME, ""),
+            load_balancer_tags: key::items(spec, key::LOAD_BALANCER_TAGS),
+            listener_tags: key::items(spec, key::LISTENER_TAGS),
+            pool_tags: key::items(spec, key::POOL_TAGS),
+        }
+    }
+
+    fn checked(self) -> Result<Self> {
+        if self.proxy.is_some() && !self.headers.is_empty() {
+            return Err(Error::invalid(
+                format!("annotation {}", key::PROXY_PROTOCOL),
+                format!("it cannot be used together with {}", key::X_FORWARDED_FOR),
+            ));
+        }
+        let tags = [&self.load_balancer_tags, &self.listener_tags, &self.pool_tags];
+        if let Some(tag) = tags.into_iter().flatten().find(|tag| names::is_service_tag(tag)) {
+            return Err(Error::invalid(
+                format!("annotation {}", key::LOAD_BALANCER_TAGS),
+                format!(
+                    "the tag {tag:?} would be taken for a Service: it must not begin with {}",
+                    names::PREFIX
+                ),
+            ));
+        }
+        Ok(self)
+    }
+}
+
+fn exposure(spec: &Spec, defaults: &LoadBalancer) -> Exposure {
+    if defaults.internal_lb || key::truth(spec, key::INTERNAL, false) {
+        Exposure::Internal
+    } else {
+        Exposure::External
+    }
+}
+
+fn networks(spec: &Spec) -> Class {
+    let text = |name| key::text(spec, name, "").to_owned();
+    Class {
+        floating_network_id: text(key::FLOATING_NETWORK_ID),
+        floating_subnet_id: text(key::FLOATING_SUBNET_ID),
+        floating_subnet: text(key::FLOATING_SUBNET),
+        floating_subnet_tags: text(key::FLOATING_SUBNET_TAGS),
+        network_id: text(key::NETWORK_ID),
+        subnet_id: text(key::SUBNET_ID),
+        member_subnet_id: text(key::MEMBER_SUBNET_ID),
+    }
+}
+
+fn proxy(text: &str) -> Option<Proxy> {
+    match text {
+        "true" | "v1" => Some(Proxy::V1),
+        "v2" => Some(Proxy::V2),
+        _ => None,
+    }
+}
+
+fn headers(spec: &Spec) -> Vec<&'static str> {
+    [
+        (key::X_FORWARDED_FOR, "X-Forwarded-For"),
+        (key::X_FORWARDED_PORT, "X-Forwarded-Port"),
+        (key::X_FORWARDED_PROTO, "X-Forwarded-Proto"),
+    ]
+    .into_iter()
+    .filter(|(annotation, _)| key::truth(spec, annotation, false))
+    .map(|(_, header)| header)
+    .collect()
+}
+
+fn timeouts(spec: &Spec) -> Timeouts {
+    Timeouts {
+        client_data: key::number(spec, key::TIMEOUT_CLIENT_DATA, 50_000),
+        member_connect: key::number(spec, key::TIMEOUT_MEMBER_CONNECT, 5_000),
+        member_data: key::number(spec, key::TIMEOUT_MEMBER_DATA, 50_000),
+        tcp_inspect: key::number(spec, key::TIMEOUT_TCP_INSPECT, 0),
+    }
+}
+
+fn monitoring(spec: &Spec, defaults: &LoadBalancer) -> Option<Monitoring> {
+    let seconds = |duration: std::time::Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    key::truth(spec, key::ENABLE_HEALTH_MONITOR, defaults.create_monitor).then(|| Monitoring {
+        delay: key::number(spec, key::HEALTH_MONITOR_DELAY, seconds(defaults.monitor_delay)),
+        timeout: key::number(spec, key::HEALTH_MONITOR_TIMEOUT, seconds(defaults.monitor_timeout)),
+        max_retries: key::number(
+            spec,
+            key::HEALTH_MONITOR_MAX_RETRIES,
+            defaults.monitor_max_retries.into(),
+        ),
+        max_retries_down: key::number(
+            spec,
+            key::HEALTH_MONITOR_MAX_RETRIES_DOWN,
+            defaults.monitor_max_retries_down.into(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const P: &str = "loadbalancer.openstack.org/";
+
+    /// `proxy-protocol=true flavor-id=`: annotations without their prefix.
+    fn spec(annotations: &str) -> Spec {
+        let pair = |text: &str| {
+            let (name, value) = text.split_once('=').expect("name=value");
+            let name = if name == "internal" {
+                key::INTERNAL.to_owned()
+            } else {
+                format!("{P}{name}")
+            };
+            (name, value.to_owned())
+        };
+        Spec {
+            annotations: annotations.split_whitespace().map(pair).collect(),
+            ..Spec::default()
+        }
+    }
+
+    fn config(change: impl FnOnce(&mut LoadBalancer)) -> Config {
+        let mut config = Config::default();
+        change(&mut config.load_balancer);
+        config
+    }
+
+    fn settings(annotations: &str) -> Settings {
+        Settings::of(&spec(annotations), &Config::default()).unwrap()
+    }
+
+    // upstream: openstack 39
+    #[rstest]
+    #[case("false", "proxy-protocol=false", None)]
+    #[case("absent", "", None)]
+    #[case("garbage", "proxy-protocol=v3", None)]
+    #[case("true", "proxy-protocol=true", Some(Proxy::V1))]
+    #[case("v1", "proxy-protocol=v1", Some(Proxy::V1))]
+    #[case("v2", "proxy-protocol=v2", Some(Proxy::V2))]
+    fn proxies(#[case] row: &str, #[case] annotations: &str, #[case] expected: Option<Proxy>) {
+        assert_eq!(settings(annotations).proxy, expected, "{row}");
+    }
+
+    #[rstest]
+    #[case::nothing_said("", false, Exposure::External)]
+    #[case::asked("internal=true", false, Exposure::Internal)]
+    #[case::configured("", true, Exposure::Internal)]
+    #[case::cannot_be_undone("internal=false", true, Exposure::Internal)]
+    #[case::garbage("internal=yes", false, Exposure::External)]
+    fn exposures(#[case] annotations: &str, #[case] internal_lb: bool, #[case] expected: Exposure) {
+        let config = config(|defaults| defaults.internal_lb = internal_lb);
+        assert_eq!(Settings::of(&spec(annotations), &config).unwrap().exposure, expected);
+    }
+
+    #[test]
+    fn an_empty_annotation_turns_a_default_off() {
+        let config = config(|defaults| {
+            defaults.flavor_id = "f".into();
+            defaults.availability_zone = "z".into();
+            defaults.default_tls_container_ref = "r".into();
+            defaults.lb_method = "SOURCE_IP".into();
+            defaults.node_selector = "k".into();
+        });
+        let told = Settings::of(&spec(""), &config).unwrap();
+        assert_eq!(
+            (
+                told.flavor_id.as_deref(),
+                told.availability_zone.as_deref(),
+                told.tls_container_ref.as_deref()
+            ),
+            (Some("f"), Some("z"), Some("r"))
+        );
+        assert_eq!(
+            (told.method.as_str(), told.node_selector),
+            ("SOURCE_IP", NodeSelector::parse("k"))
+        );
+        let off = "flavor-id= availability-zone= default-tls-container-ref= lb-method= node-selector=";
+        let off = Settings::of(&spec(off), &config).unwrap();
+        assert_eq!(
+            (off.flavor_id, off.availability_zone, off.tls_container_ref),
+            (None, None, None)
+        );
+        assert_eq!(
+            (off.method.as_str(), off.node_selector),
+            ("SOURCE_IP", NodeSelector::default())
+        );
+    }
+
+    #[test]
+    fn defaults_are_those_of_occm() {
+        let Settings {
+            connection_limit,
+            timeouts,
+            monitor,
+            method,
+            headers,
+            ..
+        } = settings("");
+        let expected = Timeouts {
+            client_data: 50_000,
+            member_connect: 5_000,
+            member_data: 50_000,
+            tcp_inspect: 0,
+        };
+        assert_eq!((connection_limit, timeouts, monitor), (-1, expected, None));
+        assert_eq!((method.as_str(), headers), ("ROUND_ROBIN", vec![]));
+    }
+
+    #[rstest]
+    #[case::asked("enable-health-monitor=true", Some((5, 3, 1, 3)))]
+    #[case::each_of_them(
+        "enable-health-monitor=true health-monitor-delay=10 health-monitor-timeout=9 health-monitor-max-retries=8 health-monitor-max-retries-down=7",
+        Some((10, 9, 8, 7))
+    )]
+    #[case::garbage("enable-health-monitor=maybe", None)]
+    fn monitors(#[case] annotations: &str, #[case] expected: Option<(i64, i64, i64, i64)>) {
+        let monitor = settings(annotations).monitor;
+        let told = monitor.map(|told| (told.delay, told.timeout, told.max_retries, told.max_retries_down));
+        assert_eq!(told, expected);
+    }
+
+    #[rstest]
+    #[case::proxy_and_header("proxy-protocol=v2 x-forwarded-for=true", "x-forwarded-for")]
+    #[case::proxy_and_another_header("proxy-protocol=v1 x-forwarded-proto=true", "x-forwarded-for")]
+    #[case::tag_like_a_service("listener-tags=a,kube_service_x", "kube_service_x")]
+    fn refuses(#[case] annotations: &str, #[case] why: &str) {
+        let error = Settings::of(&spec(annotations), &Config::default()).unwrap_err();
+        assert!(
+            matches!(error, Error::Invalid { .. }) && error.to_string().contains(why),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn headers_and_tags() {
+        let told = settings("x-forwarded-for=true x-forwarded-proto=true load-balancer-tags=a,b pool-tags=c");
+        assert_eq!(told.headers, ["X-Forwarded-For", "X-Forwarded-Proto"]);
+        assert_eq!(
+            (told.load_balancer_tags, told.pool_tags),
+            (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()])
+        );
+    }
+}

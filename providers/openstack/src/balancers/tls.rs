@@ -1,0 +1,69 @@
+//! Certificates: whether what a Service names is there, before a listener is made in vain.
+
+use super::{Pass, Reconciler, annotations as key};
+use crate::api::barbican::Existence;
+use cloud::{Error, Result};
+
+/// Octavia takes the certificate from somewhere else: we cannot look.
+const BARBICAN: &str = "barbican";
+
+/// What a reference leads to.
+#[derive(Debug, PartialEq, Eq)]
+enum Reference<'a> {
+    Container(&'a str),
+    Secret(&'a str),
+}
+
+impl Reconciler {
+    /// Makes sure that the certificate exists; asked once for each.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the reference is none; [`Error::NotFound`] if Barbican does not know it.
+    pub(super) async fn check_certificate(&self, pass: &Pass<'_>) -> Result<()> {
+        let Some(reference) = &pass.settings.tls_container_ref else {
+            return Ok(());
+        };
+        if pass.config.load_balancer.container_store != BARBICAN || self.memory.has_certificate(reference) {
+            return Ok(());
+        }
+        let existence = match parse(reference)? {
+            Reference::Container(id) => self.barbican.container(id).await?,
+            Reference::Secret(id) => self.barbican.secret(id).await?,
+        };
+        if existence == Existence::Absent {
+            return Err(Error::NotFound {
+                what: format!("certificate {reference}"),
+            });
+        }
+        self.memory.saw_certificate(reference);
+        Ok(())
+    }
+}
+
+fn parse(reference: &str) -> Result<Reference<'_>> {
+    let mut parts = reference.rsplit('/');
+    match (parts.next(), parts.next()) {
+        (Some(id), Some("containers")) if !id.is_empty() => Ok(Reference::Container(id)),
+        (Some(id), Some("secrets")) if !id.is_empty() => Ok(Reference::Secret(id)),
+        _ => Err(Error::invalid(
+            format!("annotation {}", key::TLS_CONTAINER_REF),
+            format!("{reference:?} does not end with /containers/<id> or /secrets/<id>"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("https://b/v1/containers/1", Some(Reference::Container("1")))]
+    #[case("https://b/v1/secrets/2", Some(Reference::Secret("2")))]
+    #[case("https://b/v1/secrets/", None)]
+    #[case("https://b/v1/orders/3", None)]
+    #[case("4", None)]
+    fn parses(#[case] reference: &str, #[case] expected: Option<Reference<'_>>) {
+        assert_eq!(parse(reference).ok(), expected);
+    }
+}

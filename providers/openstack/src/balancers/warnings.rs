@@ -1,0 +1,46 @@
+//! What the user should know about what was asked for and cannot be had. Pure.
+
+use super::{Pass, features::is_ovn};
+use cloud::{Notes, Protocol, TrafficPolicy};
+
+/// Warns of settings that this Octavia ignores.
+pub(super) fn warn(pass: &Pass<'_>, notes: &mut Notes) {
+    let service = format!("{}/{}", pass.spec.service.namespace, pass.spec.service.name);
+    let defaults = &pass.config.load_balancer;
+    let by_groups = is_ovn(&defaults.lb_provider) && defaults.manage_security_groups;
+    let restricted = pass.spec.source_ranges.iter().any(|range| range.prefix_len() > 0);
+    if restricted && !pass.features.source_ranges && !by_groups {
+        notes.warn(
+            "LoadBalancerSourceRangesIgnored",
+            format!("LoadBalancerSourceRanges are ignored for Service {service} because Octavia provider does not support it"),
+        );
+    }
+    if pass.settings.availability_zone.is_some() && !pass.features.zones {
+        notes.warn(
+            "LoadBalancerAvailabilityZonesIgnored",
+            format!(
+                "LoadBalancer Availability Zones aren't supported. Please, upgrade Octavia API to version 2.14 or later \
+                 (Ussuri release) to use them for Service {service}"
+            ),
+        );
+    }
+    if loses_traffic(pass) {
+        notes.warn(
+            "LoadBalancerHealthMonitorMissing",
+            format!(
+                "Service {service} has externalTrafficPolicy Local and its load balancer does not ask the nodes for its pods: \
+                 traffic to nodes without one is lost. Set loadbalancer.openstack.org/enable-health-monitor"
+            ),
+        );
+    }
+}
+
+/// With the policy `Local`, nodes without pods drop what they get; only a monitor keeps the load balancer from sending it.
+fn loses_traffic(pass: &Pass<'_>) -> bool {
+    let can = |protocol| match protocol {
+        Protocol::Udp => pass.features.http_monitors_on_udp,
+        Protocol::Tcp | Protocol::Sctp => pass.features.http_monitors,
+    };
+    let possible = pass.spec.ports.iter().any(|port| can(port.protocol));
+    matches!(pass.spec.traffic, TrafficPolicy::Local { .. }) && pass.settings.monitor.is_none() && possible
+}

@@ -1,0 +1,227 @@
+//! `[Global]`, with what `clouds.yaml` and the Secret add.
+
+use super::{
+    Global, Interface, ProviderIds, SecretRef,
+    clouds::{self, Entry},
+    credentials::{self, Means, Values},
+    error::Error,
+    keys::reference,
+    settings::Settings,
+    sources::{Environment, Reader, Sources},
+    tls,
+};
+use std::path::Path;
+
+/// Whether the credentials have to be there by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Credentials {
+    /// They have.
+    Needed,
+    /// They may come with the Secret, which is not there yet.
+    Awaited,
+}
+
+/// What the Secret adds to the settings.
+#[derive(Default)]
+pub(super) struct FromSecret<'a> {
+    /// Its `clouds.yaml`, if it has nothing else.
+    pub(super) clouds: Option<SecretClouds<'a>>,
+    /// The means of authentication that it brings.
+    pub(super) means: Option<Means>,
+}
+
+/// A `clouds.yaml` that came with the Secret.
+pub(super) struct SecretClouds<'a> {
+    pub(super) name: String,
+    pub(super) content: &'a [u8],
+}
+
+/// Puts it together.
+pub(super) fn build(
+    settings: &Settings,
+    secret: &FromSecret<'_>,
+    credentials: Credentials,
+    sources: &Sources<'_>,
+    reader: &Reader<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Global, Error> {
+    let Merged { values, means, no_auth } = merge(settings, secret, sources.environment, reader, warnings)?;
+    tls::warn(settings, warnings);
+    let tls = tls::read(&values, reader, warnings)?;
+    let (method, scope) = match credentials {
+        Credentials::Awaited => <(_, _)>::default(),
+        Credentials::Needed => {
+            check_auth_url(&values, no_auth)?;
+            credentials::decide(&values, means, warnings)?
+        }
+    };
+    Ok(Global {
+        auth_url: values.get("auth-url").unwrap_or_default().to_owned(),
+        method,
+        scope,
+        region: values.get("region").unwrap_or_default().to_owned(),
+        provider_ids: sources.environment.provider_ids,
+        interface: interface(&values, settings)?,
+        tls,
+    })
+}
+
+/// `secret-name` and `secret-namespace`, which count only together.
+pub(super) fn secret_ref(settings: &Settings, warnings: &mut Vec<String>) -> Option<SecretRef> {
+    let (name, namespace) = ("secret-name", "secret-namespace");
+    match (settings.text("Global", name), settings.text("Global", namespace)) {
+        (Some(name), Some(namespace)) => Some(SecretRef {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }),
+        (None, None) => None,
+        (given, _) => {
+            let (given, missing) = if given.is_some() {
+                (name, namespace)
+            } else {
+                (namespace, name)
+            };
+            let place = settings.place("Global", given);
+            warnings.push(format!(
+                "{place}: {given} is ignored because there is no {missing}: set both or none"
+            ));
+            None
+        }
+    }
+}
+
+/// What all sources say together.
+struct Merged {
+    values: Values,
+    /// The means of authentication that was chosen by where it stands.
+    means: Option<Means>,
+    /// The sentence for a `clouds.yaml` without credentials.
+    no_auth: Option<String>,
+}
+
+/// A `clouds.yaml` in the Secret replaces, one on disk fills.
+fn merge(
+    settings: &Settings,
+    secret: &FromSecret<'_>,
+    environment: &Environment,
+    reader: &Reader<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Merged, Error> {
+    let mut values = values(settings);
+    let own = Means::of(|key| values.get(key).is_some());
+    let mut means = secret.means;
+    let mut no_auth = None;
+    if let Some(clouds) = &secret.clouds {
+        let entry = from_secret(clouds, settings, environment, reader, warnings)?;
+        entry.global().for_each(|(key, value)| values.replace(key, value));
+        means = of_type(&entry).or(Means::of(|key| entry.global().any(|(known, _)| known == key)));
+        no_auth = merge_rest(&mut values, &entry);
+    }
+    if let Some(entry) = from_disk(settings, secret.clouds.is_some(), environment, reader, warnings)? {
+        means = means.or(match own {
+            None => of_type(&entry),
+            Some(Means::Credential) => own,
+            // a token in the entry still goes before a password here, as in the Go program
+            Some(Means::Token | Means::Password) => None,
+        });
+        entry.global().for_each(|(key, value)| values.fill(key, value));
+        no_auth = no_auth.or(merge_rest(&mut values, &entry));
+    }
+    Ok(Merged { values, means, no_auth })
+}
+
+fn of_type(entry: &Entry) -> Option<Means> {
+    Means::of_type(entry.get("auth_type")?)
+}
+
+fn values(settings: &Settings) -> Values {
+    let mut values = Values::default();
+    for doc in reference().iter().filter(|doc| doc.section == "Global") {
+        values.fill(doc.key, settings.text("Global", doc.key).unwrap_or_default());
+    }
+    values
+}
+
+/// What has no name in `[Global]`; the sentence for an entry without credentials.
+fn merge_rest(values: &mut Values, entry: &Entry) -> Option<String> {
+    values.fill("default_domain", entry.get("default_domain").unwrap_or_default());
+    entry.no_auth().map(str::to_owned)
+}
+
+/// With `use-clouds`, or with `cloud` alone, then from the usual places only.
+fn from_disk(
+    settings: &Settings,
+    has_secret: bool,
+    environment: &Environment,
+    reader: &Reader<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Entry>, Error> {
+    let use_clouds = settings.boolean("Global", "use-clouds").unwrap_or_default();
+    let (cloud, file) = (settings.text("Global", "cloud"), settings.text("Global", "clouds-file"));
+    if file.is_some() && !use_clouds {
+        let place = settings.place("Global", "clouds-file");
+        warnings.push(format!(
+            "{place}: clouds-file is ignored because use-clouds is not set: add use-clouds=true"
+        ));
+    }
+    if !use_clouds && (cloud.is_none() || has_secret) {
+        return Ok(None);
+    }
+    let request = clouds::Request {
+        file: file.filter(|_| use_clouds).map(Path::new),
+        cloud: cloud.or(environment.cloud.as_deref()),
+        region: settings.text("Global", "region"),
+        environment,
+    };
+    clouds::load(&request, reader, warnings).map(Some)
+}
+
+fn from_secret(
+    secret: &SecretClouds<'_>,
+    settings: &Settings,
+    environment: &Environment,
+    reader: &Reader<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Entry, Error> {
+    let request = clouds::Request {
+        file: None,
+        cloud: settings.text("Global", "cloud").or(Some("openstack")),
+        region: settings.text("Global", "region"),
+        environment,
+    };
+    clouds::from_text(&secret.name, secret.content, &request, reader, warnings)
+}
+
+fn check_auth_url(values: &Values, no_auth: Option<String>) -> Result<(), Error> {
+    match (values.get("auth-url"), no_auth) {
+        (Some(_), _) => Ok(()),
+        (None, Some(sentence)) => Err(Error::new(sentence)),
+        (None, None) => Err(Error::new(
+            "auth-url is missing: set it in [Global] to Keystone's URL, such as https://keystone.example:5000/v3",
+        )),
+    }
+}
+
+fn interface(values: &Values, settings: &Settings) -> Result<Interface, Error> {
+    match values.get("os-endpoint-type") {
+        None | Some("public" | "publicURL") => Ok(Interface::Public),
+        Some("internal" | "internalURL") => Ok(Interface::Internal),
+        Some("admin" | "adminURL") => Ok(Interface::Admin),
+        Some(other) => {
+            let place = settings.place("Global", "os-endpoint-type");
+            Err(Error::new(format!(
+                "{place}: there are no {other:?} endpoints: write public, internal or admin"
+            )))
+        }
+    }
+}
+
+impl ProviderIds {
+    /// What `OS_CCM_REGIONAL` says: only the exact word `true` counts.
+    pub fn of(variable: Option<&str>) -> Self {
+        match variable {
+            Some("true") => Self::Regional,
+            _ => Self::Plain,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! From texts to a [`Config`].
+
+use super::{
+    Config,
+    credentials::Means,
+    error::Error,
+    global::{self, Credentials, FromSecret, SecretClouds},
+    sections,
+    settings::Settings,
+    sources::{Reader, Secret, Sources},
+};
+use std::path::PathBuf;
+
+/// A configuration, and what there is to say about it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The configuration.
+    ///
+    /// If it names a Secret and none was given, the credentials are still missing: load it again with the Secret.
+    pub config: Config,
+    /// What the user should correct, a sentence each.
+    pub warnings: Vec<String>,
+    /// The files that were read besides `cloud.conf` itself; a change of one of them is a change of the configuration.
+    pub files: Vec<PathBuf>,
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// If it cannot be used.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, Error> {
+    let file = sources.file.ok_or_else(|| {
+        Error::new("there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf")
+    })?;
+    let mut warnings = Vec::new();
+    let mut settings = Settings::read(file.name, file.content, &mut warnings)?;
+    let secret_ref = global::secret_ref(&settings, &mut warnings);
+    let secret = sources.secret.filter(|_| secret_ref.is_some());
+    let name = secret_ref
+        .as_ref()
+        .map(|secret| format!("secret {}/{}", secret.namespace, secret.name));
+    let from_secret = match secret {
+        Some(secret) => overlay(&mut settings, secret, &name.unwrap_or_default(), &mut warnings)?,
+        None => FromSecret::default(),
+    };
+    let credentials = match (&secret_ref, secret) {
+        (Some(_), None) => Credentials::Awaited,
+        _ => Credentials::Needed,
+    };
+    let reader = Reader::new(sources.files);
+    let search_order = sections::search_order(&settings)?;
+    let config = Config {
+        global: global::build(&settings, &from_secret, credentials, sources, &reader, &mut warnings)?,
+        load_balancer: sections::load_balancer(&settings, &mut warnings)?,
+        classes: sections::classes(&settings),
+        networking: sections::networking(&settings, &mut warnings),
+        router_id: settings.text("Route", "router-id").map(str::to_owned),
+        search_order,
+        request_timeout: sections::request_timeout(&settings, &mut warnings),
+        secret: secret_ref,
+    };
+    Ok(Loaded {
+        config,
+        warnings,
+        files: reader.into_read(),
+    })
+}
+
+/// Puts what the Secret says over what the file says.
+fn overlay<'a>(
+    settings: &mut Settings,
+    secret: &'a Secret,
+    name: &str,
+    warnings: &mut Vec<String>,
+) -> Result<FromSecret<'a>, Error> {
+    let named = |key: &str| secret.data.get(key).map(|content| (format!("{name} {key}"), content));
+    if let Some((name, content)) = named("clouds.conf").or_else(|| named("cloud.conf")) {
+        let mut other = Settings::read(&name, content, warnings)?;
+        let redirects = ["secret-name", "secret-namespace"].map(|key| other.remove("Global", key));
+        if redirects.contains(&true) {
+            warnings.push(format!(
+                "{name}: secret-name and secret-namespace are ignored: a Secret cannot name another one"
+            ));
+        }
+        let means = Means::of(|key| other.text("Global", key).is_some());
+        settings.overlay(other);
+        return Ok(FromSecret { clouds: None, means });
+    }
+    let (name, content) = named("clouds.yaml").ok_or_else(|| {
+        Error::new(format!(
+            "{name} has no configuration: put it under the key clouds.conf, cloud.conf or clouds.yaml"
+        ))
+    })?;
+    Ok(FromSecret {
+        clouds: Some(SecretClouds { name, content }),
+        means: None,
+    })
+}

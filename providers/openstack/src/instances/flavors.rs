@@ -1,0 +1,77 @@
+//! The types of machines.
+
+use super::label;
+use crate::api::{
+    Session,
+    nova::{self, FlavorRef, Microversion, Server},
+};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+use tracing::debug;
+
+/// Instance types by flavor, as far as they had to be asked for. A flavor never changes its name.
+#[derive(Default)]
+pub struct Flavors(Mutex<HashMap<FlavorRef, String>>);
+
+impl Flavors {
+    /// The instance type of a server: its flavor's name if that can be a label, else its flavor's ID. Where the cloud does
+    /// not tell, also because the flavor is deleted or private, it is the ID, if there is one.
+    pub async fn instance_type(&self, session: &Session, server: &Server) -> Option<String> {
+        let flavor = &server.flavor;
+        if let Some(name) = flavor.original_name.as_deref().filter(|name| usable(name)) {
+            return Some(name.to_owned());
+        }
+        if let Some(known) = self.known(flavor) {
+            return Some(known);
+        }
+        let asked = match &flavor.id {
+            Some(id) => name(session, id).await,
+            None => id(session, server).await,
+        };
+        match asked {
+            Some(kind) => {
+                self.learn(flavor, &kind);
+                Some(kind)
+            }
+            None => flavor.id.clone(),
+        }
+    }
+
+    fn known(&self, flavor: &FlavorRef) -> Option<String> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(flavor).cloned()
+    }
+
+    fn learn(&self, flavor: &FlavorRef, kind: &str) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(flavor.clone(), kind.to_owned());
+    }
+}
+
+fn usable(name: &str) -> bool {
+    !name.is_empty() && label::is_valid(name)
+}
+
+/// The name of a flavor, or its ID if the name cannot be a label.
+async fn name(session: &Session, id: &str) -> Option<String> {
+    match nova::flavor(session, id).await {
+        Ok(flavor) => flavor.map(|flavor| if usable(&flavor.name) { flavor.name } else { flavor.id }),
+        Err(error) => {
+            debug!(flavor = id, error = error.report(), "cannot get flavor");
+            None
+        }
+    }
+}
+
+/// The ID of a server's flavor, which a server tells only in the base version.
+async fn id(session: &Session, server: &Server) -> Option<String> {
+    match nova::server(session, &server.id, Microversion::Base).await {
+        Ok(server) => server.and_then(|server| server.flavor.id),
+        Err(error) => {
+            debug!(server = server.id, error = error.report(), "cannot get the flavor's ID");
+            None
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Gets the servers that are asked for.
+
+use super::{
+    blame,
+    question::{self, Calls, Found, Key},
+    roster::Roster,
+    sweep::Sweep,
+};
+use crate::api::{
+    Session,
+    nova::{self, Microversion, Server},
+    together,
+};
+use cloud::{Error, Result};
+use cloud_http::{Failure, http::StatusCode};
+use futures::FutureExt;
+use std::{
+    collections::{BTreeSet, HashMap},
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+/// What is known about the cloud from earlier calls.
+#[derive(Default)]
+pub struct Lookup {
+    /// How many servers the project had.
+    servers: AtomicUsize,
+    /// Nova refused to answer in the newer version.
+    old: AtomicBool,
+    /// Expressions do not mean here what they should.
+    plain: AtomicBool,
+    /// The list of all servers.
+    sweep: Sweep,
+}
+
+/// The servers that are asked for.
+pub struct Servers<'a> {
+    found: Found,
+    /// Those that were asked for one by one in vain, and why.
+    failed: HashMap<Key<'a>, Arc<Error>>,
+}
+
+impl Lookup {
+    /// Gets all servers that are known by these keys. `nodes` gives the name of the node for an ID.
+    ///
+    /// # Errors
+    /// If a list cannot be read to its end: then nothing is known about anybody.
+    pub async fn get<'a>(
+        self: &Arc<Self>,
+        session: &Session,
+        keys: &BTreeSet<Key<'a>>,
+        nodes: &HashMap<&'a str, &'a str>,
+        roster: &Roster,
+    ) -> Result<Servers<'a>> {
+        let names = names(keys, nodes, roster);
+        let calls = if self.plain.load(Ordering::Relaxed) && keys.len() > 1 {
+            Calls::All
+        } else {
+            question::calls(keys, &names, self.servers.load(Ordering::Relaxed))
+        };
+        let mut servers = Servers {
+            found: Found::new(self.ask(session, &calls).await?),
+            failed: HashMap::new(),
+        };
+        let late = self.confirm(session, keys, &calls, &mut servers).await;
+        // Who has the name that was asked for should have come with the list.
+        if matches!(calls, Calls::Named(_)) && late.iter().any(|name| names.contains(name)) {
+            self.plain.store(true, Ordering::Relaxed);
+        }
+        Ok(servers)
+    }
+
+    async fn ask(self: &Arc<Self>, session: &Session, calls: &Calls<'_>) -> Result<Vec<Arc<Server>>> {
+        match calls {
+            // Asked for below, like everybody whom a list does not have.
+            Calls::Id(_) => Ok(Vec::new()),
+            Calls::Named(expressions) => {
+                let lists = expressions
+                    .iter()
+                    .map(|expression| self.list(session, Some(expression)));
+                let lists: Result<Vec<Vec<Server>>> = together(lists.collect()).await.into_iter().collect();
+                Ok(lists?.into_iter().flatten().map(Arc::new).collect())
+            }
+            Calls::All => {
+                let (this, session) = (Arc::clone(self), session.clone());
+                let read = || async move { this.list(&session, None).await }.boxed();
+                let all = self.sweep.get(read).await?;
+                self.servers.store(all.len(), Ordering::Relaxed);
+                Ok(all.to_vec())
+            }
+        }
+    }
+
+    /// Asks one by one for those who are not on the list: they may have another name by now, the expression may mean
+    /// something else to this cloud's database, or a list may be silent about a part of the cloud that is down. Gives the
+    /// names of those who were there after all.
+    async fn confirm<'a>(
+        &self,
+        session: &Session,
+        keys: &BTreeSet<Key<'a>>,
+        calls: &Calls<'_>,
+        servers: &mut Servers<'a>,
+    ) -> Vec<String> {
+        let is_absent = |key: &Key<'_>| match *key {
+            Key::Id(id) => !servers.found.has(id),
+            Key::Name(name) => matches!(servers.found.get(*key), Ok(None)) && !calls.is_only(name),
+        };
+        let absent: Vec<Key<'a>> = keys.iter().copied().filter(is_absent).collect();
+        let asked = absent
+            .into_iter()
+            .map(|key| async move { (key, self.one(session, key).await) });
+        let mut late = Vec::new();
+        for (key, answer) in together(asked.collect()).await {
+            match answer {
+                Ok(found) => {
+                    late.extend(found.iter().map(|server| server.name.clone()));
+                    for server in found {
+                        servers.found.insert(Arc::new(server));
+                    }
+                }
+                Err(error) => drop(servers.failed.insert(key, Arc::new(error))),
+            }
+        }
+        late
+    }
+
+    async fn one(&self, session: &Session, key: Key<'_>) -> Result<Vec<Server>> {
+        match key {
+            Key::Id(id) => {
+                let server = self.negotiate(|version| nova::server(session, id, version)).await?;
+                Ok(server.into_iter().collect())
+            }
+            Key::Name(name) => self.list(session, Some(&question::only(name))).await,
+        }
+    }
+
+    async fn list(&self, session: &Session, name: Option<&str>) -> Result<Vec<Server>> {
+        self.negotiate(|version| nova::servers(session, name, version)).await
+    }
+
+    /// Asks in the newer version, and from the first refusal on in the base version.
+    async fn negotiate<T, F: Future<Output = Result<T>>>(&self, ask: impl Fn(Microversion) -> F) -> Result<T> {
+        if self.old.load(Ordering::Relaxed) {
+            return ask(Microversion::Base).await;
+        }
+        match ask(Microversion::FlavorNames).await {
+            Err(error) if is_unacceptable(&error) => {
+                self.old.store(true, Ordering::Relaxed);
+                ask(Microversion::Base).await
+            }
+            answer => answer,
+        }
+    }
+}
+
+impl Servers<'_> {
+    /// The server, or `None` if the cloud itself says that there is none.
+    ///
+    /// # Errors
+    /// If there is any doubt.
+    pub fn get(&self, key: Key<'_>) -> Result<Option<Arc<Server>>> {
+        if let Some(error) = self.failed.get(&key) {
+            return Err(blame::share(error));
+        }
+        self.found.get(key).map(Option::<&_>::cloned)
+    }
+}
+
+/// The names under which the servers are known to Nova, as far as we know them.
+fn names(keys: &BTreeSet<Key<'_>>, nodes: &HashMap<&str, &str>, roster: &Roster) -> BTreeSet<String> {
+    let name = |key: &Key<'_>| match *key {
+        Key::Id(id) => roster
+            .server_name(id)
+            .unwrap_or_else(|| nodes.get(id).map_or(id, |node| node).to_string()),
+        Key::Name(name) => name.to_owned(),
+    };
+    keys.iter().map(name).collect()
+}
+
+fn is_unacceptable(error: &Error) -> bool {
+    Failure::of(error).is_some_and(|failure| failure.status() == StatusCode::NOT_ACCEPTABLE)
+}

@@ -1,0 +1,118 @@
+//! What is plugged into the servers: their ports, and the ports that are plugged into those.
+
+use super::{addresses::SubPort, blame};
+use crate::api::{
+    Session,
+    neutron::{
+        FILTER_VALUES,
+        networks::{self, Network},
+        ports::{self, Port},
+    },
+    together,
+};
+use cloud::{Error, Result};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+use tracing::warn;
+
+/// The ports of many servers.
+#[derive(Default)]
+pub struct Wiring {
+    /// By the server's ID, in Neutron's order.
+    ports: HashMap<String, Vec<Port>>,
+    /// By their own ID.
+    sub_ports: HashMap<String, SubPort>,
+    /// Servers whose ports could not be listed, and why.
+    failed: HashMap<String, Arc<Error>>,
+}
+
+impl Wiring {
+    /// Asks Neutron about the ports of these servers: one list for each hundred of them, and one more of each kind for what
+    /// is plugged into trunks.
+    pub async fn get(session: &Session, servers: &[&str]) -> Self {
+        let mut wiring = Self::default();
+        let lists = servers.chunks(FILTER_VALUES).map(|chunk| async move {
+            let filters: Vec<_> = chunk.iter().map(|&server| ("device_id", server)).collect();
+            (chunk, ports::ports(session, &filters).await)
+        });
+        for (chunk, list) in together(lists.collect()).await {
+            match list {
+                Ok(ports) => ports
+                    .into_iter()
+                    .for_each(|port| wiring.ports.entry(port.device_id.clone()).or_default().push(port)),
+                Err(error) => wiring.fail(chunk, error),
+            }
+        }
+        wiring.sub_ports = wiring.get_sub_ports(session).await;
+        wiring
+    }
+
+    /// The ports of a server, and what is plugged into them.
+    ///
+    /// # Errors
+    /// If they could not be listed.
+    pub fn of(&self, server: &str) -> Result<(Vec<&Port>, Vec<SubPort>)> {
+        if let Some(error) = self.failed.get(server) {
+            return Err(blame::share(error));
+        }
+        let ports: Vec<&Port> = self.ports.get(server).into_iter().flatten().collect();
+        let plugged = ports.iter().flat_map(|port| sub_port_ids(port));
+        let sub_ports = plugged.filter_map(|id| self.sub_ports.get(id)).cloned().collect();
+        Ok((ports, sub_ports))
+    }
+
+    fn fail(&mut self, servers: &[&str], error: Error) {
+        let error = Arc::new(error);
+        for &server in servers {
+            self.failed.insert(server.to_owned(), Arc::clone(&error));
+        }
+    }
+
+    /// What is plugged into trunks. It is left out, with a warning, where it cannot be had: the server's own addresses are
+    /// worth more than none.
+    async fn get_sub_ports(&self, session: &Session) -> HashMap<String, SubPort> {
+        let ids: Vec<&str> = self.ports.values().flatten().flat_map(sub_port_ids).collect();
+        let ports = listed(&ids, |filters| async move { ports::ports(session, &filters).await }).await;
+        let of_ports: BTreeSet<&str> = ports.iter().map(|port| port.network_id.as_str()).collect();
+        let of_ports: Vec<&str> = of_ports.into_iter().collect();
+        let networks = listed(&of_ports, |filters| async move {
+            networks::networks(session, &filters).await
+        })
+        .await;
+        let names: HashMap<String, String> = networks
+            .into_iter()
+            .map(|Network { id, name, .. }| (id, name))
+            .collect();
+        let named = ports.into_iter().filter_map(|port| {
+            let network = names.get(&port.network_id)?.clone();
+            let ips = port.fixed_ips.into_iter().map(|ip| ip.ip_address).collect();
+            Some((port.id, SubPort { network, ips }))
+        });
+        named.collect()
+    }
+}
+
+/// Lists things by their IDs, a hundred at a time.
+async fn listed<'a, T, F>(ids: &[&'a str], list: impl Fn(Vec<(&'static str, &'a str)>) -> F) -> Vec<T>
+where
+    F: Future<Output = Result<Vec<T>>>,
+{
+    let lists = ids
+        .chunks(FILTER_VALUES)
+        .map(|chunk| list(chunk.iter().map(|&id| ("id", id)).collect()));
+    let mut all = Vec::new();
+    for list in together(lists.collect()).await {
+        match list {
+            Ok(items) => all.extend(items),
+            Err(error) => warn!(error = error.report(), "cannot list what is plugged into trunks"),
+        }
+    }
+    all
+}
+
+fn sub_port_ids(port: &Port) -> impl Iterator<Item = &str> {
+    let sub_ports = port.trunk_details.iter().flat_map(|trunk| &trunk.sub_ports);
+    sub_ports.map(|sub_port| sub_port.port_id.as_str())
+}

@@ -1,0 +1,208 @@
+//! What is counted, under the names that occm gave it.
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, core::Collector};
+use std::time::Instant;
+
+/// The default of Go's client.
+const REQUEST_BUCKETS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+const RECONCILE_BUCKETS: &[f64] = &[
+    0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 12.5, 15.0, 17.5, 20.0, 22.5, 25.0, 27.5, 30.0, 50.0, 75.0, 100.0,
+    1000.0,
+];
+
+const RELOADS: &str =
+    "Attempts to go over to a new configuration, by result: swapped, or kept when the new one failed.";
+
+/// What is counted about `OpenStack`.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    http: cloud_http::Metrics,
+    requests: Family,
+    reconciles: Family,
+    reloads: IntCounterVec,
+}
+
+/// What a reconcile is for: the value of the label `operation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// `loadbalancer_ensure`
+    Ensure,
+    /// `loadbalancer_update`
+    Update,
+    /// `loadbalancer_delete`
+    Delete,
+}
+
+impl Operation {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ensure => "loadbalancer_ensure",
+            Self::Update => "loadbalancer_update",
+            Self::Delete => "loadbalancer_delete",
+        }
+    }
+}
+
+/// Duration, total and errors of one kind of thing.
+#[derive(Clone, Debug)]
+struct Family {
+    duration: HistogramVec,
+    total: IntCounterVec,
+    errors: IntCounterVec,
+}
+
+impl Metrics {
+    /// Registers the metrics. `http` are those that every provider of the process shares.
+    ///
+    /// # Errors
+    /// If the registry already has metrics of these names.
+    pub fn register(registry: &Registry, http: cloud_http::Metrics) -> prometheus::Result<Self> {
+        let reloads = IntCounterVec::new(Opts::new("openstack_config_reloads_total", RELOADS), &["result"]);
+        Ok(Self {
+            http,
+            requests: requests(registry)?,
+            reconciles: reconciles(registry)?,
+            reloads: registered(registry, reloads)?,
+        })
+    }
+
+    /// The metrics of the layer beneath.
+    pub fn http(&self) -> &cloud_http::Metrics {
+        &self.http
+    }
+
+    /// Begins to measure a call; the name is one of `<resource>_<verb>`.
+    pub(crate) fn request(&self, name: &'static str) -> Timer<'_> {
+        self.requests.start(name)
+    }
+
+    /// Begins to measure a reconcile.
+    pub(crate) fn reconcile(&self, operation: Operation) -> Timer<'_> {
+        self.reconciles.start(operation.as_str())
+    }
+
+    /// Counts an attempt to go over to a new configuration.
+    pub(crate) fn reloaded<T, E>(&self, result: &Result<T, E>) {
+        let label = if result.is_ok() { "swapped" } else { "kept" };
+        self.reloads.with_label_values(&[label]).inc();
+    }
+}
+
+/// Something that is being measured. Dropped without an end, also by a caller who lost patience, it counts as an error.
+pub(crate) struct Timer<'a> {
+    family: &'a Family,
+    name: &'static str,
+    started: Instant,
+    ended: Ended,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Well,
+    Badly,
+}
+
+impl Timer<'_> {
+    /// Ends the measurement with this result, and gives it back.
+    pub fn end<T, E>(mut self, result: Result<T, E>) -> Result<T, E> {
+        if result.is_ok() {
+            self.ended = Ended::Well;
+        }
+        result
+    }
+}
+
+impl Drop for Timer<'_> {
+    fn drop(&mut self) {
+        let Family {
+            duration,
+            total,
+            errors,
+        } = self.family;
+        duration
+            .with_label_values(&[self.name])
+            .observe(self.started.elapsed().as_secs_f64());
+        total.with_label_values(&[self.name]).inc();
+        if self.ended == Ended::Badly {
+            errors.with_label_values(&[self.name]).inc();
+        }
+    }
+}
+
+impl Family {
+    fn start(&self, name: &'static str) -> Timer<'_> {
+        Timer {
+            family: self,
+            name,
+            started: Instant::now(),
+            ended: Ended::Badly,
+        }
+    }
+}
+
+fn requests(registry: &Registry) -> prometheus::Result<Family> {
+    let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["request"]));
+    let duration = HistogramOpts::new(
+        "openstack_api_request_duration_seconds",
+        "Latency of an OpenStack API call",
+    )
+    .buckets(REQUEST_BUCKETS.to_vec());
+    Ok(Family {
+        duration: registered(registry, HistogramVec::new(duration, &["request"]))?,
+        total: counter("openstack_api_requests_total", "Total number of OpenStack API calls")?,
+        errors: counter(
+            "openstack_api_request_errors_total",
+            "Total number of errors for an OpenStack API call",
+        )?,
+    })
+}
+
+fn reconciles(registry: &Registry) -> prometheus::Result<Family> {
+    let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["operation"]));
+    let duration = HistogramOpts::new(
+        "cloudprovider_openstack_reconcile_duration_seconds",
+        "Time taken by various parts of OpenStack cloud controller manager reconciliation loops",
+    )
+    .buckets(RECONCILE_BUCKETS.to_vec());
+    Ok(Family {
+        duration: registered(registry, HistogramVec::new(duration, &["operation"]))?,
+        total: counter(
+            "cloudprovider_openstack_reconcile_total",
+            "Total number of OpenStack cloud controller manager reconciliations",
+        )?,
+        errors: counter(
+            "cloudprovider_openstack_reconcile_errors_total",
+            "Total number of OpenStack cloud controller manager reconciliation errors",
+        )?,
+    })
+}
+
+fn registered<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    collector: prometheus::Result<C>,
+) -> prometheus::Result<C> {
+    let collector = collector?;
+    registry.register(Box::new(collector.clone()))?;
+    Ok(collector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_counts_as_an_error() {
+        let registry = Registry::new();
+        let http = cloud_http::Metrics::register(&registry).unwrap();
+        let metrics = Metrics::register(&registry, http).unwrap();
+        let _ = metrics.request("server_get").end(Ok::<_, ()>(()));
+        let _ = metrics.request("server_get").end(Err::<(), _>(()));
+        drop(metrics.request("server_get"));
+        let count = |counters: &IntCounterVec| counters.with_label_values(&["server_get"]).get();
+        assert_eq!(
+            (count(&metrics.requests.total), count(&metrics.requests.errors)),
+            (3, 2)
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! Looks at the router and at what is behind its next hops.
+
+use super::{
+    abilities::Ability,
+    hop::Hop,
+    ownership::{self, Whose},
+};
+use crate::{
+    api::{
+        Session,
+        neutron::{
+            FILTER_VALUES, networks,
+            ports::{self, Port},
+            routers::{self, Router},
+        },
+        together,
+    },
+    instances::roster::Roster,
+};
+use cloud::{Error, Result};
+use ipnet::IpNet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    net::IpAddr,
+};
+
+/// The router.
+///
+/// # Errors
+/// [`Error::Invalid`] if there is none.
+pub async fn router(session: &Session, id: &str) -> Result<Router> {
+    let router = routers::router(session, id).await?;
+    router.ok_or_else(|| Error::invalid("router-id", format!("there is no router {id}")))
+}
+
+/// The ports that have these addresses and that the router can reach: one list for each hundred.
+pub async fn ports(session: &Session, router: &str, ips: &BTreeSet<IpAddr>) -> Result<HashMap<IpAddr, Port>> {
+    let values: Vec<String> = ips.iter().map(|ip| format!("ip_address={ip}")).collect();
+    let lists = values.chunks(FILTER_VALUES).map(|chunk| async move {
+        let filters: Vec<_> = chunk.iter().map(|value| ("fixed_ips", value.as_str())).collect();
+        ports::ports(session, &filters).await
+    });
+    let lists: Result<Vec<Vec<Port>>> = together(lists.collect()).await.into_iter().collect();
+    let mut by_ip: HashMap<IpAddr, Vec<Port>> = HashMap::new();
+    for port in lists?.into_iter().flatten() {
+        for ip in port.fixed_ips.iter().filter_map(|ip| ip.ip_address.parse().ok()) {
+            if ips.contains(&ip) {
+                by_ip.entry(ip).or_default().push(port.clone());
+            }
+        }
+    }
+    if by_ip.values().any(|ports| ports.len() > 1) {
+        let reachable = networks_of(session, router).await?;
+        for ports in by_ip.values_mut() {
+            ports.retain(|port| reachable.contains(&port.network_id));
+        }
+    }
+    let single = |(ip, mut ports): (IpAddr, Vec<Port>)| Some((ip, ports.pop().filter(|_| ports.is_empty())?));
+    Ok(by_ip.into_iter().filter_map(single).collect())
+}
+
+/// The same address may be used on many networks; only those of the router count.
+async fn networks_of(session: &Session, router: &str) -> Result<BTreeSet<String>> {
+    let ports = ports::ports(session, &[("device_id", router)]).await?;
+    Ok(ports.into_iter().map(|port| port.network_id).collect())
+}
+
+/// The name of the node on a device: what we were told, or else what Nova calls it.
+///
+/// # Errors
+/// If Nova does not answer.
+pub async fn node(session: &Session, roster: &Roster, device: &str) -> Result<Option<String>> {
+    use crate::api::nova::{self, Microversion};
+    if let Some(node) = roster.node_name(device) {
+        return Ok(Some(node));
+    }
+    let server = nova::server(session, device, Microversion::Base).await?;
+    Ok(server.map(|server| server.name))
+}
+
+/// The orphans that must have been ours, from before this process.
+///
+/// # Errors
+/// If Neutron does not answer.
+pub async fn adopted(session: &Session, ours: &[(Hop, Option<&Port>)], orphans: &[Hop]) -> Result<Vec<Hop>> {
+    let subnet_of = |(hop, port): &(Hop, Option<&Port>)| {
+        let mut ips = (*port)?.fixed_ips.iter();
+        let ip = ips.find(|ip| ip.ip_address.parse() == Ok(hop.next))?;
+        Some(ip.subnet_id.clone())
+    };
+    let subnets: BTreeSet<String> = ours.iter().filter_map(subnet_of).collect();
+    if orphans.is_empty() || subnets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filters: Vec<_> = subnets
+        .iter()
+        .take(FILTER_VALUES)
+        .map(|id| ("id", id.as_str()))
+        .collect();
+    let subnets = networks::subnets(session, &filters).await?;
+    let ranges: Vec<IpNet> = subnets.iter().filter_map(|subnet| subnet.cidr.parse().ok()).collect();
+    Ok(orphans
+        .iter()
+        .copied()
+        .filter(|orphan| resembles(orphan, ours, &ranges))
+        .collect())
+}
+
+/// Whether a route is one of a row with ours: the same length, at most 256 places away, and to an address beside our nodes'.
+fn resembles(orphan: &Hop, ours: &[(Hop, Option<&Port>)], ranges: &[IpNet]) -> bool {
+    let length = orphan.destination.prefix_len();
+    let row = IpNet::new(orphan.destination.addr(), length.saturating_sub(8));
+    let is_like = |(hop, _): &(Hop, Option<&Port>)| {
+        let in_row = row.as_ref().is_ok_and(|row| row.contains(&hop.destination));
+        in_row && hop.destination.prefix_len() == length
+    };
+    ours.iter().any(is_like) && ranges.iter().any(|range| range.contains(&orphan.next))
+}
+
+/// What the routes of a router are to a cluster.
+pub struct Sorted {
+    /// Ours, and what is at the next hop.
+    pub ours: Vec<(Hop, Option<Port>)>,
+    /// Nobody's.
+    pub orphans: Vec<Hop>,
+}
+
+/// Sorts the routes by whose they are.
+pub fn sorted(
+    cluster: &str,
+    hops: &[Hop],
+    ports: &HashMap<IpAddr, Port>,
+    ability: Ability,
+    known: &ownership::Known,
+    roster: &Roster,
+) -> Sorted {
+    let mut sorted = Sorted {
+        ours: Vec::new(),
+        orphans: Vec::new(),
+    };
+    for hop in hops {
+        let port = ports.get(&hop.next);
+        let is_node = |device: &str| roster.node_name(device).is_some();
+        match ownership::whose(cluster, hop, port, ability.pairs, known, is_node) {
+            Whose::Ours => sorted.ours.push((*hop, port.cloned())),
+            Whose::Orphan => sorted.orphans.push(*hop),
+            Whose::Theirs => {}
+        }
+    }
+    sorted
+}

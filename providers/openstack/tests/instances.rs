@@ -1,0 +1,376 @@
+//! Machines on the simulation: what is answered, in how many calls, and that doubt never deletes a node.
+
+mod support;
+
+use cloud::{Address, AddressKind, Answer, Detail, Instance, NodeRef, Power, Provider as _};
+use openstack::config::ProviderIds;
+use openstack_sim::{Cloud, Fault, ServerSpec, ServerStatus, Settings, Uuid};
+use rstest::rstest;
+use std::{collections::BTreeMap, time::Duration};
+use support::Rig;
+
+async fn describe(rig: &Rig, nodes: &[NodeRef], detail: Detail) -> Vec<cloud::Result<Answer>> {
+    rig.provider.instances().describe(nodes, detail).await
+}
+
+async fn one(rig: &Rig, node: &NodeRef, detail: Detail) -> cloud::Result<Answer> {
+    describe(rig, std::slice::from_ref(node), detail).await.remove(0)
+}
+
+async fn found(rig: &Rig, node: &NodeRef) -> Instance {
+    let answer = one(rig, node, Detail::Full).await.expect("an answer");
+    answer.found().expect("a machine")
+}
+
+fn by_id(name: &str, id: Uuid) -> NodeRef {
+    NodeRef::named(name).with_provider_id(format!("openstack:///{id}"))
+}
+
+/// A cloud with so many servers, and the nodes on them.
+async fn many(count: usize) -> (Rig, Vec<NodeRef>) {
+    let cloud = Cloud::new();
+    let net = cloud.create_network("private", "10.0.0.0/16");
+    let ids = cloud.boot_many("node-", count, &net);
+    assert_eq!(ids.len(), count);
+    let nodes = ids
+        .into_iter()
+        .enumerate()
+        .map(|(number, id)| by_id(&format!("node-{number}"), id));
+    let nodes = nodes.collect();
+    (Rig::on(cloud, |_| {}).await, nodes)
+}
+
+fn without_ids(nodes: &[NodeRef]) -> Vec<NodeRef> {
+    nodes.iter().map(|node| NodeRef::named(&node.name)).collect()
+}
+
+fn are_found(answers: &[cloud::Result<Answer>]) -> bool {
+    answers.iter().all(|answer| matches!(answer, Ok(Answer::Found(_))))
+}
+
+#[tokio::test]
+async fn everything_about_a_machine() {
+    let rig = Rig::on(Cloud::new(), |config| {
+        config.global.region = "RegionOne".to_owned();
+        config.global.provider_ids = ProviderIds::Regional;
+    })
+    .await;
+    let server = rig.cloud.boot_as(ServerSpec {
+        zone: "az 1/b".to_owned(),
+        ..ServerSpec::new("node-1")
+    });
+    rig.cloud
+        .set_access_addresses(server.id, Some([203, 0, 113, 7].into()), None);
+    rig.cloud.set_metadata(server.id, "hostname", "node-1.example");
+    let expected = Instance {
+        provider_id: cloud::ProviderId::parse(format!("openstack://RegionOne/{}", server.id)),
+        instance_type: Some("m1.small".to_owned()),
+        addresses: vec![
+            Address::new(AddressKind::InternalIP, server.addresses[0].to_string()),
+            Address::new(AddressKind::ExternalIP, "203.0.113.7"),
+            Address::new(AddressKind::Hostname, "node-1.example"),
+        ],
+        zone: Some("az-1-b".to_owned()),
+        region: Some("RegionOne".to_owned()),
+        labels: BTreeMap::new(),
+        power: Power::On,
+    };
+    assert_eq!(found(&rig, &NodeRef::named("node-1")).await, expected);
+    assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
+}
+
+// Nova links from a full page to the next one, even if that is empty: 1,000 servers are two lists, 999 are one.
+#[rstest]
+#[case::sweep(1000, Detail::Full, "10 port_list, 2 server_list")]
+#[case::sweep_of_less_than_a_page(999, Detail::Full, "10 port_list, 1 server_list")]
+#[case::sweep_of_pages(2500, Detail::Full, "25 port_list, 3 server_list")]
+#[case::not_ready_all(999, Detail::Liveness, "1 server_list")]
+#[case::not_ready_some(100, Detail::Liveness, "1 server_list")]
+#[case::not_ready_two(2, Detail::Liveness, "1 server_list")]
+#[case::not_ready_one(1, Detail::Liveness, "1 server_get")]
+#[case::update_of_one(1, Detail::Full, "1 port_list, 1 server_get")]
+#[case::update_of_some(100, Detail::Full, "1 port_list, 1 server_list")]
+#[tokio::test]
+async fn calls_by_id(#[case] nodes: usize, #[case] detail: Detail, #[case] expected: &str) {
+    let (rig, all) = many(nodes.max(999)).await;
+    rig.provider.authenticate().await.unwrap();
+    let mark = rig.cloud.mark();
+    assert!(are_found(&describe(&rig, &all[..nodes], detail).await));
+    assert_eq!(rig.calls(mark), expected);
+}
+
+#[tokio::test]
+async fn batches_that_come_together_share_the_list() {
+    let (rig, all) = many(999).await;
+    rig.provider.authenticate().await.unwrap();
+    let mark = rig.cloud.mark();
+    let batches = all.chunks(250).map(|batch| describe(&rig, batch, Detail::Full));
+    let answers = futures::future::join_all(batches).await;
+    assert!(answers.iter().all(|answers| are_found(answers)));
+    // And the one that comes right after them.
+    assert!(are_found(&describe(&rig, &all[..500], Detail::Liveness).await));
+    assert_eq!(rig.calls(mark), "12 port_list, 1 server_list");
+}
+
+#[tokio::test]
+async fn who_came_after_the_list_is_not_missing() {
+    let (rig, mut all) = many(200).await;
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    let late = rig.cloud.boot("late");
+    all.push(by_id("late", late.id));
+    all.push(NodeRef::named("late"));
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+}
+
+#[rstest]
+#[case::a_thousand_at_once(1000, "10 port_list, 2 server_list, 1 token_create")]
+#[case::one(1, "1 port_list, 1 server_list, 1 token_create")]
+#[case::a_few(7, "1 port_list, 1 server_list, 1 token_create")]
+#[tokio::test]
+async fn calls_for_new_nodes(#[case] nodes: usize, #[case] expected: &str) {
+    let (rig, all) = many(1000).await;
+    let mark = rig.cloud.mark();
+    let answers = describe(&rig, &without_ids(&all[..nodes]), Detail::Full).await;
+    assert!(are_found(&answers));
+    assert_eq!(rig.calls(mark), expected);
+}
+
+#[tokio::test]
+async fn few_nodes_of_a_big_project_are_not_a_sweep_of_it() {
+    let (rig, all) = many(2500).await;
+    // After the first sweep it is known how many pages that takes.
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    let mark = rig.cloud.mark();
+    assert!(are_found(&describe(&rig, &all[..250], Detail::Liveness).await));
+    assert_eq!(rig.calls(mark), "3 server_list");
+    let queries = rig.cloud.calls_since(mark).into_iter().map(|call| call.query);
+    assert!(queries.into_iter().all(|query| query.starts_with("name=")));
+}
+
+#[tokio::test]
+async fn a_renamed_server_is_asked_for_by_its_id_once() {
+    let (rig, all) = many(10).await;
+    let id = all[3]
+        .provider_id
+        .as_ref()
+        .unwrap()
+        .as_str()
+        .rsplit('/')
+        .next()
+        .unwrap();
+    rig.cloud.rename_server(id.parse().unwrap(), "something-else");
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    let mark = rig.cloud.mark();
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    assert_eq!(rig.calls(mark), "1 server_list");
+}
+
+#[tokio::test]
+async fn trunks_cost_one_list_of_each_kind() {
+    let (rig, all) = many(120).await;
+    let storage = rig.cloud.create_network("storage", "10.9.0.0/16");
+    for node in &all[..110] {
+        let id = node.provider_id.as_ref().unwrap().as_str().rsplit('/').next().unwrap();
+        let server = rig.cloud.server(id.parse().unwrap()).unwrap();
+        let sub_port = rig.cloud.create_port(storage.network, "sub", None).unwrap();
+        rig.cloud.create_trunk(server.ports[0], &[sub_port]);
+    }
+    rig.provider.authenticate().await.unwrap();
+    let mark = rig.cloud.mark();
+    let answers = describe(&rig, &all, Detail::Full).await;
+    let on_storage = |answer: &cloud::Result<Answer>| match answer {
+        Ok(Answer::Found(machine)) => machine
+            .addresses
+            .iter()
+            .any(|address| address.address.starts_with("10.9.")),
+        _ => panic!("{answer:?}"),
+    };
+    assert_eq!(answers.iter().filter(|answer| on_storage(answer)).count(), 110);
+    assert_eq!(rig.calls(mark), "1 network_list, 4 port_list, 1 server_list");
+}
+
+// upstream: openstack 16
+#[rstest]
+#[case("no providerID, no server of that name", "missing")]
+#[case("two servers of that name", "2 servers are named")]
+#[case("404", "missing")]
+#[case("500", "unavailable")]
+#[tokio::test]
+async fn absence(#[case] what: &str, #[case] expected: &str) {
+    let rig = Rig::new().await;
+    rig.cloud.boot("there");
+    rig.cloud.boot("twin");
+    rig.cloud.boot("twin");
+    let node = match what {
+        "two servers of that name" => NodeRef::named("twin"),
+        "404" | "500" => by_id("gone", Uuid::from_u128(7)),
+        _ => NodeRef::named("gone"),
+    };
+    if what == "500" {
+        rig.cloud.inject(Fault::status(500).operation("server_get"));
+    }
+    for detail in [Detail::Liveness, Detail::Full] {
+        let text = match one(&rig, &node, detail).await {
+            Ok(Answer::Missing) => "missing".to_owned(),
+            Ok(answer) => format!("{answer:?}"),
+            Err(error) => error.report(),
+        };
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+/// Whatever goes wrong on the way, nobody is missing.
+#[rstest]
+#[case::unauthorized(Fault::status(401))]
+#[case::forbidden(Fault::status(403))]
+#[case::not_of_nova(Fault::answer(404, "<html>404 page not found</html>"))]
+#[case::json_not_of_nova(Fault::answer(404, r#"{"error": "no route"}"#))]
+#[case::conflict(Fault::status(409))]
+#[case::too_many(Fault::status(429))]
+#[case::broken(Fault::status(500))]
+#[case::unavailable(Fault::status(503))]
+#[case::reset(Fault::reset())]
+#[case::truncated(Fault::truncate())]
+#[case::nonsense(Fault::replace_body("[]"))]
+#[case::empty_object(Fault::replace_body("{}"))]
+#[case::hang(Fault::hang())]
+#[tokio::test]
+async fn doubt_is_an_error(#[case] fault: Fault) {
+    let cloud = Cloud::new();
+    let net = cloud.create_network("private", "10.0.0.0/16");
+    let ids = cloud.boot_many("node-", 3, &net);
+    let rig = Rig::on(cloud, |config| config.request_timeout = Duration::from_millis(700)).await;
+    let mut nodes: Vec<NodeRef> = (0..3)
+        .map(|number| by_id(&format!("node-{number}"), ids[number]))
+        .collect();
+    nodes.push(NodeRef::named("gone"));
+    rig.provider.authenticate().await.unwrap();
+    for service in ["server_list", "server_get", "port_list"] {
+        let fault = rig.cloud.inject(fault.clone().operation(service));
+        for count in [1, 4] {
+            let answers = describe(&rig, &nodes[..count], Detail::Full).await;
+            assert_eq!(answers.len(), count);
+            let missing = answers
+                .iter()
+                .take(3)
+                .filter(|answer| matches!(answer, Ok(Answer::Missing)))
+                .count();
+            assert_eq!(missing, 0, "{service}: {answers:?}");
+        }
+        rig.cloud.withdraw(fault);
+    }
+    assert!(are_found(&describe(&rig, &nodes[..3], Detail::Full).await));
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_is_no_list() {
+    let settings = Settings {
+        nova_page: 100,
+        ..Settings::default()
+    };
+    let cloud = Cloud::with(settings);
+    let net = cloud.create_network("private", "10.0.0.0/16");
+    let ids = cloud.boot_many("node-", 250, &net);
+    let rig = Rig::on(cloud, |_| {}).await;
+    let nodes: Vec<NodeRef> = (0..250)
+        .map(|number| by_id(&format!("node-{number}"), ids[number]))
+        .collect();
+    rig.cloud.inject(Fault::status(404).operation("server_list").skip(2));
+    let answers = describe(&rig, &nodes, Detail::Liveness).await;
+    assert!(answers.iter().all(Result::is_err), "{:?}", answers[0]);
+}
+
+// upstream: openstack 17
+#[rstest]
+#[case("SHUTOFF", ServerStatus::Shutoff, Power::Off)]
+#[case("PAUSED", ServerStatus::Paused, Power::On)]
+#[case("SUSPENDED", ServerStatus::Suspended, Power::On)]
+#[case("SHELVED_OFFLOADED", ServerStatus::ShelvedOffloaded, Power::On)]
+#[tokio::test]
+async fn statuses(#[case] name: &str, #[case] status: ServerStatus, #[case] expected: Power) {
+    let rig = Rig::new().await;
+    let server = rig.cloud.boot("node-1");
+    rig.cloud.set_server_status(server.id, status);
+    assert_eq!(found(&rig, &by_id("node-1", server.id)).await.power, expected, "{name}");
+}
+
+// upstream: openstack 17
+#[rstest]
+#[case("region mismatch → error, node kept")]
+#[tokio::test]
+async fn another_region(#[case] what: &str) {
+    let rig = Rig::on(Cloud::new(), |config| config.global.region = "RegionOne".to_owned()).await;
+    let node = NodeRef::named("node-1").with_provider_id("openstack://RegionTwo/7");
+    let error = one(&rig, &node, Detail::Liveness).await.unwrap_err();
+    assert!(error.to_string().contains("in region \"RegionTwo\""), "{what}: {error}");
+    assert_eq!(rig.cloud.total(), 0);
+}
+
+/// What an old Nova says to a version that it does not know.
+fn old_nova(rig: &Rig) {
+    let body = r#"{"computeFault": {"code": 406, "message": "Version 2.47 is not supported by the API."}}"#;
+    rig.cloud
+        .inject(Fault::answer(406, body).operation("server_list").times(1));
+}
+
+#[tokio::test]
+async fn an_old_nova_is_asked_for_each_flavor_once() {
+    let (rig, all) = many(50).await;
+    rig.provider.authenticate().await.unwrap();
+    old_nova(&rig);
+    let mark = rig.cloud.mark();
+    let answers = describe(&rig, &all, Detail::Full).await;
+    let types = answers
+        .into_iter()
+        .map(|answer| answer.unwrap().found().unwrap().instance_type);
+    assert!(types.into_iter().all(|kind| kind.as_deref() == Some("m1.small")));
+    assert_eq!(rig.calls(mark), "1 flavor_get, 1 port_list, 2 server_list");
+    let mark = rig.cloud.mark();
+    assert!(are_found(&describe(&rig, &all, Detail::Full).await));
+    assert_eq!(rig.calls(mark), "1 port_list, 1 server_list");
+}
+
+// upstream: openstack 18
+#[rstest]
+#[case("flavor GET 404")]
+#[tokio::test]
+async fn a_deleted_flavor(#[case] what: &str) {
+    let (rig, all) = many(2).await;
+    old_nova(&rig);
+    rig.cloud.inject(Fault::status(404).operation("flavor_get"));
+    let answers = describe(&rig, &all, Detail::Full).await;
+    for answer in answers {
+        let kind = answer.unwrap().found().unwrap().instance_type.unwrap();
+        assert!(
+            kind.parse::<Uuid>().is_ok() || kind.parse::<u32>().is_ok(),
+            "{what}: {kind} is no ID of a flavor"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_flavor_whose_name_is_no_label_is_known_by_its_id() {
+    let rig = Rig::new().await;
+    let id = rig.cloud.add_flavor("huge & fast", 1024, 2);
+    for name in ["node-1", "node-2"] {
+        rig.cloud.boot_as(ServerSpec {
+            flavor: "huge & fast".to_owned(),
+            ..ServerSpec::new(name)
+        });
+    }
+    rig.provider.authenticate().await.unwrap();
+    let mark = rig.cloud.mark();
+    for name in ["node-1", "node-2"] {
+        assert_eq!(found(&rig, &NodeRef::named(name)).await.instance_type, Some(id.clone()));
+    }
+    assert_eq!(rig.calls(mark), "2 port_list, 1 server_get, 2 server_list");
+}
+
+#[tokio::test]
+async fn a_server_without_ports_has_the_addresses_that_nova_knows() {
+    let rig = Rig::new().await;
+    let server = rig.cloud.boot("node-1");
+    rig.cloud.delete_port(server.ports[0]);
+    let instance = found(&rig, &by_id("node-1", server.id)).await;
+    assert!(instance.addresses.len() <= 1, "{:?}", instance.addresses);
+}

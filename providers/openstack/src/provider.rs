@@ -14,7 +14,6 @@ use crate::{
 };
 use cloud::Result;
 use std::sync::Arc;
-use tracing::{info, warn};
 
 /// One cloud.
 pub struct Provider {
@@ -71,17 +70,8 @@ impl Provider {
     pub async fn reconfigure(&self, config: Config) -> Result<()> {
         let made = self.connect(config).await;
         self.metrics().reloaded(&made);
-        match made {
-            Ok(connection) => {
-                self.live.swap(connection);
-                info!("went over to a new configuration");
-                Ok(())
-            }
-            Err(error) => {
-                warn!("the new configuration does not work, the old one stays in use");
-                Err(error)
-            }
-        }
+        self.live.swap(made?);
+        Ok(())
     }
 
     async fn connect(&self, config: Config) -> Result<Connection> {

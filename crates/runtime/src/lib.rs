@@ -17,4 +17,5 @@ pub mod logging;
 pub mod metrics;
 pub mod queue;
 pub mod serve;
+pub mod signals;
 pub mod version;

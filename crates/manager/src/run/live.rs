@@ -1,18 +1,21 @@
 //! Follows the configuration of the cloud while the process runs: its files, and the Secret that it names.
 //!
 //! Nothing is led before the cloud has accepted the configuration once. Later a configuration that the cloud does not
-//! accept changes nothing: the old one stays until a better one comes.
+//! accept changes nothing: the old one stays until a better one comes. Credentials that the cloud does not accept any
+//! more are read anew at once: whoever changed them there may have been faster than the news of it.
+
+mod secret;
+#[cfg(test)]
+mod tests;
 
 use super::process::Process;
-use cloud::{Live, Provider, SecretData, SecretRef};
-use k8s_openapi::api::core::v1::{ObjectReference, Secret};
-use kube::{Api, ResourceExt, runtime::watcher};
+use cloud::{Live, Provider, SecretData};
 use prometheus::{IntCounterVec, Opts, Registry};
 use runtime::{
     events::{Kind, Recorder},
     health::Scope,
-    informer::{Informer, State, Store},
 };
+use secret::{Origin, Watched};
 use std::{
     collections::hash_map::DefaultHasher,
     fs,
@@ -24,6 +27,7 @@ use std::{
 use tokio::{
     sync::{Notify, watch},
     task::JoinSet,
+    time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -32,6 +36,9 @@ use tracing::{info, warn};
 const LOOK: Duration = Duration::from_secs(5);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
+
+/// Every call with credentials that do not work is refused; the sources are not read for each of them.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(10);
 
 /// Follows the configuration until dropped.
 pub(super) struct Following {
@@ -59,6 +66,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
         secrets: process.clients.plain("cloud-config"),
         recorder: process.events.recorder(process.provider.event_source()),
         changed: Arc::default(),
+        heed_refusals: Instant::now(),
         secret: None,
         reloads,
         accepted,
@@ -67,7 +75,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
     let stop = cancel.clone();
-    tasks.spawn(async move { follower.run(stop).await });
+    tasks.spawn(async move { drop(stop.run_until_cancelled_owned(follower.run()).await) });
     Ok(Some(Following {
         accepted: receiver,
         cancel,
@@ -102,6 +110,8 @@ struct Follower {
     recorder: Recorder,
     /// The Secret has changed.
     changed: Arc<Notify>,
+    /// From when on it counts that the cloud refuses the credentials.
+    heed_refusals: Instant,
     secret: Option<Watched>,
     reloads: IntCounterVec,
     accepted: watch::Sender<bool>,
@@ -109,23 +119,12 @@ struct Follower {
     problem: watch::Sender<Option<String>>,
 }
 
-/// A Secret that is being watched.
-struct Watched {
-    which: SecretRef,
-    store: Store<Secret>,
-    _watch: JoinSet<()>,
-}
-
 impl Follower {
-    async fn run(mut self, cancel: CancellationToken) {
-        let mut retry = FIRST_RETRY;
+    async fn run(mut self) {
+        let (mut origin, mut retry) = (Origin::Watch, FIRST_RETRY);
         loop {
-            let Some(seen) = cancel.run_until_cancelled(self.seen()).await else {
-                return;
-            };
-            let reloaded = cancel.run_until_cancelled(self.reload()).await;
-            let Some(reloaded) = reloaded else { return };
-            let wait = match reloaded {
+            let seen = self.seen().await;
+            let limit = match self.reload(origin).await {
                 Ok(()) => {
                     retry = FIRST_RETRY;
                     None
@@ -138,23 +137,25 @@ impl Follower {
                     Some(wait)
                 }
             };
-            let changed = cancel.run_until_cancelled(self.change(&seen, wait)).await;
-            match changed {
-                None => return,
-                Some(Woken::Changed) => retry = FIRST_RETRY,
-                Some(Woken::TimeIsUp) => {}
+            match self.wake(&seen, limit).await {
+                Woken::Changed => (origin, retry) = (Origin::Watch, FIRST_RETRY),
+                Woken::Refused => {
+                    self.heed_refusals = Instant::now() + BETWEEN_REFUSALS;
+                    origin = Origin::Server;
+                }
+                Woken::TimeIsUp => {}
             }
         }
     }
 
     /// A configuration that names another Secret than the last one has to be read with that.
-    async fn reload(&mut self) -> Result<(), Refused> {
+    async fn reload(&mut self, origin: Origin) -> Result<(), Refused> {
         let provider = self.provider.clone();
         let Some(live) = provider.live() else { return Ok(()) };
-        let data = self.data(live).await?;
+        let data = self.data(live, origin).await.map_err(Refused::Because)?;
         let warnings = live.reload(data.as_ref()).await;
         let warnings = warnings.map_err(|error| Refused::Because(error.report()))?;
-        if live.secret() != self.secret.as_ref().map(|watched| watched.which.clone()) {
+        if live.secret().as_ref() != self.secret.as_ref().map(Watched::which) {
             return Err(Refused::Again);
         }
         for warning in warnings {
@@ -168,46 +169,16 @@ impl Follower {
     }
 
     /// The data of the Secret that is named, watched from now on.
-    async fn data(&mut self, live: &dyn Live) -> Result<Option<SecretData>, Refused> {
+    async fn data(&mut self, live: &dyn Live, origin: Origin) -> Result<Option<SecretData>, String> {
         let Some(which) = live.secret() else {
             self.secret = None;
             return Ok(None);
         };
-        if self.secret.as_ref().is_none_or(|watched| watched.which != which) {
-            self.secret = Some(self.watch(which.clone()));
-        }
-        let Some(Watched { store, .. }) = &self.secret else {
-            return Ok(None);
+        let watched = match self.secret.take().filter(|watched| *watched.which() == which) {
+            Some(watched) => watched,
+            None => Watched::new(which, self.secrets.clone(), self.changed.clone()),
         };
-        let name = format!("Secret {}/{}", which.namespace, which.name);
-        if tokio::time::timeout(LOOK, store.synced()).await.is_err() {
-            return Err(Refused::Because(match store.state() {
-                State::Failing(reason) => format!("cannot read {name}: {reason}"),
-                _ => format!("{name} has not been read yet"),
-            }));
-        }
-        let Some(secret) = store.list().pop() else {
-            let reason = format!("{name} does not exist: create it, or remove secret-name from the configuration");
-            return Err(Refused::Because(reason));
-        };
-        let data = secret.data.iter().flatten();
-        Ok(Some(data.map(|(key, value)| (key.clone(), value.0.clone())).collect()))
-    }
-
-    fn watch(&self, which: SecretRef) -> Watched {
-        let api: Api<Secret> = Api::namespaced(self.secrets.clone(), &which.namespace);
-        let only = watcher::Config::default().fields(&format!("metadata.name={}", which.name));
-        let informer = Informer::new(api, only, |_| {});
-        let changed = self.changed.clone();
-        informer.on_change(move |_| changed.notify_one());
-        let store = informer.store();
-        let mut watch = JoinSet::new();
-        watch.spawn(async move { informer.run(CancellationToken::new()).await });
-        Watched {
-            which,
-            store,
-            _watch: watch,
-        }
+        self.secret.insert(watched).data(origin).await.map(Some)
     }
 
     fn report(&self, reason: &str) {
@@ -215,54 +186,61 @@ impl Follower {
         if *self.accepted.borrow() {
             warn!(
                 reason,
-                "the configuration of the cloud has changed and is not usable; keeping the old one"
+                "the configuration of the cloud is not usable; keeping the one in use"
             );
         } else {
             warn!(reason, "the configuration of the cloud is not usable; trying again");
             self.problem.send_replace(Some(reason.to_owned()));
         }
-        if let Some(Watched { which, .. }) = &self.secret {
-            let about = ObjectReference {
-                api_version: Some("v1".to_owned()),
-                kind: Some("Secret".to_owned()),
-                namespace: Some(which.namespace.clone()),
-                name: Some(which.name.clone()),
-                ..ObjectReference::default()
-            };
+        if let Some(secret) = &self.secret {
             let message = format!("The configuration of the cloud is not usable: {reason}");
-            self.recorder.event(about, Kind::Warning, "CloudConfigRefused", message);
+            self.recorder
+                .event(secret.reference(), Kind::Warning, "CloudConfigRefused", message);
         }
     }
 
     /// What the sources are like now.
     async fn seen(&self) -> Seen {
         let files = self.provider.live().map(Live::files).unwrap_or_default();
-        let stored = self.secret.as_ref().and_then(|watched| watched.store.list().pop());
         Seen {
             files: fingerprint(files).await,
-            secret: stored.and_then(|secret| secret.resource_version()),
+            secret: self.secret.as_ref().and_then(Watched::version),
         }
     }
 
-    /// Waits until they are different, but not for longer than this.
-    async fn change(&self, seen: &Seen, limit: Option<Duration>) -> Woken {
-        let different = async {
-            loop {
-                let look = tokio::time::sleep(LOOK);
-                tokio::select! { () = look => {}, () = self.changed.notified() => {} }
-                if self.seen().await != *seen {
-                    return;
-                }
+    /// Waits for a reason to read the sources again: at the latest, the end of this time.
+    async fn wake(&self, seen: &Seen, limit: Option<Duration>) -> Woken {
+        let time_is_up = async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
             }
         };
-        let Some(limit) = limit else {
-            different.await;
-            return Woken::Changed;
-        };
         tokio::select! {
-            () = different => Woken::Changed,
-            () = tokio::time::sleep(limit) => Woken::TimeIsUp,
+            () = self.different(seen) => Woken::Changed,
+            () = self.refused() => Woken::Refused,
+            () = time_is_up => Woken::TimeIsUp,
         }
+    }
+
+    /// Waits until the sources are not like this any more.
+    async fn different(&self, seen: &Seen) {
+        loop {
+            let look = tokio::time::sleep(LOOK);
+            tokio::select! { () = look => {}, () = self.changed.notified() => {} }
+            if self.seen().await != *seen {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the cloud refuses the credentials in use, not too soon after the last time.
+    async fn refused(&self) {
+        match self.provider.live() {
+            Some(live) => live.refused().await,
+            None => std::future::pending().await,
+        }
+        tokio::time::sleep_until(self.heed_refusals).await;
     }
 }
 
@@ -280,8 +258,13 @@ struct Seen {
     secret: Option<String>,
 }
 
+/// Why to read the sources again.
 enum Woken {
+    /// They are different.
     Changed,
+    /// The cloud does not accept what they said before.
+    Refused,
+    /// They did not work the last time.
     TimeIsUp,
 }
 

@@ -9,7 +9,6 @@ mod election;
 mod live;
 pub(crate) mod process;
 mod secure_port;
-mod signals;
 
 pub use process::Provide;
 
@@ -36,7 +35,7 @@ pub struct Program<'a> {
 /// # Errors
 /// One sentence: why it could not start, or had to end.
 pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
-    let stop = signals::stop()?;
+    let stop = runtime::signals::stop()?;
     let process = Process::start(options, &program)?;
     let port = secure_port::open(&process, &program)?;
     let mut following = live::follow(&process)?;

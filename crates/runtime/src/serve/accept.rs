@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// How long is waited when a connection cannot be accepted, for example because there are no file descriptors left.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 /// A connection that is being served.
 struct Open {

@@ -55,13 +55,23 @@ pub fn endpoints(checks: &Checks, metrics: &Metrics, configz: &Configz, debuggin
         .at("/configz", move |_| {
             std::future::ready(response::json(StatusCode::OK, configz.json()))
         });
-    for endpoint in [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz] {
-        mux = health(mux, endpoint, checks);
-    }
+    mux = with_health(mux, checks);
     match debugging {
         Debugging::On { verbosity } => profiles(flags(mux, verbosity)),
         Debugging::Off => mux,
     }
+}
+
+/// `/healthz`, `/livez` and `/readyz` alone, for a port that everybody may ask.
+#[must_use]
+pub fn health_endpoints(checks: &Checks) -> Mux {
+    with_health(Mux::default(), checks)
+}
+
+fn with_health(mux: Mux, checks: &Checks) -> Mux {
+    [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz]
+        .into_iter()
+        .fold(mux, |mux, endpoint| health(mux, endpoint, checks))
 }
 
 fn health(mux: Mux, endpoint: Endpoint, checks: &Checks) -> Mux {

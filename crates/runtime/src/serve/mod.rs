@@ -36,6 +36,7 @@ mod hash;
 mod listen;
 mod metrics;
 mod mux;
+mod plain;
 pub mod response;
 mod review;
 pub mod tls;
@@ -45,10 +46,11 @@ mod user;
 pub mod webhook;
 
 pub use chain::Chain;
-pub use endpoints::{Debugging, SetVerbosity, endpoints};
+pub use endpoints::{Debugging, SetVerbosity, endpoints, health_endpoints};
 pub use listen::Sharing;
 pub use metrics::Metrics;
 pub use mux::{BodyError, Handler, Mux, Request};
+pub use plain::Plain;
 pub use response::Response;
 pub use user::User;
 

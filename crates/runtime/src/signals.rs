@@ -12,7 +12,10 @@ const INSISTED: i32 = 130;
 const ECHO: Duration = Duration::from_millis(250);
 
 /// A token that is cancelled by the first signal.
-pub(super) fn stop() -> Result<CancellationToken, String> {
+///
+/// # Errors
+/// If signals cannot be listened for.
+pub fn stop() -> Result<CancellationToken, String> {
     let failed = |error| format!("cannot listen for signals: {error}");
     let mut first = Signals::new().map_err(failed)?;
     let stop = CancellationToken::new();

@@ -89,3 +89,32 @@ async fn serve(chain: Arc<Chain>, stream: TcpStream, address: SocketAddr) {
         tracing::trace!(%error, "connection broke");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        health::{Checks, Scope},
+        metrics::Slis,
+        serve::health_endpoints,
+    };
+
+    #[tokio::test]
+    async fn answers_probes_and_nothing_else() {
+        let checks = Checks::new(Slis::new().expect("metrics"));
+        checks.add("never", Scope::Ready, || Err("not yet".to_owned()));
+        let anywhere = "127.0.0.1:0".parse().expect("an address");
+        let port = Plain::bind(anywhere, Chain::open(health_endpoints(&checks))).expect("a port");
+        let (address, stop) = (port.local_addr(), CancellationToken::new());
+        let running = tokio::spawn(port.run(stop.clone()));
+        lab::install_crypto();
+        for (path, status) in [("healthz", 200), ("readyz", 500), ("metrics", 404)] {
+            let answer = reqwest::get(format!("http://{address}/{path}"))
+                .await
+                .expect("an answer");
+            assert_eq!(answer.status().as_u16(), status, "{path}");
+        }
+        stop.cancel();
+        running.await.expect("stopped");
+    }
+}

@@ -49,6 +49,22 @@ async fn a_new_certificate_is_served_and_a_broken_one_is_not() {
     until_served(&server, &third).await;
 }
 
+/// W21 of the operator: a certificate that comes late is served all the same.
+#[tokio::test]
+async fn a_certificate_that_comes_late_replaces_our_own() {
+    let folder = Folder::new();
+    let mut options = options();
+    options.tls.certificate = Certificate::FilesOnceThere {
+        cert: folder.0.join("late.crt"),
+        key: folder.0.join("late.key"),
+    };
+    let server = Running::start(options, open(Mux::default()));
+    let own = served(server.address, "localhost").await.remove(0);
+    let late = folder.write_pair("late", &["localhost"]);
+    assert_ne!(own, late);
+    until_served(&server, &late).await;
+}
+
 #[tokio::test]
 async fn a_new_certificate_for_a_name_is_served() {
     let folder = Folder::new();

@@ -36,6 +36,13 @@ pub enum Certificate {
         /// What the files are called.
         name: String,
     },
+    /// These files as soon as both are there; until then one that is made and kept in memory.
+    FilesOnceThere {
+        /// The certificate, and what links it to its authority.
+        cert: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
     /// One is made and kept in memory.
     Memory,
 }
@@ -109,16 +116,17 @@ pub(super) struct Source {
 }
 
 enum Default {
-    Files {
-        cert: PathBuf,
-        key: PathBuf,
-    },
-    Memory {
-        cert: String,
-        key: SecretString,
-        since: Instant,
-        address: IpAddr,
-    },
+    Files { cert: PathBuf, key: PathBuf },
+    FilesOnceThere { cert: PathBuf, key: PathBuf, until: Made },
+    Memory(Made),
+}
+
+/// A certificate of our own.
+struct Made {
+    cert: String,
+    key: SecretString,
+    since: Instant,
+    address: IpAddr,
 }
 
 /// Everything, as it was at one moment; the first is the default.
@@ -136,18 +144,25 @@ impl Source {
                 key: key.clone(),
             },
             Certificate::Directory { dir, name } => in_directory(dir, name, address)?,
-            Certificate::Memory => in_memory(address)?,
+            Certificate::FilesOnceThere { cert, key } => Default::FilesOnceThere {
+                cert: cert.clone(),
+                key: key.clone(),
+                until: in_memory(address)?,
+            },
+            Certificate::Memory => Default::Memory(in_memory(address)?),
         };
         Ok(Self { default, sni })
     }
 
     /// Replaces a certificate of our own that is about to expire.
     pub(super) fn renew(&mut self) -> Result<(), SourceError> {
-        match self.default {
-            Default::Memory { since, address, .. } if since.elapsed() > RENEW_AFTER => {
-                self.default = in_memory(address)?;
+        match &mut self.default {
+            Default::Memory(made) | Default::FilesOnceThere { until: made, .. } => {
+                if made.since.elapsed() > RENEW_AFTER {
+                    *made = in_memory(made.address)?;
+                }
             }
-            Default::Memory { .. } | Default::Files { .. } => {}
+            Default::Files { .. } => {}
         }
         Ok(())
     }
@@ -155,10 +170,8 @@ impl Source {
     pub(super) fn read(&self) -> Result<Content, SourceError> {
         let default = match &self.default {
             Default::Files { cert, key } => pair(cert, key)?,
-            Default::Memory { cert, key, .. } => Pem {
-                cert: cert.clone().into_bytes(),
-                key: key.expose_secret().as_bytes().to_vec().into(),
-            },
+            Default::FilesOnceThere { cert, key, .. } if cert.exists() && key.exists() => pair(cert, key)?,
+            Default::Memory(made) | Default::FilesOnceThere { until: made, .. } => made.pem(),
         };
         let mut pems = vec![default];
         for SniPair { cert, key, names: _ } in &self.sni {
@@ -171,10 +184,19 @@ impl Source {
     }
 }
 
-fn in_memory(address: IpAddr) -> Result<Default, SourceError> {
+impl Made {
+    fn pem(&self) -> Pem {
+        Pem {
+            cert: self.cert.clone().into_bytes(),
+            key: self.key.expose_secret().as_bytes().to_vec().into(),
+        }
+    }
+}
+
+fn in_memory(address: IpAddr) -> Result<Made, SourceError> {
     let self_signed::Generated { cert, key } = self_signed::generate(address).map_err(SourceError::Generate)?;
     tracing::info!("generated a self-signed certificate in memory");
-    Ok(Default::Memory {
+    Ok(Made {
         cert,
         key,
         since: Instant::now(),

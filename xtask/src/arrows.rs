@@ -14,6 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory", &["cloud", "cloud-http"]),
     ("lab", &[]),
     ("openstack", &["cloud", "cloud-http", "gcfg"]),
+    ("operator", &["gcfg", "operator-api", "runtime"]),
+    ("operator-api", &[]),
     ("openstack-sim", &[]),
     ("gcfg", &[]),
     (
@@ -25,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "memory",
             "openstack",
             "openstack-sim",
+            "operator",
             "runtime",
         ],
     ),

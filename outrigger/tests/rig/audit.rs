@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
+    path::Path,
 };
 
 /// A moment in the audit log.
@@ -36,7 +37,7 @@ pub struct Entry {
 impl Rig {
     /// The end of the audit log as of now.
     pub fn mark(&self) -> Mark {
-        Mark(std::fs::metadata(self.plane().audit_log()).unwrap().len())
+        Mark::end_of(&self.plane().audit_log())
     }
 
     /// What the managers of this rig asked, oldest first.
@@ -56,10 +57,22 @@ impl Rig {
     }
 
     /// What anybody asked since then.
-    pub fn all_requests(&self, Mark(offset): Mark) -> Vec<Entry> {
+    pub fn all_requests(&self, mark: Mark) -> Vec<Entry> {
+        mark.read(&self.plane().audit_log())
+    }
+}
+
+impl Mark {
+    /// The end of this audit log as of now.
+    pub fn end_of(log: &Path) -> Self {
+        Self(std::fs::metadata(log).unwrap().len())
+    }
+
+    /// What was asked since then.
+    pub fn read(self, log: &Path) -> Vec<Entry> {
         let mut text = String::new();
-        let mut file = File::open(self.plane().audit_log()).unwrap();
-        file.seek(SeekFrom::Start(offset)).unwrap();
+        let mut file = File::open(log).unwrap();
+        file.seek(SeekFrom::Start(self.0)).unwrap();
         file.read_to_string(&mut text).unwrap();
         // The last line may still be being written.
         text.lines()

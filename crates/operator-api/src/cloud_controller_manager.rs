@@ -1,0 +1,322 @@
+//! A cloud controller manager that the operator runs: our own kind, for every Kubernetes that is not `OpenShift`.
+//!
+//! The doc comments of the fields are what `kubectl explain ccm.spec` prints.
+
+mod definition;
+mod scope;
+mod status;
+
+pub use definition::{crd, crd_yaml};
+pub use scope::{LabelSelector, Requirement, Scope, ServicesWithoutClass};
+pub use status::Status;
+
+use definition::{int_or_string, taken};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The port that a cloud controller manager serves at unless it is told otherwise.
+pub const SECURE_PORT: i32 = 10258;
+
+/// The flags that `extraArgs` may not contain: the operator sets them, most of them from fields, or relies on their defaults.
+pub const OWN_FLAGS: &[&str] = &[
+    "--bind-address",
+    "--cloud-config",
+    "--cloud-provider",
+    "--cluster-cidr",
+    "--cluster-name",
+    "--configure-cloud-routes",
+    "--controllers",
+    "--kubeconfig",
+    "--leader-elect",
+    "--leader-elect-resource-name",
+    "--leader-elect-resource-namespace",
+    "--load-balancer-class",
+    "--load-balancer-without-class",
+    "--master",
+    "--node-selector",
+    "--provider-id-scheme",
+    "--secure-port",
+    "--tls-cert-file",
+    "--tls-private-key-file",
+    "--use-service-account-credentials",
+    "--v",
+];
+
+/// What is asked for.
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq)]
+#[kube(
+    group = "outrigger.dev",
+    version = "v1alpha1",
+    kind = "CloudControllerManager",
+    plural = "cloudcontrollermanagers",
+    shortname = "ccm",
+    status = "Status",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A cloud controller manager: it gives the nodes of one cloud their addresses and labels, removes those whose machines are gone, \
+           and gives Services their load balancers. Several of them, with scopes that do not meet, serve several clouds."
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "self.routes == 'Disabled' || (has(self.clusterCIDRs) && size(self.clusterCIDRs) > 0)",
+    "message": "routes need clusterCIDRs: name the networks of the pods",
+    "fieldPath": ".clusterCIDRs",
+}]))]
+pub struct Spec {
+    /// The cloud, by the name its provider has in --cloud-provider: openstack, or memory for trying things out. It may be changed: the manager is then
+    /// replaced.
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    pub provider: String,
+
+    /// How much the operator does.
+    #[serde(default)]
+    pub management_state: ManagementState,
+
+    /// The manager's image: another build of Outrigger than the operator's own, which is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 1024))]
+    pub image: Option<String>,
+
+    /// Secrets in the operator's namespace with which the image is pulled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 16),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
+    pub image_pull_secrets: Vec<Reference>,
+
+    /// The provider's configuration, in the operator's namespace. A change is taken over without a restart by providers that can
+    /// (openstack); the others read it at the next start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_config: Option<CloudConfig>,
+
+    /// What the manager proves with who it is. Leave it out if the configuration, or the machine that the manager runs on, has the credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
+
+    /// The cluster's name in the cloud: part of the names of load balancers and the like, so it has to stay the same; kubernetes
+    /// if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub cluster_name: Option<String>,
+
+    /// The networks of the pods, at most one of each family. Only routes and the node-ipam-controller need them.
+    #[serde(default, rename = "clusterCIDRs", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 2),
+        inner(length(max = 64)),
+        extend("x-kubernetes-list-type" = "atomic", "x-kubernetes-validations" = [
+            {"rule": "self.all(net, isCIDR(net))", "message": "each is a network such as 10.244.0.0/16"},
+            {"rule": "size(self) != 2 || !self.all(net, isCIDR(net)) || cidr(self[0]).ip().family() != cidr(self[1]).ip().family()",
+             "message": "two networks have to be of different families"},
+        ])
+    )]
+    pub cluster_cidrs: Vec<String>,
+
+    /// Whether there are routes.
+    #[serde(default)]
+    pub routes: Routes,
+
+    /// Which nodes and Services are this manager's; by default all nodes, and all Services without a class. Scopes that meet are refused:
+    /// the younger manager is not run, and says so.
+    #[serde(default, skip_serializing_if = "crate::is_empty")]
+    pub scope: Scope,
+
+    /// Which controllers run: * for all that are on by default, a name for that one, -name for not that one. They are
+    /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller and node-ipam-controller.
+    #[serde(default = "all")]
+    #[schemars(
+        length(min = 1, max = 16),
+        inner(length(max = 64), regex(pattern = "^(\\*|-?[a-z][-a-z0-9]*)$")),
+        extend("x-kubernetes-list-type" = "atomic")
+    )]
+    pub controllers: Vec<String>,
+
+    /// How many run. One of them works, the others stand by. Each needs a node of its own: set it to 1 if only one node may run it.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 9))]
+    pub replicas: i32,
+
+    /// The port of metrics and health on each node that runs the manager. Managers side by side need different ones, because
+    /// they use the network of their nodes.
+    #[serde(default = "secure_port")]
+    #[schemars(range(min = 1024, max = 65535))]
+    pub secure_port: i32,
+
+    /// How much is logged: 0 what happens, 2 more, 4 decisions, 6 everything, 8 libraries too.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10))]
+    pub log_verbosity: i32,
+
+    /// More flags of the manager, as --flag=value. Those that the operator sets itself are refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 64),
+        inner(length(max = 1024), regex(pattern = "^--[a-z0-9][-a-z0-9]*(=.*)?$")),
+        extend("x-kubernetes-list-type" = "atomic", "x-kubernetes-validations" = taken())
+    )]
+    pub extra_args: Vec<String>,
+
+    /// Variables of the manager's environment: for instance `HTTPS_PROXY`, or `KUBERNETES_SERVICE_HOST` where the cluster's own address does not
+    /// work before its network does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub env: Vec<Variable>,
+
+    /// On which nodes the manager runs. By default on those of the control plane, and on others if there are none.
+    #[serde(default, skip_serializing_if = "crate::is_empty")]
+    pub placement: Placement,
+
+    /// The processor and memory of each replica. By default it asks for a little of both, and nothing is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+}
+
+/// Whether the operator looks after the manager. Managed: it does. Unmanaged: it touches nothing, and whatever runs goes on running. Removed: it
+/// takes everything away again; load balancers that exist stay in the cloud, and nodes stay as they are.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ManagementState {
+    /// It does.
+    #[default]
+    Managed,
+    /// It touches nothing; whatever runs goes on running.
+    Unmanaged,
+    /// It takes everything away again. Load balancers that exist stay in the cloud, and nodes stay as they are.
+    Removed,
+}
+
+/// Whether the cloud routes the pods' networks to the nodes. Enabled needs clusterCIDRs, and is only for networks of pods that rely on it.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Routes {
+    /// It does not.
+    #[default]
+    Disabled,
+    /// It does.
+    Enabled,
+}
+
+/// Where the provider's configuration is: in a `ConfigMap` or in a `Secret`.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.configMap) != has(self.secret)",
+    "message": "name either a configMap or a secret",
+}]))]
+pub struct CloudConfig {
+    /// A `ConfigMap`, for a configuration without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_map: Option<KeyReference>,
+    /// A `Secret`, for a configuration with credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<KeyReference>,
+}
+
+/// One key of an object in the operator's namespace.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyReference {
+    /// The object's name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The key.
+    #[serde(default = "cloud_conf")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = "^[-._a-zA-Z0-9]+$"))]
+    pub key: String,
+}
+
+/// What the manager proves with who it is.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// A `Secret` in the operator's namespace. Its keys become files in /etc/outrigger/credentials, and a rotated credential is used without a
+    /// restart. For openstack: the key clouds.yaml, which a configuration with use-clouds=true takes without being told where it is. memory has none.
+    pub secret: Reference,
+}
+
+/// An object in the operator's namespace.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// Its name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// A variable of the environment.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    #[schemars(length(min = 1, max = 253), regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub name: String,
+    /// Its value.
+    #[schemars(length(max = 32768))]
+    pub value: String,
+}
+
+/// On which nodes the manager runs.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Placement {
+    /// Only on nodes with these labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that are no obstacle, besides those of the control plane and of nodes that are not initialised, not ready or without network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
+    pub tolerations: Vec<Toleration>,
+}
+
+/// A taint that is no obstacle.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Toleration {
+    /// The taint's key; without it every key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Exists for every value, Equal for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["Exists", "Equal"]))]
+    pub operator: Option<String>,
+    /// The taint's value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The taint's effect; without it every effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["NoSchedule", "PreferNoSchedule", "NoExecute"]))]
+    pub effect: Option<String>,
+    /// For `NoExecute`: for how long it is no obstacle; without it for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toleration_seconds: Option<i64>,
+}
+
+/// The processor and memory of each replica.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// What it is sure to get: cpu and memory.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "int_or_string")]
+    pub requests: BTreeMap<String, Value>,
+    /// What it gets at most: cpu and memory.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "int_or_string")]
+    pub limits: BTreeMap<String, Value>,
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+fn two() -> i32 {
+    2
+}
+
+fn secure_port() -> i32 {
+    SECURE_PORT
+}
+
+fn cloud_conf() -> String {
+    "cloud.conf".to_owned()
+}
+
+#[cfg(test)]
+mod tests;

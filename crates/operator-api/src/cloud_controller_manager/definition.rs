@@ -1,0 +1,143 @@
+//! The kind's definition, as an API server takes it.
+
+use super::{CloudControllerManager, OWN_FLAGS};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+/// Every operand bears the name of its manager with `-cloud-controller-manager` after it, and a Service's name must be a DNS label
+/// that starts with a letter: so much is left.
+const NAME: &str = "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,36}[a-z0-9])?$')";
+const NAME_MESSAGE: &str = "the name may have at most 38 lower-case letters, digits and hyphens, and starts with a letter and does not end with a hyphen";
+
+/// What `kubectl get` prints: the column, its type, and where it is.
+const COLUMNS: [(&str, &str, &str); 7] = [
+    ("Provider", "string", ".spec.provider"),
+    ("State", "string", ".spec.managementState"),
+    (
+        "Available",
+        "string",
+        ".status.conditions[?(@.type=='Available')].status",
+    ),
+    ("Ready", "integer", ".status.readyReplicas"),
+    ("Version", "string", ".status.version"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+    ("Message", "string", ".status.conditions[?(@.type=='Degraded')].message"),
+];
+
+/// The definition: structural schema, validation rules, columns and texts for `kubectl explain`.
+pub fn crd() -> CustomResourceDefinition {
+    let derived = CloudControllerManager::crd();
+    let mut crd = json!(derived);
+    let columns = COLUMNS.map(|(name, kind, path)| json!({"name": name, "type": kind, "jsonPath": path}));
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        version["additionalPrinterColumns"] = json!(columns);
+        let schema = &mut version["schema"]["openAPIV3Schema"];
+        schema.as_object_mut().and_then(|fields| fields.remove("title"));
+        tidy(schema);
+        schema["x-kubernetes-validations"] = json!([{"rule": NAME, "message": NAME_MESSAGE}]);
+    }
+    serde_json::from_value(crd).unwrap_or(derived)
+}
+
+/// The definition as the file `deploy/kubernetes/crd.yaml`.
+///
+/// # Panics
+/// Never: the definition is a constant that the tests write out.
+pub fn crd_yaml() -> String {
+    let mut crd = json!(crd());
+    whole(&mut crd);
+    let yaml = serde_saphyr::to_string(&crd).expect("a definition is made of maps, lists and scalars");
+    format!("# Generated from the types in crates/operator-api: make docs\n{yaml}")
+}
+
+/// The rule of `extraArgs`.
+pub(super) fn taken() -> Value {
+    let quoted: Vec<String> = OWN_FLAGS.iter().map(|flag| format!("'{flag}'")).collect();
+    json!([{
+        "rule": format!("self.all(arg, !(arg.split('=')[0] in [{}]))", quoted.join(", ")),
+        "message": format!("these flags are set by the operator, from the other fields: {}", OWN_FLAGS.join(" ")),
+    }])
+}
+
+pub(super) fn int_or_string(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "maxProperties": 16,
+        "additionalProperties": {
+            "x-kubernetes-int-or-string": true,
+            "pattern": "^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$",
+        },
+    })
+}
+
+/// The inventory.
+pub(super) fn references(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "x-kubernetes-list-type": "atomic",
+        "items": {
+            "type": "object",
+            "required": ["group", "name", "resource"],
+            "properties": {
+                "group": {"type": "string", "description": "Its API group, empty for the core group."},
+                "resource": {"type": "string", "description": "The plural of its kind, for instance deployments."},
+                "namespace": {"type": "string", "description": "Its namespace, if it has one."},
+                "name": {"type": "string", "description": "Its name."},
+            },
+        },
+    })
+}
+
+/// As in `metav1.Condition`, one of each type.
+pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+        "items": {
+            "type": "object",
+            "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+            "properties": {
+                "type": {"type": "string", "maxLength": 316, "description": "Which aspect: Available, Progressing or Degraded."},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it is so."},
+                "reason": {"type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+                           "description": "Why, in one word for programs."},
+                "message": {"type": "string", "maxLength": 32768, "description": "Why, in a sentence for people."},
+                "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When the status last changed."},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0,
+                                       "description": "The generation of the spec that this is about."},
+            },
+        },
+    })
+}
+
+/// Makes texts fit for a terminal, and leaves out what only the generator wanted: `nullable`, because a null is as good as nothing to an API server.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("nullable");
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// Writes 10 instead of 10.0.
+fn whole(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(whole),
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Number(number) => {
+            if let Ok(integer) = number.to_string().trim_end_matches(".0").parse::<i64>() {
+                *number = integer.into();
+            }
+        }
+        _ => {}
+    }
+}

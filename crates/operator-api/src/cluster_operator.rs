@@ -1,0 +1,92 @@
+//! What an operator of the cluster tells the cluster about itself.
+
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+use serde::{Deserialize, Serialize};
+
+kind! {
+    /// An operator's word on how it is doing. Ours is named `cloud-controller-manager`.
+    ClusterOperator = "ClusterOperator", "clusteroperators" { spec: Spec, status: Status }
+}
+
+/// Nothing: it is there because the schema asks for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spec {}
+
+/// All of it is written by the operator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Status {
+    /// `Available`, `Progressing`, `Degraded`, `Upgradeable` and those of its parts; one a type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The versions that have been rolled out, `operator` first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<OperandVersion>,
+    /// What to look at when something is wrong; for us also the inventory of what we have made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related_objects: Vec<ObjectReference>,
+}
+
+/// One aspect of how it is doing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Condition {
+    /// `Available`
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word for programs.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// A sentence for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// When `status` last changed.
+    pub last_transition_time: Time,
+}
+
+impl Default for Condition {
+    fn default() -> Self {
+        Self {
+            type_: String::new(),
+            status: String::new(),
+            reason: String::new(),
+            message: String::new(),
+            last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        }
+    }
+}
+
+/// The version of one part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OperandVersion {
+    /// `operator`
+    pub name: String,
+    /// `4.21.3`
+    pub version: String,
+}
+
+/// Which object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObjectReference {
+    /// `apps`; empty for the core group. The schema asks for it all the same.
+    pub group: String,
+    /// The plural: `deployments`.
+    pub resource: String,
+    /// Empty for what belongs to the cluster.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ClusterOperator {
+    /// The condition of a type, if there is one.
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        self.status.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+}

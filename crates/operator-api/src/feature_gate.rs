@@ -1,0 +1,65 @@
+//! Which features are on, for each version the cluster runs or is changing to.
+
+use serde::{Deserialize, Serialize};
+
+kind! {
+    /// The cluster's features. The operator reads the one named `cluster`.
+    FeatureGate = "FeatureGate", "featuregates" { spec: Spec, status: Status }
+}
+
+/// What the administrator asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Spec {
+    /// `TechPreviewNoUpgrade` and the like; empty for the default.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feature_set: String,
+}
+
+/// What is on and off.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Status {
+    /// One entry a version.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub feature_gates: Vec<Details>,
+}
+
+/// The features of one version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Details {
+    /// Which version.
+    pub version: String,
+    /// Those that are on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub enabled: Vec<Gate>,
+    /// Those that are off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled: Vec<Gate>,
+}
+
+/// One feature.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Gate {
+    /// `CloudControllerManagerWebhook`
+    pub name: String,
+}
+
+impl FeatureGate {
+    /// The features of `version`, if the cluster has said something about it.
+    pub fn details(&self, version: &str) -> Option<&Details> {
+        self.status
+            .feature_gates
+            .iter()
+            .find(|details| details.version == version)
+    }
+}
+
+impl Details {
+    /// Whether a feature is on. One that is not listed is off.
+    pub fn is_enabled(&self, name: &str) -> bool {
+        self.enabled.iter().any(|gate| gate.name == name)
+    }
+}

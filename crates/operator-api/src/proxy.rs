@@ -1,0 +1,40 @@
+//! How the cluster reaches the outside, and whom it trusts there.
+
+use serde::{Deserialize, Serialize};
+
+kind! {
+    /// The cluster's proxy. The operator reads the one named `cluster`.
+    Proxy = "Proxy", "proxies" { spec: Spec, status: Status }
+}
+
+/// What the administrator asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Spec {
+    /// The `ConfigMap` in `openshift-config` with certificates to trust.
+    #[serde(rename = "trustedCA", skip_serializing_if = "crate::is_empty")]
+    pub trusted_ca: ConfigMapName,
+}
+
+/// A `ConfigMap` by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConfigMapName {
+    /// Empty for none.
+    pub name: String,
+}
+
+/// What is in force: the cluster's own addresses are in `no_proxy` already. Programs are given these, never the spec's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Status {
+    /// For `http://`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub http_proxy: String,
+    /// For `https://`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub https_proxy: String,
+    /// Whom to call without it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub no_proxy: String,
+}

@@ -1,0 +1,97 @@
+//! The certificate of the manager's secure port: issued by the operator, rotated in time, and trusted by monitoring.
+//!
+//! Three objects in the operands' namespace, and nothing else, are the whole state:
+//!
+//! | object | what is in it |
+//! |---|---|
+//! | Secret [`CA_SECRET`] | the authority: `tls.crt`, `tls.key`, and while it has one its predecessor's certificate as `previous.crt` |
+//! | Secret [`SERVING_SECRET`] | what the manager serves with: `tls.crt`, `tls.key`; the manager reads it anew by itself |
+//! | `ConfigMap` [`BUNDLE`] | what callers trust: the authority and its predecessor under [`BUNDLE_KEY`] |
+//!
+//! Read [`plan()`] first: it looks at the two Secrets and says what to do, purely. A new authority is trusted for a day before
+//! anything is signed with it, because callers take their time to read the bundle; and a predecessor stays in the bundle
+//! for as long as it is valid, so that what it signed is believed until it is replaced. Whatever is missing, edited or
+//! broken is issued again.
+
+mod issue;
+mod plan;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use issue::{Issued, issue};
+pub use plan::{Plan, Reason, Serving, plan};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+/// The Secret with the authority.
+pub const CA_SECRET: &str = "cloud-controller-manager-serving-ca";
+/// The Secret that the manager serves with.
+pub const SERVING_SECRET: &str = "cloud-controller-manager-serving-cert";
+/// The `ConfigMap` with what callers have to trust.
+pub const BUNDLE: &str = "cloud-controller-manager-serving-ca-bundle";
+/// The key in [`BUNDLE`].
+pub const BUNDLE_KEY: &str = "ca.crt";
+
+/// How long an authority is valid.
+pub const CA_VALIDITY: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
+/// How long a serving certificate is valid.
+pub const SERVING_VALIDITY: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// How far clocks may be apart: certificates are valid from that long ago.
+pub const SKEW: SignedDuration = SignedDuration::from_hours(1);
+/// How long a new authority is only trusted before it signs.
+pub const SETTLE: SignedDuration = SignedDuration::from_hours(24);
+
+/// The names that callers use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// The Service in front of the manager.
+    pub service: String,
+    /// Its namespace, where the three objects are, too.
+    pub namespace: String,
+}
+
+impl Names {
+    /// The names in the certificate.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        let name = format!("{}.{}.svc", self.service, self.namespace);
+        vec![
+            format!("{name}.cluster.local"),
+            name,
+            "localhost".to_owned(),
+            "127.0.0.1".to_owned(),
+        ]
+    }
+}
+
+/// The two Secrets, as they are in the cluster.
+#[derive(Clone, Copy, Default)]
+pub struct Live<'a> {
+    /// [`CA_SECRET`].
+    pub ca: Option<&'a Value>,
+    /// [`SERVING_SECRET`].
+    pub serving: Option<&'a Value>,
+}
+
+/// Why a certificate could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The names cannot stand in a certificate, or the random source fails.
+    #[error("cannot issue the certificate {what}")]
+    Issue {
+        /// Which one.
+        what: &'static str,
+        /// Why.
+        source: rcgen::Error,
+    },
+}
+
+/// The three objects as they have to be: those that are there if they will do, new ones otherwise.
+///
+/// # Errors
+/// If a certificate cannot be made.
+pub fn desired(now: Timestamp, live: Live<'_>, names: &Names) -> Result<Issued, Error> {
+    issue(now, plan(now, live, names), live, names)
+}

@@ -1,0 +1,163 @@
+//! operator.md §5 and §10.11, AWS.
+
+use super::{SecurityGroups, transform};
+use gcfg::{Document, Value};
+use proptest::prelude::*;
+use rstest::rstest;
+use std::collections::BTreeMap;
+
+/// What a file says to who reads it: `section/key` and its values in order.
+fn says(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut said = BTreeMap::<_, Vec<_>>::new();
+    for part in Document::parse(text).expect("gcfg").parts() {
+        for entry in part.entries() {
+            let key = format!(
+                "{}/{}/{}",
+                part.name(),
+                part.subsection().unwrap_or_default(),
+                entry.folded()
+            );
+            let Value::Text(value) = entry.value() else { continue };
+            said.entry(key).or_default().push(value.clone());
+        }
+    }
+    said
+}
+
+fn plain(text: &str) -> Result<String, String> {
+    transform(text, SecurityGroups::AsConfigured)
+}
+
+/// What the Go operator writes for a file, in its own notation.
+#[rstest]
+#[case::empty(
+    "",
+    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
+     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+)]
+#[case::the_installers(
+    "[Global]\n\t\t\t",
+    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
+     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+)]
+#[case::values_stay(
+    "[Global]\nDisableSecurityGroupIngress = true\nZone = Foo\n",
+    "[Global]\nZone = Foo\nDisableSecurityGroupIngress = true\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
+     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+)]
+#[case::probe_of_the_user(
+    "[Global]\nClusterServiceLoadBalancerHealthProbeMode = ServiceNodePort\nClusterServiceSharedLoadBalancerHealthProbePort = 8080\n",
+    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = ServiceNodePort\n\
+     ClusterServiceSharedLoadBalancerHealthProbePort = 8080\n"
+)]
+#[case::ipv4_first(
+    "[Global]\nNodeIPFamilies=ipv4\nNodeIPFamilies=ipv6\n",
+    "[Global]\nDisableSecurityGroupIngress = false\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv6\n\
+     ClusterServiceLoadBalancerHealthProbeMode = Shared\nClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+)]
+#[case::ipv6_first(
+    "[Global]\nNodeIPFamilies=ipv6\nNodeIPFamilies=ipv4\n",
+    "[Global]\nDisableSecurityGroupIngress = false\nNodeIPFamilies = ipv6\nNodeIPFamilies = ipv4\n\
+     ClusterServiceLoadBalancerHealthProbeMode = Shared\nClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+)]
+#[case::overrides(
+    "[Global]\nZone = Foo\n[ServiceOverride \"1\"]\nService = ec2\nRegion = us-west-2\nURL = https://ec2.foo.bar\n\
+     SigningRegion = signing_region\n",
+    "[Global]\nZone = Foo\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
+     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n[ServiceOverride \"1\"]\nService = ec2\nRegion = us-west-2\n\
+     URL = https://ec2.foo.bar\nSigningRegion = signing_region\n"
+)]
+fn says_what_the_go_operator_says(#[case] text: &str, #[case] upstream: &str) {
+    assert_eq!(says(&plain(text).expect("transform")), says(upstream));
+}
+
+#[rstest]
+#[case::unset("[Global]\n", SecurityGroups::Managed, Some("Managed"))]
+#[case::set("[Global]\nNLBSecurityGroupMode = Other\n", SecurityGroups::Managed, Some("Managed"))]
+#[case::gate_off("[Global]\n", SecurityGroups::AsConfigured, None)]
+#[case::gate_off_and_set(
+    "[Global]\nNLBSecurityGroupMode = Managed\n",
+    SecurityGroups::AsConfigured,
+    Some("Managed")
+)]
+fn the_gate_sets_the_mode(#[case] text: &str, #[case] groups: SecurityGroups, #[case] expected: Option<&str>) {
+    let text = transform(text, groups).expect("transform");
+    let document = Document::parse(&text).expect("gcfg");
+    assert_eq!(document.section("Global").text("NLBSecurityGroupMode"), Ok(expected));
+}
+
+// The Go operator drops everything it does not know (W14).
+#[test]
+fn w14_unknown_keys_and_comments_stay() {
+    let text = "# ours\n[Global]\nZone = a ; beside\nNewKeyOfTomorrow = 1\n\n[Tomorrow]\nkey = value\n";
+    let done = plain(text).expect("transform");
+    let expected = "# ours\n[Global]\nZone = a ; beside\nNewKeyOfTomorrow = 1\nDisableSecurityGroupIngress = false\n\
+                    ClusterServiceLoadBalancerHealthProbeMode = Shared\n\
+                    ClusterServiceSharedLoadBalancerHealthProbePort = 0\n\n[Tomorrow]\nkey = value\n";
+    assert_eq!(done, expected);
+}
+
+// The Go operator sorts "10" before "2" (W14).
+#[test]
+fn w14_overrides_are_in_the_order_of_their_numbers() {
+    let text = "# ten\n[ServiceOverride \"10\"]\nService = s3\n[ServiceOverride \"x\"]\nService = x\n\
+                [ServiceOverride \"2\"]\nService = ec2\n# about all\n[Global]\nZone = a";
+    let done = plain(text).expect("transform");
+    let headers: Vec<&str> = done.lines().filter(|line| line.starts_with(['[', '#'])).collect();
+    let expected = [
+        "# about all",
+        "[Global]",
+        "[ServiceOverride \"2\"]",
+        "# ten",
+        "[ServiceOverride \"10\"]",
+        "[ServiceOverride \"x\"]",
+    ];
+    assert_eq!(headers, expected);
+    assert_eq!(plain(&done), Ok(done));
+}
+
+#[rstest]
+#[case::not_ini("{}", "cloud.conf:1:1: ")]
+#[case::header("[Global\nZone = a\n", "cloud.conf:1:")]
+#[case::a_truth(
+    "[Global]\nDisableSecurityGroupIngress = maybe\n",
+    "cloud.conf:2:31: DisableSecurityGroupIngress is neither true nor false"
+)]
+#[case::a_port(
+    "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = http\n",
+    "cloud.conf:2:51: ClusterServiceSharedLoadBalancerHealthProbePort is not a whole number"
+)]
+#[case::no_value("[ServiceOverride \"1\"]\nURL\n", "cloud.conf:2:1: URL has no value")]
+fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
+    let error = plain(text).expect_err("refused");
+    assert!(error.starts_with(problem), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn is_idempotent_and_keeps_everything(text in file()) {
+        let once = transform(&text, SecurityGroups::Managed).expect("transform");
+        prop_assert_eq!(transform(&once, SecurityGroups::Managed), Ok(once.clone()));
+        let after = says(&once);
+        for (key, values) in says(&text) {
+            prop_assert!(key.ends_with("nlbsecuritygroupmode") || after.get(&key) == Some(&values), "{} in\n{}", key, once);
+        }
+    }
+}
+
+fn file() -> impl Strategy<Value = String> {
+    let header = prop_oneof![
+        Just("[Global]".to_owned()),
+        Just("[Other]".to_owned()),
+        "[0-9]{1,2}|[a-z]{1,3}".prop_map(|id| format!("[ServiceOverride \"{id}\"]")),
+    ];
+    let entry = prop_oneof![
+        "(Zone|Region|NodeIPFamilies|NLBSecurityGroupMode|Unknown-key) ?= ?[a-z0-9]{1,8}( # [a-z]{1,5})?",
+        "# [a-z ]{0,10}",
+        Just(String::new()),
+        Just("DisableSecurityGroupIngress = yes".to_owned()),
+    ];
+    let section = (header, prop::collection::vec(entry, 0..6));
+    let text = |(header, entries): (String, Vec<String>)| format!("{header}\n{}\n", entries.join("\n"));
+    prop::collection::vec(section.prop_map(text), 0..6).prop_map(|sections| sections.concat())
+}

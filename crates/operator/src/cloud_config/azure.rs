@@ -1,0 +1,75 @@
+//! Azure's configuration: JSON.
+
+use super::{KEY, json::Document};
+use operator_api::Infrastructure;
+
+/// The name of Azure Stack Hub among the clouds.
+pub(crate) const STACK: &str = "AzureStackCloud";
+
+const PUBLIC: &str = "AzurePublicCloud";
+const CLOUDS: [&str; 5] = [
+    "AzureChinaCloud",
+    "AzureGermanCloud",
+    PUBLIC,
+    STACK,
+    "AzureUSGovernmentCloud",
+];
+
+/// The cloud that the Infrastructure names; without a word, the public one.
+pub(crate) fn cloud_name(infrastructure: &Infrastructure) -> &str {
+    let status = infrastructure.status.platform_status.as_ref();
+    let azure = status.and_then(|status| status.azure.as_ref());
+    azure
+        .map(|azure| azure.cloud_name.as_str())
+        .filter(|name| !name.is_empty())
+        .unwrap_or(PUBLIC)
+}
+
+/// Names the cloud, and lets the health probe of all Services be the one of kube-proxy.
+pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, String> {
+    if !CLOUDS.contains(&cloud) {
+        let choices: Vec<_> = CLOUDS.iter().map(|name| format!("{name:?}")).collect();
+        return Err(format!(
+            "status.platformStatus.azure.cloudName: Unsupported value: {cloud:?}: supported values: {}",
+            choices.join(", ")
+        ));
+    }
+    let mut document = Document::parse(KEY, text)?;
+    match document.text("cloud").map_err(|problem| at_key(&problem))? {
+        Some(named) if !named.is_empty() && !named.eq_ignore_ascii_case(cloud) => {
+            return Err(format!(
+                "{KEY}: \"cloud\" is {named:?}, but the Infrastructure says {cloud:?}: correct it or remove it"
+            ));
+        }
+        _ => document.set("cloud", cloud),
+    }
+    default_machines(&mut document)?;
+    document.set("clusterServiceLoadBalancerHealthProbeMode", "shared");
+    Ok(document.to_string())
+}
+
+/// Azure Stack Hub's: its cloud is described by the file of endpoints.
+pub(crate) fn transform_stack(text: &str) -> Result<String, String> {
+    let mut document = Document::parse(KEY, text)?;
+    default_machines(&mut document)?;
+    Ok(document.to_string())
+}
+
+/// The provider's own default is a scale set, which machines of `OpenShift` are not in.
+fn default_machines(document: &mut Document) -> Result<(), String> {
+    if document
+        .text("vmType")
+        .map_err(|problem| at_key(&problem))?
+        .is_none_or(|kind| kind.is_empty())
+    {
+        document.set("vmType", "standard");
+    }
+    Ok(())
+}
+
+fn at_key(problem: &str) -> String {
+    format!("{KEY}: {problem}")
+}
+
+#[cfg(test)]
+mod tests;

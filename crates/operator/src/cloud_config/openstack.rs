@@ -1,0 +1,69 @@
+//! The configuration of `OpenStack`: the git-config dialect.
+
+use super::KEY;
+use gcfg::Document;
+
+/// Where the in-tree provider found its credentials: what the installer wrote, and not to be changed.
+const IN_TREE: [(&str, &str); 3] = [
+    ("secret-name", "openstack-credentials"),
+    ("secret-namespace", "kube-system"),
+    ("kubeconfig-path", ""),
+];
+
+/// Where the operand finds its credentials.
+const CREDENTIALS: [(&str, &str); 3] = [
+    ("use-clouds", "true"),
+    ("clouds-file", "/etc/openstack/secret/clouds.yaml"),
+    ("cloud", "openstack"),
+];
+
+/// What load balancers are like unless the user says otherwise.
+const LOAD_BALANCERS: [(&str, &str); 2] = [("max-shared-lb", "1"), ("manage-security-groups", "true")];
+
+/// Takes what only the in-tree provider reads away, and says where the credentials are.
+pub(crate) fn transform(text: &str) -> Result<String, String> {
+    let mut document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
+    check(&document).map_err(|error| error.to_string())?;
+    for (key, _) in IN_TREE {
+        document.remove("Global", None, key);
+    }
+    for (key, value) in CREDENTIALS {
+        set(&mut document, "Global", key, value)?;
+    }
+    document.remove_section("BlockStorage", None);
+    document.remove("LoadBalancer", None, "use-octavia");
+    for (key, value) in LOAD_BALANCERS {
+        if !document.section("LoadBalancer").has(key) {
+            set(&mut document, "LoadBalancer", key, value)?;
+        }
+    }
+    Ok(document.to_string())
+}
+
+fn check(document: &Document) -> Result<(), gcfg::Error> {
+    let global = document.section("Global");
+    for (key, usual) in IN_TREE {
+        let value = global.text(key)?.unwrap_or_default();
+        if !value.is_empty() && value != usual {
+            return Err(global.error(key, unusual(key, usual)));
+        }
+    }
+    Ok(())
+}
+
+fn unusual(key: &str, usual: &str) -> String {
+    let instead = match usual {
+        "" => String::new(),
+        usual => format!(" or write {usual:?}"),
+    };
+    format!("{key} in [Global] is not supported with another value than the installer's: remove the line{instead}")
+}
+
+fn set(document: &mut Document, section: &str, key: &str, value: &str) -> Result<(), String> {
+    document
+        .set(section, None, key, value)
+        .map_err(|error| format!("{KEY}: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

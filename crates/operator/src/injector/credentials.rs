@@ -1,0 +1,71 @@
+//! Who the operand is, to Azure.
+
+use super::{file, flags::WorkloadIdentity};
+use secrecy::SecretString;
+use std::path::Path;
+
+/// Who the operand is, to Azure.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// The application.
+    pub client_id: String,
+    /// How it proves that.
+    pub login: Login,
+}
+
+/// How an application proves who it is.
+#[derive(Debug, Clone)]
+pub enum Login {
+    /// By a secret.
+    Secret(SecretString),
+    /// By a token that the cluster issues.
+    Token {
+        /// Where the token is, for the operand.
+        file: String,
+        /// Who trusts the cluster's tokens.
+        tenant: String,
+    },
+}
+
+impl Credentials {
+    /// Reads them from the files in a folder, one value a file; blanks around a value do not matter.
+    ///
+    /// # Errors
+    /// Which file is missing, empty or too many, in one sentence.
+    pub fn read(folder: &Path, workload: WorkloadIdentity) -> Result<Self, String> {
+        let find = |name: &str| file::find(&folder.join(name));
+        let client_id = required(folder, "azure_client_id", find("azure_client_id")?)?;
+        let secret = find("azure_client_secret")?;
+        let login = match (find("azure_federated_token_file")?, workload) {
+            (Some(_), WorkloadIdentity::Allowed) if secret.is_some() => {
+                return Err(format!(
+                    "{0}/azure_client_secret and {0}/azure_federated_token_file are both there: remove one",
+                    folder.display()
+                ));
+            }
+            (Some(token), WorkloadIdentity::Allowed) => Login::Token {
+                file: required(folder, "azure_federated_token_file", Some(token))?,
+                tenant: required(folder, "azure_tenant_id", find("azure_tenant_id")?)?,
+            },
+            (Some(_), WorkloadIdentity::Never) if secret.is_none() => {
+                return Err(format!(
+                    "{}/azure_client_secret is missing; there is a federated token file, but \
+                     --enable-azure-workload-identity=false: write true, or provide the secret",
+                    folder.display()
+                ));
+            }
+            (Some(_), WorkloadIdentity::Never) | (None, _) => {
+                Login::Secret(required(folder, "azure_client_secret", secret)?.into())
+            }
+        };
+        Ok(Self { client_id, login })
+    }
+}
+
+fn required(folder: &Path, name: &str, value: Option<String>) -> Result<String, String> {
+    match value {
+        Some(value) if !value.is_empty() => Ok(value),
+        Some(_) => Err(format!("{}/{name} is empty: put the value there", folder.display())),
+        None => Err(format!("{}/{name} is missing: put the value there", folder.display())),
+    }
+}

@@ -1,0 +1,55 @@
+//! Files in and out.
+
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+/// The result holds a secret, and the container that reads it may run under another user than this one. Containers of a
+/// pod share the group at least: the root group, which `OpenShift` gives to every arbitrary user, or the pod's `fsGroup`.
+const MODE: u32 = 0o640;
+
+/// A file's text.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| problem("read", path, &error))
+}
+
+/// A file's text without blanks around it, if there is such a file.
+pub(super) fn find(path: &Path) -> Result<Option<String>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(problem("read", path, &error)),
+    }
+}
+
+/// Writes a file, or leaves what was there: nobody ever sees half of it.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let temporary = Path::new(&name);
+    let written = create(temporary, text).and_then(|()| fs::rename(temporary, path));
+    written.map_err(|error| {
+        // a leftover would hold the secret; that there may be none to remove does not matter
+        drop(fs::remove_file(temporary));
+        problem("write", path, &error)
+    })
+}
+
+fn create(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.set_permissions(fs::Permissions::from_mode(MODE))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn problem(verb: &str, path: &Path, error: &io::Error) -> String {
+    format!("cannot {verb} {}: {error}", path.display())
+}

@@ -1,0 +1,133 @@
+//! The flags of the Go program of this name.
+
+use super::{ManagedIdentity, PROGRAM};
+use runtime::flags::{Problems, Section, Set, Show, Switch, Value};
+
+const ABOUT: &str = "Puts the credentials of Azure into a cloud configuration.";
+
+/// The flags, with their defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flags {
+    /// The configuration to read.
+    pub cloud_config_file_path: String,
+    /// The configuration to write.
+    pub output_file_path: String,
+    /// Whether the virtual machine's own identity is switched off.
+    pub disable_identity_extension_auth: Switch,
+    /// Whether a token of the cluster may be used.
+    pub workload_identity: WorkloadIdentity,
+    /// The folder with the credentials.
+    pub creds_path: String,
+    help: Switch,
+}
+
+/// Whether a token of the cluster may be used instead of a secret.
+///
+/// The Go program ignores this flag, and some of its manifests leave it out where a token is used: unless it is said to be
+/// false, what the credentials say counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WorkloadIdentity {
+    /// If the credentials name one.
+    #[default]
+    Allowed,
+    /// Never.
+    Never,
+}
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invocation {
+    /// To print a text.
+    Print(String),
+    /// To work.
+    Run(Flags),
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            cloud_config_file_path: "/tmp/cloud-config/cloud.conf".to_owned(),
+            output_file_path: "/tmp/merged-cloud-config/cloud.conf".to_owned(),
+            disable_identity_extension_auth: Switch::Off,
+            workload_identity: WorkloadIdentity::default(),
+            creds_path: "/etc/azure/credentials".to_owned(),
+            help: Switch::Off,
+        }
+    }
+}
+
+impl Flags {
+    /// Parses a command line without the program's name.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Invocation, Problems> {
+        let mut flags = Self::default();
+        let set = flags.set();
+        let help = set.help(Show::for_stdout());
+        set.parse(args)?;
+        Ok(match flags.help {
+            Switch::On => Invocation::Print(help),
+            Switch::Off => Invocation::Run(flags),
+        })
+    }
+
+    /// What to do with the virtual machine's own identity.
+    pub(super) fn managed_identity(&self) -> ManagedIdentity {
+        match self.disable_identity_extension_auth {
+            Switch::On => ManagedIdentity::Disabled,
+            Switch::Off => ManagedIdentity::AsConfigured,
+        }
+    }
+
+    fn set(&mut self) -> Set<'_> {
+        let section = Section::new("generic")
+            .flag(
+                "cloud-config-file-path",
+                &mut self.cloud_config_file_path,
+                "Location of the original cloud config file.",
+            )
+            .flag(
+                "output-file-path",
+                &mut self.output_file_path,
+                "Location of the generated cloud config file.",
+            )
+            .flag(
+                "disable-identity-extension-auth",
+                &mut self.disable_identity_extension_auth,
+                "Switch useManagedIdentityExtension off, if the cloud config has it.",
+            )
+            .flag(
+                "enable-azure-workload-identity",
+                &mut self.workload_identity,
+                "Use the federated token file of the credentials, if there is one. With false, it is never used.",
+            )
+            .flag(
+                "creds-path",
+                &mut self.creds_path,
+                "Folder with the credentials, one value a file.",
+            )
+            .short('h', "help", &mut self.help, "Show all flags.");
+        Set::new(PROGRAM, ABOUT, vec![section])
+    }
+}
+
+impl Value for WorkloadIdentity {
+    fn kind(&self) -> &'static str {
+        "string"
+    }
+
+    fn set(&mut self, given: &[String]) -> Result<(), String> {
+        let mut all = given.iter().map(|text| text.parse::<Switch>());
+        let last = all.try_fold(Switch::Off, |_, switch| switch)?;
+        *self = if last.is_on() { Self::Allowed } else { Self::Never };
+        Ok(())
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Self::Allowed => "true".to_owned(),
+            Self::Never => "false".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Puts the credentials of Azure into its cloud configuration: what runs before the containers that need both.
+//!
+//! Read [`main`] first: it parses the flags of the Go program of this name, reads the files, calls [`inject`], which is
+//! pure, and writes the result.
+
+mod credentials;
+mod file;
+mod flags;
+
+pub use credentials::{Credentials, Login};
+pub use flags::{Flags, Invocation, WorkloadIdentity};
+
+use crate::cloud_config::json::Document;
+use secrecy::{ExposeSecret, SecretString};
+use std::path::Path;
+use tracing::warn;
+
+/// The name of the program.
+pub const PROGRAM: &str = "azure-config-credentials-injector";
+
+/// What to do with the identity that the virtual machine itself has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ManagedIdentity {
+    /// As the configuration says.
+    #[default]
+    AsConfigured,
+    /// It is not used, whatever the configuration says.
+    Disabled,
+}
+
+/// Runs the program; `args` are without its name. Answers with what is to be printed, if anything.
+///
+/// # Errors
+/// What is wrong and what to do, in one sentence. It never shows a credential.
+pub fn main<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Option<String>, String> {
+    match Flags::parse(args).map_err(|problems| problems.to_string())? {
+        Invocation::Print(text) => Ok(Some(text)),
+        Invocation::Run(flags) => run(&flags).map(|()| None),
+    }
+}
+
+/// Reads the configuration and the credentials, and writes what both make together.
+///
+/// # Errors
+/// As [`main`].
+pub fn run(flags: &Flags) -> Result<(), String> {
+    let from = Path::new(&flags.cloud_config_file_path);
+    let config = SecretString::from(file::read(from)?);
+    let credentials = Credentials::read(Path::new(&flags.creds_path), flags.workload_identity)?;
+    let name = from.display().to_string();
+    let injected = inject(&name, config.expose_secret(), &credentials, flags.managed_identity())?;
+    if injected.used == Used::ManagedIdentity {
+        warn!("{MANAGED} is on, so the credentials are not used: see --disable-identity-extension-auth");
+    }
+    file::write(Path::new(&flags.output_file_path), injected.config.expose_secret())
+}
+
+/// A configuration with credentials.
+#[derive(Debug, Clone)]
+pub struct Injected {
+    /// The configuration.
+    pub config: SecretString,
+    /// What the operand will use.
+    pub used: Used,
+}
+
+/// What the operand uses to prove who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// The credentials.
+    Credentials,
+    /// What the virtual machine itself has, as the configuration says so.
+    ManagedIdentity,
+}
+
+const FEDERATED: &str = "useFederatedWorkloadIdentityExtension";
+const MANAGED: &str = "useManagedIdentityExtension";
+
+/// Puts credentials into a configuration. Other keys, their order and exact numbers stay.
+///
+/// # Errors
+/// If the configuration, which has this name in the error, is not a JSON object.
+pub fn inject(
+    name: &str,
+    config: &str,
+    credentials: &Credentials,
+    machine: ManagedIdentity,
+) -> Result<Injected, String> {
+    let mut document = Document::parse(name, config)?;
+    document.set("aadClientId", credentials.client_id.as_str());
+    let used = used(&mut document, machine);
+    match &credentials.login {
+        Login::Secret(secret) => {
+            document.set("aadClientSecret", secret.expose_secret());
+            if document.find(FEDERATED).is_some() {
+                document.set(FEDERATED, false);
+            }
+        }
+        Login::Token { file, tenant } => {
+            document.set("tenantId", tenant.as_str());
+            document.set("aadFederatedTokenFile", file.as_str());
+            document.set(FEDERATED, true);
+        }
+    }
+    let config = SecretString::from(document.to_string());
+    Ok(Injected { config, used })
+}
+
+fn used(document: &mut Document, machine: ManagedIdentity) -> Used {
+    let value = document.find(MANAGED).map(|value| value.get() == "true");
+    match (value, machine) {
+        (Some(true), ManagedIdentity::AsConfigured) => return Used::ManagedIdentity,
+        (Some(_), ManagedIdentity::Disabled) => document.set(MANAGED, false),
+        (Some(false), ManagedIdentity::AsConfigured) | (None, _) => {}
+    }
+    Used::Credentials
+}
+
+#[cfg(test)]
+mod tests;

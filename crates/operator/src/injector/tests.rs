@@ -1,0 +1,288 @@
+//! operator.md §1.3, W22, operator-observed.md §6.4.
+
+use super::{Credentials, Flags, Invocation, Login, ManagedIdentity, Used, WorkloadIdentity, inject, main};
+use rstest::rstest;
+use runtime::flags::Switch;
+use secrecy::ExposeSecret;
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+/// A folder of its own, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(lab::unique("injector"));
+        fs::create_dir_all(&path).expect("folder");
+        Self(path)
+    }
+
+    /// With the configuration and one file a credential: `azure_client_id=x azure_tenant_id=y`.
+    fn with(config: &str, credentials: &str) -> Self {
+        let folder = Self::new();
+        fs::write(folder.0.join("in"), config).expect("file");
+        for (name, value) in credentials.split_whitespace().filter_map(|pair| pair.split_once('=')) {
+            fs::write(folder.0.join(name), value.replace('_', "\n")).expect("file");
+        }
+        folder
+    }
+
+    fn run(&self, more: &[&str]) -> Result<String, String> {
+        let path = |name: &str| self.0.join(name).display().to_string();
+        let mut args = vec![
+            format!("--cloud-config-file-path={}", path("in")),
+            format!("--output-file-path={}", path("out")),
+            format!("--creds-path={}", self.0.display()),
+        ];
+        args.extend(more.iter().map(|&arg| arg.to_owned()));
+        main(args).map_err(|error| error.replace(&format!("{}/", self.0.display()), ""))?;
+        Ok(fs::read_to_string(self.0.join("out")).expect("output"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+const SECRET: &str = "azure_client_id=id azure_client_secret=s3cret";
+const TOKEN: &str = "azure_client_id=id azure_federated_token_file=/var/token azure_tenant_id=tenant";
+
+#[rstest]
+#[case::bare("{}", SECRET, &[], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
+#[case::in_place(
+    r#"{"aadClientSecret":"old","bar": "baz","aadClientId":"old"}"#, SECRET, &[],
+    r#"{"aadClientSecret":"s3cret","bar":"baz","aadClientId":"id"}"#
+)]
+#[case::numbers_are_exact(
+    r#"{"n":12345678901234567890,"z":1,"a":2}"#, SECRET, &[],
+    r#"{"n":12345678901234567890,"z":1,"a":2,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+)]
+#[case::machine_identity_stays(
+    r#"{"useManagedIdentityExtension":true}"#, SECRET, &[],
+    r#"{"useManagedIdentityExtension":true,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+)]
+#[case::machine_identity_off(
+    r#"{"useManagedIdentityExtension":true}"#, SECRET, &["--disable-identity-extension-auth"],
+    r#"{"useManagedIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+)]
+#[case::machine_identity_of_another_kind(
+    r#"{"useManagedIdentityExtension":"true"}"#, SECRET, &["--disable-identity-extension-auth"],
+    r#"{"useManagedIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+)]
+#[case::no_machine_identity("{}", SECRET, &["--disable-identity-extension-auth"], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
+#[case::token(
+    r#"{"tenantId":"old","aadClientId":"old"}"#, TOKEN, &["--enable-azure-workload-identity=true"],
+    r#"{"tenantId":"tenant","aadClientId":"id","aadFederatedTokenFile":"/var/token","useFederatedWorkloadIdentityExtension":true}"#
+)]
+#[case::token_with_the_flag_unsaid(
+    "{}", TOKEN, &[],
+    r#"{"aadClientId":"id","tenantId":"tenant","aadFederatedTokenFile":"/var/token","useFederatedWorkloadIdentityExtension":true}"#
+)]
+#[case::no_token("{}", SECRET, &["--enable-azure-workload-identity", "true"], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
+// The Go program ignores the flag (W22).
+#[case::w22_token_not_allowed(
+    r#"{"useFederatedWorkloadIdentityExtension":true}"#,
+    "azure_client_id=id azure_client_secret=s3cret azure_federated_token_file=/var/token azure_tenant_id=tenant",
+    &["--enable-azure-workload-identity=false"],
+    r#"{"useFederatedWorkloadIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+)]
+// `_` stands for a line end
+#[case::w22_line_ends_are_cut("{}", "azure_client_id=id_ azure_client_secret=_s3cret_", &[], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
+fn writes(#[case] config: &str, #[case] credentials: &str, #[case] args: &[&str], #[case] expected: &str) {
+    assert_eq!(Folder::with(config, credentials).run(args).as_deref(), Ok(expected));
+}
+
+#[rstest]
+#[case::no_client("{}", "", &[], "azure_client_id is missing: put the value there")]
+#[case::no_secret("{}", "azure_client_id=id", &[], "azure_client_secret is missing: put the value there")]
+#[case::empty_client("{}", "azure_client_id=", &[], "azure_client_id is empty: put the value there")]
+#[case::empty_secret("{}", "azure_client_id=id azure_client_secret=_", &[], "azure_client_secret is empty: put the value there")]
+#[case::no_tenant(
+    "{}", "azure_client_id=id azure_federated_token_file=/t", &[],
+    "azure_tenant_id is missing: put the value there"
+)]
+#[case::both(
+    "{}", "azure_client_id=id azure_federated_token_file=/t azure_client_secret=s", &["--enable-azure-workload-identity=true"],
+    "azure_client_secret and azure_federated_token_file are both there: remove one"
+)]
+// The Go program goes on with an empty secret (W22).
+#[case::w22_empty_token(
+    "{}", "azure_client_id=id azure_federated_token_file= azure_tenant_id=t", &[],
+    "azure_federated_token_file is empty: put the value there"
+)]
+#[case::w22_token_only_and_not_allowed(
+    "{}", TOKEN, &["--enable-azure-workload-identity=false"],
+    "azure_client_secret is missing; there is a federated token file, but --enable-azure-workload-identity=false: \
+     write true, or provide the secret"
+)]
+#[case::not_json("{*&(&#@!}", SECRET, &[], "in:1:2: this is not JSON: correct it there")]
+#[case::not_an_object("[1]", SECRET, &[], "in is not a JSON object: write one, {…}")]
+#[case::empty("", SECRET, &[], "in is empty: write a JSON object")]
+fn fails(#[case] config: &str, #[case] credentials: &str, #[case] args: &[&str], #[case] problem: &str) {
+    let folder = Folder::with(config, credentials);
+    assert_eq!(folder.run(args), Err(problem.to_owned()));
+    assert!(!folder.0.join("out").exists());
+}
+
+#[test]
+fn a_missing_configuration_is_named_before_anything_else() {
+    let folder = Folder::new();
+    assert_eq!(
+        folder.run(&[]),
+        Err("cannot read in: No such file or directory (os error 2)".to_owned())
+    );
+}
+
+#[rstest]
+#[case::a_word("--enable-azure-workload-identity=maybe", "neither true nor false")]
+#[case::unknown("--creds-pth=x", "--creds-path")]
+#[case::argument("x", "x")]
+fn flags_are_checked(#[case] arg: &str, #[case] part: &str) {
+    let error = main([arg]).expect_err("refused");
+    // one sentence, and not the whole help
+    assert!(error.contains(part) && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn flags_are_those_of_the_go_program() {
+    let Ok(Invocation::Run(flags)) = Flags::parse::<&str>([]) else {
+        panic!("run")
+    };
+    assert_eq!(flags, Flags::default());
+    let paths = [
+        &flags.cloud_config_file_path,
+        &flags.output_file_path,
+        &flags.creds_path,
+    ];
+    assert_eq!(
+        paths,
+        [
+            "/tmp/cloud-config/cloud.conf",
+            "/tmp/merged-cloud-config/cloud.conf",
+            "/etc/azure/credentials"
+        ]
+    );
+    assert_eq!(flags.disable_identity_extension_auth, Switch::Off);
+
+    // upstream's Deployment
+    let args = [
+        "--cloud-config-file-path=/etc/cloud-config/cloud.conf",
+        "--output-file-path=/etc/merged-cloud-config/cloud.conf",
+        "--disable-identity-extension-auth",
+        "--enable-azure-workload-identity=true",
+        "--creds-path=/etc/azure/credentials",
+    ];
+    let Ok(Invocation::Run(flags)) = Flags::parse(args) else {
+        panic!("run")
+    };
+    assert_eq!(flags.managed_identity(), ManagedIdentity::Disabled);
+    assert_eq!(
+        (flags.workload_identity, flags.cloud_config_file_path.as_str()),
+        (WorkloadIdentity::Allowed, "/etc/cloud-config/cloud.conf")
+    );
+}
+
+#[test]
+fn help_lists_the_flags() {
+    let help = main(["--help"]).expect("help").expect("text");
+    for flag in [
+        "cloud-config-file-path",
+        "output-file-path",
+        "disable-identity-extension-auth",
+        "enable-azure-workload-identity",
+        "creds-path",
+    ] {
+        assert!(help.contains(&format!("--{flag}")), "{help}");
+    }
+}
+
+// The Go program lets everybody read the secret (W22).
+#[test]
+fn w22_the_result_is_not_for_everybody() {
+    let folder = Folder::with("{}", SECRET);
+    fs::write(folder.0.join("out"), "what was there").expect("file");
+    fs::set_permissions(folder.0.join("out"), fs::Permissions::from_mode(0o644)).expect("mode");
+    folder.run(&[]).expect("run");
+    let mode = fs::metadata(folder.0.join("out")).expect("file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn a_failed_write_leaves_nothing_behind() {
+    let folder = Folder::with("{}", SECRET);
+    fs::create_dir(folder.0.join("out")).expect("folder");
+    let error = folder.run(&[]).expect_err("refused");
+    assert!(error.starts_with("cannot write out: "), "{error}");
+    let mut left: Vec<_> = fs::read_dir(&folder.0)
+        .expect("folder")
+        .map(|entry| entry.expect("entry").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["azure_client_id", "azure_client_secret", "in", "out"]);
+}
+
+#[test]
+fn nothing_of_the_secret_is_printed() {
+    let credentials = Credentials {
+        client_id: "id".to_owned(),
+        login: Login::Secret("hunter2".to_owned().into()),
+    };
+    let merged = inject("file", "{}", &credentials, ManagedIdentity::AsConfigured).expect("merged");
+    assert!(merged.config.expose_secret().contains("hunter2"));
+    assert!(!format!("{credentials:?} {merged:?}").contains("hunter2"));
+}
+
+#[test]
+fn injecting_twice_is_injecting_once() {
+    let token = Login::Token {
+        file: "/t".to_owned(),
+        tenant: "t".to_owned(),
+    };
+    for login in [Login::Secret("s".to_owned().into()), token] {
+        let credentials = Credentials {
+            client_id: "id".to_owned(),
+            login,
+        };
+        let once = inject("file", r#"{"a":1.50}"#, &credentials, ManagedIdentity::Disabled).expect("once");
+        let twice = inject(
+            "file",
+            once.config.expose_secret(),
+            &credentials,
+            ManagedIdentity::Disabled,
+        )
+        .expect("twice");
+        assert_eq!(once.config.expose_secret(), twice.config.expose_secret());
+        let keys: BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(once.config.expose_secret()).expect("JSON");
+        assert!(keys.contains_key("a"));
+    }
+}
+
+#[rstest]
+#[case::on(
+    r#"{"useManagedIdentityExtension":true}"#,
+    ManagedIdentity::AsConfigured,
+    Used::ManagedIdentity
+)]
+#[case::switched_off(
+    r#"{"useManagedIdentityExtension":true}"#,
+    ManagedIdentity::Disabled,
+    Used::Credentials
+)]
+#[case::off(
+    r#"{"useManagedIdentityExtension":false}"#,
+    ManagedIdentity::AsConfigured,
+    Used::Credentials
+)]
+#[case::unsaid("{}", ManagedIdentity::AsConfigured, Used::Credentials)]
+fn a_managed_identity_that_wins_is_said(#[case] config: &str, #[case] machine: ManagedIdentity, #[case] used: Used) {
+    let credentials = Credentials {
+        client_id: "id".to_owned(),
+        login: Login::Secret("s".to_owned().into()),
+    };
+    assert_eq!(
+        inject("file", config, &credentials, machine).expect("injected").used,
+        used
+    );
+}

@@ -1,0 +1,82 @@
+//! What the operator counts about its work, beside what every process counts.
+
+use jiff::Timestamp;
+use prometheus::{IntGaugeVec, Opts, Registry};
+
+/// The metrics of the operator. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    conditions: IntGaugeVec,
+    certificates: IntGaugeVec,
+}
+
+/// Whether a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truth {
+    /// `True`
+    True,
+    /// `False`
+    False,
+    /// `Unknown`, or the condition is not there.
+    Unknown,
+}
+
+impl Truth {
+    /// Reads the status of a condition.
+    #[must_use]
+    pub fn of(status: &str) -> Self {
+        match status {
+            "True" => Self::True,
+            "False" => Self::False,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Metrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If they are registered already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let conditions = Opts::new(
+            "outrigger_operator_condition",
+            "Whether a condition that the operator reports holds (1) or not (0), by object and type.",
+        );
+        let certificates = Opts::new(
+            "outrigger_operator_certificate_expiration_timestamp_seconds",
+            "When a certificate that the operator renews expires, in seconds since the epoch.",
+        );
+        let metrics = Self {
+            conditions: IntGaugeVec::new(conditions, &["name", "condition"])?,
+            certificates: IntGaugeVec::new(certificates, &["certificate"])?,
+        };
+        registry.register(Box::new(metrics.conditions.clone()))?;
+        registry.register(Box::new(metrics.certificates.clone()))?;
+        Ok(metrics)
+    }
+
+    /// Says how a condition of an object is.
+    pub fn condition(&self, name: &str, condition: &str, truth: Truth) {
+        let labels = [name, condition];
+        match truth {
+            Truth::True => self.conditions.with_label_values(&labels).set(1),
+            Truth::False => self.conditions.with_label_values(&labels).set(0),
+            // Err means that it was not there either.
+            Truth::Unknown => drop(self.conditions.remove_label_values(&labels)),
+        }
+    }
+
+    /// Says when the certificates expire; `None` if there are none.
+    pub fn certificates(&self, issued: Option<&crate::certificates::Issued>) {
+        let Some(issued) = issued else {
+            return self.certificates.reset();
+        };
+        self.expires("CA", issued.ca_expires());
+        self.expires("serving", issued.serving_expires());
+    }
+
+    fn expires(&self, certificate: &str, at: Timestamp) {
+        self.certificates.with_label_values(&[certificate]).set(at.as_second());
+    }
+}

@@ -1,0 +1,196 @@
+use super::*;
+use crate::certificates;
+use prometheus::{Registry, TextEncoder};
+use rstest::rstest;
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn rules(objects: &[Object]) -> Vec<&Value> {
+    let groups = objects
+        .iter()
+        .filter_map(|object| object.value()["spec"]["groups"].as_array());
+    groups
+        .flatten()
+        .flat_map(|group| group["rules"].as_array().unwrap())
+        .collect()
+}
+
+fn both() -> Vec<Object> {
+    let mut objects = operand("clouds", "memory-cloud-controller-manager").unwrap();
+    objects.extend(operator("operators", "cloud-controller-manager-operator").unwrap());
+    objects
+}
+
+/// What stands before its labels. Every metric has labels: without them an alert would look at other people's.
+fn metrics(expr: &str) -> BTreeSet<&str> {
+    let ends = expr.match_indices('{').map(|(at, _)| &expr[..at]);
+    ends.map(|text| {
+        let start = text
+            .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .map_or(0, |at| at + 1);
+        &text[start..]
+    })
+    .collect()
+}
+
+fn sources() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders: Vec<PathBuf> = ["crates", "providers"].iter().map(|folder| root.join(folder)).collect();
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") => {
+                    texts.push(fs::read_to_string(path).unwrap());
+                }
+                _ => {}
+            }
+        }
+    }
+    texts.retain(|text| text.contains("prometheus::") && text.contains("Registry"));
+    texts
+}
+
+fn is_registered(metric: &str, sources: &[String]) -> bool {
+    let base = ["_bucket", "_count", "_sum"]
+        .iter()
+        .find_map(|suffix| metric.strip_suffix(suffix));
+    let base = base.unwrap_or(metric);
+    let whole = format!("\"{base}\"");
+    let parts = base.match_indices('_').map(|(at, _)| {
+        let (subsystem, rest) = base.split_at(at);
+        (format!(".subsystem(\"{subsystem}\")"), format!("\"{}\"", &rest[1..]))
+    });
+    let mut parts = parts.collect::<Vec<_>>().into_iter();
+    sources.iter().any(|text| text.contains(&whole))
+        || parts.any(|(subsystem, rest)| {
+            sources
+                .iter()
+                .any(|text| text.contains(&subsystem) && text.contains(&rest))
+        })
+}
+
+#[test]
+fn alerts_look_at_metrics_that_exist() {
+    let (sources, objects) = (sources(), both());
+    let rules = rules(&objects);
+    let all: BTreeSet<_> = rules
+        .iter()
+        .flat_map(|rule| metrics(rule["expr"].as_str().unwrap()))
+        .collect();
+    assert!(all.len() > 12, "{all:?}");
+    // Prometheus makes this one itself.
+    let unknown: Vec<_> = all
+        .iter()
+        .filter(|name| **name != "up" && !is_registered(name, &sources))
+        .collect();
+    assert!(unknown.is_empty(), "nobody registers {unknown:?}");
+    assert!(!is_registered("node_controller_no_such_seconds_bucket", &sources));
+}
+
+#[rstest]
+#[case("node_controller_cloud_provider_taint_removal_delay_seconds", "< 0.99")]
+#[case("node_controller_initial_node_sync_delay_seconds", "< 0.99")]
+#[case("service_controller_update_loadbalancer_host_latency_seconds", "< 0.99")]
+#[case("service_controller_nodesync_latency_seconds", "< 0.99")]
+#[case("service_controller_nodesync_error_total", "[15m])) >= 1")]
+fn the_five_indicators_have_their_objectives(#[case] metric: &str, #[case] objective: &str) {
+    let objects = operand("clouds", "x").unwrap();
+    let about: Vec<_> = rules(&objects)
+        .into_iter()
+        .filter_map(|rule| rule["expr"].as_str())
+        .filter(|expr| expr.contains(metric))
+        .collect();
+    assert_eq!(about.len(), 1);
+    assert!(about[0].trim_end().ends_with(objective), "{}", about[0]);
+}
+
+#[test]
+fn alerts_say_what_is_wrong_and_how_bad_it_is() {
+    let objects = both();
+    for rule in rules(&objects) {
+        let alert = rule["alert"].as_str().unwrap();
+        let severity = rule["labels"]["severity"].as_str().unwrap();
+        assert!(["info", "warning", "critical"].contains(&severity), "{alert}");
+        assert!(rule["for"].is_string(), "{alert} would cry at a blip");
+        for text in ["summary", "description"] {
+            let text = rule["annotations"][text].as_str().unwrap();
+            assert!(text.ends_with('.') && !text.contains("${"), "{alert}: {text}");
+        }
+        let expr = rule["expr"].as_str().unwrap();
+        let scoped = expr.matches("{namespace=\"").count();
+        assert_eq!(
+            scoped,
+            metrics_with_repeats(expr),
+            "{alert} looks at other namespaces: {expr}"
+        );
+    }
+}
+
+fn metrics_with_repeats(expr: &str) -> usize {
+    expr.matches('{').count()
+}
+
+#[test]
+fn prometheus_trusts_what_the_operator_issues() {
+    let names = certificates::Names {
+        service: "memory-cloud-controller-manager".to_owned(),
+        namespace: "clouds".to_owned(),
+    };
+    let monitor = &operand("clouds", &names.service).unwrap()[0];
+    let tls = &monitor.value()["spec"]["endpoints"][0]["tlsConfig"];
+    assert!(names.all().contains(&tls["serverName"].as_str().unwrap().to_owned()));
+    assert_eq!(tls["ca"]["configMap"]["name"], certificates::BUNDLE);
+    assert_eq!(tls["ca"]["configMap"]["key"], certificates::BUNDLE_KEY);
+    assert_eq!(tls["insecureSkipVerify"], Value::Null);
+}
+
+#[test]
+fn objects_are_named_after_the_service() {
+    let keys: Vec<_> = both().iter().map(|object| object.key().to_string()).collect();
+    assert_eq!(
+        keys,
+        [
+            "ServiceMonitor clouds/memory-cloud-controller-manager",
+            "PrometheusRule clouds/memory-cloud-controller-manager",
+            "ServiceMonitor operators/cloud-controller-manager-operator",
+            "PrometheusRule operators/cloud-controller-manager-operator",
+        ]
+    );
+    assert!(both().iter().all(|object| object.key().api_version == API));
+}
+
+#[test]
+fn what_the_operator_counts() {
+    let registry = Registry::new();
+    let metrics = Metrics::register(&registry).unwrap();
+    metrics.condition("cloud-controller-manager", "Available", Truth::of("True"));
+    metrics.condition("cloud-controller-manager", "Degraded", Truth::of("False"));
+    metrics.condition("cloud-controller-manager", "Progressing", Truth::of("True"));
+    metrics.condition("cloud-controller-manager", "Progressing", Truth::of("Unknown"));
+    let names = certificates::Names {
+        service: "a".to_owned(),
+        namespace: "b".to_owned(),
+    };
+    let now = "2026-11-16T05:00:00Z".parse().unwrap();
+    let issued = certificates::desired(now, certificates::Live::default(), &names).unwrap();
+    metrics.certificates(Some(&issued));
+    let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="CA"} 1857877200"#,
+            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="serving"} 1802581200"#,
+            r#"outrigger_operator_condition{condition="Available",name="cloud-controller-manager"} 1"#,
+            r#"outrigger_operator_condition{condition="Degraded",name="cloud-controller-manager"} 0"#,
+        ]
+    );
+    metrics.certificates(None);
+    assert_eq!(registry.gather().len(), 1);
+}

@@ -1,0 +1,81 @@
+//! A Kubernetes object as the operator wants it: plain JSON with an identity.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// Which object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Key {
+    /// `apps/v1`
+    pub api_version: String,
+    /// `Deployment`
+    pub kind: String,
+    /// `None` for what belongs to the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+/// An object, as JSON. What is not in it is nobody's business here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    key: Key,
+    value: Value,
+}
+
+/// What is missing for it to be an object.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a Kubernetes object: {0} is missing")]
+pub struct Nameless(&'static str);
+
+impl Object {
+    /// Takes a value for an object.
+    ///
+    /// # Errors
+    /// If it has no `apiVersion`, `kind` or `metadata.name`.
+    pub fn new(value: Value) -> Result<Self, Nameless> {
+        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let key = Key {
+            api_version: text("/apiVersion").ok_or(Nameless("apiVersion"))?,
+            kind: text("/kind").ok_or(Nameless("kind"))?,
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name").ok_or(Nameless("metadata.name"))?,
+        };
+        Ok(Self { key, value })
+    }
+
+    /// Takes a typed object.
+    ///
+    /// # Errors
+    /// If it has no name.
+    pub fn of<K: Serialize>(object: &K) -> Result<Self, Nameless> {
+        Self::new(serde_json::to_value(object).map_err(|_| Nameless("apiVersion"))?)
+    }
+
+    /// Which object it is.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// All of it.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// All of it, to be taken apart.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+}

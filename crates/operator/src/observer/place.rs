@@ -1,0 +1,152 @@
+//! Where a cluster's cloud code runs.
+
+use super::{ANNOTATION, Inputs};
+use operator_api::{feature_gate::Details, infrastructure::PlatformStatus};
+
+/// Where the cloud code runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a cloud controller manager.
+    External,
+    /// In kubelet, kube-controller-manager and kube-apiserver, under this name.
+    InTree(&'static str),
+    /// There is no cloud.
+    Nowhere,
+}
+
+/// A platform that once was in the tree: its name there, and the first minor version without it.
+const IN_TREE: [(&str, &str, u32); 5] = [
+    ("AWS", "aws", 27),
+    ("Azure", "azure", 31),
+    ("GCP", "gce", 31),
+    ("OpenStack", "openstack", 26),
+    ("VSphere", "vsphere", 31),
+];
+
+/// Platforms whose cloud provider is external today.
+const EXTERNAL: [&str; 10] = [
+    "AWS",
+    "AlibabaCloud",
+    "Azure",
+    "GCP",
+    "IBMCloud",
+    "KubeVirt",
+    "Nutanix",
+    "OpenStack",
+    "PowerVS",
+    "VSphere",
+];
+
+/// Whether the cloud provider of a platform is external by default. Of the platform `External` the Infrastructure says whether
+/// somebody brings a manager along.
+#[must_use]
+pub fn is_external(platform: &PlatformStatus) -> bool {
+    let managed = |platform: &PlatformStatus| {
+        let external = platform.external.as_ref();
+        external.is_some_and(|external| external.cloud_controller_manager.state == "External")
+    };
+    match platform.type_.as_str() {
+        "External" => managed(platform),
+        other => EXTERNAL.contains(&other),
+    }
+}
+
+/// The platform's name in the tree of this Kubernetes, if it is there.
+pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option<&'static str> {
+    let (_, name, gone) = IN_TREE.iter().find(|(type_, ..)| *type_ == platform.type_)?;
+    // Azure Stack Hub has been external ever since there is an operator.
+    let stack_hub = platform
+        .azure
+        .as_ref()
+        .is_some_and(|azure| azure.cloud_name == "AzureStackCloud");
+    (kubernetes < *gone && !stack_hub).then_some(*name)
+}
+
+/// Where the code should run, and what the user should know about it.
+pub(super) fn decide(inputs: &Inputs<'_>) -> (Place, Option<String>) {
+    let Some(platform) = inputs.platform else {
+        return (
+            Place::Nowhere,
+            Some("the Infrastructure does not say which platform this is".to_owned()),
+        );
+    };
+    let in_tree = in_tree_name(platform, inputs.kubernetes);
+    let default = by_default(platform, inputs.gates, in_tree);
+    match inputs.annotation.map(wish) {
+        None => (default, None),
+        Some(Wish::External) => (Place::External, lonely(platform)),
+        Some(Wish::InTree) => match (in_tree, default) {
+            (Some(name), _) => (Place::InTree(name), None),
+            (None, Place::Nowhere) => (Place::Nowhere, None),
+            (None, _) => (default, Some(impossible(platform, inputs.kubernetes))),
+        },
+        Some(Wish::Unclear) => (default, Some(unclear(inputs.annotation.unwrap_or_default()))),
+    }
+}
+
+fn by_default(platform: &PlatformStatus, gates: Option<&Details>, in_tree: Option<&'static str>) -> Place {
+    let gated = gates.and_then(|gates| gate(platform, gates));
+    match (gated, in_tree) {
+        (Some(Gate::Off), Some(name)) => Place::InTree(name),
+        (Some(Gate::On), Some(_)) => Place::External,
+        _ if is_external(platform) => Place::External,
+        (_, Some(name)) => Place::InTree(name),
+        _ => Place::Nowhere,
+    }
+}
+
+enum Gate {
+    On,
+    Off,
+}
+
+fn gate(platform: &PlatformStatus, gates: &Details) -> Option<Gate> {
+    let names = [
+        "ExternalCloudProvider".to_owned(),
+        format!("ExternalCloudProvider{}", platform.type_),
+    ];
+    let off = |name: &String| gates.disabled.iter().any(|gate| gate.name == *name);
+    if names.iter().any(off) {
+        return Some(Gate::Off);
+    }
+    names.iter().any(|name| gates.is_enabled(name)).then_some(Gate::On)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    External,
+    InTree,
+    Unclear,
+}
+
+/// What a value of the annotation says.
+pub(super) fn wish(value: &str) -> Wish {
+    match value.trim() {
+        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Wish::External,
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Wish::InTree,
+        _ => Wish::Unclear,
+    }
+}
+
+fn lonely(platform: &PlatformStatus) -> Option<String> {
+    let known = EXTERNAL.contains(&platform.type_.as_str()) || platform.type_ == "External";
+    (!known).then(|| {
+        format!(
+            "{ANNOTATION} makes the cloud provider of platform {:?} external, and the operator has no cloud controller manager \
+             for it: nodes stay uninitialized until somebody brings one",
+            platform.type_
+        )
+    })
+}
+
+fn impossible(platform: &PlatformStatus, kubernetes: u32) -> String {
+    format!(
+        "{ANNOTATION} is false, so the cloud controller manager goes; but Kubernetes 1.{kubernetes} has no cloud provider for \
+         platform {:?} to do its work: new nodes stay uninitialized",
+        platform.type_
+    )
+}
+
+fn unclear(value: &str) -> String {
+    format!("{ANNOTATION} is {value:?}, which is neither true nor false: it is ignored")
+}

@@ -1,0 +1,118 @@
+//! Which operands there should be, decided purely.
+
+use super::{Problem, observe::Observed};
+use crate::{
+    Object,
+    platforms::{self, Images, Platform, Setting, Sources, Topology, external::Verdict, gates, images, tls},
+};
+use operator_api::Infrastructure;
+
+/// What should become of the operands.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// These should be there, and nothing else of ours.
+    Want(Box<Wanted>),
+    /// None should be there: what is ours goes.
+    Remove,
+    /// Nothing is to be done, and nothing is known that would allow to remove anything.
+    Leave,
+}
+
+/// Operands, and what they are made from.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) setting: Setting,
+    pub(super) platform: &'static Platform,
+}
+
+impl Wanted {
+    /// The objects, with what their Pods read.
+    pub(super) fn objects(&self, sources: Sources) -> Result<Vec<Object>, Problem> {
+        let setting = Setting {
+            sources,
+            ..self.setting.clone()
+        };
+        let objects = self.platform.resources(&setting);
+        objects.map_err(|error| Problem::Terminal(error.to_string()))
+    }
+}
+
+/// Decides, from what is in the cluster and what the flags say about TLS.
+pub(super) fn plan(
+    observed: &Observed,
+    namespace: &str,
+    release: &str,
+    flags: Option<&tls::Settings>,
+) -> Result<Plan, Problem> {
+    let Some(infrastructure) = observed.infrastructure.clone().map_err(Problem::Transient)? else {
+        return Ok(Plan::Leave);
+    };
+    let none = Default::default();
+    let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
+    let status = infrastructure.status.platform_status.as_ref();
+    let verdict = platforms::external::verdict(status, annotations);
+    match verdict.map_err(|error| Problem::Transient(error.to_string()))? {
+        // An Infrastructure that says nothing is being written: no reason to take anything away.
+        _ if status.is_none_or(|status| status.type_.is_empty()) => Ok(Plan::Leave),
+        Verdict::Provision => wanted(observed, &infrastructure, namespace, release, flags),
+        Verdict::NotExternal | Verdict::BroughtAlong | Verdict::NoOperands | Verdict::SwitchedOff => Ok(Plan::Remove),
+    }
+}
+
+fn wanted(
+    observed: &Observed,
+    infrastructure: &Infrastructure,
+    namespace: &str,
+    release: &str,
+    flags: Option<&tls::Settings>,
+) -> Result<Plan, Problem> {
+    let Some(status) = infrastructure.status.platform_status.clone() else {
+        return Ok(Plan::Leave);
+    };
+    let Some(platform) = Platform::find(&status) else {
+        return Ok(Plan::Remove);
+    };
+    let proxy = observed.proxy.clone().map_err(Problem::Transient)?.unwrap_or_default();
+    let setting = Setting {
+        namespace: namespace.to_owned(),
+        infrastructure_name: infrastructure.status.infrastructure_name.clone(),
+        topology: Topology::of(&infrastructure.status.control_plane_topology),
+        platform: status,
+        images: images(observed)?,
+        proxy: proxy.status,
+        gates: enabled(observed, release).map_err(Problem::Transient)?,
+        tls: tls(observed, flags)?,
+        sources: Sources::default(),
+    };
+    Ok(Plan::Want(Box::new(Wanted { setting, platform })))
+}
+
+fn images(observed: &Observed) -> Result<Images, Problem> {
+    let text = observed
+        .files
+        .images
+        .as_ref()
+        .map_err(|reason| Problem::Terminal(reason.clone()))?;
+    images::Images::parse(text).map_err(|error| Problem::Terminal(runtime::logging::chain(&error).to_string()))
+}
+
+/// The gates that are on, or why nobody knows.
+pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>, String> {
+    let gate = observed
+        .feature_gate
+        .clone()?
+        .ok_or("the FeatureGate \"cluster\" is not there")?;
+    let version = observed.cluster_version.clone()?;
+    gates::enabled(&gate, release, version.as_ref()).map_err(|error| error.to_string())
+}
+
+fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<tls::Settings, Problem> {
+    if let Some(flags) = flags {
+        return Ok(flags.clone());
+    }
+    let server = observed.api_server.clone().map_err(Problem::Transient)?;
+    let resolved = tls::resolve("", &[], server.as_ref().map(|server| &server.spec));
+    resolved
+        .map(|resolved| resolved.settings)
+        .map_err(|error| Problem::Terminal(error.to_string()))
+}

@@ -1,0 +1,151 @@
+//! The requests that are made: one function an endpoint.
+
+use super::{
+    kinds,
+    owners::MANAGER,
+    report::{Action, Class, Failure, is_unserved},
+};
+use crate::Key;
+use kube::{
+    Client,
+    api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy, ValidationDirective},
+    core::Request,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long the server may take for one request.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Whether a request is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Real,
+    DryRun,
+}
+
+/// Talks to the server about one object, for one purpose.
+pub(super) struct Call<'a> {
+    client: &'a Client,
+    key: &'a Key,
+    action: Action,
+}
+
+type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
+
+impl<'a> Call<'a> {
+    pub(super) fn new(client: &'a Client, key: &'a Key, action: Action) -> Self {
+        Self { client, key, action }
+    }
+
+    /// The object, if it is there.
+    pub(super) async fn find(&self) -> Result<Option<Value>, Failure> {
+        let request = self.endpoint()?.get(&self.key.name, &GetParams::default());
+        match self.send(request).await? {
+            Ok(live) => Ok(Some(live)),
+            Err(kube::Error::Api(status)) if status.code == 404 && !is_unserved(&status) => Ok(None),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    /// Server-side apply: makes the object if it is not there.
+    pub(super) async fn apply(&self, wanted: &Value, mode: Mode) -> Result<Value, Failure> {
+        let name = wanted["metadata"]["name"].as_str().unwrap_or(&self.key.name);
+        let params = PatchParams {
+            field_validation: Some(ValidationDirective::Strict),
+            ..PatchParams::apply(MANAGER).force()
+        };
+        let (params, patch) = (with_mode(params, mode), Patch::Apply(wanted));
+        match self.send(self.endpoint()?.patch(name, &params, &patch)).await? {
+            // It is ours by force, so this can only be somebody who wrote at the same moment.
+            Err(kube::Error::Api(status)) if status.code == 409 => self.patch(name, &params, &patch).await,
+            answer => answer.map_err(|error| self.failure(&error)),
+        }
+    }
+
+    /// Says whose the fields are, provided that the object is still the one that was read.
+    pub(super) async fn take_over(&self, version: &Value, managed_fields: &Value) -> Result<Value, Failure> {
+        let patch = json!([
+            // A version that is out of date makes this a conflict.
+            { "op": "replace", "path": "/metadata/resourceVersion", "value": version },
+            { "op": "replace", "path": "/metadata/managedFields", "value": managed_fields },
+        ]);
+        let patch = serde_json::from_value(patch).map_err(|error| self.refused(error.to_string()))?;
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(&self.key.name, &params, &Patch::<()>::Json(patch)).await
+    }
+
+    /// What the object would be with these changes.
+    pub(super) async fn try_merge(&self, changes: &Value) -> Result<Value, Failure> {
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(&self.key.name, &with_mode(params, Mode::DryRun), &Patch::Merge(changes))
+            .await
+    }
+
+    /// Deletes the object that was read, if it is still there. `false` if it is not.
+    pub(super) async fn delete(
+        &self,
+        preconditions: Preconditions,
+        policy: PropagationPolicy,
+    ) -> Result<bool, Failure> {
+        let params = DeleteParams {
+            preconditions: Some(preconditions),
+            propagation_policy: Some(policy),
+            ..DeleteParams::default()
+        };
+        match self.send(self.endpoint()?.delete(&self.key.name, &params)).await? {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    async fn patch<P: serde::Serialize + std::fmt::Debug>(
+        &self,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<Value, Failure> {
+        let request = self.endpoint()?.patch(name, params, patch);
+        self.send(request).await?.map_err(|error| self.failure(&error))
+    }
+
+    fn endpoint(&self) -> Result<Request, Failure> {
+        let collection = kinds::get(self.key).and_then(|kind| kind.collection(self.key.namespace.as_deref()));
+        let collection = collection.map_err(|error| Failure::unknown(self.key, self.action, &error))?;
+        Ok(Request::new(collection))
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<kube::Result<Value>, Failure> {
+        let request = request.map_err(|error| self.refused(error.to_string()))?;
+        let answer = tokio::time::timeout(DEADLINE, self.client.request(request)).await;
+        answer.map_err(|_| {
+            let reason = format!("the API server did not answer within {} s", DEADLINE.as_secs());
+            self.fail(Class::Transient, reason)
+        })
+    }
+
+    /// A failure of this call in our own words.
+    pub(super) fn fail(&self, class: Class, reason: String) -> Failure {
+        Failure::new(self.key, self.action, class, reason)
+    }
+
+    fn refused(&self, reason: String) -> Failure {
+        self.fail(Class::Refused, reason)
+    }
+
+    fn failure(&self, error: &kube::Error) -> Failure {
+        Failure::of(self.key, self.action, error)
+    }
+}
+
+fn with_mode(mut params: PatchParams, mode: Mode) -> PatchParams {
+    params.dry_run = mode == Mode::DryRun;
+    params
+}

@@ -1,0 +1,229 @@
+//! Makes the cluster match a list of objects.
+
+use super::{
+    api::{Call, Mode},
+    diff::{self, Step, compare},
+    kinds::{self, Rank},
+    memory::Memory,
+    prune, recreate,
+    report::{Action, Class, Failure, Outcome, Report},
+};
+use crate::{Key, Object};
+use futures::{StreamExt, stream};
+use kube::Client;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+use tracing::{debug, info};
+
+/// How many objects are worked on at a time.
+const CONCURRENCY: usize = 8;
+
+/// How long an object may take to be gone before the run goes on without it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where objects can be looked up without asking the API server.
+pub trait Live: Send + Sync {
+    /// The object as last seen, with its `managedFields`.
+    fn get(&self, key: &Key) -> Lookup;
+}
+
+/// What is known of an object.
+#[derive(Clone)]
+pub enum Lookup {
+    /// It is there.
+    Found(Arc<Value>),
+    /// It is not.
+    Absent,
+    /// Nobody knows: ask the API server.
+    Unknown,
+}
+
+/// Asks the API server about every object.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask;
+
+impl Live for Ask {
+    fn get(&self, _: &Key) -> Lookup {
+        Lookup::Unknown
+    }
+}
+
+/// Writes objects. It may be dropped at any moment, and the process killed: running again ends in the same state.
+pub struct Engine {
+    pub(super) client: Client,
+    pub(super) memory: Memory,
+    pub(super) patience: Duration,
+}
+
+/// What is decided for an object.
+struct Plan {
+    object: Object,
+    live: Option<Arc<Value>>,
+    step: Step,
+}
+
+/// What became of an object, and how it is now.
+pub(super) type Result = (Outcome, Option<Arc<Value>>);
+
+impl Engine {
+    /// Writes as this client.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            memory: Memory::default(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// How long an object may take to be gone before the run goes on without it.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Makes the cluster match these objects, and removes what the inventory still has of others.
+    ///
+    /// What an object needs is written before it, and one that fails does not stop the others. Nothing is written where
+    /// nothing differs. Workloads that are not wanted any more are deleted before new ones are written, everything else
+    /// after that.
+    pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], live: &dyn Live) -> Report {
+        let mut report = Report::default();
+        let desired = once_each(desired, &mut report);
+        let unwanted: BTreeSet<_> = inventory
+            .iter()
+            .filter(|key| !desired.contains_key(key))
+            .cloned()
+            .collect();
+
+        let mut ranks: BTreeMap<Rank, Vec<Plan>> = BTreeMap::new();
+        for (key, plan) in self.plan_all(desired, live).await {
+            match plan {
+                Ok((rank, plan)) => ranks.entry(rank).or_default().push(plan),
+                Err(failure) => report.add(key, (Outcome::Failed(failure), None)),
+            }
+        }
+
+        let workloads = ranks.remove(&Rank::Workload).unwrap_or_default();
+        for plans in ranks.into_values() {
+            self.carry_out_all(plans, &mut report).await;
+        }
+        let (unwanted_workloads, unwanted) = prune::by_rank(unwanted);
+        self.prune_all(unwanted_workloads, live, &mut report).await;
+        self.carry_out_all(workloads, &mut report).await;
+        for keys in unwanted {
+            self.prune_all(keys, live, &mut report).await;
+        }
+        report
+    }
+
+    async fn plan_all(
+        &self,
+        desired: BTreeMap<Key, Object>,
+        live: &dyn Live,
+    ) -> Vec<(Key, std::result::Result<(Rank, Plan), Failure>)> {
+        let plans = desired
+            .into_iter()
+            .map(|(key, object)| async move { (key, self.plan(object, live).await) });
+        stream::iter(plans).buffer_unordered(CONCURRENCY).collect().await
+    }
+
+    async fn plan(&self, object: Object, live: &dyn Live) -> std::result::Result<(Rank, Plan), Failure> {
+        let key = object.key();
+        let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Action::Create, &error))?;
+        let live = self.look(key, live).await?;
+        let mut step = compare(&object, live.as_deref());
+        if let (Step::Apply { .. } | Step::Repair { .. }, Some(live)) = (&step, &live)
+            && self.memory.knows(key, &diff::wanted(&object), live)
+        {
+            step = Step::Keep;
+        }
+        debug!(%key, %step, "compared");
+        Ok((kind.rank, Plan { object, live, step }))
+    }
+
+    /// The object as it is: looked up, unless what is found there is from before our own last write.
+    pub(super) async fn look(&self, key: &Key, live: &dyn Live) -> std::result::Result<Option<Arc<Value>>, Failure> {
+        match live.get(key) {
+            Lookup::Found(live) if !self.memory.is_stale(key, Some(&live)) => Ok(Some(live)),
+            Lookup::Absent if !self.memory.is_stale(key, None) => Ok(None),
+            _ => Ok(Call::new(&self.client, key, Action::Read).find().await?.map(Arc::new)),
+        }
+    }
+
+    async fn carry_out_all(&self, plans: Vec<Plan>, report: &mut Report) {
+        let results = plans.into_iter().map(|plan| async move {
+            let result = self.carry_out(&plan).await;
+            (plan.object.key().clone(), result)
+        });
+        let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
+        while let Some((key, result)) = results.next().await {
+            report.add(key, result);
+        }
+    }
+
+    async fn carry_out(&self, plan: &Plan) -> Result {
+        let Plan { object, live, step } = plan;
+        let (key, wanted) = (object.key(), diff::wanted(object));
+        let call = |action| Call::new(&self.client, key, action);
+        let (outcome, written) = match (step, live.as_deref()) {
+            (Step::Keep, _) => return (Outcome::Kept, live.clone()),
+            (Step::Create, _) | (_, None) => (Outcome::Created, call(Action::Create).apply(&wanted, Mode::Real).await),
+            (Step::Apply { .. }, _) => (Outcome::Updated, call(Action::Update).apply(&wanted, Mode::Real).await),
+            (Step::Repair { managed_fields, .. }, Some(live)) => {
+                (Outcome::Updated, self.repair(object, live, managed_fields).await)
+            }
+            (Step::Recreate { .. }, Some(live)) => (
+                Outcome::Recreated,
+                recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await,
+            ),
+        };
+        match written {
+            Ok(written) => {
+                info!(%key, %step, "{outcome}");
+                self.memory.remember(key, &wanted, &written);
+                (outcome, Some(Arc::new(written)))
+            }
+            Err(failure) => (Outcome::Failed(failure), live.clone()),
+        }
+    }
+
+    async fn repair(
+        &self,
+        object: &Object,
+        live: &Value,
+        managed_fields: &Value,
+    ) -> std::result::Result<Value, Failure> {
+        let call = Call::new(&self.client, object.key(), Action::Update);
+        let taken = call
+            .take_over(&live["metadata"]["resourceVersion"], managed_fields)
+            .await;
+        if taken.is_err_and(|failure| failure.class == Class::Transient) {
+            // Somebody wrote in between: once more, from what is there now.
+            let fresh = call.find().await?;
+            if let (Step::Repair { managed_fields, .. }, Some(fresh)) = (compare(object, fresh.as_ref()), fresh) {
+                call.take_over(&fresh["metadata"]["resourceVersion"], &managed_fields)
+                    .await?;
+            }
+        }
+        call.apply(&diff::wanted(object), Mode::Real).await
+    }
+}
+
+/// One that is wanted twice is not written at all: nobody knows which of the two is meant.
+fn once_each(desired: Vec<Object>, report: &mut Report) -> BTreeMap<Key, Object> {
+    let mut objects = BTreeMap::new();
+    for object in desired {
+        let key = object.key().clone();
+        if objects.insert(key.clone(), object).is_some() {
+            let failure = Failure::new(&key, Action::Update, Class::Refused, "it is asked for twice");
+            report.add(key, (Outcome::Failed(failure), None));
+        }
+    }
+    objects.retain(|key, _| report.outcome(key).is_none());
+    objects
+}

@@ -1,0 +1,233 @@
+//! What has to be done so that one object is as wanted: pure, from the object as it is.
+//!
+//! Nothing is remembered between two comparisons, neither here nor in annotations: the server itself keeps in
+//! `managedFields` which fields are whose. So a field that we once applied and do not want any more, and one that
+//! somebody else has added, are found also by a process that has just started.
+
+use super::{equal, fields, owners};
+use crate::Object;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// What has to be done to an object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// It is not there.
+    Create,
+    /// It is as wanted.
+    Keep,
+    /// Some fields of it are not as wanted, or not ours.
+    Apply {
+        /// Which, like `spec.replicas`.
+        why: Vec<String>,
+    },
+    /// Somebody has added fields that nobody asked for. They become ours, and are then left out of what is applied.
+    Repair {
+        /// Which, and those that are not as wanted.
+        why: Vec<String>,
+        /// `metadata.managedFields` under which they are ours.
+        managed_fields: Value,
+    },
+    /// A field is not as wanted that cannot be changed.
+    Recreate {
+        /// Which, in words.
+        why: String,
+    },
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create => f.write_str("create"),
+            Self::Keep => f.write_str("keep"),
+            Self::Apply { why } => write!(f, "apply: {}", why.join(", ")),
+            Self::Repair { why, .. } => write!(f, "repair: {}", why.join(", ")),
+            Self::Recreate { why } => write!(f, "recreate: {why}"),
+        }
+    }
+}
+
+/// Decides what has to be done to the object that is there, if it is.
+///
+/// `live` must have its `managedFields`: without them nobody knows whose its fields are, and it is applied.
+pub fn compare(desired: &Object, live: Option<&Value>) -> Step {
+    let Some(live) = live else { return Step::Create };
+    let wanted = wanted(desired);
+    if let Some(why) = conflict(&desired.key().kind, &wanted, live) {
+        return Step::Recreate { why };
+    }
+    let why = changes(&wanted, live);
+    let left = left_alone(&wanted);
+    let foreign = foreign(&wanted, live, &left);
+    if foreign.is_empty() && !owners::is_inherited(live) {
+        return if why.is_empty() {
+            Step::Keep
+        } else {
+            Step::Apply { why }
+        };
+    }
+    let managed_fields = owners::takeover(live, &desired.key().api_version, &left);
+    Step::Repair {
+        why: why.into_iter().chain(foreign).collect(),
+        managed_fields,
+    }
+}
+
+/// What is not as we want it, and what is ours and not wanted any more (`-spec.paused`).
+fn changes(wanted: &Value, live: &Value) -> Vec<String> {
+    let Some(ours) = owners::ours(live) else {
+        return vec!["never applied by us".to_owned()];
+    };
+    let different = equal::differences(wanted, live, ours)
+        .into_iter()
+        .map(|path| path.to_string());
+    let dropped = fields::beyond(ours, wanted, &|_| false)
+        .into_iter()
+        .map(|path| format!("-{path}"));
+    different.chain(dropped).collect()
+}
+
+fn foreign(wanted: &Value, live: &Value, left: &dyn Fn(&[String]) -> bool) -> Vec<String> {
+    let sets = owners::taken(live, left);
+    let paths = sets
+        .iter()
+        .flat_map(|set| fields::beyond(set, wanted, &|path| is_status(path)));
+    paths.map(|path| format!("-{path}")).collect()
+}
+
+fn is_status(path: &[String]) -> bool {
+    path.first().is_some_and(|part| part == "status")
+}
+
+/// An object as it is applied: without what the server alone writes, and what means nothing.
+pub(super) fn wanted(desired: &Object) -> Value {
+    let mut value = desired.value().clone();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+        encode(fields);
+    }
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        let server = [
+            "managedFields",
+            "resourceVersion",
+            "uid",
+            "creationTimestamp",
+            "generation",
+            "selfLink",
+        ];
+        metadata.retain(|name, _| !server.contains(&name.as_str()));
+    }
+    drop_nulls(&mut value);
+    value
+}
+
+/// The texts of a Secret are only ever written: what is read is `data`.
+fn encode(fields: &mut Map<String, Value>) {
+    let Some(Value::Object(texts)) = fields.remove("stringData") else {
+        return;
+    };
+    let data = fields.entry("data").or_insert_with(|| json!({}));
+    for (name, text) in texts {
+        data[name] = json!(BASE64_STANDARD.encode(text.as_str().unwrap_or_default()));
+    }
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+/// What others may set without us minding: metadata, and what controllers of the cluster fill in.
+pub(super) fn left_alone(wanted: &Value) -> impl Fn(&[String]) -> bool + use<> {
+    let kind = wanted["kind"].as_str().unwrap_or_default().to_owned();
+    let filled = is_filled_by_others(wanted);
+    move |path| {
+        let path: Vec<_> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            ["metadata" | "status", ..] | ["spec", "template", "metadata", ..] => true,
+            ["data" | "binaryData" | "rules", ..] => filled,
+            path => is_allocated(&kind, path),
+        }
+    }
+}
+
+/// What the cluster gives out, also to those who asked for nothing.
+fn is_allocated(kind: &str, path: &[&str]) -> bool {
+    let addresses = [
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "healthCheckNodePort",
+    ];
+    match (kind, path) {
+        ("Service", ["spec", "ports", _, field]) => *field == "nodePort",
+        ("Service", ["spec", field, ..]) => addresses.contains(field),
+        ("ServiceAccount", [field, ..]) => ["secrets", "imagePullSecrets"].contains(field),
+        ("Namespace", ["spec", ..]) => true,
+        _ => false,
+    }
+}
+
+/// Objects that are made empty, for a controller of the cluster to fill.
+fn is_filled_by_others(wanted: &Value) -> bool {
+    let metadata = &wanted["metadata"];
+    match wanted["kind"].as_str() {
+        Some("ConfigMap") => {
+            metadata["labels"]["config.openshift.io/inject-trusted-cabundle"] == "true"
+                || metadata["annotations"]["service.beta.openshift.io/inject-cabundle"] == "true"
+        }
+        Some("Secret") => wanted["type"] == "kubernetes.io/service-account-token",
+        Some("ClusterRole") => wanted.get("aggregationRule").is_some(),
+        _ => false,
+    }
+}
+
+/// Why the object that is there cannot become the one that is wanted.
+fn conflict(kind: &str, wanted: &Value, live: &Value) -> Option<String> {
+    match kind {
+        "Namespace" => None,
+        _ if live["metadata"].get("deletionTimestamp").is_some() => Some("it is being deleted".to_owned()),
+        "Deployment" | "DaemonSet" => fixed(wanted, live, &["/spec/selector"]),
+        "RoleBinding" | "ClusterRoleBinding" => {
+            fixed(wanted, live, &["/roleRef/apiGroup", "/roleRef/kind", "/roleRef/name"])
+        }
+        "Service" => fixed(
+            wanted,
+            live,
+            &["/spec/clusterIP", "/spec/clusterIPs/0", "/spec/ipFamilies/0"],
+        ),
+        "ConfigMap" => sealed(wanted, live),
+        "Secret" => sealed(wanted, live).or_else(|| fixed(wanted, live, &["/type"])),
+        _ => None,
+    }
+}
+
+/// The first of these fields that is wanted and is different.
+fn fixed(wanted: &Value, live: &Value, pointers: &[&str]) -> Option<String> {
+    let differs = |pointer: &&&str| {
+        let wanted = wanted.pointer(pointer).filter(|wanted| **wanted != "");
+        wanted.is_some() && wanted != live.pointer(pointer)
+    };
+    let found = pointers.iter().find(differs)?;
+    Some(format!("{} cannot be changed", found[1..].replace('/', ".")))
+}
+
+fn sealed(wanted: &Value, live: &Value) -> Option<String> {
+    let same = |field: &str| {
+        let content = |value: &Value| value.get(field).cloned().unwrap_or_else(|| json!({}));
+        content(wanted) == content(live)
+    };
+    let as_wanted = wanted["immutable"] == true && same("data") && same("binaryData");
+    (live["immutable"] == true && !as_wanted).then(|| "it is immutable".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

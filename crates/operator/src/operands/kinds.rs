@@ -1,0 +1,329 @@
+//! The kinds that the operator ever makes: where they are served, and in which order they are written.
+
+use crate::Key;
+use std::fmt;
+
+/// A kind of object.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// `apps`; empty for the core.
+    pub group: &'static str,
+    /// `v1`
+    pub version: &'static str,
+    /// `Deployment`
+    pub kind: &'static str,
+    /// `deployments`
+    pub plural: &'static str,
+    /// Whether its objects live in namespaces.
+    pub scope: Scope,
+    /// When it is written, among the others.
+    pub rank: Rank,
+}
+
+/// What an object belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// A namespace.
+    Namespaced,
+    /// The cluster.
+    Cluster,
+}
+
+/// The order in which objects are written; they are deleted in the opposite one. What an object needs ranks lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rank {
+    /// Everything else is in them.
+    Namespace,
+    /// Who the workloads are.
+    Account,
+    /// What may be done.
+    Role,
+    /// Who may do it.
+    RoleBinding,
+    /// What workloads read when they start.
+    Config,
+    /// What the API server refuses.
+    Policy,
+    /// Where it does.
+    PolicyBinding,
+    /// What stands around workloads.
+    Surroundings,
+    /// What runs.
+    Workload,
+}
+
+/// An object as `status.relatedObjects` of a `ClusterOperator` names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Related {
+    /// `apps`; empty for the core.
+    pub group: String,
+    /// `deployments`
+    pub resource: String,
+    /// Empty for what belongs to the cluster.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A kind that we do not make, or a key that does not fit its kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// Not in the list.
+    #[error("{kind} of {api_version} is not a kind that the operator manages")]
+    Kind {
+        /// As in the key.
+        api_version: String,
+        /// As in the key.
+        kind: String,
+    },
+    /// Objects of this kind live in namespaces.
+    #[error("{0} has no namespace")]
+    Namespace(&'static str),
+}
+
+const fn namespaced(api: (&'static str, &'static str), kind: &'static str, plural: &'static str, rank: Rank) -> Kind {
+    let (group, version) = api;
+    Kind {
+        group,
+        version,
+        kind,
+        plural,
+        scope: Scope::Namespaced,
+        rank,
+    }
+}
+
+const fn cluster(api: (&'static str, &'static str), kind: &'static str, plural: &'static str, rank: Rank) -> Kind {
+    let (group, version) = api;
+    Kind {
+        group,
+        version,
+        kind,
+        plural,
+        scope: Scope::Cluster,
+        rank,
+    }
+}
+
+const CORE: (&str, &str) = ("", "v1");
+const APPS: (&str, &str) = ("apps", "v1");
+const RBAC: (&str, &str) = ("rbac.authorization.k8s.io", "v1");
+const ADMISSION: (&str, &str) = ("admissionregistration.k8s.io", "v1");
+const MONITORING: (&str, &str) = ("monitoring.coreos.com", "v1");
+
+/// All of them.
+pub const KINDS: [Kind; 16] = [
+    cluster(CORE, "Namespace", "namespaces", Rank::Namespace),
+    namespaced(CORE, "ServiceAccount", "serviceaccounts", Rank::Account),
+    namespaced(RBAC, "Role", "roles", Rank::Role),
+    cluster(RBAC, "ClusterRole", "clusterroles", Rank::Role),
+    namespaced(RBAC, "RoleBinding", "rolebindings", Rank::RoleBinding),
+    cluster(RBAC, "ClusterRoleBinding", "clusterrolebindings", Rank::RoleBinding),
+    namespaced(CORE, "ConfigMap", "configmaps", Rank::Config),
+    namespaced(CORE, "Secret", "secrets", Rank::Config),
+    cluster(
+        ADMISSION,
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        Rank::Policy,
+    ),
+    cluster(
+        ADMISSION,
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+        Rank::PolicyBinding,
+    ),
+    namespaced(
+        ("policy", "v1"),
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        Rank::Surroundings,
+    ),
+    namespaced(CORE, "Service", "services", Rank::Surroundings),
+    namespaced(MONITORING, "ServiceMonitor", "servicemonitors", Rank::Surroundings),
+    namespaced(MONITORING, "PrometheusRule", "prometheusrules", Rank::Surroundings),
+    namespaced(APPS, "Deployment", "deployments", Rank::Workload),
+    namespaced(APPS, "DaemonSet", "daemonsets", Rank::Workload),
+];
+
+impl Kind {
+    /// `apps/v1`
+    pub fn api_version(&self) -> String {
+        match self.group {
+            "" => self.version.to_owned(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    fn has_version(&self, api_version: &str) -> bool {
+        match (self.group, api_version.split_once('/')) {
+            ("", None) => api_version == self.version,
+            (group, Some(given)) => given == (group, self.version),
+            (_, None) => false,
+        }
+    }
+
+    /// Where its objects are served.
+    pub(super) fn collection(&self, namespace: Option<&str>) -> Result<String, Unknown> {
+        let Self {
+            group,
+            version,
+            kind,
+            plural,
+            scope,
+            ..
+        } = *self;
+        let root = if group.is_empty() {
+            "/api".to_owned()
+        } else {
+            format!("/apis/{group}")
+        };
+        match (scope, namespace) {
+            (Scope::Cluster, _) => Ok(format!("{root}/{version}/{plural}")),
+            (Scope::Namespaced, Some(namespace)) => Ok(format!("{root}/{version}/namespaces/{namespace}/{plural}")),
+            (Scope::Namespaced, None) => Err(Unknown::Namespace(kind)),
+        }
+    }
+}
+
+/// The kind of an object.
+///
+/// # Errors
+/// If the operator does not make such objects.
+pub fn get(key: &Key) -> Result<&'static Kind, Unknown> {
+    let found = KINDS
+        .iter()
+        .find(|kind| kind.kind == key.kind && kind.has_version(&key.api_version));
+    found.ok_or_else(|| Unknown::Kind {
+        api_version: key.api_version.clone(),
+        kind: key.kind.clone(),
+    })
+}
+
+/// How `relatedObjects` names an object; `None` if it is of a kind we do not make.
+pub fn related(key: &Key) -> Option<Related> {
+    let kind = get(key).ok()?;
+    Some(Related {
+        group: kind.group.to_owned(),
+        resource: kind.plural.to_owned(),
+        namespace: key.namespace.clone().unwrap_or_default(),
+        name: key.name.clone(),
+    })
+}
+
+/// What an entry of `relatedObjects` names; `None` if it is of a kind we do not make.
+pub fn key(related: &Related) -> Option<Key> {
+    let Related {
+        group,
+        resource,
+        namespace,
+        name,
+    } = related;
+    let kind = KINDS
+        .iter()
+        .find(|kind| kind.group == *group && kind.plural == *resource)?;
+    Some(Key {
+        api_version: kind.api_version(),
+        kind: kind.kind.to_owned(),
+        namespace: (kind.scope == Scope::Namespaced).then(|| namespace.clone()),
+        name: name.clone(),
+    })
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.kind, self.api_version())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::core("", "configmaps", "ns", "v1 ConfigMap ns/x")]
+    #[case::group("apps", "daemonsets", "ns", "apps/v1 DaemonSet ns/x")]
+    #[case::cluster(
+        "rbac.authorization.k8s.io",
+        "clusterroles",
+        "",
+        "rbac.authorization.k8s.io/v1 ClusterRole x"
+    )]
+    #[case::monitoring(
+        "monitoring.coreos.com",
+        "prometheusrules",
+        "ns",
+        "monitoring.coreos.com/v1 PrometheusRule ns/x"
+    )]
+    #[case::namespace("", "namespaces", "", "v1 Namespace x")]
+    fn related_objects_name_keys(
+        #[case] group: &str,
+        #[case] resource: &str,
+        #[case] namespace: &str,
+        #[case] expected: &str,
+    ) {
+        let [group, resource, namespace] = [group, resource, namespace].map(str::to_owned);
+        let related_object = Related {
+            group,
+            resource,
+            namespace,
+            name: "x".into(),
+        };
+        let found = key(&related_object).expect("a kind of ours");
+        assert_eq!(format!("{} {found}", found.api_version), expected);
+        assert_eq!(related(&found), Some(related_object));
+    }
+
+    #[test]
+    fn what_others_make_is_no_key() {
+        let other = |group: &str, resource: &str| Related {
+            group: group.into(),
+            resource: resource.into(),
+            namespace: String::new(),
+            name: "cloud-controller-manager".into(),
+        };
+        assert_eq!(key(&other("config.openshift.io", "clusteroperators")), None);
+        assert_eq!(key(&other("", "pods")), None);
+        assert_eq!(key(&other("extensions", "deployments")), None);
+    }
+
+    // operator.md W17: a Service is of v1; `core/v1` is nothing.
+    #[rstest]
+    #[case("v1", "Service", "/api/v1/namespaces/ns/services")]
+    #[case("core/v1", "Service", "Service of core/v1 is not a kind that the operator manages")]
+    #[case("apps/v1", "Service", "Service of apps/v1 is not a kind that the operator manages")]
+    #[case("apps/v1", "Deployment", "/apis/apps/v1/namespaces/ns/deployments")]
+    #[case("v1", "Namespace", "/api/v1/namespaces")]
+    #[case("v1", "Pod", "Pod of v1 is not a kind that the operator manages")]
+    fn w17_kinds_are_served_where_they_are(#[case] api_version: &str, #[case] kind: &str, #[case] expected: &str) {
+        let key = Key {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            namespace: Some("ns".into()),
+            name: "x".into(),
+        };
+        let found = get(&key).and_then(|kind| kind.collection(key.namespace.as_deref()));
+        assert_eq!(found.unwrap_or_else(|error| error.to_string()), expected);
+    }
+
+    #[test]
+    fn w17_what_is_needed_ranks_lower() {
+        let order = [
+            "Namespace",
+            "ServiceAccount",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "ConfigMap",
+        ];
+        let later = [
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "Service",
+            "Deployment",
+        ];
+        let rank = |name: &&str| KINDS.iter().find(|kind| kind.kind == *name).expect("a kind").rank;
+        let ranks: Vec<_> = order.iter().chain(&later).map(rank).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+    }
+}

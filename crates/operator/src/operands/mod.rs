@@ -1,0 +1,25 @@
+//! Objects of the cluster that are ours: compared, applied, pruned, and how they are.
+//!
+//! Start with [`diff`]: what has to be done to one object. [`Engine`] does it to all of them.
+
+pub mod apply;
+pub mod diff;
+pub mod health;
+pub mod kinds;
+pub mod report;
+pub mod text;
+
+mod api;
+mod equal;
+mod fields;
+mod memory;
+mod owners;
+mod preview;
+mod prune;
+mod recreate;
+
+pub use apply::{Ask, Engine, Live, Lookup};
+pub use diff::{Step, compare};
+pub use owners::MANAGER;
+pub use preview::Preview;
+pub use report::{Action, Class, Event, Failure, Outcome, Report};

@@ -1,0 +1,113 @@
+//! Whom the fields of an object belong to, by its `metadata.managedFields`.
+
+use super::fields;
+use serde_json::{Value, json};
+
+/// The field manager under which all is applied.
+pub const MANAGER: &str = "outrigger-operator";
+
+/// Under which the Go operator wrote: the names of its programs. What it has set is ours to change.
+const PREDECESSORS: [&str; 3] = [
+    "cluster-controller-manager-operator",
+    "cluster-cloud-controller-manager-operator",
+    "config-sync-controllers",
+];
+
+/// A field manager's part of an object.
+struct Entry<'a> {
+    whose: Whose,
+    fields: &'a Value,
+    raw: &'a Value,
+}
+
+#[derive(PartialEq, Eq)]
+enum Whose {
+    Ours,
+    /// Of the Go operator, or written by us but not by server-side apply.
+    Inherited,
+    Foreign,
+    /// Status, scale: written by controllers, each by its own rules.
+    Subresource,
+}
+
+impl<'a> Entry<'a> {
+    fn of(raw: &'a Value) -> Self {
+        let text = |field: &str| raw[field].as_str().unwrap_or_default();
+        let whose = match (text("manager"), text("operation")) {
+            _ if !text("subresource").is_empty() => Whose::Subresource,
+            (MANAGER, "Apply") => Whose::Ours,
+            (manager, _) if manager == MANAGER || PREDECESSORS.contains(&manager) => Whose::Inherited,
+            _ => Whose::Foreign,
+        };
+        Self {
+            whose,
+            fields: &raw["fieldsV1"],
+            raw,
+        }
+    }
+}
+
+fn entries(live: &Value) -> impl Iterator<Item = Entry<'_>> {
+    live["metadata"]["managedFields"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(Entry::of)
+}
+
+/// Whether we or the Go operator ever wrote this object, rather than somebody else one of the same name.
+pub(super) fn is_ours(live: &Value) -> bool {
+    entries(live).any(|entry| matches!(entry.whose, Whose::Ours | Whose::Inherited))
+}
+
+/// The fields that are ours alone or among others; `None` if we never applied it.
+pub(super) fn ours(live: &Value) -> Option<&Value> {
+    entries(live)
+        .find(|entry| entry.whose == Whose::Ours)
+        .map(|entry| entry.fields)
+}
+
+/// The fields of others that become ours with [`takeover`]: all of the Go operator's, and what `left` does not leave to
+/// whoever else set it.
+pub(super) fn taken(live: &Value, left: &dyn Fn(&[String]) -> bool) -> Vec<Value> {
+    let taken = entries(live).filter_map(|entry| match entry.whose {
+        Whose::Ours | Whose::Subresource => None,
+        Whose::Inherited => Some(entry.fields.clone()),
+        Whose::Foreign => Some(fields::split(entry.fields, left).1),
+    });
+    taken.collect()
+}
+
+/// Whether the Go operator's name is still on it.
+pub(super) fn is_inherited(live: &Value) -> bool {
+    entries(live).any(|entry| entry.whose == Whose::Inherited)
+}
+
+/// `managedFields` under which all of [`taken`] is ours, so that the next apply removes what it does not want.
+pub(super) fn takeover(live: &Value, api_version: &str, left: &dyn Fn(&[String]) -> bool) -> Value {
+    let mut own = ours(live).cloned().unwrap_or_else(|| json!({}));
+    for set in taken(live, left) {
+        own = fields::union(own, &set);
+    }
+    let mut rest = vec![json!({
+        "manager": MANAGER,
+        "operation": "Apply",
+        "apiVersion": api_version,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": own,
+    })];
+    rest.extend(entries(live).filter_map(|entry| match entry.whose {
+        Whose::Ours | Whose::Inherited => None,
+        Whose::Subresource => Some(entry.raw.clone()),
+        Whose::Foreign => reduced(&entry, left),
+    }));
+    Value::Array(rest)
+}
+
+fn reduced(entry: &Entry<'_>, left: &dyn Fn(&[String]) -> bool) -> Option<Value> {
+    let (kept, _) = fields::split(entry.fields, left);
+    let mut raw = entry.raw.clone();
+    kept.as_object().filter(|kept| !kept.is_empty())?;
+    raw["fieldsV1"] = kept;
+    Some(raw)
+}

@@ -1,0 +1,111 @@
+//! What a run would change, without changing it.
+
+use super::{
+    api::{Call, Mode},
+    apply::{Ask, Engine},
+    diff::{self, Step, compare},
+    fields, kinds, owners, recreate,
+    report::{Action, Failure},
+    text,
+};
+use crate::{Key, Object};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What a run would change.
+#[derive(Debug, Clone, Default)]
+pub struct Preview {
+    /// As `kubectl diff` prints it; empty if nothing would change.
+    pub text: String,
+    /// What the server would refuse.
+    pub failures: Vec<Failure>,
+}
+
+impl Engine {
+    /// What [`converge`](Self::converge) would change. The server itself says what would come of each object, without
+    /// keeping it.
+    pub async fn preview(&self, desired: &[Object], inventory: &[Key]) -> Preview {
+        let mut preview = Preview::default();
+        let mut sorted: Vec<_> = desired.iter().collect();
+        sorted.sort_by_key(|object| kinds::get(object.key()).map(|kind| kind.rank).ok());
+        for object in sorted {
+            preview.add(self.preview_write(object).await);
+        }
+        let wanted: BTreeSet<_> = desired.iter().map(Object::key).collect();
+        let unwanted: BTreeSet<_> = inventory.iter().filter(|key| !wanted.contains(key)).collect();
+        for key in unwanted
+            .into_iter()
+            .filter(|key| kinds::get(key).is_ok() && key.kind != "Namespace")
+        {
+            preview.add(self.preview_prune(key).await);
+        }
+        preview
+    }
+
+    async fn preview_write(&self, object: &Object) -> Result<String, Failure> {
+        let (key, wanted) = (object.key(), diff::wanted(object));
+        let live = self.look(key, &Ask).await?;
+        let call = |action| Call::new(&self.client, key, action);
+        let merged = match (compare(object, live.as_deref()), live.as_deref()) {
+            (Step::Keep, _) => return Ok(String::new()),
+            (Step::Create, _) | (_, None) => call(Action::Create).apply(&wanted, Mode::DryRun).await?,
+            (Step::Apply { .. }, _) => call(Action::Update).apply(&wanted, Mode::DryRun).await?,
+            (Step::Repair { .. }, Some(live)) => repaired(&call(Action::Update), &wanted, live).await?,
+            (Step::Recreate { .. }, _) => recreated(&call(Action::Recreate), &wanted).await?,
+        };
+        Ok(text::diff(key, live.as_deref(), Some(&merged)))
+    }
+
+    async fn preview_prune(&self, key: &Key) -> Result<String, Failure> {
+        let live = self.look(key, &Ask).await?;
+        let live = live.filter(|live| owners::is_ours(live) && live["metadata"].get("deletionTimestamp").is_none());
+        Ok(text::diff(key, live.as_deref(), None))
+    }
+}
+
+impl Preview {
+    fn add(&mut self, result: Result<String, Failure>) {
+        match result {
+            Ok(text) => self.text += &text,
+            Err(failure) => self.failures.push(failure),
+        }
+    }
+}
+
+/// A repair is two writes, the second of which needs the first to be kept. So what it takes out is taken out here, and
+/// the server asked for its defaults.
+async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value, Failure> {
+    let mut merged = call.apply(wanted, Mode::DryRun).await?;
+    for set in owners::taken(live, &diff::left_alone(wanted)) {
+        fields::remove_beyond(&set, wanted, &mut merged, &|path| {
+            path.first().is_some_and(|part| part == "status")
+        });
+    }
+    let mut changes = changes(live, &merged);
+    if let Some(metadata) = changes.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| name == "labels" || name == "annotations");
+    }
+    call.try_merge(&changes).await
+}
+
+async fn recreated(call: &Call<'_>, wanted: &Value) -> Result<Value, Failure> {
+    let mut merged = call.apply(&recreate::rehearsal(wanted), Mode::DryRun).await?;
+    merged["metadata"]["name"] = wanted["metadata"]["name"].clone();
+    Ok(merged)
+}
+
+/// The merge patch that leads from one object to another.
+fn changes(from: &Value, to: &Value) -> Value {
+    let (Some(old), Some(new)) = (from.as_object(), to.as_object()) else {
+        return to.clone();
+    };
+    let mut patch = Map::new();
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, value) in new.iter().filter(|(name, value)| old.get(*name) != Some(value)) {
+        let change = old.get(name).map_or_else(|| value.clone(), |old| changes(old, value));
+        patch.insert(name.clone(), change);
+    }
+    Value::Object(patch)
+}

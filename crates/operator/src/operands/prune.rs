@@ -1,0 +1,160 @@
+//! Takes away what is not wanted any more.
+
+use super::{
+    api::Call,
+    apply::{Engine, Live, Lookup},
+    kinds::{self, Rank},
+    owners, recreate,
+    report::{Action, Class, Failure, Outcome, Report},
+};
+use crate::Key;
+use futures::{StreamExt, stream};
+use kube::api::{Preconditions, PropagationPolicy};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use tracing::info;
+
+const CONCURRENCY: usize = 8;
+
+/// Workloads, and then everything else in the order in which it is deleted. Kinds that we never make are left out.
+pub(super) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
+    let mut ranks: BTreeMap<Rank, Vec<Key>> = BTreeMap::new();
+    for key in keys {
+        if let Ok(kind) = kinds::get(&key) {
+            ranks.entry(kind.rank).or_default().push(key);
+        }
+    }
+    let workloads = ranks.remove(&Rank::Workload).unwrap_or_default();
+    (workloads, ranks.into_values().rev().collect())
+}
+
+impl Engine {
+    /// Removes everything in the inventory that is ours: workloads first, and all that they need only once their Pods are
+    /// gone. Until then the report says what is [pending](Report::pending); call it again.
+    pub async fn remove_all(&self, inventory: &[Key], live: &dyn Live) -> Report {
+        let mut report = Report::default();
+        let (workloads, rest) = by_rank(inventory.iter().cloned().collect());
+        self.prune_all(workloads.clone(), live, &mut report).await;
+        self.await_gone(&workloads, &mut report).await;
+        let waits_for = report
+            .outcomes()
+            .find(|(_, outcome)| !is_over(outcome))
+            .map(|(key, _)| key.to_string());
+        if let Some(workload) = waits_for {
+            for key in rest.into_iter().flatten() {
+                report.add(key, (Outcome::Pending(format!("waits for {workload}")), None));
+            }
+            return report;
+        }
+        for keys in rest {
+            self.prune_all(keys, live, &mut report).await;
+        }
+        report
+    }
+
+    async fn await_gone(&self, workloads: &[Key], report: &mut Report) {
+        let waits = workloads.iter().map(|key| {
+            let before = report.outcome(key).cloned();
+            async move {
+                match before {
+                    Some(Outcome::Pruned | Outcome::Pending(_)) => (key, self.pending(key).await),
+                    _ => (key, None),
+                }
+            }
+        });
+        let waits: Vec<_> = stream::iter(waits).buffer_unordered(CONCURRENCY).collect().await;
+        for (key, outcome) in waits {
+            if let Some(outcome) = outcome {
+                report.add(key.clone(), (outcome, None));
+            }
+        }
+    }
+
+    async fn pending(&self, key: &Key) -> Option<Outcome> {
+        let call = Call::new(&self.client, key, Action::Delete);
+        let still_there = async {
+            let Some(live) = call.find().await? else {
+                return Ok(None);
+            };
+            if live["metadata"].get("deletionTimestamp").is_none() {
+                return Ok(None);
+            }
+            recreate::still_there(&call, &live["metadata"]["uid"], self.patience).await
+        };
+        match still_there.await {
+            Ok(None) => Some(Outcome::Pruned),
+            Ok(Some(why)) => Some(Outcome::Pending(why)),
+            Err(failure) => Some(Outcome::Failed(failure)),
+        }
+    }
+
+    pub(super) async fn prune_all(&self, keys: Vec<Key>, live: &dyn Live, report: &mut Report) {
+        let results = keys.into_iter().map(|key| async move {
+            let outcome = self.prune(&key, live).await.unwrap_or_else(Outcome::Failed);
+            (key, outcome)
+        });
+        let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
+        while let Some((key, outcome)) = results.next().await {
+            report.add(key, (outcome, None));
+        }
+    }
+
+    async fn prune(&self, key: &Key, live: &dyn Live) -> Result<Outcome, Failure> {
+        if matches!(live.get(key), Lookup::Absent) && !self.memory.is_stale(key, None) {
+            return Ok(Outcome::Gone);
+        }
+        let call = Call::new(&self.client, key, Action::Delete);
+        match self.delete(&call, key).await {
+            // It has changed since it was read: whether it is still ours is to be seen again.
+            Err(failure) if failure.class == Class::Transient => self.delete(&call, key).await,
+            other => other,
+        }
+    }
+
+    async fn delete(&self, call: &Call<'_>, key: &Key) -> Result<Outcome, Failure> {
+        let live = call.find().await?.map(Arc::new);
+        let step = deletion(key, live.as_deref());
+        if let (Outcome::Pruned, Some(live)) = (&step, live) {
+            let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
+            let preconditions = Preconditions {
+                uid: text("uid"),
+                resource_version: text("resourceVersion"),
+            };
+            if !call.delete(preconditions, policy(key)).await? {
+                self.memory.forget(key);
+                return Ok(Outcome::Gone);
+            }
+            info!(%key, "pruned");
+        }
+        self.memory.forget(key);
+        Ok(step)
+    }
+}
+
+/// What is done about an object that is not wanted.
+fn deletion(key: &Key, live: Option<&Value>) -> Outcome {
+    match live {
+        None => Outcome::Gone,
+        Some(_) if key.kind == "Namespace" => Outcome::Left("namespaces are never deleted".to_owned()),
+        Some(live) if !owners::is_ours(live) => Outcome::Left("it was not made by the operator".to_owned()),
+        Some(live) if live["metadata"].get("deletionTimestamp").is_some() => {
+            Outcome::Pending("it is being deleted".to_owned())
+        }
+        Some(_) => Outcome::Pruned,
+    }
+}
+
+/// A workload stays visible until its Pods are gone, so that a process which was killed in between can still wait for it.
+fn policy(key: &Key) -> PropagationPolicy {
+    match kinds::get(key) {
+        Ok(kind) if kind.rank == Rank::Workload => PropagationPolicy::Foreground,
+        _ => PropagationPolicy::Background,
+    }
+}
+
+fn is_over(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Pruned | Outcome::Gone | Outcome::Left(_))
+}

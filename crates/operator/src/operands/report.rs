@@ -1,0 +1,389 @@
+//! What became of each object.
+
+use super::kinds::Unknown;
+use crate::Key;
+use kube::core::Status;
+use runtime::client::{explain, is_fenced};
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// What became of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was not there.
+    Created,
+    /// It was not as wanted.
+    Updated,
+    /// Nothing had to be written.
+    Kept,
+    /// It was deleted and created, because it could not be changed.
+    Recreated,
+    /// It is not wanted any more, and was deleted.
+    Pruned,
+    /// It is not wanted any more, and was gone already.
+    Gone,
+    /// It is not wanted any more, but is not ours to delete, and why.
+    Left(String),
+    /// It cannot be removed yet, and what is waited for.
+    Pending(String),
+    /// It is not as wanted, and why.
+    Failed(Failure),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created => f.write_str("created"),
+            Self::Updated => f.write_str("updated"),
+            Self::Kept => f.write_str("kept"),
+            Self::Recreated => f.write_str("recreated"),
+            Self::Pruned => f.write_str("pruned"),
+            Self::Gone => f.write_str("gone"),
+            Self::Left(why) => write!(f, "left: {why}"),
+            Self::Pending(why) => write!(f, "pending: {why}"),
+            Self::Failed(failure) => write!(f, "{failure}"),
+        }
+    }
+}
+
+/// Why an object is not as wanted, in one sentence that names it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot {action} {key}: {reason}")]
+pub struct Failure {
+    /// Which object.
+    pub key: Box<Key>,
+    /// What was tried.
+    pub action: Action,
+    /// What to make of it.
+    pub class: Class,
+    /// The API server's words, or ours.
+    pub reason: String,
+}
+
+/// What was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// To see whether it is there.
+    Read,
+    /// To make it.
+    Create,
+    /// To change it.
+    Update,
+    /// To replace it.
+    Recreate,
+    /// To take it away.
+    Delete,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Recreate => "recreate",
+            Self::Delete => "delete",
+        })
+    }
+}
+
+/// What to make of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// It may be over the next time: a conflict, an API server that is busy or away, a namespace that is going.
+    Transient,
+    /// It will be refused again until somebody changes something: a permission, a policy, the object.
+    Refused,
+    /// The cluster does not know this kind: its definition is not installed.
+    Unserved,
+    /// This process may not write any more.
+    Fenced,
+}
+
+/// Something to tell the user about an object, under the reasons that the Go operator uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// About which object.
+    pub key: &'a Key,
+    /// How bad it is.
+    pub severity: Severity,
+    /// `ResourceCreateSuccess`
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// As it should be.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// What became of all objects.
+#[derive(Clone, Default)]
+pub struct Report {
+    outcomes: BTreeMap<Key, Outcome>,
+    objects: BTreeMap<Key, Arc<Value>>,
+}
+
+impl Report {
+    pub(super) fn add(&mut self, key: Key, (outcome, object): (Outcome, Option<Arc<Value>>)) {
+        if let Some(object) = object {
+            self.objects.insert(key.clone(), object);
+        }
+        self.outcomes.insert(key, outcome);
+    }
+
+    /// Adds what became of further objects.
+    pub fn absorb(&mut self, other: Self) {
+        self.outcomes.extend(other.outcomes);
+        self.objects.extend(other.objects);
+    }
+
+    /// Every object that is wanted, or was, and what became of it.
+    pub fn outcomes(&self) -> impl Iterator<Item = (&Key, &Outcome)> {
+        self.outcomes.iter()
+    }
+
+    /// What became of one object.
+    pub fn outcome(&self, key: &Key) -> Option<&Outcome> {
+        self.outcomes.get(key)
+    }
+
+    /// A wanted object as the server has it now, with its status: for [`health`](super::health).
+    pub fn object(&self, key: &Key) -> Option<&Arc<Value>> {
+        self.objects.get(key)
+    }
+
+    /// Whether anything was written with success.
+    pub fn has_changed(&self) -> bool {
+        use Outcome::{Created, Pruned, Recreated, Updated};
+        self.outcomes
+            .values()
+            .any(|outcome| matches!(outcome, Created | Updated | Recreated | Pruned))
+    }
+
+    /// What failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.outcomes.values().filter_map(|outcome| match outcome {
+            Outcome::Failed(failure) => Some(failure),
+            _ => None,
+        })
+    }
+
+    /// What is still waited for, as sentences.
+    pub fn pending(&self) -> impl Iterator<Item = (&Key, &str)> {
+        self.outcomes.iter().filter_map(|(key, outcome)| match outcome {
+            Outcome::Pending(why) => Some((key, why.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Whether everything is as wanted.
+    pub fn is_complete(&self) -> bool {
+        self.failures().next().is_none() && self.pending().next().is_none()
+    }
+
+    /// What the next run has to know of: all that is wanted, and all that is not and is still there.
+    pub fn inventory(&self) -> Vec<Key> {
+        let gone = |outcome: &Outcome| matches!(outcome, Outcome::Pruned | Outcome::Gone | Outcome::Left(_));
+        let kept = self.outcomes.iter().filter(|(_, outcome)| !gone(outcome));
+        kept.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// What to tell the user.
+    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+        self.outcomes.iter().filter_map(|(key, outcome)| event(key, outcome))
+    }
+}
+
+/// Without the objects: there are Secrets among them.
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.outcomes).finish()
+    }
+}
+
+fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
+    let good = |reason, message: &str| {
+        Some(Event {
+            key,
+            severity: Severity::Normal,
+            reason,
+            message: message.to_owned(),
+        })
+    };
+    match outcome {
+        Outcome::Created => good("ResourceCreateSuccess", "Resource was successfully created"),
+        Outcome::Updated => good("ResourceUpdateSuccess", "Resource was successfully updated"),
+        Outcome::Recreated => good("ResourceRecreateSuccess", "Resource was successfully recreated"),
+        Outcome::Pruned => good("ResourceDeleteSuccess", "Resource was successfully deleted"),
+        Outcome::Kept | Outcome::Gone | Outcome::Left(_) | Outcome::Pending(_) => None,
+        Outcome::Failed(failure) => {
+            let reason = match failure.action {
+                Action::Read => "ResourceCreateOrUpdateFailed",
+                Action::Create => "ResourceCreateFailed",
+                Action::Update => "ResourceUpdateFailed",
+                Action::Recreate => "ResourceRecreateFailed",
+                Action::Delete => "ResourceDeleteFailed",
+            };
+            Some(Event {
+                key,
+                severity: Severity::Warning,
+                reason,
+                message: failure.to_string(),
+            })
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn new(key: &Key, action: Action, class: Class, reason: impl Into<String>) -> Self {
+        Self {
+            key: Box::new(key.clone()),
+            action,
+            class,
+            reason: reason.into(),
+        }
+    }
+
+    pub(super) fn of(key: &Key, action: Action, error: &kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if is_unserved(status) => {
+                let reason = format!(
+                    "the cluster has no {} of {}: install its definition",
+                    key.kind, key.api_version
+                );
+                Self::new(key, action, Class::Unserved, reason)
+            }
+            kube::Error::Api(status) => Self::new(key, action, classify(status), explain(error)),
+            _ if is_fenced(error) => Self::new(key, action, Class::Fenced, explain(error)),
+            _ => Self::new(key, action, Class::Transient, explain(error)),
+        }
+    }
+
+    pub(super) fn unknown(key: &Key, action: Action, error: &Unknown) -> Self {
+        Self::new(key, action, Class::Refused, error.to_string())
+    }
+}
+
+/// Whether a 404 speaks of the kind rather than of an object.
+pub(super) fn is_unserved(status: &Status) -> bool {
+    let named = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
+    status.code == 404 && !named
+}
+
+fn classify(status: &Status) -> Class {
+    let going = |message: &str| message.contains("because it is being terminated");
+    match status.code {
+        // How server-side apply says that it does not know a field.
+        500 if status.message.contains("field not declared in schema") => Class::Refused,
+        401 | 408 | 409 | 410 | 429 | 500.. => Class::Transient,
+        403 if going(&status.message) => Class::Transient,
+        _ => Class::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn key() -> Key {
+        Key {
+            api_version: "v1".into(),
+            kind: "Service".into(),
+            namespace: Some("ns".into()),
+            name: "x".into(),
+        }
+    }
+
+    #[rstest]
+    #[case::conflict(409, "the object has been modified", Class::Transient)]
+    #[case::too_old(410, "too old resource version", Class::Transient)]
+    #[case::busy(429, "too many requests", Class::Transient)]
+    #[case::broken(500, "etcdserver: request timed out", Class::Transient)]
+    #[case::no_such_field(
+        500,
+        "failed to create typed patch object: .spec.prots: field not declared in schema",
+        Class::Refused
+    )]
+    #[case::away(503, "apiserver is shutting down", Class::Transient)]
+    #[case::going(
+        403,
+        "unable to create new content in namespace ns because it is being terminated",
+        Class::Transient
+    )]
+    #[case::forbidden(403, "User \"me\" cannot patch resource \"services\"", Class::Refused)]
+    #[case::invalid(422, "Service \"x\" is invalid", Class::Refused)]
+    #[case::webhook(
+        400,
+        "admission webhook \"policy.example.com\" denied the request: not here",
+        Class::Refused
+    )]
+    #[case::malformed(400, "strict decoding error: unknown field \"spec.prots\"", Class::Refused)]
+    fn failures_are_sorted(#[case] code: u16, #[case] message: &str, #[case] expected: Class) {
+        let error = kube::Error::Api(Status::failure(message, "Reason").with_code(code).boxed());
+        let failure = Failure::of(&key(), Action::Update, &error);
+        assert_eq!(failure.class, expected);
+        assert!(
+            failure.to_string().starts_with("cannot update Service ns/x: "),
+            "{failure}"
+        );
+        assert!(failure.to_string().ends_with(message), "{failure}");
+    }
+
+    // operator.md §7: the names of events.
+    #[rstest]
+    #[case(Outcome::Created, Some("ResourceCreateSuccess"))]
+    #[case(Outcome::Updated, Some("ResourceUpdateSuccess"))]
+    #[case(Outcome::Recreated, Some("ResourceRecreateSuccess"))]
+    #[case(Outcome::Pruned, Some("ResourceDeleteSuccess"))]
+    #[case(Outcome::Kept, None)]
+    #[case(Outcome::Gone, None)]
+    #[case(Outcome::Pending("x".into()), None)]
+    #[case(failed(Action::Read), Some("ResourceCreateOrUpdateFailed"))]
+    #[case(failed(Action::Create), Some("ResourceCreateFailed"))]
+    #[case(failed(Action::Update), Some("ResourceUpdateFailed"))]
+    #[case(failed(Action::Recreate), Some("ResourceRecreateFailed"))]
+    #[case(failed(Action::Delete), Some("ResourceDeleteFailed"))]
+    fn outcomes_are_told(#[case] outcome: Outcome, #[case] reason: Option<&str>) {
+        let mut report = Report::default();
+        report.add(key(), (outcome, None));
+        assert_eq!(report.events().next().map(|event| event.reason), reason);
+    }
+
+    fn failed(action: Action) -> Outcome {
+        Outcome::Failed(Failure::new(&key(), action, Class::Transient, "why"))
+    }
+
+    #[test]
+    fn no_secret_is_printed() {
+        let mut report = Report::default();
+        let secret = serde_json::json!({ "kind": "Secret", "data": { "password": "czNjcmV0" } });
+        report.add(key(), (Outcome::Kept, Some(Arc::new(secret))));
+        assert!(report.object(&key()).is_some());
+        assert!(!format!("{report:?}").contains("czNjcmV0"));
+    }
+
+    #[test]
+    fn what_could_not_be_removed_stays_in_the_inventory() {
+        let named = |name: &str| Key {
+            name: name.into(),
+            ..key()
+        };
+        let mut report = Report::default();
+        report.add(named("wanted"), (failed(Action::Create), None));
+        report.add(named("unwanted"), (failed(Action::Delete), None));
+        report.add(named("waiting"), (Outcome::Pending("x".into()), None));
+        report.add(named("pruned"), (Outcome::Pruned, None));
+        report.add(named("gone"), (Outcome::Gone, None));
+        report.add(named("foreign"), (Outcome::Left("not ours".into()), None));
+        let names: Vec<_> = report.inventory().into_iter().map(|key| key.name).collect();
+        assert_eq!(names, ["unwanted", "waiting", "wanted"]);
+        assert!(!report.is_complete());
+    }
+}

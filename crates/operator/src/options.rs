@@ -1,0 +1,361 @@
+//! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
+
+use runtime::{
+    flags::{GoDuration, Parsed, Problems, Section, Set, Show, Strings, Switch, Version},
+    logging, version,
+};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The name of the lock of the operator.
+pub const OPERATOR_LOCK: &str = "cluster-cloud-controller-manager-leader";
+/// The name of the lock of whoever writes the cloud configuration.
+pub const SYNC_LOCK: &str = "cluster-cloud-config-sync-leader";
+/// Where operands live unless something else is said.
+pub const MANAGED_NAMESPACE: &str = "openshift-cloud-controller-manager";
+
+const ABOUT: &str = "Installs, configures, upgrades and removes the cloud controller manager.";
+
+/// Which of the two original programs is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// Everything: `cluster-controller-manager-operator`.
+    #[default]
+    Operator,
+    /// Only the cloud configuration and the trusted certificates: `config-sync-controllers`.
+    ConfigSync,
+}
+
+/// Everything a user can set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// What is asked for.
+    pub role: Role,
+    /// Where metrics are served; `0` for nowhere.
+    pub metrics_address: String,
+    /// Where health is served.
+    pub health_address: String,
+    /// Accepted, as in the original, which serves no webhook either.
+    pub webhook_port: i32,
+    /// Where operands live.
+    pub namespace: String,
+    /// Which images operands run.
+    pub images: String,
+    /// The certificates of the system.
+    pub system_bundle: String,
+    /// The folder with the certificate for metrics.
+    pub cert_dir: String,
+    /// The oldest version of TLS; empty for the cluster's profile.
+    pub tls_min_version: String,
+    /// The cipher suites; empty for the cluster's profile.
+    pub tls_cipher_suites: Strings,
+    /// Who of several replicas works.
+    pub election: Election,
+    /// How to reach the API server.
+    pub kubeconfig: String,
+    /// Prints what would change, and ends.
+    pub dry_run: Switch,
+    /// How to log.
+    pub logging: logging::Options,
+    /// `--help`.
+    pub help: Switch,
+    /// `--version`.
+    pub version: Version,
+    /// Which flags were given, and what to warn of.
+    pub parsed: Parsed,
+}
+
+/// Who of several replicas works. Durations of zero are filled in when it starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Election {
+    /// Whether to take part in an election at all.
+    pub elect: Switch,
+    /// How long others wait after the leader's last sign of life.
+    pub lease_duration: GoDuration,
+    /// How long a leader tries to give a sign of life before it gives up.
+    pub renew_deadline: GoDuration,
+    /// Pause between tries.
+    pub retry_period: GoDuration,
+    /// Ignored: it is always a Lease.
+    pub resource_lock: String,
+    /// The name of the lock.
+    pub resource_name: String,
+    /// The namespace of the lock; empty for the one this runs in.
+    pub resource_namespace: String,
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub enum Invocation {
+    /// To run.
+    Run(Box<Options>),
+    /// To print this and exit with 0.
+    Print(String),
+}
+
+impl Options {
+    /// The defaults of a program.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        let lock = match role {
+            Role::Operator => OPERATOR_LOCK,
+            Role::ConfigSync => SYNC_LOCK,
+        };
+        Self {
+            role,
+            metrics_address: if role == Role::Operator { ":9258" } else { "0" }.to_owned(),
+            health_address: ":9440".to_owned(),
+            webhook_port: 9443,
+            namespace: MANAGED_NAMESPACE.to_owned(),
+            images: "/etc/cloud-controller-manager-config/images.json".to_owned(),
+            system_bundle: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem".to_owned(),
+            cert_dir: "/tmp/k8s-metrics-server/serving-certs".to_owned(),
+            tls_min_version: String::new(),
+            tls_cipher_suites: Strings::default(),
+            election: Election::new(lock),
+            kubeconfig: String::new(),
+            dry_run: Switch::Off,
+            logging: logging::Options::default(),
+            help: Switch::Off,
+            version: Version::default(),
+            parsed: Parsed::default(),
+        }
+    }
+
+    /// Parses and validates a command line (without the program's name).
+    ///
+    /// # Errors
+    /// Everything that is wrong, in one go.
+    pub fn parse(program: &str, role: Role, args: Vec<String>) -> Result<Invocation, Problems> {
+        let mut options = Self::new(role);
+        let set = options.set(program);
+        let help = set.help(Show::for_stdout());
+        options.parsed = set.parse_all(args);
+        let mut problems = std::mem::take(&mut options.parsed.unknown);
+        if let Some(text) = options.to_print(help) {
+            return problems.or(Invocation::Print(text));
+        }
+        problems.append(std::mem::take(&mut options.parsed.problems));
+        options.validate(&mut problems);
+        problems.or(Invocation::Run(Box::new(options)))
+    }
+
+    /// All flags, borrowed from the options.
+    pub fn set<'a>(&'a mut self, program: &str) -> Set<'a> {
+        let role = self.role;
+        let mut sections = vec![
+            Section::new("operator")
+                .flag(
+                    "health-addr",
+                    &mut self.health_address,
+                    "Where /healthz and /readyz are served, without TLS.",
+                )
+                .flag(
+                    "namespace",
+                    &mut self.namespace,
+                    "Namespace of the cloud controller manager and everything that belongs to it.",
+                )
+                .flag(
+                    "system-ca-bundle",
+                    &mut self.system_bundle,
+                    "Certificates of the system, to which those of the cluster are added.",
+                )
+                .flag(
+                    "kubeconfig",
+                    &mut self.kubeconfig,
+                    "Path of a kubeconfig file. Empty: KUBECONFIG, the way of a pod in a cluster, then ~/.kube/config.",
+                ),
+            self.election.section(),
+        ];
+        if role == Role::Operator {
+            sections.push(
+                Section::new("serving and operands")
+                    .flag("metrics-bind-address", &mut self.metrics_address, "Where metrics are served, with TLS. 0: nowhere.")
+                    .flag("metrics-cert-dir", &mut self.cert_dir, "Folder with tls.crt and tls.key for the metrics; read again when they change. A self-signed certificate serves until there is one.")
+                    .flag("webhook-port", &mut self.webhook_port, "Accepted and unused: there is no webhook.")
+                    .flag("images-json", &mut self.images, "File that says which image each cloud controller manager runs.")
+                    .flag("tls-min-version", &mut self.tls_min_version, "Oldest version of TLS, for the metrics and for what is installed, instead of the cluster's profile.")
+                    .flag("tls-cipher-suites", &mut self.tls_cipher_suites, "Cipher suites, likewise. Ignored with TLS 1.3.")
+                    .flag("dry-run", &mut self.dry_run, "Print what would change, as kubectl diff would, and end without changing anything."),
+            );
+        }
+        let global = Section::new("global")
+            .short('h', "help", &mut self.help, "Show all flags.")
+            .flag("version", &mut self.version, "Print the version and quit.");
+        sections.push(self.logging.flags(global));
+        Set::new(program, ABOUT, sections)
+    }
+
+    fn to_print(&self, help: String) -> Option<String> {
+        match self.version {
+            _ if self.help.is_on() => Some(help),
+            Version::Print => Some(format!("Outrigger {}\n", version::Info::current())),
+            Version::Raw => Some(format!("{:?}\n", version::Info::current())),
+            Version::Run | Version::Report(_) => None,
+        }
+    }
+
+    fn validate(&self, problems: &mut Problems) {
+        for (flag, value) in [
+            ("metrics-bind-address", &self.metrics_address),
+            ("health-addr", &self.health_address),
+        ] {
+            problems.check(
+                address(value)
+                    .map(|_| ())
+                    .map_err(|why| format!("--{flag}={value}: {why}")),
+            );
+        }
+        if self.namespace.is_empty() {
+            problems.push("--namespace is empty: say where the operands live");
+        }
+        let durations = self.election.durations();
+        let given = durations.iter().filter(|duration| duration.is_positive()).count();
+        if durations.iter().any(|duration| duration.is_negative()) {
+            problems.push("--leader-elect-lease-duration, -renew-deadline and -retry-period must not be negative");
+        } else if given == durations.len() && !(durations[0] > durations[1] && durations[1] > durations[2]) {
+            problems.push(
+                "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, \
+                 and that longer than --leader-elect-retry-period",
+            );
+        }
+    }
+}
+
+impl Election {
+    fn new(lock: &str) -> Self {
+        Self {
+            elect: Switch::On,
+            lease_duration: GoDuration::default(),
+            renew_deadline: GoDuration::default(),
+            retry_period: GoDuration::default(),
+            resource_lock: String::new(),
+            resource_name: lock.to_owned(),
+            resource_namespace: String::new(),
+        }
+    }
+
+    /// Lease, renewal, retry.
+    #[must_use]
+    pub fn durations(&self) -> [GoDuration; 3] {
+        [self.lease_duration, self.renew_deadline, self.retry_period]
+    }
+
+    fn section(&mut self) -> Section<'_> {
+        Section::new("leader election")
+            .flag(
+                "leader-elect",
+                &mut self.elect,
+                "Elect a leader among the replicas, and work only while leading.",
+            )
+            .flag(
+                "leader-elect-lease-duration",
+                &mut self.lease_duration,
+                "How long the others wait after the leader's last renewal. 0: 137s, or 270s on a single node.",
+            )
+            .flag(
+                "leader-elect-renew-deadline",
+                &mut self.renew_deadline,
+                "How long the leader tries to renew before it stops leading. 0: 107s, or 240s on a single node.",
+            )
+            .flag(
+                "leader-elect-retry-period",
+                &mut self.retry_period,
+                "Pause between tries. 0: 26s, or 60s on a single node.",
+            )
+            .flag(
+                "leader-elect-resource-lock",
+                &mut self.resource_lock,
+                "Accepted and ignored: the lock is a Lease.",
+            )
+            .flag(
+                "leader-elect-resource-name",
+                &mut self.resource_name,
+                "Name of the lock.",
+            )
+            .flag(
+                "leader-elect-resource-namespace",
+                &mut self.resource_namespace,
+                "Namespace of the lock. Empty: the one this runs in.",
+            )
+    }
+}
+
+/// Where to listen: `:9258`, `127.0.0.1:9259`, `[::1]:9259`; `None` for `0` and nothing.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
+    if matches!(text, "" | "0") {
+        return Ok(None);
+    }
+    let everywhere = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+    let parsed = match text.strip_prefix(':') {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::new(everywhere, port)),
+        None => text.replace("localhost:", "127.0.0.1:").parse().ok(),
+    };
+    parsed
+        .map(Some)
+        .ok_or("not an address: write IP:port, :port, or 0 for nowhere")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::all(":9258", Ok(Some("0.0.0.0:9258")))]
+    #[case::loopback("127.0.0.1:9259", Ok(Some("127.0.0.1:9259")))]
+    #[case::named("localhost:1", Ok(Some("127.0.0.1:1")))]
+    #[case::six("[::1]:9", Ok(Some("[::1]:9")))]
+    #[case::nowhere("0", Ok(None))]
+    #[case::garbage("here", Err("not an address: write IP:port, :port, or 0 for nowhere"))]
+    fn addresses(#[case] text: &str, #[case] expected: Result<Option<&str>, &str>) {
+        let found = address(text).map(|found| found.map(|found| found.to_string()));
+        assert_eq!(found, expected.map(|expected| expected.map(str::to_owned)));
+    }
+
+    fn parse(role: Role, line: &str) -> Result<Options, Vec<String>> {
+        let args = line.split_whitespace().map(str::to_owned).collect();
+        match Options::parse("operator", role, args) {
+            Ok(Invocation::Run(options)) => Ok(*options),
+            Ok(Invocation::Print(text)) => Err(vec![text]),
+            Err(problems) => Err(problems.iter().map(str::to_owned).collect()),
+        }
+    }
+
+    /// The arguments of the original Deployment, both containers.
+    #[rstest]
+    #[case::operator(
+        Role::Operator,
+        "--leader-elect=true --leader-elect-lease-duration=137s --leader-elect-renew-deadline=107s \
+         --leader-elect-retry-period=26s --leader-elect-resource-namespace=openshift-cloud-controller-manager-operator \
+         --images-json=/etc/cloud-controller-manager-config/images.json --metrics-bind-address=:9258 \
+         --health-addr=127.0.0.1:9259 --webhook-port=9443"
+    )]
+    #[case::config_sync(
+        Role::ConfigSync,
+        "--leader-elect=true --leader-elect-lease-duration=137s --leader-elect-renew-deadline=107s \
+         --leader-elect-retry-period=26s --leader-elect-resource-namespace=openshift-cloud-controller-manager-operator \
+         --health-addr=127.0.0.1:9260"
+    )]
+    fn starts_as_shipped(#[case] role: Role, #[case] line: &str) {
+        let options = parse(role, line).expect("accepted");
+        assert_eq!(options.namespace, MANAGED_NAMESPACE);
+        assert_eq!(
+            options.election.durations().map(|duration| duration.std().as_secs()),
+            [137, 107, 26]
+        );
+    }
+
+    #[test]
+    fn says_everything_that_is_wrong_at_once() {
+        let problems = parse(
+            Role::Operator,
+            "--metrics-bind-address=here --namespace= --leader-elect-lease-duration=1s \
+             --leader-elect-renew-deadline=2s --leader-elect-retry-period=3s --frobnicate",
+        )
+        .expect_err("refused");
+        assert_eq!(problems.len(), 4, "{problems:#?}");
+    }
+}

@@ -1,0 +1,12 @@
+//! Amazon Web Services.
+
+use super::{Platform, images::MANAGER};
+
+/// What runs on AWS.
+pub const PLATFORM: Platform = Platform {
+    type_: "AWS",
+    images: &[(MANAGER, "cloudControllerManagerAWS")],
+    manifests: &[include_str!("deployment.yaml"), include_str!("load-balancer-type.yaml")],
+    bootstrap: &[include_str!("bootstrap.yaml")],
+    ..Platform::NEW
+};

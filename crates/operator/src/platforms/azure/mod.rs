@@ -1,0 +1,33 @@
+//! Azure, except Azure Stack Hub.
+
+use super::{
+    Platform,
+    images::{MANAGER, OPERATOR},
+};
+
+/// What runs on Azure.
+pub const PLATFORM: Platform = Platform {
+    type_: "Azure",
+    images: IMAGES,
+    manifests: &[
+        include_str!("deployment.yaml"),
+        include_str!("node-manager.yaml"),
+        RESOURCE_LOCKER,
+        include_str!("endpoint-slices.yaml"),
+        include_str!("node-admission.yaml"),
+        include_str!("idle-timeout.yaml"),
+    ],
+    bootstrap: BOOTSTRAP,
+    ..Platform::NEW
+};
+
+/// Which images run on any Azure.
+pub(super) const IMAGES: &[(&str, &str)] = &[
+    (MANAGER, "cloudControllerManagerAzure"),
+    ("cloud-node-manager", "cloudNodeManagerAzure"),
+    ("azure-inject-credentials", OPERATOR),
+];
+/// On any Azure.
+pub(super) const RESOURCE_LOCKER: &str = include_str!("resource-locker.yaml");
+/// On any Azure.
+pub(super) const BOOTSTRAP: &[&str] = &[include_str!("bootstrap.yaml")];

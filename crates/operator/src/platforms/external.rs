@@ -1,0 +1,160 @@
+//! Whether the cluster's cloud code runs outside of Kubernetes' own programs, and whether it is ours to run.
+
+use super::Platform;
+use operator_api::infrastructure::PlatformStatus;
+use std::collections::BTreeMap;
+
+/// On an Infrastructure: false takes the operands away, true or empty counts as external whatever the platform. The
+/// operators of Kubernetes' own programs heed it as [`crate::observer`] says.
+pub use crate::observer::ANNOTATION;
+
+/// What the operator does for a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Runs the operands.
+    Provision,
+    /// Nothing: the platform needs no cloud code, or has it inside of Kubernetes. What was there goes.
+    NotExternal,
+    /// Nothing: the cluster's owner brings a manager along.
+    BroughtAlong,
+    /// Nothing: the platform's cloud code is outside, but nobody has given us any for it.
+    NoOperands,
+    /// Nothing: an annotation says that Kubernetes' own cloud code is to be used. What was there goes.
+    SwitchedOff,
+}
+
+/// The Infrastructure has no `status.platformStatus`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("status.platformStatus of the Infrastructure is not set")]
+pub struct NoPlatform;
+
+/// What the annotation asks for.
+#[derive(Clone, Copy)]
+enum Wish {
+    /// Cloud code is outside of Kubernetes.
+    External,
+    /// Kubernetes' own cloud code is used.
+    InTree,
+}
+
+/// What the operator does for a cluster of this platform with these annotations on its Infrastructure.
+///
+/// # Errors
+/// If the platform is not known.
+pub fn verdict(
+    platform: Option<&PlatformStatus>,
+    annotations: &BTreeMap<String, String>,
+) -> Result<Verdict, NoPlatform> {
+    let status = platform.ok_or(NoPlatform)?;
+    Ok(match wish(annotations) {
+        Some(Wish::InTree) => Verdict::SwitchedOff,
+        _ if status.type_ == "External" => Verdict::BroughtAlong,
+        None if !is_external(Some(status))? => Verdict::NotExternal,
+        _ if Platform::find(status).is_none() => Verdict::NoOperands,
+        _ => Verdict::Provision,
+    })
+}
+
+/// Whether the platform's cloud code is outside of Kubernetes' own programs.
+///
+/// # Errors
+/// If the platform is not known.
+pub fn is_external(platform: Option<&PlatformStatus>) -> Result<bool, NoPlatform> {
+    // Beside the platforms that have operands: their cloud code is outside, and not ours to run.
+    const FURTHER: [&str; 2] = ["AlibabaCloud", "KubeVirt"];
+    let status = platform.ok_or(NoPlatform)?;
+    let external = status.external.as_ref();
+    Ok(match status.type_.as_str() {
+        "External" => external.is_some_and(|external| external.cloud_controller_manager.state == "External"),
+        type_ => FURTHER.contains(&type_) || super::ALL.iter().any(|platform| platform.type_ == type_),
+    })
+}
+
+/// What the annotation says, if it says something: another value than Go's words for true and false does not.
+fn wish(annotations: &BTreeMap<String, String>) -> Option<Wish> {
+    match annotations.get(ANNOTATION)?.trim() {
+        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Some(Wish::External),
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Some(Wish::InTree),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use operator_api::infrastructure::platform_status::{Azure, External};
+    use rstest::rstest;
+
+    fn status(platform: &str) -> PlatformStatus {
+        let (type_, detail) = platform.split_once('/').unwrap_or((platform, ""));
+        let mut external = External::default();
+        detail.clone_into(&mut external.cloud_controller_manager.state);
+        let cloud_name = detail.to_owned();
+        PlatformStatus {
+            type_: type_.to_owned(),
+            azure: (type_ == "Azure" && !detail.is_empty()).then(|| Azure {
+                cloud_name,
+                ..Azure::default()
+            }),
+            external: (type_ == "External" && !detail.is_empty()).then_some(external),
+            ..PlatformStatus::default()
+        }
+    }
+
+    // operator.md §3.1 and §13: the platforms, whether they are external, and what happens with the annotation.
+    #[rstest]
+    #[case::aws("AWS", true, Verdict::Provision)]
+    #[case::azure("Azure/AzurePublicCloud", true, Verdict::Provision)]
+    #[case::azure_without_details("Azure", true, Verdict::Provision)]
+    #[case::azure_stack_hub("Azure/AzureStackCloud", true, Verdict::Provision)]
+    #[case::gcp("GCP", true, Verdict::Provision)]
+    #[case::ibm("IBMCloud", true, Verdict::Provision)]
+    #[case::powervs("PowerVS", true, Verdict::Provision)]
+    #[case::openstack("OpenStack", true, Verdict::Provision)]
+    #[case::vsphere("VSphere", true, Verdict::Provision)]
+    #[case::nutanix("Nutanix", true, Verdict::Provision)]
+    #[case::external("External/External", true, Verdict::BroughtAlong)]
+    #[case::external_without_a_manager("External/None", false, Verdict::BroughtAlong)]
+    #[case::external_without_a_word("External", false, Verdict::BroughtAlong)]
+    #[case::alibaba("AlibabaCloud", true, Verdict::NoOperands)]
+    #[case::kubevirt("KubeVirt", true, Verdict::NoOperands)]
+    #[case::bare_metal("BareMetal", false, Verdict::NotExternal)]
+    #[case::none("None", false, Verdict::NotExternal)]
+    #[case::libvirt("Libvirt", false, Verdict::NotExternal)]
+    #[case::ovirt("oVirt", false, Verdict::NotExternal)]
+    #[case::equinix("EquinixMetal", false, Verdict::NotExternal)]
+    #[case::of_tomorrow("Tomorrow", false, Verdict::NotExternal)]
+    #[case::another_spelling("aws", false, Verdict::NotExternal)]
+    #[case::empty("", false, Verdict::NotExternal)]
+    fn judges(#[case] platform: &str, #[case] external: bool, #[case] expected: Verdict) {
+        let status = status(platform);
+        assert_eq!(is_external(Some(&status)), Ok(external));
+        assert_eq!(
+            crate::observer::is_external(&status),
+            external,
+            "everybody has to agree"
+        );
+        assert_eq!(verdict(Some(&status), &BTreeMap::new()), Ok(expected));
+    }
+
+    #[rstest]
+    #[case::provisioned("AWS", "true", Verdict::Provision)]
+    #[case::present_is_enough("AWS", "", Verdict::Provision)]
+    #[case::switched_off("AWS", "false", Verdict::SwitchedOff)]
+    #[case::spelt_otherwise("AWS", " False", Verdict::SwitchedOff)]
+    #[case::neither("AWS", "off", Verdict::Provision)]
+    #[case::neither_anywhere("BareMetal", "on", Verdict::NotExternal)]
+    #[case::off_for_any("None", "false", Verdict::SwitchedOff)]
+    #[case::on_without_operands("BareMetal", "true", Verdict::NoOperands)]
+    #[case::not_ours("External", "true", Verdict::BroughtAlong)]
+    fn heeds_the_annotation(#[case] platform: &str, #[case] value: &str, #[case] expected: Verdict) {
+        let annotations = [(ANNOTATION.to_owned(), value.to_owned())].into();
+        assert_eq!(verdict(Some(&status(platform)), &annotations), Ok(expected));
+    }
+
+    #[test]
+    fn needs_a_platform() {
+        assert_eq!(is_external(None), Err(NoPlatform));
+        assert_eq!(verdict(None, &BTreeMap::new()), Err(NoPlatform));
+    }
+}

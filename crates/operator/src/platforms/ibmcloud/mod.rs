@@ -1,0 +1,12 @@
+//! IBM Cloud.
+
+use super::{Platform, images::MANAGER};
+
+/// What runs on IBM Cloud.
+pub const PLATFORM: Platform = Platform {
+    type_: "IBMCloud",
+    images: &[(MANAGER, "cloudControllerManagerIBM")],
+    manifests: &[include_str!("deployment.yaml")],
+    bootstrap: &[include_str!("bootstrap.yaml")],
+    ..Platform::NEW
+};

@@ -1,0 +1,145 @@
+//! Which image each container runs: `images.json`, and the rule that a container's name selects its image.
+
+use super::{Error, Platform, Provider};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The container that is the cloud controller manager.
+pub const MANAGER: &str = "cloud-controller-manager";
+/// The key of the operator's own image.
+pub const OPERATOR: &str = "cloudControllerManagerOperator";
+
+/// Images by their key in `images.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Images {
+    by_key: BTreeMap<String, String>,
+    own: Option<String>,
+}
+
+/// Why `images.json` cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// It is not a JSON object.
+    #[error("images.json is not a JSON object (line {line}, column {column})")]
+    Json {
+        /// Where, counted from 1.
+        line: usize,
+        /// Where, counted from 1.
+        column: usize,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// A key that is needed here has something else than a text.
+    #[error("images.json: {key} has to be a text")]
+    NotText {
+        /// Which one.
+        key: String,
+    },
+}
+
+impl Images {
+    /// Reads `images.json`. Keys that nobody needs are left alone, and of two that are the same the last one counts.
+    ///
+    /// # Errors
+    /// If it is not a JSON object, or an image is not a text. A missing key is nothing wrong yet.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let parsed: BTreeMap<String, Value> = serde_json::from_str(text).map_err(|source| ParseError::Json {
+            line: source.line(),
+            column: source.column(),
+            source,
+        })?;
+        let mut by_key = BTreeMap::new();
+        for (key, value) in parsed {
+            match value {
+                Value::String(image) => drop(by_key.insert(key, image)),
+                Value::Null => {}
+                _ if is_known(&key) => return Err(ParseError::NotText { key }),
+                _ => {}
+            }
+        }
+        Ok(Self { by_key, own: None })
+    }
+
+    /// The image of this project, instead of the operator's in `images.json`.
+    #[must_use]
+    pub fn with_own(mut self, image: impl Into<String>) -> Self {
+        self.own = Some(image.into());
+        self
+    }
+
+    /// The image of a key, if it has one.
+    pub fn find(&self, key: &str) -> Option<&str> {
+        self.by_key
+            .get(key)
+            .map(String::as_str)
+            .filter(|image| !image.is_empty())
+    }
+
+    /// The image that this project's programs run in.
+    pub fn own(&self) -> Option<&str> {
+        self.own.as_deref().or_else(|| self.find(OPERATOR))
+    }
+}
+
+/// The images of a platform by container, and whose program that makes the manager.
+#[derive(Debug)]
+pub struct Chosen {
+    /// Whose program the manager is.
+    pub provider: Provider,
+    by_container: BTreeMap<&'static str, String>,
+}
+
+/// Finds an image for every container of a platform.
+///
+/// One that `images.json` names is somebody's wish. Without one, the manager is ours where we have it.
+pub fn choose(platform: &Platform, images: &Images) -> Result<Chosen, Error> {
+    let mut chosen = Chosen {
+        provider: Provider::Theirs,
+        by_container: BTreeMap::new(),
+    };
+    let mut missing = BTreeSet::new();
+    for &(container, key) in platform.images {
+        let ours = container == MANAGER && platform.provider == Provider::Ours;
+        match (images.find(key), images.own()) {
+            (Some(image), _) => drop(chosen.by_container.insert(container, image.to_owned())),
+            (None, Some(own)) if ours => {
+                chosen.provider = Provider::Ours;
+                chosen.by_container.insert(container, own.to_owned());
+            }
+            _ => drop(missing.insert(key.to_owned())),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(chosen);
+    }
+    Err(Error::Images {
+        platform: platform.type_,
+        fields: missing.into_iter().collect(),
+    })
+}
+
+impl Chosen {
+    /// Gives a container the image that its name selects.
+    pub fn put(&self, container: &mut Value) -> Result<(), String> {
+        let name = container["name"].as_str().unwrap_or_default();
+        match self.by_container.get(name) {
+            Some(image) => container["image"] = image.as_str().into(),
+            None if container["image"].is_string() => {}
+            None => {
+                return Err(format!(
+                    "container {name:?} has no image, and the platform names none for it"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_known(key: &str) -> bool {
+    let mut of_platforms = super::ALL.iter().flat_map(|platform| platform.images);
+    key == OPERATOR || of_platforms.any(|(_, known)| *known == key)
+}
+
+#[cfg(test)]
+mod tests;

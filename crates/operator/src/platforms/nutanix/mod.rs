@@ -1,0 +1,13 @@
+//! Nutanix.
+
+use super::{Platform, images::MANAGER};
+
+/// What runs on Nutanix.
+pub const PLATFORM: Platform = Platform {
+    type_: "Nutanix",
+    images: &[(MANAGER, "cloudControllerManagerNutanix")],
+    manifests: &[include_str!("deployment.yaml"), include_str!("roles.yaml")],
+    bootstrap: &[include_str!("bootstrap.yaml")],
+    hashed_secrets: &["nutanix-credentials"],
+    ..Platform::NEW
+};

@@ -1,0 +1,12 @@
+//! IBM Power Virtual Server.
+
+use super::{Platform, images::MANAGER};
+
+/// What runs on Power VS.
+pub const PLATFORM: Platform = Platform {
+    type_: "PowerVS",
+    images: &[(MANAGER, "cloudControllerManagerPowerVS")],
+    manifests: &[include_str!("deployment.yaml")],
+    bootstrap: &[include_str!("bootstrap.yaml")],
+    ..Platform::NEW
+};

@@ -1,0 +1,18 @@
+//! Acme Cloud.
+
+use super::{Platform, images::MANAGER};
+
+/// What runs on Acme Cloud.
+pub const PLATFORM: Platform = Platform {
+    type_: "Acme",
+    images: &[(MANAGER, "cloudControllerManagerAcme")],
+    manifests: &[include_str!("deployment.yaml"), include_str!("roles.yaml")],
+    bootstrap: &[include_str!("bootstrap.yaml")],
+    values: |setting| vec![("region", region(&setting.infrastructure_name).to_owned())],
+    ..Platform::NEW
+};
+
+/// Acme's clusters are called after their region: `mars-x7k2p`.
+fn region(infrastructure_name: &str) -> &str {
+    infrastructure_name.split_once('-').map_or("", |(region, _)| region)
+}

@@ -1,0 +1,91 @@
+//! Where images.json names no manager and we have one, it is ours: its port is open.
+
+use super::*;
+use serde_json::json;
+
+fn own(platform: &str) -> Setting {
+    let mut setting = setting(platform, Topology::HighlyAvailable);
+    setting.images = Images::parse(r#"{"cloudControllerManagerOperator": "example.test/outrigger:1"}"#).unwrap();
+    setting
+}
+
+#[test]
+fn port_is_open() {
+    let deployment = deployment(&own("OpenStack"));
+    let container = at(&deployment, "/spec/template/spec/containers/0");
+    assert_eq!(container["image"], "example.test/outrigger:1");
+    let script = container["command"][2].as_str().unwrap();
+    let certificate = "/etc/cloud-controller-manager/serving-cert/tls";
+    for flag in [
+        "--bind-address=0.0.0.0".to_owned(),
+        "--secure-port=10258".to_owned(),
+        format!("--tls-cert-file={certificate}.crt"),
+        format!("--tls-private-key-file={certificate}.key"),
+        "--cloud-provider=openstack".to_owned(),
+    ] {
+        assert_eq!(script.matches(&flag).count(), 1, "{flag}: {script}");
+    }
+    assert!(
+        !script.contains("--secure-port=0") && !script.contains("127.0.0.1"),
+        "{script}"
+    );
+}
+
+#[test]
+fn port_is_probed() {
+    let deployment = deployment(&own("OpenStack"));
+    let container = at(&deployment, "/spec/template/spec/containers/0");
+    let get = |path: &str| json!({"path": path, "port": "https", "scheme": "HTTPS"});
+    assert_eq!(at(container, "/livenessProbe/httpGet"), &get("/healthz"));
+    assert_eq!(at(container, "/readinessProbe/httpGet"), &get("/readyz"));
+    let volumes = at(&deployment, "/spec/template/spec/volumes").as_array().unwrap();
+    let secret = json!({"secretName": "cloud-controller-manager-serving-cert"});
+    assert_eq!(
+        volumes.last().unwrap(),
+        &json!({"name": "serving-cert", "secret": secret})
+    );
+}
+
+/// It reads the certificate again by itself.
+#[test]
+fn a_new_certificate_rolls_nothing() {
+    let mut setting = own("OpenStack");
+    let before = deployment(&setting);
+    let name = "cloud-controller-manager-serving-cert".to_owned();
+    setting
+        .sources
+        .secrets
+        .insert(name, [("tls.crt".to_owned(), k8s_openapi::ByteString(vec![1]))].into());
+    assert_eq!(deployment(&setting), before);
+}
+
+#[test]
+fn somebody_else_s_image_is_run_as_it_always_was() {
+    let deployment = deployment(&setting("OpenStack", Topology::HighlyAvailable));
+    let container = at(&deployment, "/spec/template/spec/containers/0");
+    assert_eq!(container["image"], "example.test/cloudControllerManagerOpenStack:1");
+    let script = container["command"][2].as_str().unwrap();
+    assert!(
+        script.contains("--secure-port=0") && script.contains("--bind-address=127.0.0.1"),
+        "{script}"
+    );
+    assert_eq!(container.get("livenessProbe"), None);
+    assert_eq!(container.get("readinessProbe"), None);
+}
+
+#[test]
+fn only_where_we_have_one() {
+    assert_eq!(
+        resources(&own("AWS")).unwrap_err().to_string(),
+        "images.json names no image for platform AWS: missing cloudControllerManagerAWS"
+    );
+}
+
+#[test]
+fn static_pod_too() {
+    let pods = bootstrap_resources(&own("OpenStack")).unwrap();
+    assert_eq!(
+        at(pods[0].value(), "/spec/containers/0/image"),
+        "example.test/outrigger:1"
+    );
+}

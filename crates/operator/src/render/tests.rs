@@ -1,0 +1,373 @@
+use super::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt};
+
+const PLATFORMS: [&str; 8] = [
+    "AWS",
+    "Azure",
+    "GCP",
+    "IBMCloud",
+    "Nutanix",
+    "OpenStack",
+    "PowerVS",
+    "VSphere",
+];
+
+fn infrastructure(platform: &str) -> String {
+    format!(
+        "apiVersion: config.openshift.io/v1\nkind: Infrastructure\nmetadata:\n  name: cluster\nspec:\n  cloudConfig:\n    \
+         name: cloud-provider-config\n    key: config\nstatus:\n  infrastructureName: lab-x7k2p\n  platformStatus:\n    \
+         type: {platform}\n"
+    )
+}
+
+fn images() -> String {
+    let keys = [
+        "Operator",
+        "AWS",
+        "Azure",
+        "GCP",
+        "IBM",
+        "Nutanix",
+        "OpenStack",
+        "PowerVS",
+        "VSphere",
+    ];
+    let mut images: Value = keys
+        .iter()
+        .map(|key| (format!("cloudControllerManager{key}"), format!("example.test/{key}:1")))
+        .collect();
+    images["cloudNodeManagerAzure"] = "example.test/node:1".into();
+    config_map("images.json", &images.to_string())
+}
+
+fn config_map(key: &str, value: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"}, "data": {key: value}}).to_string()
+}
+
+fn inputs(infrastructure: &str, images: &str, cloud_config: Option<&str>) -> Inputs {
+    let document = |name: &str, text: &str| Document {
+        path: name.into(),
+        text: text.to_owned(),
+    };
+    Inputs {
+        infrastructure: document("infra.yaml", infrastructure),
+        images: document("images.yaml", images),
+        cloud_config: cloud_config.map(|text| document("config.yaml", text)),
+    }
+}
+
+/// A folder that goes when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(lab::unique("render"));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Options with inputs that are all right.
+    fn options(&self) -> Options {
+        Options {
+            dest_dir: self.0.join("dest"),
+            infrastructure: self.file("infra.yaml", &infrastructure("OpenStack")),
+            images: self.file("images.yaml", &images()),
+            cloud_config: Some(self.file("config.yaml", &config_map("config", "[Global]\n"))),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn messages(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(|problem| chain(problem).to_string()).collect()
+}
+
+#[rstest]
+fn renders_every_platform(#[values(0, 1, 2, 3, 4, 5, 6, 7)] platform: usize) {
+    let platform = PLATFORMS[platform];
+    let inputs = inputs(
+        &infrastructure(platform),
+        &images(),
+        Some(&config_map("cloud.conf", "secret = 1")),
+    );
+    let files = render(&inputs).unwrap();
+    let [(pod_path, pod), (config_path, config)] = files.as_slice() else {
+        panic!("{platform}: {files:?}");
+    };
+    let prefix = platform.to_lowercase().replace("ibmcloud", "ibm");
+    assert_eq!(
+        pod_path,
+        &PathBuf::from(format!("bootstrap/{prefix}-cloud-controller-manager-pod.yaml"))
+    );
+    assert_eq!(
+        (config_path.as_path(), config.as_str()),
+        (Path::new("config/cloud.conf"), "secret = 1")
+    );
+
+    let pod: Value = serde_saphyr::from_str(pod).unwrap();
+    assert_eq!(
+        (&pod["kind"], &pod["metadata"]["namespace"]),
+        (&json!("Pod"), &json!("kube-system"))
+    );
+    assert_eq!(pod["spec"]["hostNetwork"], true);
+    let container = &pod["spec"]["containers"][0];
+    let image = platform.replace("IBMCloud", "IBM");
+    assert_eq!(container["image"], format!("example.test/{image}:1"));
+    let args: Vec<_> = container["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|arg| arg.as_str().unwrap())
+        .collect();
+    for arg in [
+        "--controllers=cloud-node",
+        "--leader-elect=false",
+        "--use-service-account-credentials=false",
+        "--kubeconfig=/etc/kubernetes/secrets/kubeconfig",
+        "--cloud-config=/etc/kubernetes/configs/cloud.conf",
+        "--secure-port=10267",
+    ] {
+        assert!(args.contains(&arg), "{platform}: no {arg} in {args:?}");
+    }
+    let probe = json!({"host": "127.0.0.1", "path": "/healthz", "port": 10267, "scheme": "HTTPS"});
+    assert_eq!(container["livenessProbe"]["httpGet"], probe);
+    let paths: Vec<_> = pod["spec"]["volumes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|volume| &volume["hostPath"]["path"])
+        .collect();
+    assert_eq!(
+        paths,
+        ["/etc/kubernetes/bootstrap-secrets", "/etc/kubernetes/bootstrap-configs"]
+    );
+}
+
+/// As the Go program had it: empty folders and a warning.
+#[rstest]
+fn a_platform_without_operands_has_no_pod(#[values("None", "BareMetal", "External", "Tomorrow")] platform: &str) {
+    assert_eq!(render(&inputs(&infrastructure(platform), &images(), None)).unwrap(), []);
+}
+
+#[test]
+fn without_an_image_it_is_our_own() {
+    let images = config_map(
+        "images.json",
+        r#"{"cloudControllerManagerOperator": "example.test/outrigger:1"}"#,
+    );
+    let files = render(&inputs(&infrastructure("OpenStack"), &images, None)).unwrap();
+    assert!(files[0].1.contains("image: example.test/outrigger:1"), "{}", files[0].1);
+}
+
+#[rstest]
+#[case::usual_key(config_map("cloud.conf", "a"), Some("a"))]
+#[case::named_key(config_map("config", "b"), Some("b"))]
+#[case::empty(config_map("cloud.conf", ""), None)]
+fn finds_the_configuration(#[case] config: String, #[case] expected: Option<&str>) {
+    let files = render(&inputs(&infrastructure("AWS"), &images(), Some(&config))).unwrap();
+    let config = files.iter().find(|(path, _)| path == Path::new("config/cloud.conf"));
+    assert_eq!(config.map(|(_, text)| text.as_str()), expected);
+    assert_eq!(files[0].1.contains("--cloud-config"), expected.is_some());
+}
+
+#[test]
+fn configuration_that_nothing_refers_to_is_not_read() {
+    let infrastructure = infrastructure("AWS").replace("name: cloud-provider-config", "name: \"\"");
+    let files = render(&inputs(&infrastructure, &images(), Some("{{{"))).unwrap();
+    assert_eq!(files.len(), 1);
+}
+
+// operator.md §8: each input malformed, platform status absent.
+#[rstest]
+#[case::infrastructure("{{{", &images(), "", &["infra.yaml: not YAML"])]
+#[case::another_kind(&images(), &images(), "", &["infra.yaml: not a manifest of kind Infrastructure in config.openshift.io/v1"])]
+#[case::a_list("[]", &images(), "", &["infra.yaml: not a manifest of kind Infrastructure"])]
+#[case::wrong_type("{apiVersion: config.openshift.io/v1, kind: Infrastructure, status: 1}", &images(), "",
+    &["infra.yaml: does not fit kind Infrastructure: invalid type"])]
+#[case::a_key_twice("{apiVersion: v1, apiVersion: v1}", &images(), "", &["infra.yaml: not YAML"])]
+#[case::no_platform("{apiVersion: config.openshift.io/v1, kind: Infrastructure}", &images(), "",
+    &["infra.yaml: the platform is not known: status.platformStatus of the Infrastructure is not set"])]
+#[case::images(&infrastructure("AWS"), "a: b: c", "", &["images.yaml: not YAML"])]
+#[case::images_key(&infrastructure("AWS"), &config_map("other", "{}"), "",
+    &["images.yaml: the ConfigMap has no key images.json"])]
+#[case::images_json(&infrastructure("AWS"), &config_map("images.json", "{bad}"), "",
+    &["images.yaml: the images cannot be read: images.json is not a JSON object (line 1, column 2): key must be a string"])]
+#[case::image(&infrastructure("AWS"), &config_map("images.json", "{}"), "",
+    &["images.json names no image for platform AWS: missing cloudControllerManagerAWS"])]
+#[case::config(&infrastructure("AWS"), &images(), "{{{", &["config.yaml: not YAML"])]
+#[case::config_key(&infrastructure("AWS"), &images(), &config_map("other", "x"),
+    &["config.yaml: the ConfigMap has neither the key cloud.conf nor config"])]
+#[case::all_at_once("{{{", "{{{", "", &["infra.yaml: not YAML", "images.yaml: not YAML"])]
+fn refuses(#[case] infrastructure: &str, #[case] images: &str, #[case] config: &str, #[case] expected: &[&str]) {
+    let config = Some(config).filter(|config| !config.is_empty());
+    let problems = messages(&render(&inputs(infrastructure, images, config)).unwrap_err());
+    assert_eq!(problems.len(), expected.len(), "{problems:?}");
+    for (problem, start) in problems.iter().zip(expected) {
+        assert!(problem.starts_with(start), "{problem}");
+    }
+}
+
+#[test]
+fn writes_files() {
+    let folder = Folder::new();
+    let options = folder.options();
+    run(&options).unwrap();
+    let mode = |path: &str| fs::metadata(options.dest_dir.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("config/cloud.conf"), 0o600, "it may hold credentials");
+    assert_eq!(mode("bootstrap/openstack-cloud-controller-manager-pod.yaml"), 0o644);
+    assert_eq!(
+        fs::read_to_string(options.dest_dir.join("config/cloud.conf")).unwrap(),
+        "[Global]\n"
+    );
+
+    fs::write(
+        &options.infrastructure,
+        infrastructure("None").replace("name: cloud-provider-config", "name: \"\""),
+    )
+    .unwrap();
+    let again = Options {
+        dest_dir: folder.0.join("again"),
+        ..options
+    };
+    run(&again).unwrap();
+    let count = |name: &str| fs::read_dir(again.dest_dir.join(name)).unwrap().count();
+    assert_eq!((count("bootstrap"), count("config")), (0, 0), "both folders are there");
+}
+
+#[test]
+fn writes_again() {
+    let folder = Folder::new();
+    let options = folder.options();
+    run(&options).unwrap();
+    fs::write(
+        options.dest_dir.join("config/cloud.tmp"),
+        "left behind by one that was killed",
+    )
+    .unwrap();
+    fs::write(options.cloud_config.as_ref().unwrap(), config_map("config", "new")).unwrap();
+    run(&options).unwrap();
+    assert_eq!(
+        fs::read_to_string(options.dest_dir.join("config/cloud.conf")).unwrap(),
+        "new"
+    );
+    assert_eq!(fs::read_dir(options.dest_dir.join("config")).unwrap().count(), 1);
+}
+
+// operator.md §8: each input missing; all of them are named, and nothing is written.
+#[test]
+fn names_every_file_that_cannot_be_used() {
+    let folder = Folder::new();
+    let options = Options {
+        infrastructure: folder.0.join("nothing.yaml"),
+        images: folder.0.clone(),
+        cloud_config: Some(folder.file("empty.yaml", "")),
+        ..folder.options()
+    };
+    let problems = messages(&run(&options).unwrap_err());
+    let at = folder.0.display();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(
+        problems[0].starts_with(&format!(
+            "--cluster-infrastructure-file: {at}/nothing.yaml: No such file"
+        )),
+        "{problems:?}"
+    );
+    assert_eq!(problems[1], format!("--images-file: {at}: not a regular file"));
+    assert_eq!(
+        problems[2],
+        format!("--cloud-config-file: {at}/empty.yaml: the file is empty")
+    );
+    assert!(!options.dest_dir.exists());
+}
+
+#[test]
+fn writes_nothing_if_anything_is_wrong() {
+    let folder = Folder::new();
+    let options = folder.options();
+    fs::write(&options.images, config_map("images.json", "{}")).unwrap();
+    run(&options).unwrap_err();
+    assert!(!options.dest_dir.exists());
+}
+
+#[rstest]
+#[case::a_file("infra.yaml", "not a folder")]
+#[case::below_a_file("infra.yaml/dest", "Not a directory")]
+fn destination_has_to_be_a_folder(#[case] path: &str, #[case] reason: &str) {
+    let folder = Folder::new();
+    let options = Options {
+        dest_dir: folder.0.join(path),
+        ..folder.options()
+    };
+    let problems = messages(&run(&options).unwrap_err());
+    let expected = format!("--dest-dir: {}: {reason}", options.dest_dir.display());
+    assert!(problems[0].starts_with(&expected), "{problems:?}");
+}
+
+#[test]
+fn destination_has_to_be_writable() {
+    let folder = Folder::new();
+    let options = folder.options();
+    fs::create_dir_all(&options.dest_dir).unwrap();
+    // Root may write everywhere, so a file is in the way.
+    fs::write(options.dest_dir.join("bootstrap"), "in the way").unwrap();
+    let problems = messages(&run(&options).unwrap_err());
+    assert!(
+        problems[0].starts_with(&format!("--dest-dir: {}/bootstrap: ", options.dest_dir.display())),
+        "{problems:?}"
+    );
+}
+
+#[rstest]
+#[case::nothing(
+    "",
+    "--dest-dir is required; --cluster-infrastructure-file is required; --images-file is required"
+)]
+#[case::one("--dest-dir=/d --images-file=/i", "--cluster-infrastructure-file is required")]
+#[case::unknown("--dest-dirr=/d", "unknown flag: --dest-dirr")]
+fn refuses_flags(#[case] args: &str, #[case] expected: &str) {
+    let args = args.split_whitespace().map(str::to_owned).collect();
+    let problems = Options::parse("render", args).unwrap_err();
+    let text = problems.iter().collect::<Vec<_>>().join("; ");
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn reads_flags() {
+    let args = [
+        "--dest-dir=/d",
+        "--cluster-infrastructure-file",
+        "/f",
+        "--images-file=/i",
+    ]
+    .map(str::to_owned)
+    .into();
+    let expected = Options {
+        dest_dir: "/d".into(),
+        infrastructure: "/f".into(),
+        images: "/i".into(),
+        cloud_config: None,
+    };
+    assert_eq!(Options::parse("render", args).unwrap(), Invocation::Run(expected));
+}
+
+#[test]
+fn documents_do_not_print_what_they_say() {
+    let printed = format!("{:?}", inputs("top", "secret", Some("password")));
+    assert!(
+        !printed.contains("secret") && !printed.contains("password"),
+        "{printed}"
+    );
+}

@@ -1,0 +1,175 @@
+//! How the workloads are, as far as the cluster is to be told.
+
+use crate::{
+    Key,
+    operands::health::{self, Rollout, State},
+    status::{Operands, Verdict, Window},
+};
+use serde_json::Value;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long nothing may run before that is told: a node that restarts is not an outage.
+const DOWN: Duration = Duration::from_secs(15);
+/// How long Pods may be missing before that is a failure.
+const UNWELL: Duration = Duration::from_secs(150);
+
+/// A workload as it is, and its Pods if they are known.
+pub(crate) struct Workload {
+    pub(crate) key: Key,
+    pub(crate) live: Option<Arc<Value>>,
+    pub(crate) pods: Vec<Arc<Value>>,
+}
+
+/// Since when the workloads are not as they should be.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    down: Window,
+    unwell: Window,
+}
+
+/// What to tell, and when to look again although nothing changes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    pub(crate) operands: Operands,
+    pub(crate) again: Option<Duration>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            down: Window::new(DOWN),
+            unwell: Window::new(UNWELL),
+        }
+    }
+}
+
+impl Patience {
+    /// Judges the workloads at this moment.
+    pub(crate) fn judge(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
+        let mut underway = Vec::new();
+        let mut stalled = Vec::new();
+        for workload in workloads {
+            match health::rollout(&workload.key, workload.live.as_deref()) {
+                Rollout::Complete => {}
+                Rollout::Underway(what) => underway.push(what),
+                Rollout::Stalled(why) => stalled.push(why),
+            }
+        }
+        if !stalled.is_empty() {
+            return self.unwell(&stalled, now);
+        }
+        if !underway.is_empty() {
+            self.down.worked();
+            self.unwell.worked();
+            return told(Operands::Progressing(underway));
+        }
+        self.healthy(workloads, now)
+    }
+
+    fn healthy(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
+        let all: Vec<_> = workloads
+            .iter()
+            .map(|workload| {
+                let pods: Vec<_> = workload.pods.iter().map(AsRef::as_ref).collect();
+                health::health(&workload.key, workload.live.as_deref(), &pods)
+            })
+            .collect();
+        let with = |state: State| all.iter().filter(move |health| health.state == state);
+        let down: Vec<_> = with(State::Unavailable).map(ToString::to_string).collect();
+        let partial = with(State::Partial).map(ToString::to_string);
+        let unwell: Vec<_> = down.iter().cloned().chain(partial).collect();
+        if unwell.is_empty() {
+            self.down.worked();
+            self.unwell.worked();
+            return told(Operands::Done);
+        }
+        let mut judgement = self.unwell(&unwell, now);
+        if down.is_empty() {
+            self.down.worked();
+            return judgement;
+        }
+        match self.down.failed(now) {
+            Verdict::Tell if judgement.operands == Operands::Failing => {
+                judgement.operands = Operands::Down(down.join("; "));
+            }
+            Verdict::Tell => {}
+            Verdict::Wait(left) => judgement.again = Some(left),
+        }
+        judgement
+    }
+
+    fn unwell(&mut self, why: &[String], now: Instant) -> Judgement {
+        match self.unwell.failed(now) {
+            Verdict::Tell => told(Operands::Failed(why.join("; "))),
+            Verdict::Wait(left) => Judgement {
+                operands: Operands::Failing,
+                again: Some(left),
+            },
+        }
+    }
+}
+
+fn told(operands: Operands) -> Judgement {
+    Judgement { operands, again: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn workload(replicas: i64, available: i64, reason: &str) -> Workload {
+        let status = if reason == "ProgressDeadlineExceeded" {
+            "False"
+        } else {
+            "True"
+        };
+        let live = json!({
+            "metadata": {"generation": 1},
+            "spec": {"replicas": replicas},
+            "status": {
+                "observedGeneration": 1, "availableReplicas": available,
+                "conditions": [{"type": "Progressing", "status": status, "reason": reason, "message": "too slow"}],
+            },
+        });
+        Workload {
+            key: Key {
+                api_version: "apps/v1".to_owned(),
+                kind: "Deployment".to_owned(),
+                namespace: Some("ns".to_owned()),
+                name: "a".to_owned(),
+            },
+            live: Some(Arc::new(live)),
+            pods: Vec::new(),
+        }
+    }
+
+    const THERE: &str = "NewReplicaSetAvailable";
+
+    // W4: Pods that do not work are told, and a short interruption is not.
+    #[rstest]
+    #[case::well(&[(0, 2, THERE)], "Done")]
+    #[case::rolling(&[(0, 0, "ReplicaSetUpdated")], "Progressing")]
+    #[case::one_is_missing(&[(0, 1, THERE)], "Failing")]
+    #[case::one_is_missing_for_long(&[(0, 1, THERE), (150, 1, THERE)], "Failed")]
+    #[case::nothing_runs(&[(0, 0, THERE)], "Failing")]
+    #[case::nothing_runs_for_a_while(&[(0, 0, THERE), (15, 0, THERE)], "Down")]
+    #[case::nothing_runs_for_long(&[(0, 0, THERE), (150, 0, THERE)], "Failed")]
+    #[case::it_came_back(&[(0, 0, THERE), (10, 2, THERE), (20, 0, THERE)], "Failing")]
+    #[case::stuck(&[(0, 0, "ProgressDeadlineExceeded")], "Failing")]
+    #[case::stuck_for_long(&[(0, 0, "ProgressDeadlineExceeded"), (150, 0, "ProgressDeadlineExceeded")], "Failed")]
+    fn judges(#[case] story: &[(u64, i64, &str)], #[case] last: &str) {
+        let (start, mut patience) = (Instant::now(), Patience::default());
+        let mut judged = None;
+        for (second, available, reason) in story {
+            let now = start + Duration::from_secs(*second);
+            judged = Some(patience.judge(&[workload(2, *available, reason)], now));
+        }
+        let judged = format!("{:?}", judged.expect("a story").operands);
+        assert_eq!(judged.split('(').next(), Some(last));
+    }
+}

@@ -1,0 +1,229 @@
+//! Works while it leads.
+
+use super::Process;
+use crate::{
+    openshift::{self, Duties},
+    options::{Role, SYNC_LOCK},
+    standalone,
+};
+use operator_api::Infrastructure;
+use runtime::{
+    client::explain,
+    fence::Fence,
+    flags::GoDuration,
+    health::Scope,
+    lease::{self, Elector, Leadership, Params},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Lease, renewal and retry, in seconds, with several machines and with one.
+const SEVERAL: [i32; 3] = [137, 107, 26];
+const ONE: [i32; 3] = [270, 240, 60];
+
+/// How long the API server may take to say how many machines there are.
+const GLANCE: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether the cluster has something for us.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Waits until it leads, and works until it is stopped or does not lead any more.
+pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
+    let changed = Arc::new(Notify::new());
+    let duties = process.settings()?.duties;
+    if !process.options.election.elect.is_on() {
+        return work(process, duties, &changed, stop, std::future::pending()).await;
+    }
+    let durations = durations(process).await;
+    let name = process.options.election.resource_name.clone();
+    let first = elector(process, &name, durations, process.cluster.fence.clone())?;
+    let Some(leadership) = first.acquire(stop).await else {
+        return Ok(());
+    };
+    let ended = match process.options.role {
+        Role::ConfigSync => work(process, duties, &changed, stop, lost(&leadership)).await,
+        Role::Operator => with_sync(process, durations, &changed, stop, &leadership).await,
+    };
+    release(leadership).await;
+    ended
+}
+
+/// The cloud configuration is written by one process: by this one as soon as no other holds that lock.
+async fn with_sync(
+    process: &Process,
+    durations: [Duration; 3],
+    changed: &Arc<Notify>,
+    stop: &CancellationToken,
+    first: &Leadership,
+) -> Result<(), String> {
+    let second = elector(process, SYNC_LOCK, durations, Fence::closed())?;
+    let waiting = stop.child_token();
+    let mut acquiring = std::pin::pin!(second.acquire(&waiting));
+    // The lock is free almost always; then there is no reason to begin without it.
+    let both = tokio::time::timeout(Duration::from_secs(1), &mut acquiring).await;
+    let both = match both {
+        Ok(Some(both)) => both,
+        Ok(None) => return Ok(()),
+        Err(_) => {
+            let alone = stop.child_token();
+            let working = work(process, Duties::Operands, changed, &alone, lost(first));
+            let mut working = std::pin::pin!(working);
+            let both = tokio::select! {
+                ended = &mut working => return ended,
+                both = &mut acquiring => both,
+            };
+            alone.cancel();
+            working.await?;
+            match both {
+                Some(both) => both,
+                None => return Ok(()),
+            }
+        }
+    };
+    let either = async {
+        tokio::select! { lost = lost(first) => lost, lost = lost(&both) => lost }
+    };
+    let ended = work(process, Duties::Everything, changed, stop, either).await;
+    release(both).await;
+    ended
+}
+
+async fn work(
+    process: &Process,
+    duties: Duties,
+    changed: &Arc<Notify>,
+    stop: &CancellationToken,
+    lost: impl Future<Output = String>,
+) -> Result<(), String> {
+    let client = process.cluster.clients.for_controller("operator").await;
+    let client = client.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
+    let hands = process.cluster.hands(client);
+    let settings = openshift::Settings {
+        duties,
+        ..process.settings()?
+    };
+    let working = async {
+        let served = served(&hands.eyes, stop).await;
+        let standalone = served.standalone && duties != Duties::ConfigSync;
+        let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
+        let mut standalone_ = standalone::Operator::new(settings.namespace, settings.images, hands.clone());
+        let (on_openshift, anywhere) = (openshift.liveness(), standalone_.liveness());
+        process.checks.add("operator", Scope::Live, move || on_openshift().and_then(|()| anywhere()));
+        let first = async {
+            if served.openshift {
+                openshift.run(stop).await;
+            }
+        };
+        let second = async {
+            if standalone {
+                standalone_.run(stop).await;
+            }
+        };
+        tokio::join!(first, second);
+    };
+    tokio::select! {
+        () = working => Ok(()),
+        lost = lost => Err(lost),
+    }
+}
+
+/// Which of the two kinds of cluster this is; it may be both.
+#[derive(Debug, Clone, Copy, Default)]
+struct Served {
+    openshift: bool,
+    standalone: bool,
+}
+
+/// Waits until the cluster has something for the operator to do.
+async fn served(client: &kube::Client, stop: &CancellationToken) -> Served {
+    let mut told = String::new();
+    loop {
+        let problem = match client.list_api_groups().await {
+            Ok(list) => {
+                let has = |name: &str| list.groups.iter().any(|group| group.name == name);
+                let served = Served {
+                    openshift: has("config.openshift.io"),
+                    standalone: has("outrigger.dev"),
+                };
+                if served.openshift || served.standalone {
+                    return served;
+                }
+                "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml".to_owned()
+            }
+            Err(error) => explain(&error),
+        };
+        if problem != told {
+            warn!("waiting: {problem}");
+            told = problem;
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await.is_none() {
+            return Served::default();
+        }
+    }
+}
+
+async fn lost(leadership: &Leadership) -> String {
+    leadership.lost().await.to_string()
+}
+
+async fn release(leadership: Leadership) {
+    if let Err(problem) = leadership.release().await {
+        warn!("{problem}");
+    }
+}
+
+fn elector(process: &Process, name: &str, durations: [Duration; 3], fence: Fence) -> Result<Elector, String> {
+    let [lease_duration, renew_deadline, retry_period] = durations;
+    let params = Params {
+        namespace: process.cluster.operator_namespace.clone(),
+        name: name.to_owned(),
+        identity: lease::identity(),
+        lease_duration,
+        renew_deadline,
+        retry_period,
+    };
+    let client = process.cluster.clients.for_leases(params.request_timeout());
+    let client = client.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
+    let recorder = process.cluster.recorder();
+    let elector = Elector::new(client, params, fence, &process.leases, Some(recorder));
+    let elector = elector.map_err(|error| error.to_string())?;
+    let (alive, reached) = (elector.status(), elector.status());
+    process
+        .checks
+        .add(&format!("leaderElection-{name}"), Scope::Live, move || {
+            alive.check().map_err(|stuck| stuck.to_string())
+        });
+    process
+        .checks
+        .add(&format!("leaderElection-{name}-reachable"), Scope::Ready, move || {
+            reached.problem().map_or(Ok(()), Err)
+        });
+    Ok(elector)
+}
+
+/// What was given; and what was not, by how many machines there are.
+async fn durations(process: &Process) -> [Duration; 3] {
+    let given = process.options.election.durations();
+    let default = if given.iter().any(|duration| duration.is_positive()) {
+        SEVERAL
+    } else {
+        by_topology(&process.cluster.clients.plain("leader-election")).await
+    };
+    let mut durations = given;
+    for (duration, seconds) in durations.iter_mut().zip(default) {
+        if !duration.is_positive() {
+            *duration = GoDuration::from_secs(seconds);
+        }
+    }
+    durations.map(GoDuration::std)
+}
+
+async fn by_topology(client: &kube::Client) -> [i32; 3] {
+    let api: kube::Api<Infrastructure> = kube::Api::all(client.clone());
+    match tokio::time::timeout(GLANCE, api.get("cluster")).await {
+        Ok(Ok(infrastructure)) if infrastructure.status.control_plane_topology == "SingleReplica" => ONE,
+        _ => SEVERAL,
+    }
+}

@@ -1,0 +1,158 @@
+//! Runs the operator: from options to a clean stop.
+//!
+//! [`run()`] opens the ports, waits until it may lead, works, and stops again in order: the work, the lease, the ports.
+
+mod cluster;
+mod election;
+mod ports;
+
+use crate::{
+    openshift,
+    options::{Options, Role},
+    platforms::tls,
+};
+use cluster::Cluster;
+pub use cluster::Hands;
+use runtime::{health::Checks, lease, metrics::Metrics, serve::SetVerbosity, version};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+/// How long the API server may take to say which TLS the cluster speaks.
+const GLANCE: Duration = Duration::from_secs(10);
+
+/// What the program around the operator brings along.
+pub struct Program<'a> {
+    /// As what it was started.
+    pub name: &'a str,
+    /// Sets the verbosity of the log.
+    pub verbosity: SetVerbosity,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// As asked.
+    Stopped,
+    /// A dry run has printed differences.
+    Differences,
+}
+
+/// What every part shares.
+pub(crate) struct Process {
+    pub(crate) options: Options,
+    pub(crate) cluster: Cluster,
+    pub(crate) metrics: Metrics,
+    pub(crate) leases: lease::Metrics,
+    pub(crate) checks: Checks,
+    /// The version that is being rolled out.
+    pub(crate) release: String,
+}
+
+/// Runs until a signal asks to stop, or until a dry run is done.
+///
+/// # Errors
+/// One sentence: why it could not start, or had to end.
+pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String> {
+    let stop = runtime::signals::stop()?;
+    let process = Process::start(options, program.name)?;
+    if process.options.dry_run.is_on() {
+        return dry_run(&process).await;
+    }
+    let tls = process.tls().await?;
+    let ports = ports::open(&process, &program, &tls)?;
+    let ended = election::lead(&process, &stop).await;
+    ports.close().await;
+    process.cluster.flush().await;
+    ended.map(|()| Ended::Stopped)
+}
+
+impl Process {
+    /// Puts everything together; nothing is asked of the cluster yet.
+    fn start(options: Options, name: &str) -> Result<Self, String> {
+        let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
+        let version = version::Info::current();
+        let release = release(std::env::var("RELEASE_VERSION").ok());
+        info!(%version, release, "starting {name}");
+        let metrics = Metrics::new(&version).map_err(failed)?;
+        let cluster = Cluster::new(&options, name, &metrics)?;
+        Ok(Self {
+            leases: lease::Metrics::register(metrics.registry()).map_err(failed)?,
+            checks: Checks::new(metrics.slis().clone()),
+            options,
+            cluster,
+            metrics,
+            release,
+        })
+    }
+
+    /// What the flags say about TLS, if they say anything.
+    fn tls_flags(&self) -> Result<Option<tls::Settings>, String> {
+        let Options {
+            tls_min_version,
+            tls_cipher_suites,
+            ..
+        } = &self.options;
+        let resolved = tls::resolve(tls_min_version, &tls_cipher_suites.0, None).map_err(|error| error.to_string())?;
+        Ok((resolved.source == tls::Source::Flags).then_some(resolved.settings))
+    }
+
+    /// What our own port speaks: the flags, or the cluster's profile as far as it can be read now.
+    async fn tls(&self) -> Result<tls::Settings, String> {
+        if let Some(flags) = self.tls_flags()? {
+            return Ok(flags);
+        }
+        let api: kube::Api<operator_api::ApiServer> = kube::Api::all(self.cluster.clients.plain("tls-profile"));
+        let server = match tokio::time::timeout(GLANCE, api.get_opt("cluster")).await {
+            Ok(Ok(server)) => server,
+            _ => None,
+        };
+        let resolved = tls::resolve("", &[], server.as_ref().map(|server| &server.spec));
+        let resolved = resolved.map_err(|error| error.to_string())?;
+        for warning in &resolved.warnings {
+            warn!("{warning}");
+        }
+        Ok(resolved.settings)
+    }
+
+    pub(crate) fn settings(&self) -> Result<openshift::Settings, String> {
+        Ok(openshift::Settings {
+            namespace: self.options.namespace.clone(),
+            operator_namespace: self.cluster.operator_namespace.clone(),
+            release: self.release.clone(),
+            images: self.options.images.clone().into(),
+            system_bundle: self.options.system_bundle.clone().into(),
+            tls: self.tls_flags()?,
+            duties: match self.options.role {
+                Role::Operator => openshift::Duties::Everything,
+                Role::ConfigSync => openshift::Duties::ConfigSync,
+            },
+        })
+    }
+}
+
+async fn dry_run(process: &Process) -> Result<Ended, String> {
+    let client = process.cluster.clients.plain("dry-run");
+    let mut operator = openshift::Operator::new(
+        process.settings()?,
+        process.cluster.hands(client),
+        Arc::new(Notify::new()),
+    );
+    let text = operator.preview().await?;
+    #[expect(clippy::print_stdout, reason = "it is what was asked for")]
+    {
+        print!("{text}");
+    }
+    Ok(if text.is_empty() {
+        Ended::Stopped
+    } else {
+        Ended::Differences
+    })
+}
+
+/// As the original: what is not said is unknown.
+fn release(variable: Option<String>) -> String {
+    variable
+        .filter(|release| !release.is_empty())
+        .unwrap_or_else(|| "unknown".to_owned())
+}

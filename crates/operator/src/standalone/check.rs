@@ -1,0 +1,94 @@
+//! What is wrong with a spec, in sentences for whoever wrote it.
+//!
+//! Most of this an API server with the present definition refuses at once; an older definition, or none of its rules, may still let it through.
+
+use super::{
+    controllers::Controller,
+    provider::{self, Config, PROVIDERS},
+    scope::selector,
+};
+use operator_api::{
+    CloudControllerManager,
+    cloud_controller_manager::{OWN_FLAGS, Routes, Spec},
+};
+
+/// The longest name that leaves room for what is put after it.
+const LONGEST: usize = 38;
+
+/// Everything that is wrong, each in one sentence that says what to do; empty if nothing is.
+pub fn problems(manager: &CloudControllerManager) -> Vec<String> {
+    let spec = &manager.spec;
+    let name = manager.metadata.name.as_deref().unwrap_or_default();
+    let mut problems = Vec::new();
+    if name.is_empty() || name.len() > LONGEST {
+        problems.push(format!(
+            "metadata.name must have between 1 and {LONGEST} characters, not {}",
+            name.len()
+        ));
+    }
+    problems.extend(provider(spec));
+    problems.extend(references(spec));
+    problems.extend(controllers(spec));
+    problems.extend(args(spec));
+    if spec.routes == Routes::Enabled && spec.cluster_cidrs.is_empty() {
+        problems
+            .push("spec.routes is Enabled but spec.clusterCIDRs is empty: name the networks of the pods".to_owned());
+    }
+    if spec.replicas < 1 {
+        problems.push(format!("spec.replicas must be at least 1, not {}", spec.replicas));
+    }
+    problems.extend(selector::problems(&spec.scope.node_selector));
+    problems
+}
+
+/// Another image may have providers that this program has not heard of.
+fn provider(spec: &Spec) -> Option<String> {
+    match provider::find(&spec.provider) {
+        None if spec.image.is_none() => {
+            let known: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+            Some(format!(
+                "spec.provider {:?} is not known: it is one of {}, unless spec.image names an image that has another",
+                spec.provider,
+                known.join(", ")
+            ))
+        }
+        Some(provider) if provider.config == Config::Needed && spec.cloud_config.is_none() => Some(format!(
+            "provider {} needs a configuration: name a ConfigMap or a Secret in spec.cloudConfig",
+            provider.name
+        )),
+        _ => None,
+    }
+}
+
+fn references(spec: &Spec) -> Option<String> {
+    let config = spec.cloud_config.as_ref()?;
+    let either = config.config_map.is_some() != config.secret.is_some();
+    (!either).then(|| "spec.cloudConfig must name either a configMap or a secret".to_owned())
+}
+
+fn controllers(spec: &Spec) -> Vec<String> {
+    let names = spec
+        .controllers
+        .iter()
+        .map(|item| item.strip_prefix('-').unwrap_or(item));
+    let unknown = names.filter(|name| *name != "*" && Controller::find(name).is_none());
+    let known: Vec<&str> = Controller::ALL.iter().map(|known| known.names()[0]).collect();
+    unknown
+        .map(|name| format!("spec.controllers: {name:?} is not one of {}", known.join(", ")))
+        .collect()
+}
+
+fn args(spec: &Spec) -> Vec<String> {
+    let mut problems = Vec::new();
+    for arg in &spec.extra_args {
+        let flag = arg.split_once('=').map_or(arg.as_str(), |(flag, _)| flag);
+        if !flag.starts_with("--") {
+            problems.push(format!("spec.extraArgs: {arg:?} is not of the form --flag=value"));
+        } else if OWN_FLAGS.contains(&flag) {
+            problems.push(format!(
+                "spec.extraArgs: {flag} is set by the operator: use the other fields of spec"
+            ));
+        }
+    }
+    problems
+}

@@ -1,0 +1,89 @@
+//! Which controllers a manager runs.
+
+use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
+
+/// A controller of the manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Controller {
+    /// Initialises nodes.
+    Node,
+    /// Deletes nodes whose machines are gone.
+    NodeLifecycle,
+    /// Gives pod networks to nodes.
+    NodeIpam,
+    /// Has pod networks routed to nodes.
+    NodeRoute,
+    /// Makes load balancers.
+    ServiceLb,
+}
+
+impl Controller {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Node,
+        Self::NodeLifecycle,
+        Self::NodeIpam,
+        Self::NodeRoute,
+        Self::ServiceLb,
+    ];
+
+    /// The names that `--controllers` takes for it; the first is the usual one.
+    pub fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Node => ["cloud-node-controller", "cloud-node"],
+            Self::NodeLifecycle => ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
+            Self::NodeIpam => ["node-ipam-controller", "nodeipam"],
+            Self::NodeRoute => ["node-route-controller", "route"],
+            Self::ServiceLb => ["service-lb-controller", "service"],
+        }
+    }
+
+    /// The controller of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.names().contains(&name))
+    }
+
+    /// Whether it looks after nodes.
+    pub fn is_for_nodes(self) -> bool {
+        self != Self::ServiceLb
+    }
+}
+
+/// The controllers that run with this spec: the first item that names one decides, then `*`.
+pub fn of(manager: &CloudControllerManager) -> Vec<Controller> {
+    let spec = &manager.spec;
+    let wanted = |controller: &Controller| {
+        let named = spec.controllers.iter().find_map(|item| match item.strip_prefix('-') {
+            Some(off) => (Controller::find(off) == Some(*controller)).then_some(false),
+            None => (Controller::find(item) == Some(*controller)).then_some(true),
+        });
+        let default = *controller != Controller::NodeIpam && spec.controllers.iter().any(|item| item == "*");
+        named.unwrap_or(default)
+    };
+    let idle = |controller: &Controller| *controller == Controller::NodeRoute && spec.routes == Routes::Disabled;
+    Controller::ALL
+        .into_iter()
+        .filter(|controller| wanted(controller) && !idle(controller))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    #[rstest]
+    #[case::by_default(json!({}), "Node NodeLifecycle ServiceLb")]
+    #[case::with_routes(json!({"routes": "Enabled"}), "Node NodeLifecycle NodeRoute ServiceLb")]
+    #[case::one(json!({"controllers": ["service"]}), "ServiceLb")]
+    #[case::all_but_one(json!({"controllers": ["*", "-cloud-node-lifecycle-controller"]}), "Node ServiceLb")]
+    #[case::the_first_decides(json!({"controllers": ["-service", "service-lb-controller", "*"]}), "Node NodeLifecycle")]
+    #[case::ipam_is_asked_for(json!({"controllers": ["*", "nodeipam"]}), "Node NodeLifecycle NodeIpam ServiceLb")]
+    fn run(#[case] mut spec: Value, #[case] expected: &str) {
+        spec["provider"] = json!("memory");
+        let manager = CloudControllerManager::new("a", serde_json::from_value(spec).unwrap());
+        let names: Vec<String> = of(&manager).iter().map(|one| format!("{one:?}")).collect();
+        assert_eq!(names.join(" "), expected);
+    }
+}

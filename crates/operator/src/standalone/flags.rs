@@ -1,0 +1,71 @@
+//! The manager's flags.
+
+use super::{Context, names};
+use crate::standalone::scope::selector;
+use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
+
+/// Where the provider's configuration is mounted.
+pub(super) const CONFIG: &str = "/etc/outrigger/config";
+/// What the configuration is called there.
+pub(super) const CONFIG_FILE: &str = "cloud.conf";
+
+/// The command line: the user's own flags come last.
+pub(super) fn of(manager: &CloudControllerManager, name: &str, context: &Context<'_>) -> Vec<String> {
+    let spec = &manager.spec;
+    let mut args = vec![
+        "ccm".to_owned(),
+        flag("cloud-provider", &spec.provider),
+        flag("controllers", &spec.controllers.join(",")),
+        flag("leader-elect", "true"),
+        flag("leader-elect-resource-name", &names::full(name)),
+        flag("leader-elect-resource-namespace", context.namespace),
+        flag("secure-port", &spec.secure_port.to_string()),
+        flag("tls-cert-file", "/etc/outrigger/serving-cert/tls.crt"),
+        flag("tls-private-key-file", "/etc/outrigger/serving-cert/tls.key"),
+        flag("v", &spec.log_verbosity.to_string()),
+    ];
+    if spec.cloud_config.is_some() {
+        args.push(flag("cloud-config", &format!("{CONFIG}/{CONFIG_FILE}")));
+    }
+    if let Some(cluster) = &spec.cluster_name {
+        args.push(flag("cluster-name", cluster));
+    }
+    args.extend(routes(manager));
+    args.extend(scope(manager));
+    args.extend(spec.extra_args.iter().cloned());
+    args
+}
+
+fn routes(manager: &CloudControllerManager) -> Vec<String> {
+    let spec = &manager.spec;
+    let wanted = (spec.routes == Routes::Enabled).to_string();
+    let mut args = vec![flag("configure-cloud-routes", &wanted)];
+    if !spec.cluster_cidrs.is_empty() {
+        args.push(flag("cluster-cidr", &spec.cluster_cidrs.join(",")));
+    }
+    args
+}
+
+fn scope(manager: &CloudControllerManager) -> Vec<String> {
+    let scope = &manager.spec.scope;
+    let mut args = Vec::new();
+    let selector = selector::text(&scope.node_selector);
+    if !selector.is_empty() {
+        args.push(flag("node-selector", &selector));
+    }
+    if !scope.provider_id_schemes.is_empty() {
+        args.push(flag("provider-id-scheme", &scope.provider_id_schemes.join(",")));
+    }
+    if !scope.load_balancer_classes.is_empty() {
+        args.push(flag("load-balancer-class", &scope.load_balancer_classes.join(",")));
+    }
+    if !scope.serves_classless() {
+        args.push(flag("load-balancer-without-class", "false"));
+    }
+    args
+}
+
+/// Kubernetes would replace `$(NAME)` by a variable.
+fn flag(name: &str, value: &str) -> String {
+    format!("--{name}={}", value.replace("$(", "$$("))
+}

@@ -1,0 +1,510 @@
+//! One pass after the other over all managers: read, decide, act, report.
+
+use super::{Context, names, provider, resources, scope};
+use crate::{
+    Key, Object, certificates,
+    operands::{
+        Engine, Report,
+        kinds::{self, Related},
+    },
+    platforms::{Images, Sources, config_hash},
+    rollout::{Judgement, Patience, Workload},
+    run::Hands,
+    status::Operands,
+    telling,
+    watching::{Lookup, Resource, Selection, Watches},
+};
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+    jiff::Timestamp,
+};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use operator_api::{
+    CloudControllerManager,
+    cloud_controller_manager::{ManagementState, Status},
+    cluster_operator::ObjectReference,
+};
+use runtime::{client::explain, health::Pulse};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+const API: &str = "outrigger.dev/v1alpha1";
+/// Everything is looked at again after this time; certificates are renewed then, too.
+const RESYNC: Duration = Duration::from_mins(10);
+/// While something is being removed it is looked at again this soon.
+const SOON: Duration = Duration::from_secs(2);
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_secs(2);
+/// A pass that takes longer than this hangs.
+const HANGS: Duration = Duration::from_mins(5);
+
+/// The operator on any Kubernetes.
+pub struct Operator {
+    namespace: String,
+    images: PathBuf,
+    hands: Hands,
+    watches: Watches,
+    engine: Engine,
+    changed: Arc<Notify>,
+    pulse: Pulse,
+    patience: BTreeMap<String, Patience>,
+}
+
+/// What became of one manager, and when to look again.
+#[derive(Default)]
+struct Found {
+    state: State,
+    /// What is being waited for.
+    progressing: Option<Said>,
+    /// What is wrong.
+    degraded: Option<Said>,
+    inventory: Vec<Key>,
+    again: Option<Duration>,
+}
+
+/// A reason for programs, and a sentence for people.
+type Said = (&'static str, String);
+
+/// What is to be said about the Pods.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// How many there are.
+    #[default]
+    Managed,
+    Unmanaged,
+    Removed,
+}
+
+impl Operator {
+    /// Nothing is read or written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
+    pub fn new(namespace: String, images: PathBuf, hands: Hands) -> Self {
+        let changed = Arc::new(Notify::new());
+        Self {
+            watches: Watches::new(hands.eyes.clone(), changed.clone()),
+            engine: Engine::new(hands.client.clone()),
+            namespace,
+            images,
+            hands,
+            changed,
+            pulse: Pulse::default(),
+            patience: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it is alive: a pass that does not end is not.
+    pub fn liveness(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        let pulse = self.pulse.clone();
+        move || pulse.stuck(HANGS)
+    }
+
+    /// Works until it is told to stop.
+    pub async fn run(&mut self, stop: &CancellationToken) {
+        loop {
+            self.pulse.begin();
+            let again = self.pass().await;
+            self.pulse.success();
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.changed.notified() => {}
+                () = tokio::time::sleep(again.unwrap_or(RESYNC)) => {}
+            }
+        }
+    }
+
+    async fn pass(&mut self) -> Option<Duration> {
+        let kind = Resource::new(API, "CloudControllerManager", "cloudcontrollermanagers");
+        self.watches.want(&self.kept([Selection::all(&kind)])).await;
+        let managers: Vec<CloudControllerManager> = self.watches.all(&kind).iter().filter_map(|value| read(value)).collect();
+        self.patience.retain(|name, _| managers.iter().any(|manager| manager.name_any() == *name));
+        let overlaps = scope::overlaps(&managers);
+        let mut again: Option<Duration> = None;
+        for manager in managers.iter().filter(|manager| manager.metadata.deletion_timestamp.is_none()) {
+            let name = manager.name_any();
+            let refused: Vec<_> = overlaps.iter().filter(|overlap| overlap.refused == name).collect();
+            let sentence = refused.iter().map(|overlap| overlap.sentence.as_str()).collect::<Vec<_>>().join("; ");
+            let found = self.one(manager, &sentence).await;
+            let reported = self.report(manager, &found).await;
+            let next = [found.again, (!reported).then_some(PAUSE), again];
+            again = next.into_iter().flatten().min();
+        }
+        again
+    }
+
+    fn kept(&self, more: impl IntoIterator<Item = Selection>) -> BTreeSet<Selection> {
+        self.watches.selections().cloned().chain(more).collect()
+    }
+
+    async fn one(&mut self, manager: &CloudControllerManager, refused: &str) -> Found {
+        let inventory = inventory(manager);
+        match manager.spec.management_state {
+            ManagementState::Unmanaged => Found {
+                state: State::Unmanaged,
+                inventory,
+                ..Found::default()
+            },
+            ManagementState::Removed => self.removed(&inventory).await,
+            ManagementState::Managed if !refused.is_empty() => {
+                failed("ScopeOverlap", refused.to_owned(), inventory)
+            }
+            ManagementState::Managed => match self.desired(manager).await {
+                Ok(objects) => self.managed(manager, objects, inventory).await,
+                Err((reason, why)) => Found {
+                    again: Some(PAUSE),
+                    ..failed(reason, why, inventory)
+                },
+            },
+        }
+    }
+
+    async fn removed(&mut self, inventory: &[Key]) -> Found {
+        self.watch(inventory).await;
+        let report = self.engine.remove_all(inventory, &self.watches).await;
+        telling::tell(&self.hands.recorder, &report);
+        let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
+        let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
+        let said = |reason, sentences: Vec<String>| (!sentences.is_empty()).then(|| (reason, sentences.join("; ")));
+        let again = if failures.is_empty() { SOON } else { PAUSE };
+        Found {
+            state: State::Removed,
+            again: (!report.is_complete()).then_some(again),
+            progressing: said("Removing", pending),
+            degraded: said("RemovalFailed", failures),
+            inventory: report.inventory(),
+        }
+    }
+
+    /// The objects of a manager, with its certificate; or a reason and a sentence.
+    async fn desired(&mut self, manager: &CloudControllerManager) -> Result<Vec<Object>, (&'static str, String)> {
+        let text = std::fs::read_to_string(&self.images);
+        let text = text.map_err(|error| ("NoImage", format!("cannot read {}: {error}", self.images.display())))?;
+        let images = Images::parse(&text).map_err(|error| ("NoImage", runtime::logging::chain(&error).to_string()))?;
+        let image = manager.spec.image.as_deref().or(images.own());
+        let image = image.ok_or_else(|| {
+            let file = self.images.display();
+            ("NoImage", format!("{file} has no cloudControllerManagerOperator: add it, or give spec.image"))
+        })?;
+        let context = Context {
+            namespace: &self.namespace,
+            image,
+        };
+        let mut objects = resources(manager, &context).map_err(|error| ("InvalidSpec", error.to_string()))?;
+        let name = manager.name_any();
+        let secrets = [certificates::CA_SECRET, certificates::SERVING_SECRET];
+        let secrets = secrets.map(|secret| core("Secret", &self.namespace, &prefixed(&name, secret)));
+        let keys: Vec<_> = objects.iter().map(|object| object.key().clone()).chain(secrets.clone()).collect();
+        self.watch(&keys).await;
+        objects.extend(self.certificate(&name, &secrets)?);
+        if provider::find(&manager.spec.provider).is_none() {
+            objects = self.hashed(objects).await?;
+        }
+        Ok(objects)
+    }
+
+    fn certificate(&self, name: &str, secrets: &[Key; 2]) -> Result<Vec<Object>, (&'static str, String)> {
+        let live = |key: &Key| match self.watches.find(key) {
+            Lookup::Found(secret) => Ok(Some(secret)),
+            Lookup::Absent => Ok(None),
+            Lookup::Unknown(reason) => Err(("CannotRead", format!("cannot read {key}: {reason}"))),
+        };
+        let (ca, serving) = (live(&secrets[0])?, live(&secrets[1])?);
+        let service = certificates::Names {
+            service: names::full(name),
+            namespace: self.namespace.clone(),
+        };
+        let live = certificates::Live {
+            ca: ca.as_deref(),
+            serving: serving.as_deref(),
+        };
+        let issued = certificates::desired(jiff::Timestamp::now(), live, &service);
+        let issued = issued.map_err(|error| ("NoCertificate", runtime::logging::chain(&error).to_string()))?;
+        let renamed = issued.objects().into_iter().filter_map(|object| {
+            let own = prefixed(name, &object.key().name);
+            let mut value = object.into_value();
+            value["metadata"]["name"] = own.into();
+            Object::new(value).ok()
+        });
+        Ok(renamed.collect())
+    }
+
+    /// A program that is not ours may read its configuration only once: a change has to roll its Pods.
+    async fn hashed(&mut self, objects: Vec<Object>) -> Result<Vec<Object>, (&'static str, String)> {
+        let references: BTreeSet<Key> = objects
+            .iter()
+            .flat_map(|object| config_hash::references(object.value()))
+            .map(|reference| match reference.kind {
+                config_hash::Kind::ConfigMap => core("ConfigMap", &self.namespace, &reference.name),
+                config_hash::Kind::Secret => core("Secret", &self.namespace, &reference.name),
+            })
+            .collect();
+        let keys: Vec<_> = references.iter().cloned().collect();
+        self.watch(&keys).await;
+        let mut sources = Sources::default();
+        for key in &keys {
+            let Lookup::Found(value) = self.watches.find(key) else { continue };
+            if key.kind == "Secret" {
+                sources.add_secret(&read(&value).unwrap_or_default());
+            } else {
+                sources.add_config_map(&read(&value).unwrap_or_default());
+            }
+        }
+        let hashed = objects.into_iter().filter_map(|object| {
+            let mut value = object.into_value();
+            config_hash::put(&mut value, &sources, &[]);
+            Object::new(value).ok()
+        });
+        Ok(hashed.collect())
+    }
+
+    async fn watch(&mut self, keys: &[Key]) {
+        let wanted = keys.iter().filter_map(|key| {
+            let kind = kinds::get(key).ok()?;
+            let resource = Resource::new(&key.api_version, kind.kind, kind.plural);
+            Some(Selection::one(&resource, key.namespace.as_deref(), &key.name))
+        });
+        self.watches.want(&self.kept(wanted)).await;
+    }
+
+    async fn managed(&mut self, manager: &CloudControllerManager, objects: Vec<Object>, inventory: Vec<Key>) -> Found {
+        let mut all: Vec<_> = objects.iter().map(|object| object.key().clone()).chain(inventory.clone()).collect();
+        all.sort();
+        all.dedup();
+        if all.iter().any(|key| !inventory.contains(key)) {
+            // What is about to be made is written down before it is made.
+            let announced = Found {
+                progressing: Some(("Installing", "objects are being written".to_owned())),
+                inventory: all.clone(),
+                ..Found::default()
+            };
+            if !self.report(manager, &announced).await {
+                return Found {
+                    again: Some(PAUSE),
+                    ..failed("CannotReport", "the status cannot be written".to_owned(), inventory)
+                };
+            }
+        }
+        let report = self.engine.converge(objects, &inventory, &self.watches).await;
+        telling::tell(&self.hands.recorder, &report);
+        for (key, _) in report.outcomes() {
+            if let Some(object) = report.object(key) {
+                self.watches.saw(key, Some(object.clone()));
+            }
+        }
+        self.judged(manager, &report)
+    }
+
+    fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
+        let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
+        if !failures.is_empty() {
+            return Found {
+                again: Some(PAUSE),
+                ..failed("SyncingFailed", failures.join("; "), report.inventory())
+            };
+        }
+        let deployments = report.outcomes().filter(|(key, _)| key.kind == "Deployment");
+        let workload = |key: &Key| {
+            Some(Workload {
+                key: key.clone(),
+                live: Some(report.object(key)?.clone()),
+                pods: Vec::new(),
+            })
+        };
+        let workloads: Vec<_> = deployments.filter_map(|(key, _)| workload(key)).collect();
+        let patience = self.patience.entry(manager.name_any()).or_default();
+        let Judgement { operands, again } = patience.judge(&workloads, Instant::now());
+        let (mut progressing, mut degraded) = (None, None);
+        match operands {
+            Operands::Progressing(waiting) => progressing = Some(("RollingOut", waiting.join("; "))),
+            Operands::Down(why) | Operands::Failed(why) => degraded = Some(("PodsFail", why)),
+            Operands::Done | Operands::Waiting | Operands::Failing => {}
+        }
+        Found {
+            state: State::Managed,
+            progressing,
+            degraded,
+            inventory: report.inventory(),
+            again,
+        }
+    }
+
+    /// The manager's Deployment, if there is one.
+    fn deployment(&self, manager: &CloudControllerManager) -> Option<Arc<Value>> {
+        let key = Key {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            namespace: Some(self.namespace.clone()),
+            name: names::full(&manager.name_any()),
+        };
+        match self.watches.find(&key) {
+            Lookup::Found(deployment) => Some(deployment),
+            Lookup::Absent | Lookup::Unknown(_) => None,
+        }
+    }
+
+    /// Writes the status where it is not what it should be. Says whether it is now.
+    async fn report(&self, manager: &CloudControllerManager, found: &Found) -> bool {
+        let before = manager.status.clone().unwrap_or_default();
+        let after = next(manager, &before, found, self.deployment(manager).as_deref());
+        if after == before {
+            return true;
+        }
+        let api: Api<CloudControllerManager> = Api::all(self.hands.client.clone());
+        // Lists are replaced as a whole, and what is not there any more is removed.
+        let mut status = json!(after);
+        for list in ["conditions", "relatedObjects"] {
+            if status.get(list).is_none() {
+                status[list] = Value::Null;
+            }
+        }
+        let patch = Patch::Merge(json!({ "status": status }));
+        let params = PatchParams {
+            field_manager: Some(crate::operands::MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match api.patch_status(&manager.name_any(), &params, &patch).await {
+            Ok(written) => {
+                if let Ok(value) = serde_json::to_value(&written) {
+                    let key = Key {
+                        api_version: API.to_owned(),
+                        kind: "CloudControllerManager".to_owned(),
+                        namespace: None,
+                        name: manager.name_any(),
+                    };
+                    self.watches.saw(&key, Some(Arc::new(value)));
+                }
+                true
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => true,
+            Err(error) => {
+                warn!(manager = manager.name_any(), reason = %explain(&error), "cannot write the status");
+                false
+            }
+        }
+    }
+}
+
+/// The status after what was found.
+fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deployment: Option<&Value>) -> Status {
+    let number = |pointer: &str| {
+        let number = deployment.and_then(|live| live.pointer(pointer)?.as_i64());
+        number.and_then(|number| i32::try_from(number).ok()).unwrap_or_default()
+    };
+    let (replicas, ready) = (number("/status/replicas"), number("/status/readyReplicas"));
+    let conditions = conditions(found, number("/status/availableReplicas"), manager.spec.replicas);
+    let is_done = conditions.iter().zip(["True", "False", "False"]).all(|(each, good)| each.1 == good);
+    let mut status = Status {
+        observed_generation: manager.metadata.generation,
+        conditions: before.conditions.clone(),
+        related_objects: related(&found.inventory),
+        version: match (is_done, found.state) {
+            (true, _) => runtime::version::Info::current().to_string(),
+            (_, State::Removed) => String::new(),
+            _ => before.version.clone(),
+        },
+        replicas: Some(replicas),
+        ready_replicas: Some(ready),
+    };
+    for (type_, truth, reason, message) in &conditions {
+        set(&mut status.conditions, type_, truth, reason, message, manager.metadata.generation);
+    }
+    status
+}
+
+/// Type, status, reason, message: available, progressing, degraded.
+fn conditions(found: &Found, available: i32, wanted: i32) -> [(&'static str, &'static str, &'static str, String); 3] {
+    let count = format!("{available} of {wanted} Pods are available");
+    let availability = match found.state {
+        State::Unmanaged => ("Unknown", "Unmanaged", "the operator touches nothing".to_owned()),
+        State::Removed => ("False", "Removed", "the manager is not wanted".to_owned()),
+        State::Managed if available > 0 => ("True", "AsExpected", count),
+        State::Managed => match &found.degraded {
+            Some((reason, why)) => ("False", *reason, why.clone()),
+            None => ("False", "NothingRuns", count),
+        },
+    };
+    let said = |said: &Option<Said>| match said {
+        Some((reason, message)) => ("True", *reason, message.clone()),
+        None => ("False", "AsExpected", String::new()),
+    };
+    let (progressing, degraded) = (said(&found.progressing), said(&found.degraded));
+    [("Available", availability), ("Progressing", progressing), ("Degraded", degraded)]
+        .map(|(type_, (truth, reason, message))| (type_, truth, reason, message))
+}
+
+fn set(conditions: &mut Vec<Condition>, type_: &str, truth: &str, reason: &str, message: &str, generation: Option<i64>) {
+    let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default();
+    let new = Condition {
+        type_: type_.to_owned(),
+        status: truth.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        observed_generation: generation,
+        last_transition_time: Time(now),
+    };
+    match conditions.iter_mut().find(|condition| condition.type_ == type_) {
+        Some(old) if old.status == new.status => {
+            *old = Condition {
+                last_transition_time: old.last_transition_time.clone(),
+                ..new
+            };
+        }
+        Some(old) => *old = new,
+        None => conditions.push(new),
+    }
+}
+
+fn failed(reason: &'static str, why: String, inventory: Vec<Key>) -> Found {
+    Found {
+        degraded: Some((reason, why)),
+        inventory,
+        ..Found::default()
+    }
+}
+
+fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
+    let related = manager.status.iter().flat_map(|status| &status.related_objects);
+    let key = |reference: &ObjectReference| {
+        let ObjectReference { group, resource, namespace, name } = reference.clone();
+        kinds::key(&Related { group, resource, namespace, name })
+    };
+    related.filter_map(key).collect()
+}
+
+fn related(inventory: &[Key]) -> Vec<ObjectReference> {
+    let references = inventory.iter().filter_map(kinds::related).map(|related| ObjectReference {
+        group: related.group,
+        resource: related.resource,
+        namespace: related.namespace,
+        name: related.name,
+    });
+    references.collect()
+}
+
+/// Each manager has an authority of its own, in objects of its own.
+fn prefixed(manager: &str, name: &str) -> String {
+    format!("{manager}-{name}")
+}
+
+fn core(kind: &str, namespace: &str, name: &str) -> Key {
+    Key {
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespace: Some(namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+fn read<T: for<'a> Deserialize<'a>>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
+}

@@ -1,0 +1,167 @@
+use super::*;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use operator_api::cluster_operator::ObjectReference;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// A manager that was made `age` seconds after the first; by default with a port and Services of its own.
+fn manager(name: &str, age: i64, spec: Value) -> CloudControllerManager {
+    let mut whole = json!({"provider": "memory", "securePort": 10258 + age});
+    for (key, value) in spec.as_object().unwrap() {
+        whole[key] = value.clone();
+    }
+    if whole["scope"]["loadBalancerClasses"].is_null() && whole["scope"]["servicesWithoutClass"].is_null() {
+        whole["scope"]["loadBalancerClasses"] = json!([name]);
+    }
+    let mut manager = CloudControllerManager::new(name, serde_json::from_value(whole).unwrap());
+    manager.metadata.creation_timestamp = Some(Time(Timestamp::from_second(age).unwrap()));
+    manager
+}
+
+fn labels(labels: Value) -> Value {
+    json!({"scope": {"nodeSelector": {"matchLabels": labels}}})
+}
+
+fn label(key: &str, operator: &str, values: &[&str]) -> Value {
+    json!({"scope": {"nodeSelector": {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}}})
+}
+
+fn schemes(schemes: &[&str]) -> Value {
+    json!({"scope": {"providerIDSchemes": schemes}})
+}
+
+#[rstest]
+#[case::all_nodes(json!({}), json!({}), "meet")]
+#[case::one_takes_all(json!({}), labels(json!({"cloud": "b"})), "meet")]
+#[case::different_values(labels(json!({"cloud": "a"})), labels(json!({"cloud": "b"})), "apart")]
+#[case::different_labels(labels(json!({"cloud": "a"})), labels(json!({"zone": "b"})), "meet")]
+#[case::one_of_two_labels_differs(labels(json!({"x": "1", "cloud": "a"})), labels(json!({"x": "1", "cloud": "b"})), "apart")]
+#[case::sets_that_share(label("c", "In", &["a", "b"]), label("c", "In", &["b", "d"]), "meet")]
+#[case::sets_that_do_not(label("c", "In", &["a", "b"]), label("c", "In", &["d"]), "apart")]
+#[case::there_or_not(label("edge", "Exists", &[]), label("edge", "DoesNotExist", &[]), "apart")]
+#[case::a_value_or_nothing(labels(json!({"edge": "yes"})), label("edge", "DoesNotExist", &[]), "apart")]
+#[case::all_others(labels(json!({"edge": "yes"})), label("edge", "NotIn", &["yes"]), "apart")]
+#[case::some_others(label("c", "In", &["a", "b"]), label("c", "NotIn", &["a"]), "meet")]
+#[case::two_exclusions(label("c", "NotIn", &["a"]), label("c", "NotIn", &["b"]), "meet")]
+#[case::exclusion_and_presence(label("c", "NotIn", &["a"]), label("c", "Exists", &[]), "meet")]
+#[case::exclusion_and_absence(label("c", "NotIn", &["a"]), label("c", "DoesNotExist", &[]), "meet")]
+#[case::both_absent(label("c", "DoesNotExist", &[]), label("c", "DoesNotExist", &[]), "meet")]
+#[case::different_schemes(schemes(&["openstack"]), schemes(&["aws", "memory"]), "apart")]
+#[case::a_scheme_in_common(schemes(&["openstack", "aws"]), schemes(&["aws"]), "meet")]
+#[case::a_scheme_against_all(schemes(&["openstack"]), json!({}), "meet")]
+#[case::one_runs_no_node_controllers(json!({}), json!({"controllers": ["service"]}), "apart")]
+#[case::same_cloud_other_controllers(
+    json!({"controllers": ["cloud-node"]}), json!({"controllers": ["cloud-node-lifecycle"]}), "apart"
+)]
+#[case::same_cloud_same_controllers(
+    json!({"controllers": ["cloud-node"]}), json!({"controllers": ["*"]}), "meet"
+)]
+#[case::other_cloud_other_controllers(
+    json!({"controllers": ["cloud-node"]}), json!({"controllers": ["cloud-node-lifecycle"], "provider": "openstack"}), "meet"
+)]
+#[case::other_config_other_controllers(
+    json!({"controllers": ["cloud-node"]}),
+    json!({"controllers": ["cloud-node-lifecycle"], "cloudConfig": {"secret": {"name": "another"}}}),
+    "meet"
+)]
+fn nodes(#[case] a: Value, #[case] b: Value, #[case] expected: &str) {
+    for (older, younger) in [(&a, &b), (&b, &a)] {
+        let managers = [manager("a", 0, older.clone()), manager("b", 1, younger.clone())];
+        let found = if overlaps(&managers).is_empty() {
+            "apart"
+        } else {
+            "meet"
+        };
+        assert_eq!(found, expected, "{older} {younger}");
+    }
+}
+
+fn served(scope: Value) -> Value {
+    let mut scope = scope;
+    scope["nodeSelector"] = json!({"matchLabels": {"never": "mind"}});
+    json!({"scope": scope, "controllers": ["service"]})
+}
+
+#[rstest]
+#[case::without_a_class(
+    json!({"servicesWithoutClass": "Serve"}),
+    json!({"loadBalancerClasses": ["x"], "servicesWithoutClass": "Serve"}),
+    Some("both serve Services without a load balancer class")
+)]
+#[case::a_class_leaves_the_others(json!({"servicesWithoutClass": "Serve"}), json!({"loadBalancerClasses": ["x"]}), None)]
+#[case::different_classes(json!({"loadBalancerClasses": ["x", "y"]}), json!({"loadBalancerClasses": ["z"]}), None)]
+#[case::one_class_in_common(
+    json!({"loadBalancerClasses": ["x", "y"]}),
+    json!({"loadBalancerClasses": ["y"]}),
+    Some("both serve Services of the load balancer class y")
+)]
+#[case::none_at_all(json!({"servicesWithoutClass": "Ignore"}), json!({"servicesWithoutClass": "Serve"}), None)]
+fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) {
+    let managers = [manager("a", 0, served(a)), manager("b", 1, served(b))];
+    let found = overlaps(&managers);
+    assert_eq!(found.is_empty(), expected.is_none(), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|one| one.sentence.contains(expected.unwrap_or_default())),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn says_why_and_what_to_do() {
+    let classless = json!({"servicesWithoutClass": "Serve"});
+    let managers = [
+        manager("young", 5, json!({"securePort": 10258, "scope": classless})),
+        manager("old", 0, json!({"scope": classless})),
+    ];
+    let expected = Overlap {
+        refused: "young".to_owned(),
+        by: "old".to_owned(),
+        sentence: "in conflict with CloudControllerManager \"old\", which is older: both look after all nodes; tell them apart by \
+                   spec.scope.nodeSelector or spec.scope.providerIDSchemes of both; both serve Services without a load balancer class; give \
+                   one of them other spec.scope.loadBalancerClasses; both use port 10258 of the nodes they run on; give one of them \
+                   another spec.securePort"
+            .to_owned(),
+    };
+    assert_eq!(overlaps(&managers), [expected]);
+}
+
+#[test]
+fn one_that_is_refused_stands_in_nobodys_way() {
+    let managers = [
+        manager("first", 0, labels(json!({"cloud": "a"}))),
+        manager("second", 1, json!({})),
+        manager("third", 2, labels(json!({"cloud": "b"}))),
+    ];
+    let refused: Vec<String> = overlaps(&managers).into_iter().map(|one| one.refused).collect();
+    assert_eq!(refused, ["second"]);
+}
+
+#[test]
+fn the_name_decides_between_twins() {
+    let refused = |first, second| {
+        let managers = [manager(first, 0, json!({})), manager(second, 0, json!({}))];
+        overlaps(&managers).remove(0).refused
+    };
+    assert_eq!(refused("a", "b"), "b");
+    assert_eq!(refused("b", "a"), "b");
+}
+
+#[test]
+fn one_that_is_removed_counts_until_it_is_gone() {
+    let mut going = manager("old", 0, json!({"managementState": "Removed"}));
+    let young = manager("young", 1, json!({}));
+    assert_eq!(overlaps(&[going.clone(), young.clone()]), []);
+    going.status.get_or_insert_default().related_objects = vec![ObjectReference::default()];
+    assert_eq!(overlaps(&[going, young]).len(), 1);
+}
+
+#[test]
+fn one_that_is_not_managed_goes_on_running() {
+    let managers = [
+        manager("old", 0, json!({"managementState": "Unmanaged"})),
+        manager("young", 1, json!({})),
+    ];
+    assert_eq!(overlaps(&managers).len(), 1);
+}

@@ -1,0 +1,217 @@
+//! What the cluster is told about the operator: the conditions of its `ClusterOperator`, decided purely.
+//!
+//! [`next`] turns what a pass has found out into the next status; [`Window`] tells a blip from a failure.
+
+mod conditions;
+mod window;
+
+pub use conditions::set;
+pub use window::{Verdict, Window};
+
+use k8s_openapi::jiff::Timestamp;
+use operator_api::cluster_operator::{Condition, ObjectReference, OperandVersion, Status};
+
+/// The name of our `ClusterOperator`.
+pub const NAME: &str = "cloud-controller-manager";
+
+/// The condition types of the part that writes the cloud configuration.
+pub const CLOUD_CONFIG: Part = Part {
+    available: "CloudConfigControllerAvailable",
+    degraded: "CloudConfigControllerDegraded",
+    title: "Cloud Config Controller",
+    task: "sync cloud config",
+};
+
+/// The condition types of the part that writes the trusted certificates; the doubled word is the original's.
+pub const TRUSTED_CA: Part = Part {
+    available: "TrustedCABundleControllerControllerAvailable",
+    degraded: "TrustedCABundleControllerControllerDegraded",
+    title: "Trusted CA Bundle Controller",
+    task: "sync the trusted CA bundle",
+};
+
+/// A part of the operator with conditions of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// The type that says that it works.
+    pub available: &'static str,
+    /// The type that says that it does not.
+    pub degraded: &'static str,
+    title: &'static str,
+    task: &'static str,
+}
+
+/// How a part fares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should.
+    Fine,
+    /// As it should, but there is something a user should know.
+    Remarkable(String),
+    /// It has failed, but not for long: nothing is said yet.
+    Failing,
+    /// It fails, for this reason.
+    Failed(String),
+}
+
+/// How the operands fare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operands {
+    /// They are as they should be, and so are their Pods; or there are none on this platform.
+    Done,
+    /// They have been changed and are not all there yet: what is waited for.
+    Progressing(Vec<String>),
+    /// They are as they should be, but nothing runs.
+    Down(String),
+    /// They cannot be told yet: another part has not spoken.
+    Waiting,
+    /// Something has failed, but not for long: nothing is said yet.
+    Failing,
+    /// Something fails, for this reason.
+    Failed(String),
+}
+
+/// What a pass has found out. `None` is what this process does not take care of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The cloud configuration.
+    pub cloud_config: Option<Outcome>,
+    /// The trusted certificates.
+    pub trusted_ca: Option<Outcome>,
+    /// The operands.
+    pub operands: Option<Operands>,
+    /// What the operator has made, or is about to make.
+    pub related: Vec<ObjectReference>,
+    /// The version that is being rolled out.
+    pub release: String,
+}
+
+/// The status after this report. Equal to `before` if there is nothing new to say.
+#[must_use]
+pub fn next(before: &Status, report: &Report, now: Timestamp) -> Status {
+    let mut status = before.clone();
+    for (part, outcome) in [(CLOUD_CONFIG, &report.cloud_config), (TRUSTED_CA, &report.trusted_ca)] {
+        if let Some(outcome) = outcome {
+            part.tell(&mut status.conditions, outcome, now);
+        }
+    }
+    if let Some(operands) = &report.operands {
+        tell(&mut status, operands, &report.release, now);
+    }
+    if !report.related.is_empty() {
+        status.related_objects.clone_from(&report.related);
+    }
+    status
+}
+
+impl Part {
+    fn tell(self, conditions: &mut Vec<Condition>, outcome: &Outcome, now: Timestamp) {
+        let works = format!("{} works as expected", self.title);
+        let (available, reason, message) = match outcome {
+            Outcome::Failing => return,
+            Outcome::Fine => ("True", "AsExpected", works),
+            Outcome::Remarkable(what) => ("True", "AsExpected", format!("{works}: {what}")),
+            Outcome::Failed(cause) => {
+                let message = format!("{} failed to {}: {cause}", self.title, self.task);
+                ("False", "SyncingFailed", message)
+            }
+        };
+        let degraded = if available == "True" { "False" } else { "True" };
+        set(conditions, self.available, available, reason, &message, now);
+        set(conditions, self.degraded, degraded, reason, &message, now);
+    }
+
+    /// Whether the part has said that it works.
+    #[must_use]
+    pub fn works(self, conditions: &[Condition]) -> bool {
+        is_true(conditions, self.available)
+    }
+
+    /// What it says when it does not.
+    #[must_use]
+    pub fn complaint(self, conditions: &[Condition]) -> Option<&str> {
+        let degraded = conditions.iter().find(|condition| condition.type_ == self.degraded)?;
+        (degraded.status == "True").then_some(degraded.message.as_str())
+    }
+}
+
+fn tell(status: &mut Status, operands: &Operands, release: &str, now: Timestamp) {
+    let versions = vec![OperandVersion {
+        name: "operator".to_owned(),
+        version: release.to_owned(),
+    }];
+    let moving = status.versions != versions;
+    match operands {
+        Operands::Waiting | Operands::Failing => {}
+        Operands::Done => {
+            let available = format!("Cluster Cloud Controller Manager Operator is available at {release}");
+            let all = &mut status.conditions;
+            set(all, "Available", "True", "AsExpected", &available, now);
+            set(all, "Progressing", "False", "AsExpected", "", now);
+            set(all, "Degraded", "False", "AsExpected", "", now);
+            set(all, "Upgradeable", "True", "AsExpected", "", now);
+            status.versions = versions;
+            // Left over from the time when the operator took the cloud's loops over from another program.
+            all.retain(|condition| condition.type_ != "CloudControllerOwner");
+        }
+        Operands::Progressing(waiting) => {
+            let towards = format!("Progressing towards operator: {release}");
+            let (reason, message) = match (moving, waiting.as_slice()) {
+                (true, []) => ("SyncingResources", towards),
+                (true, waiting) => ("SyncingResources", format!("{towards}: {}", waiting.join("; "))),
+                (false, waiting) => ("AsExpected", waiting.join("; ")),
+            };
+            let all = &mut status.conditions;
+            first(
+                all,
+                "Available",
+                "SyncingResources",
+                "nothing has been rolled out yet",
+                now,
+            );
+            set(all, "Progressing", "True", reason, &message, now);
+            set(all, "Upgradeable", "True", "AsExpected", "", now);
+        }
+        Operands::Down(why) => {
+            set(&mut status.conditions, "Available", "False", "NothingRuns", why, now);
+        }
+        Operands::Failed(cause) => failed(&mut status.conditions, cause, moving, release, now),
+    }
+}
+
+fn failed(conditions: &mut Vec<Condition>, cause: &str, moving: bool, release: &str, now: Timestamp) {
+    let message = if moving {
+        format!("Failed when progressing towards operator: {release} because {cause}")
+    } else {
+        format!("Failed to resync for operator: {release} because {cause}")
+    };
+    first(conditions, "Available", "SyncingFailed", &message, now);
+    set(conditions, "Degraded", "True", "SyncingFailed", &message, now);
+    let upgradeable = format!("an upgrade has to wait until this works again: {cause}");
+    set(conditions, "Upgradeable", "False", "SyncingFailed", &upgradeable, now);
+}
+
+/// Says `False` where nothing has been said before.
+fn first(conditions: &mut Vec<Condition>, type_: &str, reason: &str, message: &str, now: Timestamp) {
+    if conditions
+        .iter()
+        .all(|condition| condition.type_ != type_ || is_unsaid(condition))
+    {
+        set(conditions, type_, "False", reason, message, now);
+    }
+}
+
+/// Whether a condition is one that we have set while nothing was there yet.
+fn is_unsaid(condition: &Condition) -> bool {
+    condition.status == "False" && matches!(condition.reason.as_str(), "SyncingResources" | "SyncingFailed")
+}
+
+/// Whether a condition is there and true.
+#[must_use]
+pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
+    let found = conditions.iter().find(|condition| condition.type_ == type_);
+    found.is_some_and(|condition| condition.status == "True")
+}
+
+#[cfg(test)]
+mod tests;

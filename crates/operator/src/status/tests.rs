@@ -1,0 +1,160 @@
+use super::*;
+use rstest::rstest;
+
+const THEN: i64 = 1_000;
+const NOW: i64 = 2_000;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+fn report(operands: Operands) -> Report {
+    Report {
+        cloud_config: None,
+        trusted_ca: None,
+        operands: Some(operands),
+        related: Vec::new(),
+        release: "5.0.0".to_owned(),
+    }
+}
+
+fn installed(version: &str) -> Status {
+    let mut done = report(Operands::Done);
+    version.clone_into(&mut done.release);
+    next(&Status::default(), &done, at(THEN))
+}
+
+fn show(status: &Status) -> String {
+    let conditions = status.conditions.iter().map(|condition| {
+        let Condition {
+            type_,
+            status,
+            reason,
+            message,
+            ..
+        } = condition;
+        format!("{type_}={status}/{reason}/{message}")
+    });
+    let versions = status.versions.iter().map(|version| version.version.clone());
+    conditions.chain(versions).collect::<Vec<_>>().join("\n")
+}
+
+// operator.md §2.1, §10.6; W1: the version is told only when everything is rolled out.
+#[rstest]
+#[case::nothing_to_install(
+    Status::default(),
+    Operands::Done,
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+)]
+#[case::first_install(
+    Status::default(),
+    Operands::Progressing(vec!["Deployment a: 0 of 2 Pods are available".to_owned()]),
+    "Available=False/SyncingResources/nothing has been rolled out yet\n\
+     Progressing=True/SyncingResources/Progressing towards operator: 5.0.0: Deployment a: 0 of 2 Pods are available\n\
+     Upgradeable=True/AsExpected/"
+)]
+#[case::upgrade(
+    installed("4.0.0"),
+    Operands::Progressing(vec!["Deployment a: 0 of 2 Pods are updated".to_owned()]),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 4.0.0\n\
+     Progressing=True/SyncingResources/Progressing towards operator: 5.0.0: Deployment a: 0 of 2 Pods are updated\n\
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n4.0.0"
+)]
+#[case::changed_without_an_upgrade(
+    installed("5.0.0"),
+    Operands::Progressing(vec!["Deployment a: 1 of 2 Pods are updated".to_owned()]),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=True/AsExpected/Deployment a: 1 of 2 Pods are updated\n\
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+)]
+#[case::w4_nothing_runs(
+    installed("5.0.0"),
+    Operands::Down("Deployment a: 0 of 2 Pods are available".to_owned()),
+    "Available=False/NothingRuns/Deployment a: 0 of 2 Pods are available\n\
+     Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+)]
+#[case::w2_w5_every_false_says_why(
+    installed("5.0.0"),
+    Operands::Failed("images.json: expected value at line 1 column 2".to_owned()),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=False/AsExpected/\n\
+     Degraded=True/SyncingFailed/Failed to resync for operator: 5.0.0 because images.json: expected value at line 1 column 2\n\
+     Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: images.json: expected value at line 1 column 2\n\
+     5.0.0"
+)]
+#[case::failed_upgrade(
+    installed("4.0.0"),
+    Operands::Failed("no".to_owned()),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 4.0.0\n\
+     Progressing=False/AsExpected/\n\
+     Degraded=True/SyncingFailed/Failed when progressing towards operator: 5.0.0 because no\n\
+     Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: no\n4.0.0"
+)]
+#[case::a_blip_says_nothing(
+    installed("5.0.0"),
+    Operands::Failing,
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+)]
+fn tells(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
+    assert_eq!(show(&next(&before, &report(operands), at(NOW))), after);
+}
+
+#[rstest]
+#[case::fine(Outcome::Fine, "True False Cloud Config Controller works as expected")]
+#[case::w6_the_cause_is_told(
+    Outcome::Failed("ConfigMap openshift-config/x has no key y".to_owned()),
+    "False True Cloud Config Controller failed to sync cloud config: ConfigMap openshift-config/x has no key y"
+)]
+fn tells_of_parts(#[case] outcome: Outcome, #[case] expected: &str) {
+    let report = Report {
+        cloud_config: Some(outcome),
+        ..report(Operands::Waiting)
+    };
+    let status = next(&Status::default(), &report, at(NOW));
+    let [available, degraded] = status.conditions.as_slice() else {
+        panic!("two conditions, not {:?}", status.conditions)
+    };
+    assert_eq!(
+        format!("{} {} {}", available.status, degraded.status, degraded.message),
+        expected
+    );
+    // W1: a part never tells a version.
+    assert_eq!(status.versions, []);
+}
+
+#[test]
+fn saying_the_same_again_changes_nothing() {
+    let before = installed("5.0.0");
+    assert_eq!(next(&before, &report(Operands::Done), at(NOW)), before);
+}
+
+#[test]
+fn the_time_moves_only_with_the_status() {
+    let before = installed("5.0.0");
+    let after = next(&before, &report(Operands::Failed("no".to_owned())), at(NOW));
+    let times: Vec<_> = after
+        .conditions
+        .iter()
+        .map(|each| each.last_transition_time.0.as_second())
+        .collect();
+    // Available and Progressing stay; Degraded and Upgradeable turn.
+    assert_eq!(times, [THEN, THEN, NOW, NOW]);
+}
+
+// operator.md §10.5
+#[test]
+fn what_is_left_of_the_hand_over_goes() {
+    let mut before = installed("5.0.0");
+    set(
+        &mut before.conditions,
+        "CloudControllerOwner",
+        "True",
+        "x",
+        "y",
+        at(THEN),
+    );
+    let after = next(&before, &report(Operands::Done), at(NOW));
+    assert!(after.conditions.iter().all(|each| each.type_ != "CloudControllerOwner"));
+}

@@ -1,0 +1,110 @@
+//! The blocks of a PEM file.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+
+/// A block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    /// `CERTIFICATE`
+    pub(super) label: String,
+    /// What is in it, or what is wrong with it.
+    pub(super) bytes: Result<Vec<u8>, String>,
+}
+
+/// The blocks of a text. What stands around them, blank lines and comments for instance, does not matter.
+pub(super) fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Open> = None;
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    for (number, line) in (1..).zip(lines.map(str::trim)) {
+        match (boundary(line), &mut open) {
+            (Some(Boundary::Begin(label)), _) => {
+                blocks.extend(open.replace(Open::new(label, number)).map(Open::unclosed));
+            }
+            (Some(Boundary::End(label)), Some(_)) => {
+                blocks.extend(open.take().map(|open| open.close(label, number)));
+            }
+            (Some(Boundary::End(label)), None) => {
+                blocks.push(wrong(
+                    label,
+                    format!("line {number} ends a block that does not begin: add its first line"),
+                ));
+            }
+            (Some(Boundary::Broken), _) => {
+                let why = format!("line {number} should be five dashes, BEGIN or END, a name and five dashes");
+                blocks.push(wrong("", why));
+            }
+            (None, Some(open)) => open.body.push_str(line),
+            (None, None) => {}
+        }
+    }
+    blocks.extend(open.map(Open::unclosed));
+    blocks
+}
+
+enum Boundary<'a> {
+    Begin(&'a str),
+    End(&'a str),
+    Broken,
+}
+
+fn boundary(line: &str) -> Option<Boundary<'_>> {
+    let rest = line.strip_prefix("-----")?;
+    let name = rest.strip_suffix("-----");
+    let begin = name.and_then(|name| name.strip_prefix("BEGIN "));
+    let end = name.and_then(|name| name.strip_prefix("END "));
+    Some(match (begin, end) {
+        (Some(label), _) => Boundary::Begin(label),
+        (_, Some(label)) => Boundary::End(label),
+        // a ruler above a comment is not ours
+        _ if !rest.starts_with("BEGIN ") && !rest.starts_with("END ") => return None,
+        _ => Boundary::Broken,
+    })
+}
+
+/// A block that has begun.
+struct Open {
+    label: String,
+    line: usize,
+    body: String,
+}
+
+impl Open {
+    fn new(label: &str, line: usize) -> Self {
+        Self {
+            label: label.to_owned(),
+            line,
+            body: String::new(),
+        }
+    }
+
+    fn close(self, label: &str, line: usize) -> Block {
+        if label != self.label {
+            return wrong(
+                &self.label,
+                format!("it ends in line {line} as {label:?}: make both names the same"),
+            );
+        }
+        let body: String = self.body.split_whitespace().collect();
+        let bytes = BASE64_STANDARD.decode(body);
+        let bytes = bytes.map_err(|_| format!("what stands below line {} is not base64: copy it anew", self.line));
+        Block {
+            label: self.label,
+            bytes,
+        }
+    }
+
+    fn unclosed(self) -> Block {
+        wrong(
+            &self.label,
+            format!("it begins in line {} and does not end: add its last line", self.line),
+        )
+    }
+}
+
+fn wrong(label: &str, why: String) -> Block {
+    Block {
+        label: label.to_owned(),
+        bytes: Err(why),
+    }
+}

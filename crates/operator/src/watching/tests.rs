@@ -1,0 +1,99 @@
+use super::*;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+fn config_maps() -> Resource {
+    Resource::new("v1", "ConfigMap", "configmaps")
+}
+
+fn key(name: &str) -> Key {
+    Key {
+        api_version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        namespace: Some("default".to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+fn one(name: &str) -> Selection {
+    Selection::one(&config_maps(), Some("default"), name)
+}
+
+fn found(watches: &Watches, name: &str) -> Value {
+    match watches.find(&key(name)) {
+        Lookup::Found(value) => value["data"].clone(),
+        Lookup::Absent => json!("absent"),
+        Lookup::Unknown(_) => json!("unknown"),
+    }
+}
+
+async fn create(api: &Api<ConfigMap>, name: &str) {
+    let map = json!({"metadata": {"name": name}, "data": {"a": "1"}});
+    let map = serde_json::from_value(map).expect("a ConfigMap");
+    api.create(&PostParams::default(), &map).await.expect("created");
+}
+
+#[tokio::test]
+async fn sees_what_it_was_told_to_and_nothing_else() {
+    let client = lab::ControlPlane::shared().client();
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let (mine, other) = (lab::unique("mine"), lab::unique("other"));
+    let changed = Arc::new(Notify::new());
+    let mut watches = Watches::new(client, changed.clone());
+    assert_eq!(found(&watches, &mine), json!("unknown"));
+
+    watches.want(&[one(&mine)].into()).await;
+    assert_eq!(found(&watches, &mine), json!("absent"));
+    changed.notified().await;
+
+    create(&api, &other).await;
+    create(&api, &mine).await;
+    changed.notified().await;
+    assert_eq!(found(&watches, &mine), json!({"a": "1"}));
+    assert_eq!(found(&watches, &other), json!("unknown"));
+
+    let patch = Patch::Merge(json!({"data": {"a": "2"}}));
+    api.patch(&mine, &PatchParams::default(), &patch)
+        .await
+        .expect("patched");
+    changed.notified().await;
+    assert_eq!(found(&watches, &mine), json!({"a": "2"}));
+
+    api.delete(&mine, &Default::default()).await.expect("deleted");
+    changed.notified().await;
+    assert_eq!(found(&watches, &mine), json!("absent"));
+}
+
+#[tokio::test]
+async fn what_was_just_written_is_not_overwritten_by_an_older_look() {
+    let client = lab::ControlPlane::shared().client();
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let name = lab::unique("written");
+    create(&api, &name).await;
+    let mut watches = Watches::new(client, Arc::default());
+    watches.want(&[one(&name)].into()).await;
+
+    let newer = json!({"metadata": {"name": name, "resourceVersion": "99999999"}, "data": {"a": "ours"}});
+    watches.saw(&key(&name), Some(Arc::new(newer)));
+    let patch = Patch::Merge(json!({"data": {"a": "2"}}));
+    api.patch(&name, &PatchParams::default(), &patch)
+        .await
+        .expect("patched");
+    assert_eq!(found(&watches, &name), json!({"a": "ours"}));
+}
+
+#[tokio::test]
+async fn a_kind_that_nobody_serves_is_absent() {
+    let client = lab::ControlPlane::shared().client();
+    let mut watches = Watches::new(client, Arc::default());
+    let unknown = Resource::new("nowhere.example/v1", "Thing", "things");
+    watches.want(&[Selection::one(&unknown, None, "x")].into()).await;
+    let key = Key {
+        api_version: "nowhere.example/v1".to_owned(),
+        kind: "Thing".to_owned(),
+        namespace: None,
+        name: "x".to_owned(),
+    };
+    assert_eq!(watches.find(&key), Lookup::Absent);
+}

@@ -1,0 +1,206 @@
+//! Killed after every single write, and started again: the end is that of a run that nobody disturbed.
+
+use crate::world::{World, content, keys, outcomes, with};
+use operator::{
+    Key, Object,
+    operands::{Ask, Class, Engine},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The kinds that make a small installation.
+fn install(world: &World) -> Vec<Object> {
+    ["Deployment", "Service", "ConfigMap", "RoleBinding", "Role"]
+        .map(|kind| world.of(kind))
+        .to_vec()
+}
+
+/// One changed, one to be replaced, one gone, one new.
+fn upgrade(world: &World) -> Vec<Object> {
+    let selected = with(
+        &world.of("Deployment"),
+        "/spec/selector/matchLabels/k8s-app",
+        json!("new"),
+    );
+    vec![
+        with(&selected, "/spec/template/metadata/labels/k8s-app", json!("new")),
+        with(&world.of("ConfigMap"), "/data/cloud.conf", json!("new")),
+        with(&world.of("RoleBinding"), "/roleRef/name", json!("other")),
+        world.of("Role"),
+        world.of("PodDisruptionBudget"),
+    ]
+}
+
+async fn state(world: &World, of: &[Key]) -> BTreeMap<String, Value> {
+    let mut state = BTreeMap::new();
+    for key in of {
+        if let Some(live) = world.find(key).await {
+            let text = content(&live).to_string().replace(&world.namespace, "NAME");
+            state.insert(key.kind.clone(), serde_json::from_str(&text).unwrap());
+        }
+    }
+    state
+}
+
+/// Everything that either of the two knows.
+fn inventory(world: &World) -> Vec<Key> {
+    let mut all = keys(&install(world));
+    all.extend(keys(&upgrade(world)));
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn mortal(world: &World, writes: usize) -> Engine {
+    Engine::new(world.mortal(writes)).patience(Duration::from_millis(50))
+}
+
+/// The Pods of workloads go at some time.
+async fn collect(world: &World) {
+    let key = world.of("Deployment").key().clone();
+    if world
+        .find(&key)
+        .await
+        .is_some_and(|live| live["metadata"].get("deletionTimestamp").is_some())
+    {
+        world.collect(&key).await;
+    }
+}
+
+#[tokio::test]
+async fn during_installation() {
+    let undisturbed = World::new("calm").await;
+    undisturbed.converge(&install(&undisturbed)).await;
+    let expected = state(&undisturbed, &inventory(&undisturbed)).await;
+    for writes in 0..=install(&undisturbed).len() {
+        let world = World::new("killed").await;
+        mortal(&world, writes).converge(install(&world), &[], &Ask).await;
+        let report = world.converge(&install(&world)).await;
+        assert!(report.is_complete(), "{:?}", outcomes(&report));
+        assert_eq!(
+            state(&world, &inventory(&world)).await,
+            expected,
+            "killed after {writes} writes"
+        );
+        assert_eq!(world.writes().len(), install(&world).len(), "nothing is written twice");
+    }
+}
+
+#[tokio::test]
+async fn during_an_upgrade() {
+    let undisturbed = World::new("calm").await;
+    undisturbed.converge(&install(&undisturbed)).await;
+    let before = undisturbed.writes().len();
+    undisturbed
+        .engine()
+        .converge(upgrade(&undisturbed), &inventory(&undisturbed), &Ask)
+        .await;
+    let expected = state(&undisturbed, &inventory(&undisturbed)).await;
+    let total = undisturbed.writes().len() - before;
+    assert_eq!(total, 7, "changed: 1, replaced: 2 × 2, new: 1, gone: 1");
+    for writes in 0..=total {
+        let world = World::new("killed").await;
+        world.converge(&install(&world)).await;
+        mortal(&world, writes)
+            .converge(upgrade(&world), &inventory(&world), &Ask)
+            .await;
+        let report = world.engine().converge(upgrade(&world), &inventory(&world), &Ask).await;
+        assert!(report.is_complete(), "{:?}", outcomes(&report));
+        assert_eq!(
+            state(&world, &inventory(&world)).await,
+            expected,
+            "killed after {writes} writes"
+        );
+        assert_eq!(world.writes().len() - before, total, "nothing is written twice");
+    }
+}
+
+#[tokio::test]
+async fn during_a_takeover() {
+    for writes in 0..=2 {
+        let world = World::new("killed").await;
+        let theirs = with(&world.of("ConfigMap"), "/data/old", json!("x"));
+        world.create(theirs, "config-sync-controllers").await;
+        mortal(&world, writes)
+            .converge(vec![world.of("ConfigMap")], &[], &Ask)
+            .await;
+        let report = world.converge(&[world.of("ConfigMap")]).await;
+        assert!(report.is_complete(), "{:?}", outcomes(&report));
+        let live = world.get(world.of("ConfigMap").key()).await;
+        assert_eq!(
+            live["data"],
+            world.of("ConfigMap").value()["data"],
+            "killed after {writes} writes"
+        );
+    }
+}
+
+#[tokio::test]
+async fn during_removal() {
+    for writes in 0..=install(&World::new("calm").await).len() {
+        let world = World::new("killed").await;
+        world.converge(&install(&world)).await;
+        mortal(&world, writes).remove_all(&inventory(&world), &Ask).await;
+        collect(&world).await;
+        world.engine().remove_all(&inventory(&world), &Ask).await;
+        collect(&world).await;
+        let report = world.engine().remove_all(&inventory(&world), &Ask).await;
+        assert!(report.is_complete(), "{:?}", outcomes(&report));
+        assert!(
+            state(&world, &inventory(&world)).await.is_empty(),
+            "killed after {writes} writes"
+        );
+    }
+}
+
+/// Two that both believe to be the one.
+#[tokio::test]
+async fn two_at_once_end_as_one() {
+    let (world, undisturbed) = (World::new("two").await, World::new("calm").await);
+    let (first, second) = (world.engine(), world.engine());
+    let (one, other) = tokio::join!(
+        first.converge(world.everything(), &[], &Ask),
+        second.converge(world.everything(), &[], &Ask)
+    );
+    assert!(
+        one.is_complete() && other.is_complete(),
+        "{:?} {:?}",
+        outcomes(&one),
+        outcomes(&other)
+    );
+    undisturbed.converge(&undisturbed.everything()).await;
+    let all = |world: &World| keys(&world.everything());
+    assert_eq!(
+        state(&world, &all(&world)).await,
+        state(&undisturbed, &all(&undisturbed)).await
+    );
+    let writes = world.writes();
+    world.converge(&world.everything()).await;
+    assert_eq!(world.writes(), writes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_server_that_restarts_in_the_middle() {
+    let plane = lab::ControlPlane::start().unwrap();
+    let world = World::on(&plane, "restart").await;
+    let engine = world.engine();
+    let stop = async {
+        while world.writes().len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        tokio::task::block_in_place(|| plane.stop_apiserver());
+    };
+    let (report, ()) = tokio::join!(engine.converge(world.everything(), &[], &Ask), stop);
+    let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
+    assert!(
+        report.failures().all(|failure| failure.class == Class::Transient),
+        "{failures:#?}"
+    );
+    tokio::task::block_in_place(|| plane.start_apiserver()).unwrap();
+
+    let report = engine.converge(world.everything(), &[], &Ask).await;
+    assert!(report.is_complete(), "{:?}", outcomes(&report));
+    let writes = world.writes();
+    world.converge(&world.everything()).await;
+    assert_eq!(world.writes(), writes);
+}

@@ -1,0 +1,237 @@
+//! What is not wanted any more goes, in the safe order, if it is ours.
+
+use crate::world::{World, assert_all, keys, outcomes};
+use operator::{
+    Key, Object,
+    operands::{Ask, Class, Engine, Live, Lookup, Outcome, kinds},
+};
+use serde_json::json;
+
+fn plurals(writes: &[String]) -> Vec<&str> {
+    writes.iter().map(|write| write.split('/').next().unwrap()).collect()
+}
+
+/// The same under another name.
+fn renamed(object: &Object, suffix: &str) -> Object {
+    let mut value = object.value().clone();
+    value["metadata"]["name"] = json!(format!("{}{suffix}", object.key().name));
+    Object::new(value).unwrap()
+}
+
+// operator.md W18: from two machines to one, the budget goes.
+#[tokio::test]
+async fn w18_a_budget_that_is_not_wanted_any_more_goes() {
+    let world = World::new("single").await;
+    let (engine, all) = (
+        world.engine(),
+        vec![world.of("Deployment"), world.of("PodDisruptionBudget")],
+    );
+    let inventory = engine.converge(all.clone(), &[], &Ask).await.inventory();
+    let report = engine.converge(all[..1].to_vec(), &inventory, &Ask).await;
+    assert_eq!(outcomes(&report), ["kept Deployment", "pruned PodDisruptionBudget"]);
+    assert_eq!(report.inventory(), keys(&all[..1]));
+    assert_eq!(world.find(all[1].key()).await, None);
+    assert_eq!(
+        report.events().map(|event| event.reason).collect::<Vec<_>>(),
+        ["ResourceDeleteSuccess"]
+    );
+    // An inventory from before, as after a crash.
+    let again = engine.converge(all[..1].to_vec(), &inventory, &Ask).await;
+    assert_eq!(outcomes(&again), ["gone PodDisruptionBudget", "kept Deployment"]);
+    assert_eq!(again.events().count(), 0);
+}
+
+// operator.md W18: another platform.
+#[tokio::test]
+async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
+    let world = World::new("switch").await;
+    let kinds = [
+        "Deployment",
+        "Service",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "PodDisruptionBudget",
+    ];
+    let old: Vec<_> = kinds.iter().map(|kind| renamed(&world.of(kind), "-old")).collect();
+    let new: Vec<_> = kinds.iter().map(|kind| renamed(&world.of(kind), "-new")).collect();
+    let inventory = world.engine().converge(old.clone(), &[], &Ask).await.inventory();
+    let before = world.writes().len();
+
+    let report = world.engine().converge(new.clone(), &inventory, &Ask).await;
+    assert!(report.is_complete(), "{:?}", outcomes(&report));
+    let writes = world.writes().split_off(before);
+    let place = |write: String| {
+        writes
+            .iter()
+            .position(|other| *other == write)
+            .unwrap_or_else(|| panic!("{write}: {writes:#?}"))
+    };
+    let name = &world.namespace;
+    let stop = place(format!("delete deployments/{name}-old"));
+    let start = place(format!("patch deployments/{name}-new"));
+    assert!(place(format!("patch clusterrolebindings/{name}-new")) < stop);
+    assert!(stop < start && start < place(format!("delete services/{name}-old")));
+    assert!(place(format!("delete clusterrolebindings/{name}-old")) < place(format!("delete clusterroles/{name}-old")));
+    world.collect(old[0].key()).await;
+    for object in &old {
+        assert_eq!(world.find(object.key()).await, None, "{}", object.key());
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_ours_and_of_our_kinds_is_pruned() {
+    let world = World::new("mine").await;
+    world.create(world.of("ConfigMap"), "kubectl-create").await;
+    let other = |api_version: &str, kind: &str| Key {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        namespace: None,
+        name: world.namespace.clone(),
+    };
+    let namespace = world.namespace().key().clone();
+    world.converge(&[world.namespace()]).await;
+    let writes = world.writes();
+    let inventory = [
+        namespace.clone(),
+        other("config.openshift.io/v1", "ClusterOperator"),
+        world.of("ConfigMap").key().clone(),
+    ];
+    let report = world.engine().converge(vec![], &inventory, &Ask).await;
+    let expected = [
+        "left: it was not made by the operator ConfigMap",
+        "left: namespaces are never deleted Namespace",
+    ];
+    assert_eq!(outcomes(&report), expected);
+    assert_eq!(world.writes(), writes);
+    assert!(report.is_complete());
+}
+
+/// One of the same name that a user made since is not ours, although ours is in the inventory.
+#[tokio::test]
+async fn a_namesake_stays() {
+    let world = World::new("namesake").await;
+    let config_map = world.of("ConfigMap");
+    world.converge(std::slice::from_ref(&config_map)).await;
+    world.delete(config_map.key()).await;
+    world.create(config_map.clone(), "kubectl-create").await;
+    let report = world
+        .engine()
+        .converge(vec![], &keys(std::slice::from_ref(&config_map)), &Ask)
+        .await;
+    assert_eq!(outcomes(&report), ["left: it was not made by the operator ConfigMap"]);
+}
+
+// The seeds' de-provisioning: what workloads need goes only once their Pods are gone.
+#[tokio::test]
+async fn removal_is_in_the_safe_order() {
+    let world = World::new("remove").await;
+    let everything: Vec<_> = world
+        .everything()
+        .into_iter()
+        .filter(|object| object.key().kind != "Namespace")
+        .collect();
+    let mut inventory = world.converge(&everything).await.inventory();
+    inventory.push(world.namespace().key().clone());
+    let before = world.writes().len();
+
+    let report = world.engine().remove_all(&inventory, &Ask).await;
+    assert!(!report.is_complete());
+    let deployment = world.of("Deployment").key().clone();
+    assert_eq!(
+        report.outcome(&deployment),
+        Some(&Outcome::Pending("its Pods are still there".into()))
+    );
+    let account = report.outcome(world.of("ServiceAccount").key()).cloned();
+    assert_eq!(
+        account,
+        Some(Outcome::Pending(format!("waits for {}", world.of("DaemonSet").key())))
+    );
+    assert_eq!(report.inventory().len(), inventory.len());
+    assert_eq!(world.writes().len() - before, 2, "only the workloads");
+
+    world.collect(&deployment).await;
+    world.collect(world.of("DaemonSet").key()).await;
+    // By a process that was killed in between.
+    let report = world.engine().remove_all(&inventory, &Ask).await;
+    assert!(report.is_complete(), "{:?}", outcomes(&report));
+    for object in &everything {
+        assert_eq!(world.find(object.key()).await, None, "{}", object.key());
+    }
+    let writes = world.writes().split_off(before);
+    let rank = |plural: &&str| {
+        let plural = plural.trim_start_matches("delete ");
+        kinds::KINDS.iter().find(|kind| kind.plural == plural).unwrap().rank
+    };
+    let ranks: Vec<_> = plurals(&writes).iter().map(rank).collect();
+    assert!(ranks.is_sorted_by(|earlier, later| earlier >= later), "{writes:#?}");
+    assert_eq!(writes.len(), everything.len());
+    assert!(world.find(world.namespace().key()).await.is_some());
+
+    let report = world.engine().remove_all(&report.inventory(), &Ask).await;
+    assert_eq!(report.outcomes().count(), 0);
+}
+
+/// It is ready in the same call if the Pods go quickly.
+#[tokio::test]
+async fn removal_waits_a_while_for_pods() {
+    let world = World::new("quick").await;
+    let all = [world.of("Deployment"), world.of("Role")];
+    world.converge(&all).await;
+    let engine = world.engine().patience(std::time::Duration::from_secs(20));
+    let keys = keys(&all);
+    let collector = async {
+        while world.get(all[0].key()).await["metadata"]
+            .get("deletionTimestamp")
+            .is_none()
+        {
+            tokio::task::yield_now().await;
+        }
+        world.collect(all[0].key()).await;
+    };
+    let (report, ()) = tokio::join!(engine.remove_all(&keys, &Ask), collector);
+    assert_all(&report, &Outcome::Pruned);
+}
+
+#[tokio::test]
+async fn what_comes_back_while_it_is_being_deleted_waits_for_that() {
+    let world = World::new("back").await;
+    let deployment = vec![world.of("Deployment")];
+    let inventory = world.converge(&deployment).await.inventory();
+    world.engine().converge(vec![], &inventory, &Ask).await;
+    let report = world.converge(&deployment).await;
+    let failure = report.failures().next().expect("a failure");
+    assert_eq!(failure.class, Class::Transient);
+    assert!(failure.to_string().ends_with("its Pods are still there"), "{failure}");
+    world.collect(deployment[0].key()).await;
+    assert_all(&world.converge(&deployment).await, &Outcome::Created);
+}
+
+/// What workloads need stays as long as nobody knows that they are gone.
+#[tokio::test]
+async fn removal_goes_no_further_than_workloads_that_cannot_be_removed() {
+    let world = World::new("stuck").await;
+    let all = [world.of("Deployment"), world.of("Role")];
+    world.converge(&all).await;
+    let dead = Engine::new(world.mortal(0));
+    let report = dead.remove_all(&keys(&all), &Ask).await;
+    assert_eq!(report.failures().count(), 1);
+    let waits = Outcome::Pending(format!("waits for {}", all[0].key()));
+    assert_eq!(report.outcome(all[1].key()), Some(&waits));
+    assert_eq!(report.inventory().len(), 2);
+}
+
+/// Nobody is asked about what is known to be gone.
+#[tokio::test]
+async fn what_copies_do_not_have_is_gone() {
+    struct Nothing;
+    impl Live for Nothing {
+        fn get(&self, _: &Key) -> Lookup {
+            Lookup::Absent
+        }
+    }
+    let world = World::new("absent").await;
+    let dead = Engine::new(world.mortal(0));
+    let inventory = keys(&world.everything());
+    assert_all(&dead.converge(vec![], &inventory, &Nothing).await, &Outcome::Gone);
+    assert_all(&dead.remove_all(&inventory, &Nothing).await, &Outcome::Gone);
+}

@@ -1,0 +1,139 @@
+//! What cannot be changed is replaced, and only if the new one would be taken.
+
+use crate::world::{World, assert_all, outcomes, with};
+use operator::{
+    Object,
+    operands::{Class, Outcome},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn selected_by(object: &Object, value: &str) -> Object {
+    let object = with(object, "/spec/selector/matchLabels/k8s-app", json!(value));
+    with(&object, "/spec/template/metadata/labels/k8s-app", json!(value))
+}
+
+// operator.md §10.9: a selector that changes makes a new object; W17: so does a role.
+#[rstest]
+#[case::deployment("Deployment", "/spec/selector/matchLabels/k8s-app")]
+#[case::daemon_set("DaemonSet", "/spec/selector/matchLabels/k8s-app")]
+#[case::w17_role("RoleBinding", "/roleRef/name")]
+#[case::w17_cluster_role("ClusterRoleBinding", "/roleRef/name")]
+#[case::type_of_secret("Secret", "/type")]
+#[case::headless("Service", "/spec/clusterIP")]
+#[tokio::test]
+async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str) {
+    let world = World::new("recreate").await;
+    let old = world.of(kind);
+    world.converge(std::slice::from_ref(&old)).await;
+    let uid = world.get(old.key()).await["metadata"]["uid"].clone();
+    let new = match kind {
+        "Deployment" | "DaemonSet" => selected_by(&old, "new"),
+        "Secret" => with(&old, pointer, json!("example.com/new")),
+        "Service" => with(&old, pointer, json!("None")),
+        _ => with(&old, pointer, json!("other")),
+    };
+
+    assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Recreated);
+    let live = world.get(old.key()).await;
+    assert_ne!(live["metadata"]["uid"], uid);
+    assert_eq!(live.pointer(pointer), new.value().pointer(pointer));
+    assert_eq!(world.writes().len(), 3, "made, deleted, made");
+    assert_all(&world.converge(&[new]).await, &Outcome::Kept);
+}
+
+/// Somebody deletes our binding and makes one of their own with another role.
+#[tokio::test]
+async fn w17_a_binding_to_another_role_is_replaced() {
+    let world = World::new("usurper").await;
+    let (binding, service) = (world.of("RoleBinding"), world.of("Service"));
+    world
+        .create(with(&binding, "/roleRef/name", json!("theirs")), "kubectl-create")
+        .await;
+    let report = world.converge(&[binding.clone(), service]).await;
+    assert_eq!(outcomes(&report), ["created Service", "recreated RoleBinding"]);
+    assert_eq!(world.get(binding.key()).await["roleRef"]["name"], world.namespace);
+}
+
+#[rstest]
+#[case::by_a_user(json!([{ "op": "add", "path": "/immutable", "value": true }]))]
+#[case::and_changed(json!([{ "op": "add", "path": "/data/x", "value": "eA==" }, { "op": "add", "path": "/immutable", "value": true }]))]
+#[tokio::test]
+async fn what_somebody_made_immutable_is_replaced(#[case] edit: Value) {
+    let world = World::new("immutable").await;
+    for kind in ["ConfigMap", "Secret"] {
+        let object = world.of(kind);
+        world.converge(std::slice::from_ref(&object)).await;
+        world.edit(object.key(), edit.clone()).await;
+        assert_all(
+            &world.converge(std::slice::from_ref(&object)).await,
+            &Outcome::Recreated,
+        );
+        assert_eq!(world.get(object.key()).await.get("immutable"), None);
+    }
+}
+
+#[tokio::test]
+async fn our_own_immutable_objects_are_replaced_by_new_content() {
+    let world = World::new("sealed").await;
+    let sealed = with(&world.of("ConfigMap"), "/immutable", json!(true));
+    world.converge(std::slice::from_ref(&sealed)).await;
+    assert_all(&world.converge(std::slice::from_ref(&sealed)).await, &Outcome::Kept);
+    let new = with(&sealed, "/data/cloud.conf", json!("new"));
+    assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Recreated);
+    assert_eq!(world.get(new.key()).await["data"]["cloud.conf"], "new");
+}
+
+// operator.md §10.9: a malformed one leaves the old object.
+#[tokio::test]
+async fn one_that_the_server_would_refuse_leaves_the_old_one() {
+    let world = World::new("malformed").await;
+    let old = world.of("Deployment");
+    world.converge(std::slice::from_ref(&old)).await;
+    let before = world.get(old.key()).await;
+    // The labels do not fit the selector.
+    let new = with(&old, "/spec/selector/matchLabels/k8s-app", json!("new"));
+    let report = world.converge(&[new]).await;
+    let failure = report.failures().next().expect("a failure");
+    assert_eq!(failure.class, Class::Refused);
+    assert!(
+        failure
+            .to_string()
+            .contains("`selector` does not match template `labels`"),
+        "{failure}"
+    );
+    assert_eq!(
+        report.events().next().map(|event| event.reason),
+        Some("ResourceRecreateFailed")
+    );
+    assert_eq!(world.get(old.key()).await, before);
+}
+
+// operator.md §10.9: a delete that a finalizer holds up is reported, and is over with it.
+#[tokio::test]
+async fn a_finalizer_is_named() {
+    let world = World::new("finalizer").await;
+    let old = with(
+        &world.of("Deployment"),
+        "/metadata/finalizers",
+        json!(["example.com/stuck"]),
+    );
+    world.converge(std::slice::from_ref(&old)).await;
+    let new = selected_by(&world.of("Deployment"), "new");
+    for _ in 0..2 {
+        let report = world.converge(&[new.clone(), world.of("Service")]).await;
+        let failure = report.failures().next().expect("a failure");
+        assert_eq!(failure.class, Class::Transient);
+        assert!(
+            failure
+                .to_string()
+                .ends_with("it waits for finalizer example.com/stuck"),
+            "{failure}"
+        );
+        assert_eq!(report.failures().count(), 1, "the others are written");
+    }
+    world
+        .edit(old.key(), json!([{ "op": "remove", "path": "/metadata/finalizers" }]))
+        .await;
+    assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Created);
+}

@@ -1,0 +1,297 @@
+//! What is in `deploy/kubernetes`, on a real API server: every file is taken as it is, and with the rights in it the operator can make everything that
+//! a manager needs, and little else.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use k8s_openapi::api::{authorization::v1::SubjectAccessReview, core::v1::Pod, rbac::v1::PolicyRule};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
+    core::GroupVersionKind,
+    discovery::{self, Scope},
+};
+use lab::ControlPlane;
+use operator::{
+    Object,
+    standalone::{Context, names, resources, scope},
+};
+use operator_api::CloudControllerManager;
+use rstest::rstest;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use tokio::sync::OnceCell;
+
+const CRD: &str = include_str!("../../../deploy/kubernetes/crd.yaml");
+const OPERATOR: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
+const EXAMPLES: [&str; 2] = [
+    include_str!("../../../deploy/kubernetes/example-memory.yaml"),
+    include_str!("../../../deploy/kubernetes/example-openstack.yaml"),
+];
+const MANAGER: &str = include_str!("../../../deploy/manager/rbac.yaml");
+const DOCUMENTATION: &str = include_str!("../../../docs/kubernetes.md");
+const CONTEXT: Context<'_> = Context {
+    namespace: "outrigger-system",
+    image: "localhost/outrigger:dev",
+};
+
+/// A control plane of our own, because the files name everything as users will have it.
+static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::start().unwrap());
+static INSTALLED: OnceCell<Vec<CloudControllerManager>> = OnceCell::const_new();
+
+/// Applies every file, once; the managers of the examples.
+async fn installed() -> &'static [CloudControllerManager] {
+    INSTALLED.get_or_init(install).await
+}
+
+async fn install() -> Vec<CloudControllerManager> {
+    PLANE.install_crds(&[CRD.to_owned()]).await.unwrap();
+    let client = PLANE.client();
+    let mut managers = Vec::new();
+    for file in [OPERATOR].into_iter().chain(EXAMPLES) {
+        for object in documents(file) {
+            let applied = apply(&client, &object)
+                .await
+                .unwrap_or_else(|error| panic!("{object}: {error}"));
+            if object["kind"] == "CloudControllerManager" {
+                managers.push(serde_json::from_value(json!(applied)).unwrap());
+            }
+        }
+    }
+    let last = json!({"verb": "bind", "group": "rbac.authorization.k8s.io", "resource": "roles", "namespace": "kube-system",
+                      "name": "extension-apiserver-authentication-reader"});
+    assert!(comes_to("system:serviceaccount:outrigger-system:outrigger-operator", &last, true).await);
+    managers
+}
+
+fn documents(file: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(file).unwrap()
+}
+
+/// The operator, with the rights in the file and no others.
+fn operator() -> Client {
+    acting_as("system:serviceaccount:outrigger-system:outrigger-operator")
+}
+
+fn acting_as(user: &str) -> Client {
+    let mut config = PLANE.config();
+    config.auth_info.impersonate = Some(user.to_owned());
+    config.auth_info.impersonate_groups = Some(vec!["system:authenticated".to_owned()]);
+    Client::try_from(config).unwrap()
+}
+
+async fn api(object: &Value, client: &Client) -> Api<DynamicObject> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
+    let kind = GroupVersionKind::gvk(group, version, text("/kind"));
+    // Everybody may ask which kinds there are; the administrator is only faster.
+    let (resource, capabilities) = discovery::pinned_kind(&PLANE.client(), &kind).await.unwrap();
+    match capabilities.scope {
+        Scope::Cluster => Api::all_with(client.clone(), &resource),
+        Scope::Namespaced => Api::namespaced_with(client.clone(), text("/metadata/namespace"), &resource),
+    }
+}
+
+/// Applies with nothing unknown allowed.
+async fn apply(client: &Client, object: &Value) -> Result<DynamicObject, kube::Error> {
+    let params = PatchParams::apply("outrigger-operator").force().validation_strict();
+    let name = object["metadata"]["name"].as_str().unwrap();
+    api(object, client)
+        .await
+        .patch(name, &params, &Patch::Apply(object))
+        .await
+}
+
+#[tokio::test]
+async fn the_operator_may_make_and_remove_all_that_a_manager_needs() {
+    let operator = operator();
+    for manager in installed().await {
+        let mut renamed = manager.clone();
+        // Not those that the other tests look at.
+        renamed.metadata.name = Some(format!("x-{}", manager.name_any()));
+        let objects = resources(&renamed, &CONTEXT).unwrap();
+        for object in &objects {
+            let first = apply(&operator, object.value())
+                .await
+                .unwrap_or_else(|error| panic!("{}: {error}", object.key()));
+            let second = apply(&operator, object.value()).await.unwrap();
+            assert_eq!(
+                first.resource_version(),
+                second.resource_version(),
+                "{} is not stable",
+                object.key()
+            );
+        }
+        for object in objects.iter().rev() {
+            let api = api(object.value(), &operator).await;
+            api.delete(&object.key().name, &DeleteParams::default())
+                .await
+                .unwrap_or_else(|error| panic!("{}: {error}", object.key()));
+        }
+    }
+}
+
+/// The Pods of a manager are admitted: by the standards of the namespace, with their priority, account and volumes.
+#[tokio::test]
+async fn the_pods_are_admitted() {
+    for manager in installed().await {
+        let objects = resources(manager, &CONTEXT).unwrap();
+        for object in &objects {
+            apply(&operator(), object.value()).await.unwrap();
+        }
+        let deployment = objects.iter().find(|object| object.key().kind == "Deployment").unwrap();
+        let mut pod = deployment.value()["spec"]["template"].clone();
+        pod["metadata"]["name"] = json!("tried");
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        let pods: Api<Pod> = Api::namespaced(PLANE.client(), CONTEXT.namespace);
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let admitted = pods.create(&dry, &pod).await.unwrap();
+        assert!(
+            admitted.spec.unwrap().priority.unwrap() > 1_000_000_000,
+            "it is critical"
+        );
+    }
+}
+
+#[rstest]
+#[case::rights_of_its_own_choice(json!({"verb": "create", "group": "rbac.authorization.k8s.io", "resource": "clusterroles"}))]
+#[case::any_right(json!({"verb": "bind", "group": "rbac.authorization.k8s.io", "resource": "clusterroles", "name": "cluster-admin"}))]
+#[case::more_than_it_has(json!({"verb": "escalate", "group": "rbac.authorization.k8s.io", "resource": "roles", "namespace": "outrigger-system"}))]
+#[case::secrets_of_others(json!({"verb": "get", "resource": "secrets", "namespace": "kube-system"}))]
+#[case::the_nodes(json!({"verb": "patch", "resource": "nodes"}))]
+#[case::what_users_want(json!({"verb": "patch", "group": "outrigger.dev", "resource": "cloudcontrollermanagers"}))]
+#[case::running_things_elsewhere(json!({"verb": "create", "group": "apps", "resource": "deployments", "namespace": "default"}))]
+#[tokio::test]
+async fn the_operator_may_not_touch(#[case] attributes: Value) {
+    installed().await;
+    assert!(
+        !may("system:serviceaccount:outrigger-system:outrigger-operator", &attributes).await,
+        "{attributes}"
+    );
+}
+
+/// A role of another's choice is refused even though bindings may be made.
+#[tokio::test]
+async fn the_operator_may_not_bind_what_it_likes() {
+    let objects = resources(&installed().await[0], &CONTEXT).unwrap();
+    let binding = objects
+        .iter()
+        .find(|object| object.key().kind == "ClusterRoleBinding")
+        .unwrap();
+    let mut binding = binding.value().clone();
+    binding["metadata"]["name"] = json!("mine");
+    binding["roleRef"]["name"] = json!("cluster-admin");
+    let refusal = apply(&operator(), &binding).await.unwrap_err().to_string();
+    assert!(
+        refusal.contains("is attempting to grant RBAC permissions not currently held"),
+        "{refusal}"
+    );
+}
+
+#[rstest]
+#[case::initialise_nodes(json!({"verb": "patch", "resource": "nodes"}), true)]
+#[case::take_part_in_its_election(
+    json!({"verb": "update", "group": "coordination.k8s.io", "resource": "leases", "namespace": "outrigger-system",
+           "name": "memory-cloud-controller-manager"}),
+    true
+)]
+#[case::see_who_calls(
+    json!({"verb": "get", "resource": "configmaps", "namespace": "kube-system", "name": "extension-apiserver-authentication"}),
+    true
+)]
+#[case::take_part_in_another_s(
+    json!({"verb": "update", "group": "coordination.k8s.io", "resource": "leases", "namespace": "outrigger-system",
+           "name": "openstack-cloud-controller-manager"}),
+    false
+)]
+#[case::read_secrets(json!({"verb": "get", "resource": "secrets", "namespace": "outrigger-system"}), false)]
+#[tokio::test]
+async fn a_manager_may(#[case] attributes: Value, #[case] expected: bool) {
+    let memory = installed()
+        .await
+        .iter()
+        .find(|manager| manager.name_any() == "memory")
+        .unwrap();
+    for object in resources(memory, &CONTEXT).unwrap() {
+        apply(&operator(), object.value()).await.unwrap();
+    }
+    let user = format!("system:serviceaccount:{}:{}", CONTEXT.namespace, names::full("memory"));
+    assert!(comes_to(&user, &attributes, expected).await);
+}
+
+/// Rights count a moment after they are written.
+async fn comes_to(user: &str, attributes: &Value, expected: bool) -> bool {
+    for _ in 0..50 {
+        if may(user, attributes).await == expected {
+            return true;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    false
+}
+
+async fn may(user: &str, attributes: &Value) -> bool {
+    let review = json!({"spec": {"user": user, "groups": ["system:authenticated"], "resourceAttributes": attributes}});
+    let review: SubjectAccessReview = serde_json::from_value(review).unwrap();
+    let reviews: Api<SubjectAccessReview> = Api::all(PLANE.client());
+    let answer = reviews.create(&PostParams::default(), &review).await.unwrap();
+    answer.status.unwrap().allowed
+}
+
+/// The rights of a manager are those with which the manager's own tests run.
+#[test]
+fn managers_get_the_rights_they_were_tested_with() {
+    let rules = |file: &str, kind: &str, name: &str| -> Vec<PolicyRule> {
+        let found = documents(file)
+            .into_iter()
+            .find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
+        serde_json::from_value(found.unwrap()["rules"].clone()).unwrap()
+    };
+    let tested = "system:cloud-controller-manager";
+    assert_eq!(
+        rules(OPERATOR, "ClusterRole", names::CLUSTER_ROLE),
+        rules(MANAGER, "ClusterRole", tested)
+    );
+    let manager = CloudControllerManager::new("a", serde_json::from_value(json!({"provider": "memory"})).unwrap());
+    let objects = resources(&manager, &CONTEXT).unwrap();
+    let role = objects.iter().find(|object| object.key().kind == "Role").unwrap();
+    let granted: Vec<PolicyRule> = serde_json::from_value(role.value()["rules"].clone()).unwrap();
+    let mut expected = rules(MANAGER, "Role", tested);
+    // The second lock there is for taking over from another program, under its names.
+    expected[1].resource_names = Some(vec![names::full("a")]);
+    assert_eq!(granted, expected);
+}
+
+/// The example of the documentation, which shows how managers are kept apart.
+#[tokio::test]
+async fn the_managers_of_the_documentation_run_side_by_side() {
+    installed().await;
+    let (_, rest) = DOCUMENTATION.split_once("```yaml\n").unwrap();
+    let (yaml, _) = rest.split_once("```").unwrap();
+    let mut managers = Vec::new();
+    for object in documents(yaml) {
+        let applied = apply(&PLANE.client(), &object).await.unwrap();
+        let manager: CloudControllerManager = serde_json::from_value(json!(applied)).unwrap();
+        assert!(resources(&manager, &CONTEXT).is_ok());
+        managers.push(manager);
+    }
+    assert_eq!(managers.len(), 2);
+    assert_eq!(scope::overlaps(&managers), []);
+    managers[1].spec.secure_port = managers[0].spec.secure_port;
+    assert_eq!(scope::overlaps(&managers).len(), 1);
+}
+
+/// Every kind that is made is one that the operator can prune again.
+#[test]
+fn every_kind_is_known_to_the_operator() {
+    let manager = CloudControllerManager::new("a", serde_json::from_value(json!({"provider": "memory"})).unwrap());
+    for object in resources(&manager, &CONTEXT).unwrap() {
+        let key = Object::key(&object);
+        let known = operator::operands::kinds::KINDS
+            .iter()
+            .any(|kind| kind.kind == key.kind);
+        assert!(known, "{key}");
+    }
+}

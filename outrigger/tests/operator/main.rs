@@ -1,0 +1,13 @@
+//! The operator from end to end: the binary as a process, on a real API server with the real definitions of `OpenShift`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what must not be missing in a test ends it"
+)]
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod install;
+mod world;

@@ -28,6 +28,16 @@ test-openstack: setup ## what also runs on the real OpenStack services, which ar
 binary: setup ## the static binary, in target/outrigger
 	@./scripts/binary
 
+.PHONY: image
+image: setup ## the image, in target/outrigger-image.tar; NAME=registry.example.com/outrigger:1.2 names it
+	@./scripts/image
+
+.PHONY: test-cluster
+test-cluster: setup image ## our image on a real kubelet; needs root and Debian
+	@$(CARGO) build --quiet --locked -p lab
+	@$${CARGO_TARGET_DIR:-target}/debug/lab prepare --kubelet
+	@$(CARGO) test --locked -p lab --test cluster -- --ignored --test-threads=1
+
 .PHONY: bench
 bench: setup binary ## side by side with the Go framework, in one run
 	@$(CARGO) build --quiet --release --locked -p bench

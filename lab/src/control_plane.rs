@@ -1,14 +1,20 @@
 //! etcd and kube-apiserver.
 
+mod apiserver;
+mod controllers;
+pub(crate) mod place;
+
+pub use place::Purpose;
+
 use crate::{
     assets, install_crypto, kubeconfig, pki,
     process::{Guarded, sweep},
     unique,
 };
 use anyhow::{Context, Result, bail};
+use place::Place;
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, Instant},
@@ -33,19 +39,12 @@ pub struct ControlPlane {
     parts: Mutex<Parts>,
 }
 
-/// The processes; both `None` if they belong to somebody else.
+/// The processes; none if they belong to somebody else.
 #[derive(Debug, Default)]
 struct Parts {
     etcd: Option<Guarded>,
     apiserver: Option<Guarded>,
-}
-
-/// What is needed to start the API server once more.
-#[derive(Debug, Clone, Copy)]
-struct Ports {
-    etcd: u16,
-    peer: u16,
-    apiserver: u16,
+    controllers: Vec<Guarded>,
 }
 
 impl ControlPlane {
@@ -71,8 +70,16 @@ impl ControlPlane {
     /// # Errors
     /// If a program cannot be built or does not become ready.
     pub fn start() -> Result<Self> {
+        Self::start_for(Purpose::Api)
+    }
+
+    /// Starts a control plane for this purpose, in a folder of its own.
+    ///
+    /// # Errors
+    /// If a program cannot be built or does not become ready.
+    pub fn start_for(purpose: Purpose) -> Result<Self> {
         sweep(&std::env::temp_dir(), FOLDER);
-        Self::start_in(&std::env::temp_dir().join(unique(FOLDER)))
+        Self::start_at(&std::env::temp_dir().join(unique(FOLDER)), purpose)
     }
 
     /// Starts a control plane in this folder, which is made, and removed at the end.
@@ -80,13 +87,17 @@ impl ControlPlane {
     /// # Errors
     /// If a program cannot be built or does not become ready.
     pub fn start_in(folder: &Path) -> Result<Self> {
+        Self::start_at(folder, Purpose::Api)
+    }
+
+    fn start_at(folder: &Path, purpose: Purpose) -> Result<Self> {
         install_crypto();
         assets::prepare(&["etcd", "kube-apiserver"])?;
         let mut last = None;
         // A free port may be taken by somebody else before it is used.
         for _ in 0..3 {
             fs::remove_dir_all(folder).ok();
-            match Self::try_start(folder) {
+            match Self::try_start(folder, purpose) {
                 Ok(started) => return Ok(started),
                 Err(error) => last = Some(error),
             }
@@ -94,28 +105,20 @@ impl ControlPlane {
         Err(last.unwrap_or_else(|| anyhow::anyhow!("never tried")))
     }
 
-    fn try_start(folder: &Path) -> Result<Self> {
+    fn try_start(folder: &Path, purpose: Purpose) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let folder = folder.canonicalize()?;
-        pki::create(&folder.join("pki"))?;
+        let place = Place::choose(purpose)?;
+        pki::create(&folder.join("pki"), &place.address.to_string())?;
         fs::write(folder.join("audit-policy.yaml"), AUDIT_POLICY)?;
-        let ports = Ports {
-            etcd: free_port()?,
-            peer: free_port()?,
-            apiserver: free_port()?,
-        };
-        fs::write(
-            folder.join("ports"),
-            format!("{} {} {}", ports.etcd, ports.peer, ports.apiserver),
-        )?;
-        let url = format!("https://127.0.0.1:{}", ports.apiserver);
+        place.write(&folder)?;
         let plane = Self {
             folder,
-            url,
+            url: place.url(),
             parts: Mutex::default(),
         };
         plane.write_kubeconfig("admin")?;
-        plane.start_etcd(ports)?;
+        plane.start_etcd(place)?;
         plane.start_apiserver()?;
         Ok(plane)
     }
@@ -126,11 +129,9 @@ impl ControlPlane {
     /// If it is not there.
     pub fn attach(folder: &Path) -> Result<Self> {
         install_crypto();
-        let ports = read_ports(folder)?;
-        let url = format!("https://127.0.0.1:{}", ports.apiserver);
         let plane = Self {
             folder: folder.to_owned(),
-            url,
+            url: Place::read(folder)?.url(),
             parts: Mutex::default(),
         };
         plane.wait_until_ready()?;
@@ -220,7 +221,7 @@ impl ControlPlane {
     /// If it does not become ready.
     pub fn start_apiserver(&self) -> Result<()> {
         let program = assets::program("kube-apiserver")?;
-        let args = self.apiserver_args(read_ports(&self.folder)?);
+        let args = apiserver::args(self, Place::read(&self.folder)?);
         self.parts().apiserver = Some(Guarded::spawn(&self.folder, "kube-apiserver", &program, &args)?);
         self.wait_until_ready()
     }
@@ -249,10 +250,10 @@ impl ControlPlane {
             .signal("CONT")
     }
 
-    fn start_etcd(&self, ports: Ports) -> Result<()> {
+    fn start_etcd(&self, place: Place) -> Result<()> {
         let (client, peer) = (
-            format!("http://127.0.0.1:{}", ports.etcd),
-            format!("http://127.0.0.1:{}", ports.peer),
+            format!("http://127.0.0.1:{}", place.etcd),
+            format!("http://127.0.0.1:{}", place.peer),
         );
         let args = [
             format!("--data-dir={}", self.folder.join("etcd").display()),
@@ -266,40 +267,6 @@ impl ControlPlane {
         ];
         self.parts().etcd = Some(Guarded::spawn(&self.folder, "etcd", &assets::program("etcd")?, &args)?);
         Ok(())
-    }
-
-    fn apiserver_args(&self, ports: Ports) -> Vec<String> {
-        let pki = |file: &str| self.pki(file).display().to_string();
-        vec![
-            format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
-            format!("--secure-port={}", ports.apiserver),
-            "--bind-address=127.0.0.1".into(),
-            "--advertise-address=127.0.0.1".into(),
-            "--endpoint-reconciler-type=none".into(),
-            "--authorization-mode=Node,RBAC".into(),
-            "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112".into(),
-            // Without a controller manager nobody makes the default ServiceAccount of a namespace.
-            "--disable-admission-plugins=ServiceAccount".into(),
-            format!("--client-ca-file={}", pki("ca.crt")),
-            format!("--tls-cert-file={}", pki("apiserver.crt")),
-            format!("--tls-private-key-file={}", pki("apiserver.key")),
-            format!("--service-account-key-file={}", pki("sa.pub")),
-            format!("--service-account-signing-key-file={}", pki("sa.key")),
-            "--service-account-issuer=https://kubernetes.default.svc".into(),
-            format!("--requestheader-client-ca-file={}", pki("front-proxy-ca.crt")),
-            "--requestheader-allowed-names=front-proxy-client".into(),
-            "--requestheader-username-headers=X-Remote-User".into(),
-            "--requestheader-group-headers=X-Remote-Group".into(),
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
-            format!(
-                "--audit-policy-file={}",
-                self.folder.join("audit-policy.yaml").display()
-            ),
-            format!("--audit-log-path={}", self.audit_log().display()),
-            "--audit-log-mode=blocking".into(),
-            "--max-requests-inflight=2000".into(),
-            "--max-mutating-requests-inflight=1000".into(),
-        ]
     }
 
     fn wait_until_ready(&self) -> Result<()> {
@@ -325,28 +292,29 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Asks on a thread and runtime of its own, because callers may or may not be inside one.
     fn is_ready(&self) -> bool {
+        self.get("/readyz").is_some_and(|text| text == "ok")
+    }
+
+    /// What the API server answers, if it does. Asks on a thread and runtime of its own, because callers may or may not be inside
+    /// one.
+    pub(crate) fn get(&self, path: &str) -> Option<String> {
+        self.request(http::Request::get(path).body(Vec::new()).ok()?).ok()
+    }
+
+    /// As [`Self::get`], for any request.
+    pub(crate) fn request(&self, request: http::Request<Vec<u8>>) -> Result<String> {
         let config = self.config();
-        let ask = move || -> Option<String> {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .ok()?;
+        let ask = move || -> Result<String> {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
-                let client = kube::Client::try_from(config).ok()?;
-                let request = http::Request::get("/readyz").body(Vec::new()).ok()?;
-                tokio::time::timeout(Duration::from_secs(5), client.request_text(request))
-                    .await
-                    .ok()?
-                    .ok()
+                let client = kube::Client::try_from(config)?;
+                Ok(tokio::time::timeout(Duration::from_secs(5), client.request_text(request)).await??)
             })
         };
         std::thread::spawn(ask)
             .join()
-            .ok()
-            .flatten()
-            .is_some_and(|text| text == "ok")
+            .unwrap_or_else(|_| bail!("the request to the API server panicked"))
     }
 
     fn parts(&self) -> MutexGuard<'_, Parts> {
@@ -358,6 +326,7 @@ impl Drop for ControlPlane {
     fn drop(&mut self) {
         let mut parts = self.parts();
         let ours = parts.etcd.is_some() || parts.apiserver.is_some();
+        parts.controllers.clear();
         drop(parts.apiserver.take());
         drop(parts.etcd.take());
         drop(parts);
@@ -366,19 +335,4 @@ impl Drop for ControlPlane {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
-}
-
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on loopback")?;
-    Ok(listener.local_addr()?.port())
-}
-
-fn read_ports(folder: &Path) -> Result<Ports> {
-    let text = fs::read_to_string(folder.join("ports"))
-        .with_context(|| format!("there is no control plane in {}", folder.display()))?;
-    let ports: Vec<u16> = text.split_whitespace().filter_map(|port| port.parse().ok()).collect();
-    let [etcd, peer, apiserver] = ports[..] else {
-        bail!("{} is broken", folder.join("ports").display())
-    };
-    Ok(Ports { etcd, peer, apiserver })
 }

@@ -1,17 +1,22 @@
-//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, and `OpenStack`.
+//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, a node with its kubelet, and `OpenStack`.
 //!
-//! Start with [`ControlPlane`] or [`openstack::OpenStack`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
+//! Start with [`ControlPlane`], [`Cluster`] or [`openstack::OpenStack`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
 //! with the process that started it, however that process ends.
 
 pub mod assets;
 mod control_plane;
+mod crds;
+pub mod image;
 mod kubeconfig;
+pub mod node;
+pub mod openshift;
 pub mod openstack;
 pub mod peer;
 mod pki;
 mod process;
 
-pub use control_plane::ControlPlane;
+pub use control_plane::{ControlPlane, Purpose};
+pub use node::{Cluster, Node};
 pub use process::Guarded;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,6 +25,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub fn install_crypto() {
     // Err means that somebody has chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The custom resource definitions of a production `OpenShift` cluster that the operator needs, as YAML.
+///
+/// # Errors
+/// As [`openshift::crds`].
+pub fn openshift_crds() -> anyhow::Result<Vec<String>> {
+    openshift::crds(openshift::Variant::Default)
 }
 
 /// A name that no other test uses: `prefix-<pid>-<n>`.

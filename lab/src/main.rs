@@ -1,5 +1,5 @@
 //! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane, and an
-//! `OpenStack` if asked, that its tests share; `lab openstack` runs one to play with.
+//! `OpenStack` if asked, that its tests share; `lab openstack` runs one to play with, and `lab kubelet` a whole cluster.
 
 #![allow(clippy::print_stderr, reason = "it is a command")]
 
@@ -7,9 +7,12 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use lab::openstack::{self, OpenStack, Region};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
+
+/// What an image that is loaded is called in a pod.
+const IMAGE: &str = "localhost/outrigger:lab";
 
 #[derive(Parser)]
 #[command(about = "Real systems on loopback to test and demonstrate against")]
@@ -25,6 +28,9 @@ enum Verb {
         /// Install an `OpenStack` too.
         #[arg(long)]
         openstack: bool,
+        /// Build and fetch what a node needs too.
+        #[arg(long)]
+        kubelet: bool,
     },
     /// Run a command with `OUTRIGGER_LAB` set to a running control plane, and stop that afterwards.
     Exec {
@@ -34,6 +40,15 @@ enum Verb {
         /// The command and its arguments.
         #[arg(trailing_var_arg = true, required = true)]
         command: Vec<String>,
+    },
+    /// Run a cluster with one real node until interrupted, and say how to use it. Needs root.
+    Kubelet {
+        /// The node's name; with `localhost`, `kubectl logs` and `kubectl exec` work.
+        #[arg(long, default_value = "lab-node")]
+        name: String,
+        /// An archive of an image to load, as `make image` writes it; it becomes `localhost/outrigger:lab`.
+        #[arg(long)]
+        image: Option<PathBuf>,
     },
     /// Run a fresh `OpenStack` until interrupted, and say how to use it.
     Openstack {
@@ -45,9 +60,14 @@ enum Verb {
 
 fn main() -> Result<ExitCode> {
     match Args::parse().command {
-        Verb::Prepare { openstack } => {
+        Verb::Prepare { openstack, kubelet } => {
             lab::assets::prepare(&["etcd", "kube-apiserver", "kubectl"])?;
+            lab::assets::prepare(&["kube-controller-manager", "kube-scheduler"])?;
+            if kubelet {
+                lab::node::prepare()?;
+            }
             lab::peer::program()?;
+            lab::openshift::prepare()?;
             if openstack {
                 lab::openstack::prepare()?;
             }
@@ -57,6 +77,7 @@ fn main() -> Result<ExitCode> {
             let cloud = openstack.then(OpenStack::start).transpose()?;
             exec(cloud.as_ref(), &command)
         }
+        Verb::Kubelet { name, image } => run_kubelet(name, image.as_deref()),
         Verb::Openstack { folder } => run_openstack(folder),
     }
 }
@@ -88,6 +109,31 @@ fn run_openstack(folder: Option<PathBuf>) -> Result<ExitCode> {
         openstack::VARIABLE,
         cloud.dir().display(),
     );
+    tokio::runtime::Runtime::new()?.block_on(tokio::signal::ctrl_c())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_kubelet(name: String, image: Option<&Path>) -> Result<ExitCode> {
+    let options = lab::node::Options {
+        name,
+        ..lab::node::Options::default()
+    };
+    let cluster = lab::Cluster::start(options)?;
+    if let Some(image) = image {
+        cluster.node.import_image(image, IMAGE)?;
+    }
+    eprintln!(
+        "export KUBECONFIG={}\n{} get nodes,pods -A\nnode {}, waiting for a cloud controller manager\nstatic pods {}\nlogs {} and {}",
+        cluster.plane.kubeconfig().display(),
+        lab::assets::program("kubectl")?.display(),
+        cluster.node.name(),
+        cluster.node.manifests().display(),
+        cluster.plane.dir().display(),
+        cluster.node.dir().display(),
+    );
+    if image.is_some() {
+        eprintln!("image {IMAGE} (imagePullPolicy: Never)");
+    }
     tokio::runtime::Runtime::new()?.block_on(tokio::signal::ctrl_c())?;
     Ok(ExitCode::SUCCESS)
 }

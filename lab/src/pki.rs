@@ -8,8 +8,8 @@ use rcgen::{
 use std::{fs, path::Path};
 
 /// Writes a whole set: `ca`, `front-proxy-ca`, `apiserver`, `admin`, `front-proxy-client` (each `.crt` and `.key`) and
-/// `sa.key`, `sa.pub`.
-pub(crate) fn create(folder: &Path) -> Result<()> {
+/// `sa.key`, `sa.pub`. The API server has this address, beside those it always has.
+pub(crate) fn create(folder: &Path, address: &str) -> Result<()> {
     fs::create_dir_all(folder)?;
     for ca in ["ca", "front-proxy-ca"] {
         let key = KeyPair::generate()?;
@@ -27,7 +27,12 @@ pub(crate) fn create(folder: &Path) -> Result<()> {
         "127.0.0.1",
         "10.96.0.1",
     ];
-    let mut server = CertificateParams::new(names.map(str::to_owned).to_vec())?;
+    let mut names = names.to_vec();
+    if !names.contains(&address) {
+        names.push(address);
+    }
+    let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
+    let mut server = CertificateParams::new(names)?;
     server.distinguished_name = subject("kube-apiserver", &[]);
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     issue(folder, "ca", "apiserver", &server)?;

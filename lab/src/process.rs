@@ -150,17 +150,23 @@ impl Drop for Guarded {
 
 /// Removes the folders of processes that are gone: one that was killed could not do so itself.
 pub(crate) fn sweep(parent: &Path, prefix: &str) {
+    for folder in orphans(parent, prefix) {
+        // Somebody else may be sweeping too.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// The folders `<prefix>-<pid>-…` of processes that are gone.
+pub(crate) fn orphans(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries {
+    let orphans = entries.filter(|entry| {
         let name = entry.file_name();
         let owner = name
             .to_str()
             .and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-')?.split('-').next());
-        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
-            // Somebody else may be sweeping too.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+        owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists())
+    });
+    orphans.map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]

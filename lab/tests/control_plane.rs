@@ -1,8 +1,12 @@
 //! The control plane starts, answers, survives what tests do to it, and leaves nothing behind.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    core::v1::{ConfigMap, Namespace, Node, Pod},
+};
 use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use lab::{ControlPlane, unique};
+use std::time::Duration;
 
 #[tokio::test]
 async fn answers_and_has_what_delegated_authentication_needs() {
@@ -67,4 +71,46 @@ async fn survives_a_restart_and_ends_with_its_owner() {
     let folder = plane.dir().to_owned();
     drop(plane);
     assert!(!folder.exists());
+}
+
+#[tokio::test]
+async fn with_its_controllers_a_deployment_makes_pods() {
+    let plane = ControlPlane::start().unwrap();
+    plane.start_controllers().unwrap();
+    let labels = serde_json::json!({"app": "demo"});
+    let deployment = serde_json::json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "demo"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "demo", "image": "localhost/demo"}]},
+            },
+        },
+    });
+    let deployments: Api<Deployment> = Api::namespaced(plane.client(), "default");
+    let deployment: Deployment = serde_json::from_value(deployment).unwrap();
+    deployments.create(&PostParams::default(), &deployment).await.unwrap();
+    let pods: Api<Pod> = Api::namespaced(plane.client(), "default");
+    let unschedulable = async || {
+        let pods = pods.list(&ListParams::default()).await.unwrap();
+        let reasons = pods.items.iter().filter_map(|pod| {
+            let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+            conditions
+                .iter()
+                .find(|each| each.type_ == "PodScheduled")?
+                .reason
+                .clone()
+        });
+        reasons.filter(|reason| reason == "Unschedulable").count()
+    };
+    // Both controllers have seen them: there is no node.
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while unschedulable().await < 2 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .expect("two pods that wait for a node");
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
 use crate::{ccm, demo, operator, reference};
-use ::operator::options::Role;
+use ::operator::{options::Role, render};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use std::process::ExitCode;
@@ -11,11 +11,11 @@ use std::process::ExitCode;
 /// Runs what the arguments ask for.
 pub fn run(args: Vec<String>) -> ExitCode {
     // These flags are Go's: clap never sees them.
-    if let Some(("ccm", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return ccm::run("outrigger ccm", rest.to_vec());
-    }
-    if let Some(("operator", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return operator::run("outrigger operator", Role::Operator, rest.to_vec());
+    match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("ccm", rest)) => return ccm::run("outrigger ccm", rest.to_vec()),
+        Some(("operator", rest)) => return operator::run("outrigger operator", Role::Operator, rest.to_vec()),
+        Some(("render", rest)) => return render::main("outrigger render", rest.to_vec()),
+        _ => {}
     }
     let all = std::iter::once("outrigger".to_owned()).chain(args);
     let matches = match command().try_get_matches_from(all) {
@@ -61,6 +61,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(ccm::command())
         .subcommand(operator::command())
+        .subcommand(operator::render_command())
         .subcommand(demo::command())
         .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
         .subcommand(Command::new("man").about("Print the man page"))

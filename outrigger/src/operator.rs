@@ -6,6 +6,7 @@ use crate::process;
 use ::operator::{
     injector,
     options::{Invocation, Options, Role},
+    render,
     run::{self, Ended, Program},
 };
 use clap::Command;
@@ -39,6 +40,20 @@ pub fn command() -> Command {
         .set("operator")
         .command()
         .about("Installs, configures, upgrades and removes the cloud controller manager")
+}
+
+/// The subcommand `render`, likewise.
+pub fn render_command() -> Command {
+    let mut options = render::Flags::default();
+    options
+        .set("render")
+        .command()
+        .about("Writes the static Pods that a machine runs while it starts a cluster")
+}
+
+/// All flags of the operator, as a page of Markdown.
+pub fn reference() -> String {
+    Options::new(Role::Operator).set("operator").reference()
 }
 
 fn start(name: &str, options: Options) -> ExitCode {

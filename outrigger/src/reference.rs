@@ -1,6 +1,6 @@
 //! The pages of the reference that the code itself writes, in Markdown.
 
-use crate::ccm;
+use crate::{ccm, operator};
 use openstack::{
     balancers::annotations::{self, Applied},
     config,
@@ -8,12 +8,20 @@ use openstack::{
 use std::fmt::Write;
 
 /// The names of all pages.
-pub const PAGES: [&str; 3] = ["flags", "openstack-config", "openstack-annotations"];
+pub const PAGES: [&str; 5] = [
+    "flags",
+    "operator-flags",
+    "crd",
+    "openstack-config",
+    "openstack-annotations",
+];
 
 /// The page with this name.
 pub fn page(name: &str) -> Option<String> {
     match name {
         "flags" => Some(ccm::reference()),
+        "operator-flags" => Some(operator::reference()),
+        "crd" => Some(::operator::standalone::crd_yaml()),
         "openstack-config" => Some(keys()),
         "openstack-annotations" => Some(service_annotations()),
         _ => None,

@@ -3,6 +3,7 @@
 mod arrows;
 mod cases;
 mod generated;
+mod image;
 mod licences;
 mod metadata;
 mod yanked;
@@ -27,6 +28,8 @@ enum Verb {
     Check,
     /// Write the documents that are generated.
     Docs,
+    /// Pack the static binary into an image.
+    Image(image::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Verb::Check => check(&root),
         Verb::Docs => generated::write(&root),
+        Verb::Image(options) => image::write(&root, &options),
     };
     if let Err(error) = done {
         eprintln!("xtask: {error:#}");

@@ -14,12 +14,14 @@ mod processes;
 mod project;
 mod requests;
 mod start;
+mod writes;
 
 pub use catalog::{Region, Service};
 pub use client::Login;
 pub use install::prepare;
 pub use project::{ApplicationCredential, Project, Server, Tenant};
 pub use requests::{Mark, Request};
+pub use writes::Spoilt;
 
 use crate::{
     install_crypto,
@@ -164,7 +166,7 @@ impl OpenStack {
         self.folder.join("clouds.yaml")
     }
 
-    /// The network that routers and floating IPs are in: `public`, 203.0.113.0/24.
+    /// The network that routers and floating IPs are in: `public`, 203.0.112.0/20.
     pub fn external_network(&self) -> &str {
         &self.content.external_network
     }

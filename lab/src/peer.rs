@@ -1,4 +1,4 @@
-//! The Go programs that Outrigger is measured and compared with, built once for each version of their sources.
+//! Go programs that Outrigger is measured and compared with, built once for each version of their sources.
 
 use crate::assets;
 use anyhow::{Context, Result};
@@ -10,11 +10,16 @@ use std::{
 };
 
 /// A Go program, and the module that pins it.
-struct Peer {
-    name: &'static str,
-    what: &'static str,
-    package: &'static str,
-    files: &'static [(&'static str, &'static str)],
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    /// The name of its file; no two have the same.
+    pub name: &'static str,
+    /// What it is, for whoever waits for it.
+    pub what: &'static str,
+    /// The package to be built: `.` is the module itself.
+    pub package: &'static str,
+    /// The files of the module, by name.
+    pub files: &'static [(&'static str, &'static str)],
 }
 
 const FRAMEWORK: Peer = Peer {
@@ -43,7 +48,7 @@ const OCCM: Peer = Peer {
 /// The path of the Go framework's own manager, on the memory cloud, built first if need be.
 ///
 /// # Errors
-/// If it cannot be built; the message ends with what the compiler said.
+/// As [`Peer::program`].
 pub fn program() -> Result<PathBuf> {
     FRAMEWORK.program()
 }
@@ -51,13 +56,17 @@ pub fn program() -> Result<PathBuf> {
 /// The path of openstack-cloud-controller-manager, built first if need be.
 ///
 /// # Errors
-/// As [`program`].
+/// As [`Peer::program`].
 pub fn occm() -> Result<PathBuf> {
     OCCM.program()
 }
 
 impl Peer {
-    fn program(&self) -> Result<PathBuf> {
+    /// The path of the program, built first if need be.
+    ///
+    /// # Errors
+    /// If it cannot be built; the message ends with what the compiler said.
+    pub fn program(&self) -> Result<PathBuf> {
         let folder = assets::cache().join("peer");
         let target = folder.join(format!("{}-{}", self.name, self.fingerprint()));
         if !target.exists() {

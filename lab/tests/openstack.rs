@@ -4,7 +4,7 @@
 
 use http::Method;
 use lab::{
-    openstack::{OpenStack, Project, Region, Server, Service},
+    openstack::{OpenStack, Project, Region, Server, Service, Spoilt},
     unique,
 };
 use serde_json::{Value, json};
@@ -142,6 +142,35 @@ async fn requests_are_written_down_and_tokens_can_be_revoked() {
 
 #[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
+async fn a_write_goes_wrong_when_asked_and_only_once() {
+    let cloud = OpenStack::shared();
+    let project = cloud.project(&unique("writes")).await.unwrap();
+    let (token, word) = (project.token().await.unwrap(), unique("writer"));
+    let client = reqwest::Client::builder().no_proxy().user_agent(format!("test {word}"));
+    let client = client.build().unwrap();
+    let url = format!("{}/v2.0/security-groups", cloud.url(Service::Neutron, Region::Plain));
+    let write = async |name: &str| {
+        let body = json!({"security_group": {"name": name}});
+        let request = client.post(&url).header("X-Auth-Token", &token).json(&body);
+        request.send().await.map(|answer| answer.status().as_u16())
+    };
+    let made = async |name: &str| {
+        let path = format!("/v2.0/security-groups?name={name}");
+        let found = project.call(Service::Neutron, Method::GET, &path, None).await.unwrap();
+        found["security_groups"].as_array().unwrap().len()
+    };
+    cloud.spoil_next_write(&word, Spoilt::Refused).unwrap();
+    assert_eq!((made("refused").await, write("refused").await.unwrap()), (0, 501));
+    assert_eq!(made("refused").await, 0);
+    cloud.spoil_next_write(&word, Spoilt::AnswerLost).unwrap();
+    let lost = write("lost").await.unwrap_err();
+    assert!(lost.is_request(), "{lost:?}");
+    assert_eq!(made("lost").await, 1);
+    assert_eq!((write("fine").await.unwrap(), made("fine").await), (201, 1));
+}
+
+#[tokio::test]
+#[ignore = "takes the lab: make test-openstack runs it"]
 async fn two_run_side_by_side_and_leave_no_process() {
     let shared = OpenStack::shared();
     let own = OpenStack::start().unwrap();
@@ -176,6 +205,7 @@ async fn create(project: &Project<'_>, name: &str) -> String {
 
 /// The status of a load balancer when it is pending no more, `None` if it is gone.
 async fn settled(project: &Project<'_>, id: &str) -> Option<String> {
+    let start = Instant::now();
     loop {
         let list = project
             .call(Service::Octavia, Method::GET, &format!("{BALANCERS}?id={id}"), None)
@@ -187,6 +217,10 @@ async fn settled(project: &Project<'_>, id: &str) -> Option<String> {
         if !status.as_deref().is_some_and(|status| status.starts_with("PENDING")) {
             return status.filter(|status| status != "DELETED");
         }
+        assert!(
+            start.elapsed() < Duration::from_mins(2),
+            "load balancer {id} stays {status:?}"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -16,6 +16,13 @@ pub trait Live: Send + Sync {
     /// Reads the files anew, with the data of the Secret that [`Live::secret`] names, and tries whether the cloud
     /// accepts it. Only then it takes effect; otherwise everything stays as it was. Answers what the user should know.
     async fn reload(&self, secret: Option<&SecretData>) -> Result<Vec<String>>;
+
+    /// Waits until the cloud no longer accepts the credentials in use: a sign that the sources hold others by now. Answers
+    /// at once if that has happened since this was last asked, and may be given up at any time. For ever, if the cloud
+    /// has no credentials.
+    async fn refused(&self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// The data of a Secret.

@@ -24,6 +24,7 @@ mod balancers;
 mod case;
 mod gate;
 mod instances;
+mod report;
 mod routes;
 mod run;
 mod sample;
@@ -31,6 +32,7 @@ mod scene;
 mod world;
 
 pub use case::{Case, cases};
-pub use run::{CaseResult, Failed, Report, Verdict, run, run_all};
+pub use report::{CaseResult, Failed, Report, Verdict};
+pub use run::{Pace, run, run_all, run_at};
 pub use scene::Scene;
-pub use world::{LoadBalancer, Stop, World, WriteFault};
+pub use world::{LoadBalancer, Naming, Stop, World, WriteFault};

@@ -1,10 +1,9 @@
-//! Runs cases and says what came of them.
+//! Runs cases, each in a world of its own.
 
-use crate::{Case, Scene, Stop, World, cases};
-use futures::FutureExt;
+use crate::{Case, CaseResult, Report, Scene, Stop, Verdict, World, cases};
+use futures::{FutureExt, StreamExt, stream};
 use std::{
     any::Any,
-    fmt,
     future::Future,
     panic::AssertUnwindSafe,
     sync::atomic::{AtomicU32, Ordering},
@@ -12,92 +11,20 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What came of each case; its `Display` is one line a case and a last line with the counts.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// In the order in which the cases ran.
-    pub results: Vec<CaseResult>,
+/// How many cases at a time, and for how long at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// So many run at the same time; their worlds must be able to stand beside each other.
+    pub side_by_side: usize,
+    /// What has not begun by then fails: a cloud that hangs ends the run, too.
+    pub within: Duration,
 }
 
-/// What came of one case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaseResult {
-    /// The name of the case.
-    pub name: &'static str,
-    /// What came of it.
-    pub verdict: Verdict,
-    /// How long it took, without cleaning up.
-    pub took: Duration,
-}
-
-/// What came of a case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The provider does it.
-    Passed,
-    /// The provider does not do it.
-    Failed(String),
-    /// This world cannot try.
-    Unable(String),
-}
-
-/// The provider does not conform.
-#[derive(thiserror::Error)]
-#[error("{} cases failed:{}", .0.len(), lines(.0))]
-pub struct Failed(pub Vec<CaseResult>);
-
-/// A test that ends with this error shows the list, not the structs.
-impl fmt::Debug for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Report {
-    /// An error that lists what failed, if anything did.
-    pub fn check(&self) -> Result<(), Failed> {
-        let failed = self.of(|verdict| matches!(verdict, Verdict::Failed(_)));
-        if failed.is_empty() { Ok(()) } else { Err(Failed(failed)) }
-    }
-
-    /// The cases that this world could not try.
-    pub fn unable(&self) -> Vec<CaseResult> {
-        self.of(|verdict| matches!(verdict, Verdict::Unable(_)))
-    }
-
-    fn of(&self, wanted: impl Fn(&Verdict) -> bool) -> Vec<CaseResult> {
-        self.results
-            .iter()
-            .filter(|result| wanted(&result.verdict))
-            .cloned()
-            .collect()
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for result in &self.results {
-            writeln!(f, "{result}")?;
-        }
-        let (failed, unable) = (
-            self.check().err().map_or(0, |failed| failed.0.len()),
-            self.unable().len(),
-        );
-        write!(
-            f,
-            "{} passed, {failed} failed, {unable} impossible in this world",
-            self.results.len() - failed - unable
-        )
-    }
-}
-
-impl fmt::Display for CaseResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, verdict, took } = self;
-        match verdict {
-            Verdict::Passed => write!(f, "ok          {name} ({} ms)", took.as_millis()),
-            Verdict::Failed(why) => write!(f, "FAILED      {name}: {why}"),
-            Verdict::Unable(why) => write!(f, "impossible  {name}: {why}"),
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            side_by_side: 1,
+            within: Duration::MAX,
         }
     }
 }
@@ -111,29 +38,65 @@ where
     run(&cases(), make_world).await
 }
 
-/// Runs these cases, each in a world of its own, and prints one line a case.
-#[expect(clippy::print_stdout, reason = "a long run on a real cloud is watched")]
+/// Runs these cases one after the other, each in a world of its own, and prints one line a case.
 pub async fn run<W, F>(cases: &[Case], make_world: impl Fn() -> F) -> Report
 where
     W: World + 'static,
     F: Future<Output = Result<W, Stop>>,
 {
-    let mut report = Report::default();
-    for case in cases {
-        let began = Instant::now();
-        let (verdict, took) = match make_world().await {
-            Ok(world) => play(case, Box::new(world)).await,
-            Err(stop) => (verdict(Err(stop)), began.elapsed()),
-        };
-        let result = CaseResult {
-            name: case.name,
-            verdict,
-            took,
-        };
-        println!("{result}");
-        report.results.push(result);
+    run_at(Pace::default(), cases, make_world).await
+}
+
+/// Runs these cases at this pace, each in a world of its own, and prints one line a case when it has ended.
+pub async fn run_at<W, F>(pace: Pace, cases: &[Case], make_world: impl Fn() -> F) -> Report
+where
+    W: World + 'static,
+    F: Future<Output = Result<W, Stop>>,
+{
+    let began = Instant::now();
+    let one = |case| {
+        run_one(
+            case,
+            &make_world,
+            (began.elapsed() > pace.within).then_some(pace.within),
+        )
+    };
+    let numbered = stream::iter(cases).enumerate();
+    let running = numbered.map(|(number, case)| {
+        let result = one(case);
+        async move { (number, result.await) }
+    });
+    let mut results: Vec<_> = running.buffer_unordered(pace.side_by_side.max(1)).collect().await;
+    results.sort_by_key(|(number, _)| *number);
+    Report {
+        results: results.into_iter().map(|(_, result)| result).collect(),
     }
-    report
+}
+
+#[expect(clippy::print_stdout, reason = "a long run on a real cloud is watched")]
+async fn run_one<W, F>(case: &Case, make_world: impl Fn() -> F, too_late: Option<Duration>) -> CaseResult
+where
+    W: World + 'static,
+    F: Future<Output = Result<W, Stop>>,
+{
+    let began = Instant::now();
+    let world = match too_late {
+        Some(within) => Err(Stop::Failed(format!(
+            "not begun: the run has taken more than {within:?}"
+        ))),
+        None => make_world().await,
+    };
+    let (verdict, took) = match world {
+        Ok(world) => play(case, Box::new(world)).await,
+        Err(stop) => (verdict(Err(stop)), began.elapsed()),
+    };
+    let result = CaseResult {
+        name: case.name,
+        verdict,
+        took,
+    };
+    println!("{result}");
+    result
 }
 
 async fn play(case: &Case, world: Box<dyn World>) -> (Verdict, Duration) {
@@ -177,13 +140,6 @@ fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without words")
-}
-
-fn lines(results: &[CaseResult]) -> String {
-    results
-        .iter()
-        .flat_map(|result| ["\n  ".to_owned(), result.to_string()])
-        .collect()
 }
 
 /// Twelve hexadecimal digits that no other case has, in this process or another.

@@ -218,7 +218,7 @@ impl Scene {
             self.strike_routes(cluster).await?;
         }
         for node in &made.machines {
-            self.world.delete_machine(node).await?;
+            self.world.return_machine(node).await?;
         }
         for cluster in &made.clusters {
             nothing_left("load balancers", self.world.count_load_balancers(cluster)).await?;

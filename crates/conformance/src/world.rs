@@ -20,6 +20,12 @@ pub trait World: Send + Sync {
     /// Deletes a machine for good; one that is gone is a success.
     async fn delete_machine(&self, node: &NodeRef) -> Result<(), Stop>;
 
+    /// Takes back a machine that no case needs any more, whatever became of it. A cloud whose machines start slowly may
+    /// give it to another case under another name; it must run then, and know nothing of before.
+    async fn return_machine(&self, node: &NodeRef) -> Result<(), Stop> {
+        self.delete_machine(node).await
+    }
+
     /// Turns a machine off and waits until it is.
     async fn power_off(&self, node: &NodeRef) -> Result<(), Stop> {
         let _ = node;
@@ -44,6 +50,11 @@ pub trait World: Send + Sync {
     /// Completes what a Service asks for, where this cloud wants something more, such as an annotation.
     fn complete(&self, spec: Spec) -> Spec {
         spec
+    }
+
+    /// What load balancers are named after here.
+    fn naming(&self) -> Naming {
+        Naming::Uid
     }
 
     /// The protocols that load balancers of this cloud know.
@@ -89,6 +100,16 @@ pub trait World: Send + Sync {
     fn patience(&self) -> Duration {
         Duration::from_mins(1)
     }
+}
+
+/// What the name of a load balancer is made of, besides the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// The UID of the Service: a new Service of an old name has another one.
+    Uid,
+    /// The namespace and the name of the Service, because running clusters have such balancers; something else tells two
+    /// Services of one name apart.
+    NamespaceAndName,
 }
 
 /// How a write goes wrong.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use cloud::{Answer, Detail, Gate, Instances, NodeRef, Provider, Result as CloudResult};
-use conformance::{Case, Stop, Verdict, World, cases, run, run_all};
+use conformance::{Case, Pace, Stop, Verdict, World, cases, run, run_all, run_at};
 use std::{sync::Arc, time::Duration};
 
 /// A cloud with one machine that everybody is on, and nothing else.
@@ -117,4 +117,46 @@ async fn a_world_that_cannot_be_made_fails_the_case() {
         report.to_string(),
         "FAILED      is fine: no credentials\n0 passed, 1 failed, 0 impossible in this world"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn cases_run_side_by_side_and_are_told_in_their_order() {
+    let cases = [
+        case("slow", |_| Box::pin(slept(900))),
+        case("quick", |_| Box::pin(slept(100))),
+        case("also slow", |_| Box::pin(slept(900))),
+    ];
+    let pace = Pace {
+        side_by_side: 3,
+        ..Pace::default()
+    };
+    let began = tokio::time::Instant::now();
+    let report = run_at(pace, &cases, async || Ok(Poor)).await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    let names: Vec<_> = report.results.iter().map(|result| result.name).collect();
+    assert_eq!(names, ["slow", "quick", "also slow"]);
+    report.check().expect("all passed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_takes_too_long_begins_nothing_more() {
+    let cases = [
+        case("long", |_| Box::pin(slept(900))),
+        case("late", |_| Box::pin(slept(0))),
+    ];
+    let pace = Pace {
+        within: Duration::from_millis(800),
+        ..Pace::default()
+    };
+    let report = run_at(pace, &cases, async || Ok(Poor)).await;
+    assert_eq!(
+        report.to_string(),
+        "ok          long (900 ms)\nFAILED      late: not begun: the run has taken more than 800ms\n\
+         1 passed, 1 failed, 0 impossible in this world"
+    );
+}
+
+async fn slept(millis: u64) -> Result<(), Stop> {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    Ok(())
 }

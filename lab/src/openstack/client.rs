@@ -9,6 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
+    ops::ControlFlow,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -168,20 +169,25 @@ pub(super) fn text_at(answer: &Value, pointer: &str) -> Result<String> {
     Ok(text.with_context(|| format!("no {pointer} in {answer}"))?.to_owned())
 }
 
-/// Asks again until there is an answer.
-pub(super) async fn until<T, F>(what: &str, mut ask: impl FnMut() -> F) -> Result<T>
+/// Looks again until there is an answer; how it is meanwhile is told if there never is one.
+///
+/// It looks at longer and longer intervals: each look is work for the services that it waits for.
+pub(super) async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T>
 where
-    F: Future<Output = Result<Option<T>>>,
+    F: Future<Output = Result<ControlFlow<T, String>>>,
 {
     let start = Instant::now();
+    let mut pause = Duration::from_millis(50);
     loop {
-        if let Some(answer) = ask().await? {
-            return Ok(answer);
-        }
+        let state = match look().await? {
+            ControlFlow::Break(answer) => return Ok(answer),
+            ControlFlow::Continue(state) => state,
+        };
         if start.elapsed() > DONE_WITHIN {
-            bail!("{what}: not so after {} s", DONE_WITHIN.as_secs());
+            bail!("{what}: not so after {} s: {state}", DONE_WITHIN.as_secs());
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_secs(1));
     }
 }
 

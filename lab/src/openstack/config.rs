@@ -5,6 +5,7 @@ use super::{
     catalog::{Ports, Region, Service},
     content::Amphora,
     processes::Place,
+    writes,
 };
 use anyhow::{Context, Result, bail};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
@@ -80,6 +81,7 @@ pub(super) fn write(place: Place<'_>, ports: &Ports, amphora: &Amphora) -> Resul
         "nginx",
         "balancers/delays",
         "balancers/failures",
+        writes::FOLDER,
         "rabbit",
         "data/nova",
     ] {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, ops::ControlFlow, path::Path};
 
 const FILE: &str = "content.json";
 /// What an ordinary user may be.
@@ -237,7 +237,10 @@ impl<'a> Admin<'a> {
         let path = &format!("/v2/images/{id}");
         until("the image is active", || async move {
             let image = self.get(Service::Glance, path).await?;
-            Ok((text_at(&image, "/status")? == "active").then_some(()))
+            Ok(match text_at(&image, "/status")? {
+                status if status == "active" => ControlFlow::Break(()),
+                status => ControlFlow::Continue(format!("it is {status}")),
+            })
         })
         .await?;
         Ok((id, owner))
@@ -280,7 +283,7 @@ impl<'a> Admin<'a> {
             "provider:physical_network": "external",
         });
         let network = self.network(network).await?;
-        let subnet = json!({"name": "public", "network_id": network, "ip_version": 4, "cidr": "203.0.113.0/24", "enable_dhcp": false});
+        let subnet = json!({"name": "public", "network_id": network, "ip_version": 4, "cidr": "203.0.112.0/20", "enable_dhcp": false});
         Ok((network, self.subnet(subnet).await?))
     }
 }

@@ -26,7 +26,7 @@ const REQUIREMENTS: &str = include_str!("../../openstack/requirements.lock");
 const SCHEMAS: &str = include_str!("../../openstack/schemas.sh");
 /// Debian's own, because its packages are what is installed where something is missing.
 const PYTHON: &str = "/usr/bin/python3";
-const DRIVERS: [(&str, &str); 5] = [
+const DRIVERS: [(&str, &str); 6] = [
     (
         "labdrivers/__init__.py",
         include_str!("../../openstack/drivers/labdrivers/__init__.py"),
@@ -38,6 +38,10 @@ const DRIVERS: [(&str, &str); 5] = [
     (
         "labdrivers/compute.py",
         include_str!("../../openstack/drivers/labdrivers/compute.py"),
+    ),
+    (
+        "labdrivers/door.py",
+        include_str!("../../openstack/drivers/labdrivers/door.py"),
     ),
     (
         "labdrivers/network.py",

@@ -1,6 +1,9 @@
 //! What each process of a cloud is: its program, its arguments, its environment.
 
-use super::catalog::{Ports, Service};
+use super::{
+    catalog::{Ports, Service},
+    writes,
+};
 use anyhow::{Context, Result};
 use std::{
     fs,
@@ -99,7 +102,8 @@ impl Place<'_> {
     /// An API: one process with threads, so that there is no master that its workers could outlive.
     pub fn api(self, service: Service) -> Process {
         let (module, threads) = match service {
-            Service::Keystone => ("keystone.wsgi.api", 8),
+            // It keeps the token of the request it serves where all its threads see it: with two, one is taken for the other.
+            Service::Keystone => ("keystone.wsgi.api", 1),
             Service::Nova => ("nova.wsgi.osapi_compute", 10),
             Service::Neutron => ("neutron.wsgi.api", 10),
             Service::Placement => ("placement.wsgi.api", 6),
@@ -108,12 +112,15 @@ impl Place<'_> {
         };
         let socket = self.folder.join(format!("{}.sock", service.name()));
         let args = format!(
-            "--socket {} --module {module}:application --processes 1 --threads {threads} --listen 100 \
+            "--socket {} --module labdrivers.door:application --processes 1 --threads {threads} --listen 100 \
              --buffer-size 65535 --need-app --single-interpreter --disable-logging --die-on-term",
             socket.display()
         );
         let mut api = process(service.name(), self.venv.join("bin/uwsgi"), &args);
         api.env = self.python();
+        api.env.push(("LAB_APPLICATION", module.to_owned()));
+        let writes = self.folder.join(writes::FOLDER);
+        api.env.push(("LAB_WRITES", writes.display().to_string()));
         if service == Service::Octavia {
             api.args
                 .push(format!("--pyargv=--config-file={}", self.etc("octavia.conf")));

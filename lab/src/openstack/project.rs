@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpStream},
+    ops::ControlFlow,
     process::Command,
     time::Duration,
 };
@@ -212,8 +213,8 @@ impl<'a> Project<'a> {
         let gone = || async move {
             let found = self.call(Service::Nova, Method::GET, path, None).await;
             match found {
-                Err(error) if error.to_string().contains("404") => Ok(Some(())),
-                other => other.map(|_| None),
+                Err(error) if error.to_string().contains("404") => Ok(ControlFlow::Break(())),
+                other => other.map(|server| ControlFlow::Continue(state_of(&server))),
             }
         };
         until(&format!("server {id} is gone"), gone).await
@@ -249,11 +250,18 @@ impl<'a> Project<'a> {
         until(&format!("server {id} is {wanted}"), || async move {
             let server = self.call(Service::Nova, Method::GET, path, None).await?;
             match text_at(&server, "/server/status")? {
-                status if status == wanted => Ok(Some(())),
+                status if status == wanted => Ok(ControlFlow::Break(())),
                 status if status == "ERROR" => bail!("server {id} is in ERROR: {}", server["server"]["fault"]),
-                _ => Ok(None),
+                _ => Ok(ControlFlow::Continue(state_of(&server))),
             }
         })
         .await
     }
+}
+
+/// `it is BUILD (spawning)`: what a server is, and what is being done to it.
+fn state_of(answer: &Value) -> String {
+    let server = &answer["server"];
+    let text = |field: &str| server[field].as_str().unwrap_or("none").to_owned();
+    format!("it is {} ({})", text("status"), text("OS-EXT-STS:task_state"))
 }

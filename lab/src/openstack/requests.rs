@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom},
+    ops::ControlFlow,
     time::Duration,
 };
 
@@ -73,7 +74,10 @@ impl OpenStack {
             let end = text
                 .find(path)
                 .and_then(|at| text[at..].find('\n').map(|length| at + length + 1));
-            Ok(end.map(|end| text[..end].to_owned()))
+            Ok(match end {
+                Some(end) => ControlFlow::Break(text[..end].to_owned()),
+                None => ControlFlow::Continue(format!("{} bytes are there without it", text.len())),
+            })
         })
         .await
     }

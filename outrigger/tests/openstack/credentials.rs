@@ -89,3 +89,28 @@ async fn a_new_password(#[case] place: Place) {
     stage.initialised(&manager, &name).await;
     assert!(manager.ended().is_none());
 }
+
+// openstack.md §1.8, item 5
+#[rstest]
+#[case::of_cloud_conf(Place::CloudConf)]
+#[case::of_clouds_yaml(Place::CloudsYaml)]
+#[tokio::test]
+async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
+    let stage = Stage::new().await;
+    let manager = place.start(&stage);
+    manager.leading().await;
+    stage.cloud.set_password("demo", "rotated");
+    stage.cloud.revoke_tokens();
+    let name = stage.join("node").await.0;
+    let read = async || match metric(&manager, FAILURES).await {
+        Ok(count) if count > 0 => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    manager
+        .until("the file to be read anew, though it is as it was", read)
+        .await;
+    place.write(&stage, &place.content(&stage, "rotated"));
+    stage.initialised(&manager, &name).await;
+    manager.ready().await;
+    assert!(manager.ended().is_none());
+}

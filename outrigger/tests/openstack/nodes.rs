@@ -94,6 +94,58 @@ async fn a_node_whose_server_is_off_is_tainted_and_one_whose_server_is_gone_goes
     assert!(exists(&stage, &stays).await, "a node was deleted whose server is there");
 }
 
+/// Two managers of one cluster, each for its region, and neither told which nodes are its own.
+#[tokio::test]
+async fn a_node_that_may_be_another_regions_is_not_deleted() {
+    let stage = Stage::new().await;
+    let launch = stage.manager().env("OS_CCM_REGIONAL", "true");
+    let manager = stage.start_with(launch, &["--node-deletion-grace-period=0s"]).await;
+    let (ours, server) = stage.join("ours").await;
+    stage.initialised(&manager, &ours).await;
+    let theirs = stage.register("theirs", "tainted ready:Unknown").await;
+    stage.cloud.delete_server(server.id);
+    stage.set_ready(&ours, "Unknown").await;
+    stage.node_gone(&manager, &ours).await;
+    manager.logged("the node may be in another").await;
+    let mark = stage.cloud.mark();
+    stage
+        .cloud_until("three more looks", &manager, |cloud| {
+            let calls = cloud.calls_since(mark);
+            calls.iter().filter(|call| call.operation == "server_list").count() >= 3
+        })
+        .await;
+    assert!(exists(&stage, &theirs).await, "another region's node was deleted");
+}
+
+#[tokio::test]
+async fn two_servers_of_one_name_are_told_and_the_node_comes_to_life_once_one_is_gone() {
+    let stage = Stage::new().await;
+    let manager = stage.start(&["--node-deletion-grace-period=0s"]).await;
+    let (name, server) = stage.join("node").await;
+    stage.initialised(&manager, &name).await;
+    let (first, second) = (stage.boot("twin"), stage.boot("twin"));
+    let twin = stage.register("twin", "tainted ready:True").await;
+    let told = stage.event(&twin, "FailedToInitialize").await;
+    for id in [first.id, second.id] {
+        assert!(told.contains(&id.to_string()), "{told}");
+    }
+    stage.set_ready(&twin, "Unknown").await;
+    let mark = stage.cloud.mark();
+    stage
+        .cloud_until("a look at it", &manager, |cloud| {
+            cloud.calls_since(mark).iter().any(|call| call.status.is_some())
+        })
+        .await;
+    assert!(exists(&stage, &twin).await, "a node was deleted in doubt");
+
+    stage.cloud.delete_server(first.id);
+    stage.set_ready(&twin, "True").await;
+    let node = stage.initialised(&manager, &twin).await;
+    let id = node.spec.unwrap().provider_id.unwrap();
+    assert_eq!(id, format!("openstack:///{}", second.id));
+    assert_ne!(server.id, second.id);
+}
+
 async fn exists(rig: &Rig, node: &str) -> bool {
     rig.nodes().get_opt(node).await.unwrap().is_some()
 }

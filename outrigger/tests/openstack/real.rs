@@ -5,12 +5,14 @@ use crate::{
     stage::annotation,
 };
 use http::Method;
+use k8s_openapi::api::core::v1::Event;
 use kube::{
-    ResourceExt,
-    api::{Patch, PatchParams},
+    Api, ResourceExt,
+    api::{ListParams, Patch, PatchParams},
 };
 use lab::openstack::{OpenStack, Project, Region, Service};
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// What is in the project, by its path.
 async fn list(project: &Project<'_>, service: Service, path: &str) -> Vec<Value> {
@@ -68,6 +70,17 @@ fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>) -> Manager {
         .flag("--node-deletion-max-fraction=1")
         .flag("--leader-elect=false")
         .start()
+}
+
+/// Waits for an event with this reason about the Service, and returns its message.
+async fn event(rig: &Rig, manager: &Manager, service: &str, reason: &str) -> String {
+    let events: Api<Event> = Api::all(rig.client.clone());
+    let about = ListParams::default().fields(&format!("involvedObject.name={service},reason={reason}"));
+    let look = async || {
+        let found = events.list(&about).await.unwrap().items.pop();
+        found.and_then(|event| event.message).ok_or("there is none".to_owned())
+    };
+    manager.until(&format!("an event {reason}"), look).await
 }
 
 /// A server starts, and its Node joins.
@@ -133,6 +146,11 @@ async fn nodes_and_a_service_on_the_real_services() {
     manager.until("the other port", look).await;
     members_are(&project, &manager, &[&first, &second]).await;
 
+    let local = Patch::Merge(json!({"spec": {"externalTrafficPolicy": "Local"}}));
+    rig.services().patch(&service, &params, &local).await.unwrap();
+    let told = event(&rig, &manager, &service, "LoadBalancerHealthMonitorMissing").await;
+    assert!(told.contains("enable-health-monitor"), "{told}");
+
     project.delete_server(&server.id).await.unwrap();
     rig.set_ready(&second, "Unknown").await;
     rig.node_gone(&manager, &second).await;
@@ -155,4 +173,27 @@ async fn nodes_and_a_service_on_the_real_services() {
         }
     };
     manager.until("the end of the load balancer", gone).await;
+}
+
+#[test]
+#[ignore = "takes the lab: make test-openstack runs it"]
+fn the_demo_tells_its_story_on_the_real_services() {
+    let output = Command::new(env!("CARGO_BIN_EXE_outrigger"))
+        .args(["demo", "--pause", "0", "--cloud", "openstack", "--real"])
+        .output()
+        .unwrap();
+    let (said, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{said}\n{errors}");
+    let told = [
+        "Keystone, Nova, Neutron and Octavia are up",
+        "has a network and a router",
+        "a fourth machine joined, was initialised and is a backend",
+        "nothing is left of it in the cloud",
+    ];
+    for part in told {
+        assert!(said.contains(part), "nothing of {part:?} in {said}");
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
 use kube::ResourceExt;
 use std::collections::BTreeMap;
 
-const SERVICES: u64 = 20;
+const SERVICES: u64 = 50;
 
 #[tokio::test]
 async fn a_restart_reads_a_few_pages_and_writes_nothing() {
@@ -42,8 +42,12 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
     for call in &calls {
         *counts.entry(call.operation).or_default() += 1;
     }
-    // Some read the same at the same time, before one of them knows it for all.
-    assert!(counts.values().all(|count| *count < SERVICES / 3), "{counts:?}");
+    for (operation, count) in &counts {
+        // Ports of the nodes, and ports that carry the groups of Services.
+        let most = if *operation == "port_list" { 2 } else { 1 };
+        assert!(*count <= most, "{operation}: {counts:?}");
+    }
+    assert!(calls.len() <= 12, "{counts:?}");
     assert!(
         stage.cloud.writes_since(mark).is_empty(),
         "{:?}",

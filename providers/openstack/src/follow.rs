@@ -162,6 +162,10 @@ impl cloud::Live for Follower {
         warnings.extend(self.look_for_octavia(wanted).await?);
         Ok(warnings)
     }
+
+    async fn refused(&self) {
+        self.provider.refused().await;
+    }
 }
 
 impl cloud::Provider for Follower {

@@ -11,16 +11,12 @@ const RECONCILE_BUCKETS: &[f64] = &[
     1000.0,
 ];
 
-const RELOADS: &str =
-    "Attempts to go over to a new configuration, by result: swapped, or kept when the new one failed.";
-
 /// What is counted about `OpenStack`.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     http: cloud_http::Metrics,
     requests: Family,
     reconciles: Family,
-    reloads: IntCounterVec,
 }
 
 /// What a reconcile is for: the value of the label `operation`.
@@ -58,12 +54,10 @@ impl Metrics {
     /// # Errors
     /// If the registry already has metrics of these names.
     pub fn register(registry: &Registry, http: cloud_http::Metrics) -> prometheus::Result<Self> {
-        let reloads = IntCounterVec::new(Opts::new("openstack_config_reloads_total", RELOADS), &["result"]);
         Ok(Self {
             http,
             requests: requests(registry)?,
             reconciles: reconciles(registry)?,
-            reloads: registered(registry, reloads)?,
         })
     }
 
@@ -80,12 +74,6 @@ impl Metrics {
     /// Begins to measure a reconcile.
     pub(crate) fn reconcile(&self, operation: Operation) -> Timer<'_> {
         self.reconciles.start(operation.as_str())
-    }
-
-    /// Counts an attempt to go over to a new configuration.
-    pub(crate) fn reloaded<T, E>(&self, result: &Result<T, E>) {
-        let label = if result.is_ok() { "swapped" } else { "kept" };
-        self.reloads.with_label_values(&[label]).inc();
     }
 }
 

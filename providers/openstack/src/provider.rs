@@ -9,7 +9,6 @@ use crate::{
     balancers::Balancers,
     config::Config,
     instances::{Instances, roster::Roster},
-    metrics::Metrics,
     routes::Routes,
 };
 use cloud::Result;
@@ -68,9 +67,7 @@ impl Provider {
     /// # Errors
     /// Why the new one does not work; the old one stays in use.
     pub async fn reconfigure(&self, config: Config) -> Result<()> {
-        let made = self.connect(config).await;
-        self.metrics().reloaded(&made);
-        self.live.swap(made?);
+        self.live.swap(self.connect(config).await?);
         Ok(())
     }
 
@@ -82,10 +79,6 @@ impl Provider {
             connection.session.check(service).await?;
         }
         Ok(connection)
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.surroundings.metrics
     }
 }
 

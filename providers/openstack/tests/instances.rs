@@ -6,7 +6,10 @@ use cloud::{Address, AddressKind, Answer, Detail, Instance, NodeRef, Power, Prov
 use openstack::config::ProviderIds;
 use openstack_sim::{Cloud, Fault, ServerSpec, ServerStatus, Settings, Uuid};
 use rstest::rstest;
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 use support::Rig;
 
 async fn describe(rig: &Rig, nodes: &[NodeRef], detail: Detail) -> Vec<cloud::Result<Answer>> {
@@ -42,6 +45,10 @@ async fn many(count: usize) -> (Rig, Vec<NodeRef>) {
 
 fn without_ids(nodes: &[NodeRef]) -> Vec<NodeRef> {
     nodes.iter().map(|node| NodeRef::named(&node.name)).collect()
+}
+
+fn by_their_ids(nodes: &[NodeRef]) -> Vec<NodeRef> {
+    nodes.to_vec()
 }
 
 fn are_found(answers: &[cloud::Result<Answer>]) -> bool {
@@ -97,6 +104,31 @@ async fn calls_by_id(#[case] nodes: usize, #[case] detail: Detail, #[case] expec
     let mark = rig.cloud.mark();
     assert!(are_found(&describe(&rig, &all[..nodes], detail).await));
     assert_eq!(rig.calls(mark), expected);
+}
+
+// Ten thousand servers are ten full pages and, because the last one is full, an empty one.
+#[rstest]
+#[case::sweep(by_their_ids, Detail::Full, "100 port_list, 11 server_list")]
+#[case::sweep_of_new_nodes(without_ids, Detail::Full, "100 port_list, 11 server_list")]
+#[case::not_ready_all(by_their_ids, Detail::Liveness, "11 server_list")]
+#[tokio::test]
+async fn ten_thousand_nodes_cost_pages_not_nodes(
+    #[case] known: fn(&[NodeRef]) -> Vec<NodeRef>,
+    #[case] detail: Detail,
+    #[case] expected: &str,
+) {
+    let (rig, all) = many(10_000).await;
+    rig.provider.authenticate().await.unwrap();
+    let (mark, began) = (rig.cloud.mark(), Instant::now());
+    assert!(are_found(&describe(&rig, &known(&all), detail).await));
+    assert_eq!(rig.calls(mark), expected);
+    // Loose: an unoptimised build on a busy machine. What grows with the square of the nodes takes minutes.
+    assert!(
+        began.elapsed() < Duration::from_mins(1),
+        "it took {:?}",
+        began.elapsed()
+    );
+    assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -1,19 +1,22 @@
 //! Made once.
 
 use crate::{
-    Case, Scene, Stop,
+    Case, Naming, Scene, Stop,
     balancers::{as_asked, exactly},
     case::{case, check, same},
     sample::port,
     scene::{settle, wrong},
 };
-use cloud::{Error, Outcome, Protocol, Spec};
+use cloud::{Error, Outcome, Protocol, ServiceRef, Spec};
 use futures::future::join_all;
 use std::{collections::BTreeSet, time::Duration};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!("load balancers: the name depends on nothing but the Service", name),
+        case!(
+            "load balancers: the name depends on what it must, and on nothing else",
+            name
+        ),
         case!("load balancers: find finds none before there is one", find_none),
         case!("load balancers: ensure makes one that becomes ready", ensure),
         case!("load balancers: ensure again makes no second one", ensure_twice),
@@ -35,14 +38,28 @@ pub(crate) fn cases() -> Vec<Case> {
 
 async fn name(scene: &Scene) -> Result<(), Stop> {
     let (one, other) = (scene.spec(0).await?, scene.spec(0).await?);
-    let name = |spec: &Spec| Ok::<_, Stop>(scene.balancers()?.name(&spec.cluster, &spec.service));
-    same!(name(&one)?, name(&one)?, "the name, asked again");
-    check!(!name(&one)?.is_empty(), "the name is empty");
-    check!(
-        name(&one)? != name(&other)?,
-        "two Services have the name {:?}",
-        name(&one)
-    );
+    let name = |service: &ServiceRef| Ok::<_, Stop>(scene.balancers()?.name(&one.cluster, service));
+    let first = name(&one.service)?;
+    check!(!first.is_empty(), "the name is empty");
+    same!(name(&one.service)?, first, "the name, asked again");
+    let called = |namespace: &str, name: &str| ServiceRef {
+        namespace: namespace.into(),
+        name: name.into(),
+        ..one.service.clone()
+    };
+    let changed = [
+        ("UID", other.service.clone(), Naming::Uid),
+        ("namespace", called("other", "web"), Naming::NamespaceAndName),
+        ("name", called("default", "other"), Naming::NamespaceAndName),
+    ];
+    for (what, service, matters_to) in changed {
+        let differs = name(&service)? != first;
+        same!(
+            differs,
+            matters_to == scene.world().naming(),
+            "whether another {what} makes another name than {first:?}"
+        );
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Which node has which ranges. Pure: no client, no clock.
 
-use super::{CidrSet, Options, pod_cidrs};
+use super::{CidrSet, Options};
+use crate::nodes::pod_cidrs;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -26,17 +27,8 @@ pub enum Taken {
 impl Allocator {
     /// Nothing is taken but the Services' own range.
     pub fn new(options: &Options) -> Self {
-        let sets = options
-            .cluster_cidrs
-            .iter()
-            .zip(&options.mask_sizes)
-            .map(|(range, mask)| {
-                let mut set = CidrSet::new(*range, *mask);
-                options.service_cidrs.iter().for_each(|service| set.take(service));
-                set
-            });
         Self {
-            sets: sets.collect(),
+            sets: options.sets().collect(),
             nodes: HashMap::new(),
         }
     }

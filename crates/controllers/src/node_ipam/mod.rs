@@ -65,12 +65,5 @@ pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, queue: Queue<String>, ca
     tokio::join!(work, stop);
 }
 
-pub(crate) fn pod_cidrs(node: &Node) -> &[String] {
-    node.spec
-        .as_ref()
-        .and_then(|spec| spec.pod_cidrs.as_deref())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! How ranges are cut.
 
+use super::CidrSet;
 use ipnet::IpNet;
 
 /// How the controller is set up.
@@ -47,12 +48,39 @@ impl Options {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let cluster_cidrs = cluster_cidrs.iter().map(IpNet::trunc).collect();
-        Ok(Self {
-            cluster_cidrs,
+        let options = Self {
+            cluster_cidrs: cluster_cidrs.iter().map(IpNet::trunc).collect(),
             service_cidrs: service_cidrs.to_vec(),
             mask_sizes,
+        };
+        let problems = options.used_up();
+        if problems.is_empty() {
+            Ok(options)
+        } else {
+            Err(problems)
+        }
+    }
+
+    /// The parts of each range, without those that Services have.
+    pub(super) fn sets(&self) -> impl Iterator<Item = CidrSet> + '_ {
+        let ranges = self.cluster_cidrs.iter().zip(&self.mask_sizes);
+        ranges.map(|(range, mask)| {
+            let mut set = CidrSet::new(*range, *mask);
+            self.service_cidrs.iter().for_each(|service| set.take(service));
+            set
         })
+    }
+
+    /// Ranges of which Services leave nothing.
+    fn used_up(&self) -> Vec<String> {
+        let sets = self.cluster_cidrs.iter().zip(&self.mask_sizes).zip(self.sets());
+        let used_up = sets.filter_map(|(range, mut set)| set.take_next().is_none().then_some(range));
+        let told = used_up.map(|(cidr, mask)| {
+            format!(
+                "--service-cluster-ip-range leaves no /{mask} of the cluster CIDR {cidr} for a node: choose ranges that do not overlap"
+            )
+        });
+        told.collect()
     }
 }
 
@@ -143,5 +171,23 @@ mod tests {
             (Err(problems), Err(part)) => assert!(problems.join("; ").contains(part), "{problems:?}"),
             (got, expected) => panic!("{got:?} instead of {expected:?}"),
         }
+    }
+
+    #[rstest]
+    #[case::apart("10.0.0.0/16", "10.1.0.0/16", "")]
+    #[case::a_part_of_it("10.0.0.0/16", "10.0.0.0/20", "")]
+    #[case::the_same("10.0.0.0/16", "10.0.0.0/16", "leaves no /24 of the cluster CIDR 10.0.0.0/16")]
+    #[case::around_it("10.0.0.0/16", "10.0.0.0/8", "leaves no /24 of the cluster CIDR 10.0.0.0/16")]
+    #[case::in_two_halves("10.0.0.0/16", "10.0.0.0/17 10.0.128.0/17", "leaves no /24")]
+    #[case::into_the_only_part("10.0.0.0/24", "10.0.0.0/28", "leaves no /24")]
+    #[case::one_family("10.0.0.0/16 fd00::/56", "fd00::/48", "leaves no /64 of the cluster CIDR fd00::/56")]
+    fn services_leave_something(#[case] cidrs: &str, #[case] services: &str, #[case] problem: &str) {
+        let nets = |text: &str| -> Vec<IpNet> { text.split_whitespace().map(|cidr| cidr.parse().unwrap()).collect() };
+        let told = Options::new(&nets(cidrs), &nets(services), MaskSizes::default()).err();
+        let told = told.unwrap_or_default().join("; ");
+        assert!(
+            told.contains(problem) && told.is_empty() == problem.is_empty(),
+            "{told:?}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Writes a node's ranges into it. Safe to run again at any point.
 
-use super::{Allocator, Options, Taken, pod_cidrs};
-use crate::nodes;
+use super::{Allocator, Options, Taken};
+use crate::nodes::{self, pod_cidrs};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::{

@@ -1,4 +1,5 @@
 use super::*;
+use crate::nodes::pod_cidrs;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::NodeSpec;
 use kube::api::{Api, DeleteParams, PostParams};

@@ -46,6 +46,16 @@ pub fn of(node: &Node) -> &[NodeAddress] {
         .unwrap_or_default()
 }
 
+/// The addresses that the Node has now, as clouds know them; those of a type that no cloud knows are left out.
+pub fn to_cloud(node: &Node) -> impl Iterator<Item = cloud::Address> + '_ {
+    of(node).iter().filter_map(|wire| {
+        Some(cloud::Address::new(
+            cloud::AddressKind::parse(&wire.type_)?,
+            &wire.address,
+        ))
+    })
+}
+
 /// The cloud's addresses as they stand in a Node, each once.
 #[must_use]
 pub fn from_cloud(addresses: &[cloud::Address]) -> Vec<NodeAddress> {

@@ -56,6 +56,15 @@ pub fn provider_id(node: &Node) -> Option<ProviderId> {
         .and_then(|spec| ProviderId::parse(spec.provider_id.clone()?))
 }
 
+/// The ranges that its pods have their addresses from.
+#[must_use]
+pub fn pod_cidrs(node: &Node) -> &[String] {
+    node.spec
+        .as_ref()
+        .and_then(|spec| spec.pod_cidrs.as_deref())
+        .unwrap_or_default()
+}
+
 /// How long ago the Node was created; no time at all if its clock is ahead of ours, nothing if it does not say.
 #[must_use]
 pub fn age(node: &Node, now: Timestamp) -> Option<Duration> {

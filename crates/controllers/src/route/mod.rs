@@ -11,6 +11,7 @@ pub use condition::{NETWORK_UNAVAILABLE, Networking};
 pub use plan::{Plan, is_ours, plan};
 pub use reconcile::{Metrics, Routes};
 
+use crate::nodes::{addresses::to_cloud, pod_cidrs};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use runtime::{
@@ -86,27 +87,8 @@ fn next(outcome: Result<(), cloud::Retry>, period: Option<Duration>) -> Next {
 fn matters(change: &Change<Node>) -> bool {
     match change {
         Change::Added(_) | Change::Deleted(_) => true,
-        Change::Updated { old, new } => pod_cidrs(old) != pod_cidrs(new) || addresses(old) != addresses(new),
+        Change::Updated { old, new } => pod_cidrs(old) != pod_cidrs(new) || to_cloud(old).ne(to_cloud(new)),
     }
-}
-
-fn pod_cidrs(node: &Node) -> &[String] {
-    node.spec
-        .as_ref()
-        .and_then(|spec| spec.pod_cidrs.as_deref())
-        .unwrap_or_default()
-}
-
-fn addresses(node: &Node) -> Vec<cloud::Address> {
-    let addresses = node
-        .status
-        .as_ref()
-        .and_then(|status| status.addresses.as_deref())
-        .unwrap_or_default();
-    let known = addresses.iter().filter_map(|address| {
-        cloud::AddressKind::parse(&address.type_).map(|kind| cloud::Address::new(kind, &address.address))
-    });
-    known.collect()
 }
 
 #[cfg(test)]

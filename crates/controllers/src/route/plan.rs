@@ -1,6 +1,6 @@
 //! Which routes have to go, which have to come, and which nodes can be reached then.
 
-use super::{addresses, pod_cidrs};
+use crate::nodes::{addresses::to_cloud, pod_cidrs};
 use cloud::{Address, NewRoute, ProviderId, Route, RouteTarget};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
@@ -94,7 +94,7 @@ fn new_route(node: &Node, destination: IpNet) -> NewRoute {
             .as_ref()
             .and_then(|spec| spec.provider_id.clone())
             .and_then(ProviderId::parse),
-        addresses: addresses(node),
+        addresses: to_cloud(node).collect(),
         destination,
     }
 }

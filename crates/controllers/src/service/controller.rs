@@ -17,7 +17,6 @@ use kube::Client;
 use runtime::health::Pulse;
 use runtime::{
     events::Recorder,
-    fence::Fence,
     informer::{Change, Informer, key_of},
     queue::{self, Limiter, Next, Queue, work},
 };
@@ -30,7 +29,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mi
 
 /// What the controller works with.
 pub struct Context {
-    /// Writes Services.
+    /// Writes Services, as long as this process may write.
     pub client: Client,
     /// The Services; keep them with [`super::trim`].
     pub services: Informer<Service>,
@@ -46,8 +45,6 @@ pub struct Context {
     pub metrics: Metrics,
     /// Hears how it goes.
     pub pulse: Pulse,
-    /// Says whether this process may write.
-    pub fence: Fence,
     /// The settings.
     pub options: Options,
 }
@@ -86,7 +83,6 @@ impl Controller {
             queues,
             metrics,
             pulse,
-            fence,
             options,
         } = context;
         provider.load_balancers().ok_or(NotSupported)?;
@@ -97,7 +93,7 @@ impl Controller {
             reconciler: Reconciler {
                 services: services.store(),
                 hosts: Hosts::new(nodes.store(), options.scope.clone()),
-                writer: Writer::new(client.clone(), fence),
+                writer: Writer::new(client.clone()),
                 announcer: Announcer::new(events, provider.event_source()),
                 provider,
                 metrics,

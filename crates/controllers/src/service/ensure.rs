@@ -1,7 +1,7 @@
 //! Makes a load balancer match its Service.
 
 use super::{
-    conditions::Say,
+    conditions::{self, Say},
     error::Error,
     ledger::{Phase, Reach, Round, Voice},
     metrics::Pending,
@@ -143,8 +143,19 @@ impl Reconciler {
         if self.note_pending(&job.key) == Voice::Quiet {
             self.announce(job);
         }
-        self.say(job, &Say::provisioning(waiting_for)).await;
+        let is_new = conditions::find(&job.service).is_none();
+        if !(is_new && self.is_young(&job.key)) {
+            self.say(job, &Say::provisioning(waiting_for)).await;
+        }
         poll(poll_after, waiting_for)
+    }
+
+    /// Whether the work on it has only just begun.
+    fn is_young(&self, key: &str) -> bool {
+        let age = self
+            .ledger
+            .with(key, |known| known.round().map(|round| round.since.elapsed()));
+        age.flatten().is_some_and(|age| age < self.options.patience)
     }
 
     async fn updated(&self, job: &mut Job) -> Next {

@@ -1,7 +1,8 @@
 //! The nodes that may stand behind load balancers.
 
 use super::options::Scope;
-use cloud::{Address, AddressKind, Host, ProviderId};
+use crate::nodes::addresses::to_cloud;
+use cloud::{Host, ProviderId};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use runtime::informer::{Change, Store};
@@ -90,7 +91,7 @@ pub fn should_sync_updated_node(old: &Node, new: &Node) -> bool {
 /// Whether the node can be reached elsewhere now; a node that joins gets its addresses only after a while.
 #[must_use]
 pub fn addresses_changed(old: &Node, new: &Node) -> bool {
-    addresses(old).ne(addresses(new))
+    to_cloud(old).ne(to_cloud(new))
 }
 
 /// What a change of a node means for load balancers.
@@ -194,18 +195,13 @@ fn host(node: &Node) -> Host {
     Host {
         name: node.name_any(),
         provider_id: provider_id(node).and_then(ProviderId::parse),
-        addresses: addresses(node).collect(),
+        addresses: to_cloud(node).collect(),
         labels: node.labels().clone(),
     }
 }
 
 fn provider_id(node: &Node) -> Option<&str> {
     node.spec.as_ref()?.provider_id.as_deref().filter(|id| !id.is_empty())
-}
-
-fn addresses(node: &Node) -> impl Iterator<Item = Address> + '_ {
-    let wire = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
-    wire.filter_map(|wire| Some(Address::new(AddressKind::parse(&wire.type_)?, &wire.address)))
 }
 
 /// Labels do not count: a load balancer is not touched because somebody labelled a node.

@@ -22,6 +22,9 @@ pub struct Options {
     pub debounce: Debounce,
     /// How long one call of the cloud may take.
     pub deadline: Duration,
+    /// How long a new load balancer may be pending before its Service says what is being waited for. One that is done
+    /// sooner needs one write less.
+    pub patience: Duration,
     /// Which nodes may stand behind a load balancer, besides what the nodes themselves say.
     pub scope: Scope,
     /// Whether to look for load balancers whose Service is gone.
@@ -38,6 +41,7 @@ impl Options {
             classes: Classes::default(),
             debounce: Debounce::default(),
             deadline: Duration::from_mins(2),
+            patience: Duration::from_secs(5),
             scope: Arc::new(|_| true),
             sweep: Sweep::Off,
         }
@@ -56,6 +60,7 @@ impl fmt::Debug for Options {
             classes,
             debounce,
             deadline,
+            patience,
             scope: _,
             sweep,
         } = self;
@@ -65,6 +70,7 @@ impl fmt::Debug for Options {
             .field("classes", classes)
             .field("debounce", debounce)
             .field("deadline", deadline)
+            .field("patience", patience)
             .field("sweep", sweep)
             .finish_non_exhaustive()
     }

@@ -67,7 +67,7 @@ impl Reconciler {
             let step = self
                 .ledger
                 .plan(key, service.as_deref(), &self.options.classes, hosts.fingerprint());
-            debug!(%step);
+            debug!(%step, "decided");
             let job = seen.zip(service).map(|(seen, service)| Job {
                 key: key.to_owned(),
                 seen,

@@ -12,7 +12,7 @@ use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams},
 };
-use runtime::fence::{Fence, Fenced};
+use runtime::{client::is_fenced, fence::Fenced};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ pub enum Error {
     Gone,
     /// This process may not write any more.
     #[error(transparent)]
-    Fenced(#[from] Fenced),
+    Fenced(Fenced),
     /// The API server said no, for this reason.
     #[error("{message}")]
     Refused {
@@ -48,13 +48,12 @@ pub type Annotations = BTreeMap<String, Option<String>>;
 #[derive(Clone)]
 pub struct Writer {
     client: Client,
-    fence: Fence,
 }
 
 impl Writer {
-    /// Writes by this client as long as the fence is open.
-    pub fn new(client: Client, fence: Fence) -> Self {
-        Self { client, fence }
+    /// Writes by this client.
+    pub fn new(client: Client) -> Self {
+        Self { client }
     }
 
     /// Makes the API server's Service differ as `new` differs from `old`; `None` if there is nothing to write.
@@ -67,7 +66,6 @@ impl Writer {
         };
         // Another Service that took the name since must not get what was meant for this one.
         patch["metadata"]["uid"] = json!(old.metadata.uid);
-        self.fence.check()?;
         let mut written = self.send(old, patch).await?;
         super::trim(&mut written);
         Ok(Some(Arc::new(written)))
@@ -160,6 +158,7 @@ pub fn without_status(service: &Service, now: Timestamp) -> Option<Service> {
 
 fn refusal(error: kube::Error, service: &Service) -> Error {
     match error {
+        error if is_fenced(&error) => Error::Fenced(Fenced),
         kube::Error::Api(status) if status.is_not_found() => Error::Gone,
         kube::Error::Api(status) if is_another(&status, service) => Error::Gone,
         kube::Error::Api(status) => {

@@ -1,36 +1,29 @@
-//! The Go program: built once for each version of its sources, into the lab's cache.
+//! The Go program.
 
 use anyhow::{Context, Result, bail};
 use std::{
-    fs::{self, File},
-    hash::{DefaultHasher, Hash, Hasher},
     io::Write,
     ops::RangeInclusive,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
-const FILES: [(&str, &str); 3] = [
-    ("go.mod", include_str!("go.mod")),
-    ("go.sum", include_str!("go.sum")),
-    ("main.go", include_str!("main.go")),
-];
+const READER: lab::peer::Peer = lab::peer::Peer {
+    name: "gcfg-reader",
+    what: "the Go reader of cloud.conf",
+    package: ".",
+    files: &[
+        ("go.mod", include_str!("go.mod")),
+        ("go.sum", include_str!("go.sum")),
+        ("main.go", include_str!("main.go")),
+    ],
+};
 
 pub struct Peer(PathBuf);
 
 impl Peer {
     pub fn build() -> Result<Self> {
-        let folder = lab::assets::cache().join("gcfg-peer");
-        let target = folder.join(format!("peer-{}", fingerprint()));
-        if !target.exists() {
-            fs::create_dir_all(&folder)?;
-            let lock = File::create(folder.join(".lock"))?;
-            lock.lock().context("cannot lock the cache")?;
-            if !target.exists() {
-                compile(&folder.join("source"), &target)?;
-            }
-        }
-        Ok(Self(target))
+        READER.program().map(Self)
     }
 
     /// Its answer to each text.
@@ -71,29 +64,4 @@ fn lines(output: &std::process::Output) -> Result<Vec<String>> {
         bail!("the program failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(str::from_utf8(&output.stdout)?.lines().map(str::to_owned).collect())
-}
-
-/// To another name first, so that nobody ever sees half a program.
-fn compile(source: &Path, target: &Path) -> Result<()> {
-    fs::create_dir_all(source)?;
-    for (name, text) in FILES {
-        fs::write(source.join(name), text)?;
-    }
-    let unfinished = target.with_extension("unfinished");
-    let mut go = Command::new("go");
-    go.current_dir(source)
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "-mod=mod -buildvcs=false");
-    go.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
-        .arg(&unfinished)
-        .arg(".");
-    lab::assets::with_progress("building the Go reader of cloud.conf", go)?;
-    fs::rename(unfinished, target)?;
-    Ok(())
-}
-
-fn fingerprint() -> String {
-    let mut hasher = DefaultHasher::new();
-    FILES.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

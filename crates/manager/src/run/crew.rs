@@ -85,7 +85,6 @@ impl<'a> Crew<'a> {
                 process: self.process,
                 events: self.tell(&client),
                 client,
-                fence: fence.clone(),
                 nodes: self.nodes.clone(),
                 services: self.services.clone(),
                 cancel: self.cancel.clone(),

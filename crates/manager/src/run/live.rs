@@ -75,7 +75,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
     let stop = cancel.clone();
-    tasks.spawn(async move { drop(stop.run_until_cancelled_owned(follower.run()).await) });
+    tasks.spawn(async move { stop.run_until_cancelled_owned(follower.run()).await.unwrap_or_default() });
     Ok(Some(Following {
         accepted: receiver,
         cancel,
@@ -123,7 +123,7 @@ impl Follower {
     async fn run(mut self) {
         let (mut origin, mut retry) = (Origin::Watch, FIRST_RETRY);
         loop {
-            let seen = self.seen().await;
+            let files = self.files().await;
             let limit = match self.reload(origin).await {
                 Ok(()) => {
                     retry = FIRST_RETRY;
@@ -137,7 +137,7 @@ impl Follower {
                     Some(wait)
                 }
             };
-            match self.wake(&seen, limit).await {
+            match self.wake(files, limit).await {
                 Woken::Changed => (origin, retry) = (Origin::Watch, FIRST_RETRY),
                 Woken::Refused => {
                     self.heed_refusals = Instant::now() + BETWEEN_REFUSALS;
@@ -199,17 +199,12 @@ impl Follower {
         }
     }
 
-    /// What the sources are like now.
-    async fn seen(&self) -> Seen {
-        let files = self.provider.live().map(Live::files).unwrap_or_default();
-        Seen {
-            files: fingerprint(files).await,
-            secret: self.secret.as_ref().and_then(Watched::version),
-        }
+    async fn files(&self) -> u64 {
+        fingerprint(self.provider.live().map(Live::files).unwrap_or_default()).await
     }
 
     /// Waits for a reason to read the sources again: at the latest, the end of this time.
-    async fn wake(&self, seen: &Seen, limit: Option<Duration>) -> Woken {
+    async fn wake(&self, files: u64, limit: Option<Duration>) -> Woken {
         let time_is_up = async {
             match limit {
                 Some(limit) => tokio::time::sleep(limit).await,
@@ -217,18 +212,18 @@ impl Follower {
             }
         };
         tokio::select! {
-            () = self.different(seen) => Woken::Changed,
+            () = self.different(files) => Woken::Changed,
             () = self.refused() => Woken::Refused,
             () = time_is_up => Woken::TimeIsUp,
         }
     }
 
-    /// Waits until the sources are not like this any more.
-    async fn different(&self, seen: &Seen) {
+    /// Waits until the files are not these any more, or there is news of the Secret.
+    async fn different(&self, files: u64) {
         loop {
             let look = tokio::time::sleep(LOOK);
             tokio::select! { () = look => {}, () = self.changed.notified() => {} }
-            if self.seen().await != *seen {
+            if self.secret.as_ref().is_some_and(Watched::has_news) || self.files().await != files {
                 return;
             }
         }
@@ -250,12 +245,6 @@ enum Refused {
     Again,
     /// It is not usable.
     Because(String),
-}
-
-#[derive(PartialEq, Eq)]
-struct Seen {
-    files: u64,
-    secret: Option<String>,
 }
 
 /// Why to read the sources again.

@@ -12,7 +12,7 @@ use controllers::nodes::Scope;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Client;
-use runtime::{events::Broadcaster, fence::Fence, informer::Informer};
+use runtime::{events::Broadcaster, informer::Informer};
 use std::num::NonZeroUsize;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +23,6 @@ pub(crate) struct Start<'a> {
     pub(crate) client: Client,
     /// Writes its events with that client.
     pub(crate) events: Broadcaster,
-    /// Open exactly while it may write.
-    pub(crate) fence: Fence,
     pub(crate) nodes: Informer<Node>,
     pub(crate) services: Informer<Service>,
     /// Ends intake.

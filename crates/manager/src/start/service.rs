@@ -32,7 +32,6 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
             scope: Arc::new(move |node| scope.contains(node)),
             ..service::Options::new(&options.generic.cloud.cluster_name)
         },
-        fence: start.fence,
         client: start.client,
         services: start.services,
         nodes: start.nodes,

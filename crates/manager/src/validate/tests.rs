@@ -258,6 +258,10 @@ fn request_headers(#[case] args: &str, #[case] problem: &str) {
     "--cluster-cidr=10.0.0.0/25",
     "a node's range /24 does not fit into the cluster CIDR 10.0.0.0/25: choose a mask from 25 to 32"
 )]
+#[case::all_of_it_is_for_services(
+    "--cluster-cidr=10.0.0.0/16 --service-cluster-ip-range=10.0.0.0/12",
+    "--service-cluster-ip-range leaves no /24 of the cluster CIDR 10.0.0.0/16 for a node: choose ranges that do not overlap"
+)]
 #[case::wrong_family(
     "--cluster-cidr=10.0.0.0/16 --node-cidr-mask-size-ipv6=64",
     "--node-cidr-mask-size-ipv6 is given, but no cluster CIDR is IPv6: remove it"

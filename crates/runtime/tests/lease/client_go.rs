@@ -1,49 +1,21 @@
 //! The same Lease, shared with client-go.
 
 use crate::replica::{NAMESPACE, Replica, lease, ms, spec, until};
-use lab::{ControlPlane, Guarded, unique};
+use lab::{ControlPlane, Guarded, peer::Peer, unique};
 use rstest::rstest;
 use serde_json::Value;
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
-    time::Instant,
+use std::time::Instant;
+
+const ELECTOR: Peer = Peer {
+    name: "client-go-lease",
+    what: "client-go's leader election",
+    package: ".",
+    files: &[
+        ("go.mod", include_str!("../client-go-lease/go.mod")),
+        ("go.sum", include_str!("../client-go-lease/go.sum")),
+        ("main.go", include_str!("../client-go-lease/main.go")),
+    ],
 };
-
-/// The program of `tests/client-go-lease`, built once for each version of its sources.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client-go-lease");
-        let mut hasher = DefaultHasher::new();
-        for file in ["go.mod", "go.sum", "main.go"] {
-            std::fs::read(source.join(file)).unwrap().hash(&mut hasher);
-        }
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-go-lease-{:016x}", hasher.finish()));
-        if !program.exists() {
-            eprintln!("building {} (a minute or two, once)", program.display());
-            build(&source, &program);
-        }
-        program
-    })
-}
-
-/// To another name first, so that somebody else never sees half a program.
-fn build(source: &Path, program: &Path) {
-    let unfinished = program.with_extension(std::process::id().to_string());
-    let built = Command::new("go")
-        .arg("build")
-        .arg("-o")
-        .arg(&unfinished)
-        .arg(".")
-        .current_dir(source)
-        .output();
-    let built = built.expect("go is installed");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    std::fs::rename(unfinished, program).unwrap();
-}
 
 struct Go(Guarded);
 
@@ -59,7 +31,8 @@ impl Go {
             "--retry-period=500ms".into(),
             format!("--release={release}"),
         ];
-        Self(Guarded::spawn(plane.dir(), &unique("client-go"), program(), &args).unwrap())
+        let program = ELECTOR.program().unwrap();
+        Self(Guarded::spawn(plane.dir(), &unique("client-go"), &program, &args).unwrap())
     }
 
     async fn said(&self, line: &str) {

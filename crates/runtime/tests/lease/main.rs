@@ -1,11 +1,6 @@
 //! Leader election against a real API server, against client-go, and with processes that are stopped and killed.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says what takes long"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod child;
 mod client_go;

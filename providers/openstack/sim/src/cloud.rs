@@ -97,6 +97,11 @@ impl Cloud {
         self.write(|state, _| state.faults.withdraw(fault));
     }
 
+    /// How often a fault has struck, whether it was withdrawn since or not.
+    pub fn struck(&self, fault: FaultId) -> u64 {
+        self.read(|state| state.faults.struck(fault))
+    }
+
     /// Ends all faults.
     pub fn withdraw_all(&self) {
         self.write(|state, _| state.faults.clear());

@@ -41,6 +41,8 @@ pub(crate) enum Action {
     Before(Failure),
     /// What was asked is done.
     After(Garbling),
+    /// What was asked is done, and nobody hears of it.
+    Withhold,
 }
 
 /// How a call fails before anything is done.
@@ -105,6 +107,11 @@ impl Fault {
     /// What was asked is done, and the connection breaks instead of an answer.
     pub fn lose_answer() -> Self {
         Self::new(Action::After(Garbling::Lost))
+    }
+
+    /// What was asked is done, and there is no answer until the fault is withdrawn.
+    pub fn withhold_answer() -> Self {
+        Self::new(Action::Withhold)
     }
 
     /// What was asked is done, and the answer breaks off in the middle.
@@ -240,6 +247,7 @@ pub(crate) struct Verdict {
     pub(crate) hangs: Vec<FaultId>,
     pub(crate) before: Option<Failure>,
     pub(crate) after: Option<Garbling>,
+    pub(crate) withheld: Vec<FaultId>,
 }
 
 /// The faults that were injected and not withdrawn.
@@ -247,6 +255,8 @@ pub(crate) struct Verdict {
 pub(crate) struct Faults {
     next: u64,
     injected: BTreeMap<FaultId, Fault>,
+    /// How often each has struck, also those that are withdrawn.
+    struck: BTreeMap<FaultId, u64>,
 }
 
 impl Faults {
@@ -265,6 +275,10 @@ impl Faults {
         self.injected.clear();
     }
 
+    pub(crate) fn struck(&self, id: FaultId) -> u64 {
+        self.struck.get(&id).copied().unwrap_or_default()
+    }
+
     pub(crate) fn holds(&self, id: FaultId) -> bool {
         self.injected.contains_key(&id)
     }
@@ -276,7 +290,9 @@ impl Faults {
             if !fault.strikes(subject) {
                 continue;
             }
+            *self.struck.entry(*id).or_default() += 1;
             match &fault.action {
+                Action::Withhold => verdict.withheld.push(*id),
                 Action::Delay(delay) => verdict.delay += *delay,
                 Action::Hang => verdict.hangs.push(*id),
                 Action::Before(failure) => {
@@ -344,6 +360,8 @@ mod tests {
         faults.inject(Fault::delay(second));
         let judged: Vec<_> = (0..3).map(|_| faults.judge(&SUBJECT)).collect();
         assert_eq!(judged[0].delay, 2 * second);
+        let struck: Vec<_> = (0..4).map(|id| faults.struck(FaultId(id))).collect();
+        assert_eq!(struck, [1, 3, 3, 3]);
         let resets = judged.iter().map(|verdict| verdict.before == Some(Failure::Reset));
         assert_eq!(resets.collect::<Vec<_>>(), [false, true, false]);
     }

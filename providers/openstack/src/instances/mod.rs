@@ -10,6 +10,7 @@ pub mod label;
 mod lookup;
 pub mod provider_id;
 mod question;
+mod region;
 pub mod roster;
 mod sweep;
 mod wiring;
@@ -90,7 +91,14 @@ impl cloud::Instances for Instances {
         };
         self.learn(nodes, &servers, connection.session.region());
         match detail {
-            Detail::Liveness => answers(servers, |server| Ok(alive(server, &connection.config))),
+            Detail::Liveness => {
+                let global = &connection.config.global;
+                let sure = servers.into_iter().zip(nodes).map(|(server, node)| match server? {
+                    Some(server) => Ok(Some(server)),
+                    None => region::must_be_ours(node, global).map(|()| None),
+                });
+                answers(sure.collect(), |server| Ok(alive(server, &connection.config)))
+            }
             Detail::Full => full(&connection, servers).await,
         }
     }

@@ -8,29 +8,13 @@ mod simulated;
 mod support;
 mod world;
 
-use conformance::Case;
+use conformance::{Failed, Pace, Report};
 use real::Real;
+use std::time::Duration;
 
-/// What `OpenStack` does otherwise, and why.
-const OTHERWISE: [(&str, &str); 1] = [(
-    "load balancers: the name depends on nothing but the Service",
-    "running clusters have balancers that are named after namespace and name; the UID is in a tag",
-)];
-
+/// Beyond both clouds is only what `OpenStack` itself cannot do: to stop in the middle of making a load balancer.
 #[expect(clippy::print_stdout, reason = "nothing is left out in silence")]
-fn cases() -> Vec<Case> {
-    let is_otherwise = |case: &Case| OTHERWISE.iter().any(|(name, _)| *name == case.name);
-    let (otherwise, cases): (Vec<Case>, Vec<Case>) = conformance::cases().into_iter().partition(is_otherwise);
-    assert_eq!(otherwise.len(), OTHERWISE.len());
-    for (name, why) in OTHERWISE {
-        println!("otherwise   {name}: {why}");
-    }
-    cases
-}
-
-#[tokio::test]
-async fn on_the_simulation() -> Result<(), conformance::Failed> {
-    let report = conformance::run(&cases(), simulated::world).await;
+fn verdict(report: &Report) -> Result<(), Failed> {
     println!("{report}");
     let unable = report.unable();
     assert!(unable.iter().all(|case| case.name.contains("half-done")), "{unable:?}");
@@ -38,11 +22,18 @@ async fn on_the_simulation() -> Result<(), conformance::Failed> {
 }
 
 #[tokio::test]
+async fn on_the_simulation() -> Result<(), Failed> {
+    verdict(&conformance::run_all(simulated::world).await)
+}
+
+#[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
-async fn on_the_real_services() -> Result<(), conformance::Failed> {
+async fn on_the_real_services() -> Result<(), Failed> {
     let real = Real::connect().await.expect("the lab");
-    let report = conformance::run(&cases(), async || Ok(real.world())).await;
-    println!("{report}");
-    real.clear().await.expect("cleaned up");
-    report.check()
+    let pace = Pace {
+        side_by_side: real::LANES,
+        within: Duration::from_mins(8),
+    };
+    let report = conformance::run_at(pace, &conformance::cases(), || real.world()).await;
+    verdict(&report)
 }

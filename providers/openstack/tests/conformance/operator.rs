@@ -7,10 +7,12 @@ use openstack::{
     config::Config,
 };
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// How long a server may take to come up, go down or go away.
+/// How long one answer may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// How long servers may take to come up, go down or go away.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Somebody with a project of their own.
@@ -29,7 +31,7 @@ pub struct Place {
 impl Operator {
     /// Logs in when first asked something.
     pub fn new(config: &Config) -> Result<Self, Stop> {
-        let session = Session::new(config.global.clone(), PATIENCE, &surroundings(open()));
+        let session = Session::new(config.global.clone(), DEADLINE, &surroundings(open()));
         Ok(Self {
             session: session.map_err(stop)?,
         })
@@ -59,78 +61,83 @@ impl Operator {
         })
     }
 
-    /// Takes away what [`Operator::furnish`] made.
-    pub async fn clear(&self, place: &Place) -> Result<(), Stop> {
-        let Place { network, router, .. } = place;
-        self.put(
-            Service::Network,
-            &format!("routers/{router}"),
-            json!({"router": {"routes": []}}),
-        )
-        .await?;
-        let subnets = self
-            .get(Service::Network, &format!("subnets?network_id={network}"))
-            .await?;
-        for subnet in items(&subnets, "subnets") {
-            let path = format!("routers/{router}/remove_router_interface");
-            self.put(Service::Network, &path, json!({"subnet_id": subnet["id"]}))
-                .await?;
-        }
-        self.delete(Service::Network, &format!("routers/{router}")).await?;
-        self.delete(Service::Network, &format!("networks/{network}")).await
-    }
-
-    /// Boots a server and waits until it runs.
-    pub async fn boot(&self, name: &str, place: &Place) -> Result<String, Stop> {
+    /// Boots servers in one request, waits until all run, and says which IDs they have.
+    pub async fn boot(&self, name: &str, count: usize, place: &Place) -> Result<Vec<String>, Stop> {
         let images = self.get(Service::Compute, "images").await?;
         let flavors = self.get(Service::Compute, "flavors").await?;
         let server = json!({"name": name, "imageRef": images["images"][0]["id"], "flavorRef": flavors["flavors"][0]["id"],
-                            "networks": [{"uuid": place.network}]});
-        let id = self
-            .make(Service::Compute, "servers", json!({"server": server}))
+                            "networks": [{"uuid": place.network}], "min_count": count, "max_count": count});
+        self.make(Service::Compute, "servers", json!({"server": server}))
             .await?;
-        self.until_status(&id, "ACTIVE").await?;
-        Ok(id)
+        // Several have a number after the name.
+        let path = &format!("servers?name=^{name}");
+        let of_status = |status: &str| format!("{path}&status={status}");
+        until(&format!("{count} servers {name} run"), || async move {
+            let broken = self.get(Service::Compute, &of_status("ERROR")).await?;
+            if let Some(server) = items(&broken, "servers").first() {
+                return Err(Stop::failed(format!("server {} is in ERROR", server["id"])));
+            }
+            let running = self.get(Service::Compute, &of_status("ACTIVE")).await?;
+            let ids: Vec<String> = items(&running, "servers").iter().map(id_in).collect();
+            Ok(if ids.len() == count {
+                ControlFlow::Break(ids)
+            } else {
+                ControlFlow::Continue(format!("{} do", ids.len()))
+            })
+        })
+        .await
+    }
+
+    /// Gives a server another name.
+    pub async fn rename(&self, id: &str, name: &str) -> Result<(), Stop> {
+        let name = json!({"server": {"name": name}});
+        self.put(Service::Compute, &format!("servers/{id}"), name)
+            .await
+            .map(drop)
     }
 
     /// Stops a server and waits until it is off.
     pub async fn shut_off(&self, id: &str) -> Result<(), Stop> {
         let call = Call::post(Service::Compute, "operator", ["servers", id, "action"]).json(&json!({"os-stop": null}));
         self.session.send(call).await.map_err(stop)?;
-        self.until_status(id, "SHUTOFF").await
+        until(&format!("server {id} is off"), || async move {
+            Ok(match self.status(id).await? {
+                Some(status) if status == "SHUTOFF" => ControlFlow::Break(()),
+                status => ControlFlow::Continue(format!("it is {status:?}")),
+            })
+        })
+        .await
     }
 
-    /// Deletes a server and waits until it is gone.
+    /// Deletes a server and waits until it is gone; one that is gone already is a success.
     pub async fn delete_server(&self, id: &str) -> Result<(), Stop> {
-        self.delete(Service::Compute, &format!("servers/{id}")).await?;
-        let began = Instant::now();
-        while self.find(Service::Compute, &format!("servers/{id}")).await?.is_some() {
-            patient(began, || format!("server {id} does not go away"))?;
-            sleep(Duration::from_millis(200)).await;
-        }
-        Ok(())
+        let call = call(Verb::Delete, Service::Compute, &format!("servers/{id}"));
+        self.session.delete(call).await.map_err(stop)?;
+        until(&format!("server {id} is gone"), || async move {
+            Ok(match self.status(id).await? {
+                None => ControlFlow::Break(()),
+                Some(status) => ControlFlow::Continue(format!("it is {status}")),
+            })
+        })
+        .await
+    }
+
+    /// How a server is, `None` if it is gone.
+    pub async fn status(&self, id: &str) -> Result<Option<String>, Stop> {
+        let call = call(Verb::Get, Service::Compute, &format!("servers/{id}"));
+        let found: Option<Value> = self.session.find(call).await.map_err(stop)?;
+        let status = |server: Value| server["server"]["status"].as_str().unwrap_or_default().to_owned();
+        Ok(found.map(status))
     }
 
     pub async fn get(&self, service: Service, path: &str) -> Result<Value, Stop> {
         self.session.json(call(Verb::Get, service, path)).await.map_err(stop)
     }
 
-    async fn find(&self, service: Service, path: &str) -> Result<Option<Value>, Stop> {
-        self.session.find(call(Verb::Get, service, path)).await.map_err(stop)
-    }
-
-    pub async fn put(&self, service: Service, path: &str, body: Value) -> Result<Value, Stop> {
+    async fn put(&self, service: Service, path: &str, body: Value) -> Result<Value, Stop> {
         self.session
             .json(call(Verb::Put, service, path).json(&body))
             .await
-            .map_err(stop)
-    }
-
-    pub async fn delete(&self, service: Service, path: &str) -> Result<(), Stop> {
-        self.session
-            .delete(call(Verb::Delete, service, path))
-            .await
-            .map(drop)
             .map_err(stop)
     }
 
@@ -146,19 +153,6 @@ impl Operator {
             .ok_or_else(|| Stop::failed(format!("{path} answered {made}")))?
             .to_owned())
     }
-
-    async fn until_status(&self, id: &str, wanted: &str) -> Result<(), Stop> {
-        let began = Instant::now();
-        loop {
-            let server = self.get(Service::Compute, &format!("servers/{id}")).await?;
-            match server["server"]["status"].as_str() {
-                Some(status) if status == wanted => return Ok(()),
-                Some("ERROR") => return Err(Stop::failed(format!("server {id} is in ERROR"))),
-                _ => patient(began, || format!("server {id} does not become {wanted}"))?,
-            }
-            sleep(Duration::from_millis(200)).await;
-        }
-    }
 }
 
 /// The items of a list.
@@ -166,11 +160,27 @@ pub fn items<'a>(body: &'a Value, key: &str) -> &'a [Value] {
     body[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-fn patient(began: Instant, what: impl Fn() -> String) -> Result<(), Stop> {
-    if began.elapsed() > PATIENCE {
-        Err(Stop::failed(what()))
-    } else {
-        Ok(())
+fn id_in(item: &Value) -> String {
+    item["id"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Looks again and again, less and less often; how it was in the end is told if it never comes to be.
+async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T, Stop>
+where
+    F: Future<Output = Result<ControlFlow<T, String>, Stop>>,
+{
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(100);
+    loop {
+        let state = match look().await? {
+            ControlFlow::Break(answer) => return Ok(answer),
+            ControlFlow::Continue(state) => state,
+        };
+        if began.elapsed() > PATIENCE {
+            return Err(Stop::failed(format!("{what}: not so after {PATIENCE:?}: {state}")));
+        }
+        sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_secs(1));
     }
 }
 

@@ -6,56 +6,47 @@ use crate::{
     world::{Kind, OpenStackWorld},
 };
 use async_trait::async_trait;
-use conformance::Stop;
-use lab::openstack::{OpenStack, Region, VARIABLE};
+use conformance::{Stop, WriteFault};
+use futures::future::try_join_all;
+use lab::openstack::{Mark, OpenStack, Region, Spoilt};
 use openstack::config::Config;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-/// The lab, with a project and a place that all cases share.
+/// How many cases can run at the same time.
+pub const LANES: usize = 3;
+/// How many machines each of them may ask for.
+const MACHINES: usize = 4;
+/// How many are there from the start; most cases need no more.
+const IDLE: usize = 2;
+
+/// The lab, with a project that all cases share; what is in it harms nobody, and ends with the cloud.
 pub struct Real {
+    cloud: &'static OpenStack,
     operator: Arc<Operator>,
-    place: Place,
     config: Config,
+    free: Lanes,
 }
 
-struct Lab {
-    operator: Arc<Operator>,
+/// The lanes that no case is in.
+type Lanes = Arc<Mutex<Vec<Lane>>>;
+
+/// A place for one case at a time. A server takes seconds to boot, so those that a case is done with wait here for the next.
+struct Lane {
     place: Place,
+    idle: Vec<String>,
 }
 
-#[async_trait]
-impl Kind for Lab {
-    async fn boot(&self, name: &str) -> Result<String, Stop> {
-        self.operator.boot(name, &self.place).await
-    }
-
-    async fn delete(&self, id: &str) -> Result<(), Stop> {
-        self.operator.delete_server(id).await
-    }
-
-    async fn shut_off(&self, id: &str) -> Result<(), Stop> {
-        self.operator.shut_off(id).await
-    }
-
-    fn most_machines(&self) -> usize {
-        4
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_mins(4)
-    }
-
-    async fn slow_load_balancers(&self, provisioning: Duration) -> Result<(), Stop> {
-        if std::env::var_os(VARIABLE).is_some() {
-            return Err(Stop::unable(
-                "make load balancers slow, because others use this cloud, too",
-            ));
-        }
-        // Below half a second its driver is faster than Octavia's own bookkeeping.
-        let delay = provisioning.max(Duration::from_millis(500));
-        let set = OpenStack::shared().set_lb_delay(delay);
-        set.map_err(|error| Stop::failed(error.to_string()))
-    }
+/// A lane, while a case is in it.
+struct Lab {
+    cloud: &'static OpenStack,
+    operator: Arc<Operator>,
+    lane: Mutex<Option<Lane>>,
+    free: Lanes,
+    began: Mark,
+    agent: String,
 }
 
 impl Real {
@@ -68,36 +59,130 @@ impl Real {
             &project.tenant().name,
             Region::Plain.name(),
         );
-        let operator = Operator::new(&config)?;
-        let place = operator.furnish("conformance").await?;
-        config.router_id = Some(place.router.clone());
         "lab".clone_into(&mut config.load_balancer.lb_provider);
-        config.load_balancer.networks.subnet_id.clone_from(&place.subnet);
+        let operator = Arc::new(Operator::new(&config)?);
+        let lanes = (0..LANES).map(|number| lane(&operator, number));
         Ok(Self {
-            operator: Arc::new(operator),
-            place,
+            cloud,
             config,
+            free: Arc::new(Mutex::new(try_join_all(lanes).await?)),
+            operator,
         })
     }
 
-    /// The world of one case.
-    pub fn world(&self) -> OpenStackWorld {
-        OpenStackWorld {
+    /// The world of one case; there can be [`LANES`] of them at a time.
+    pub async fn world(&self) -> Result<OpenStackWorld, Stop> {
+        let began = self.cloud.mark().await.map_err(failed)?;
+        let lane = locked(&self.free)
+            .pop()
+            .ok_or_else(|| Stop::failed("no lane is free"))?;
+        let mut config = self.config.clone();
+        config.router_id = Some(lane.place.router.clone());
+        config.load_balancer.networks.subnet_id.clone_from(&lane.place.subnet);
+        let agent = lab::unique("case");
+        let kind = Lab {
+            cloud: self.cloud,
             operator: Arc::clone(&self.operator),
-            config: self.config.clone(),
-            kind: Arc::new(Lab {
-                operator: Arc::clone(&self.operator),
-                place: self.place.clone(),
-            }),
-        }
-    }
-
-    /// Takes away what [`Real::connect`] made.
-    pub async fn clear(&self) -> Result<(), Stop> {
-        self.operator.clear(&self.place).await
+            lane: Mutex::new(Some(lane)),
+            free: Arc::clone(&self.free),
+            began,
+            agent: agent.clone(),
+        };
+        Ok(OpenStackWorld::new(
+            Arc::clone(&self.operator),
+            config,
+            agent,
+            Arc::new(kind),
+        ))
     }
 }
 
+async fn lane(operator: &Operator, number: usize) -> Result<Lane, Stop> {
+    let place = operator.furnish(&format!("lane-{number}")).await?;
+    let idle = operator.boot(&format!("idle-{number}"), IDLE, &place).await?;
+    Ok(Lane { place, idle })
+}
+
+impl Lab {
+    /// What is in the lane, which is there until the end.
+    fn lane<T>(&self, look: impl FnOnce(&mut Lane) -> T) -> T {
+        look(locked(&self.lane).as_mut().expect("there until the end"))
+    }
+}
+
+#[async_trait]
+impl Kind for Lab {
+    async fn boot(&self, name: &str) -> Result<String, Stop> {
+        if let Some(id) = self.lane(|lane| lane.idle.pop()) {
+            self.operator.rename(&id, name).await?;
+            return Ok(id);
+        }
+        let place = self.lane(|lane| lane.place.clone());
+        let mut ids = self.operator.boot(name, 1, &place).await?;
+        ids.pop().ok_or_else(|| Stop::failed("no server"))
+    }
+
+    async fn delete(&self, id: &str) -> Result<(), Stop> {
+        self.operator.delete_server(id).await
+    }
+
+    async fn give_back(&self, id: &str) -> Result<(), Stop> {
+        match self.operator.status(id).await?.as_deref() {
+            None => Ok(()),
+            Some("ACTIVE") => {
+                self.lane(|lane| lane.idle.push(id.to_owned()));
+                Ok(())
+            }
+            Some(_) => self.delete(id).await,
+        }
+    }
+
+    async fn shut_off(&self, id: &str) -> Result<(), Stop> {
+        self.operator.shut_off(id).await
+    }
+
+    fn most_machines(&self) -> usize {
+        MACHINES
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(2)
+    }
+
+    async fn count_writes(&self) -> Result<u64, Stop> {
+        let requests = self.cloud.requests_since(self.began).await.map_err(failed)?;
+        let ours = requests.iter().filter(|request| request.agent.contains(&self.agent));
+        let writes = ours.filter(|request| request.method != "GET" && !request.path.ends_with("/auth/tokens"));
+        Ok(writes.count() as u64)
+    }
+
+    async fn slow_load_balancers(&self, names: &[String], provisioning: Duration) -> Result<(), Stop> {
+        // Below half a second its driver is faster than Octavia's own bookkeeping.
+        let delay = provisioning.max(Duration::from_millis(500));
+        let set = |name: &String| self.cloud.set_lb_delay_of(name, delay).map_err(failed);
+        names.iter().try_for_each(set)
+    }
+
+    async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop> {
+        let spoilt = match fault {
+            WriteFault::Fails => Spoilt::Refused,
+            WriteFault::LosesAnswer => Spoilt::AnswerLost,
+            WriteFault::FailsHalfway => return Err(Stop::unable("stop halfway: a load balancer is made in one call")),
+        };
+        self.cloud.spoil_next_write(&self.agent, spoilt).map_err(failed)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        locked(&self.free).extend(locked(&self.lane).take());
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn failed(error: impl std::fmt::Display) -> Stop {
-    Stop::failed(error.to_string())
+    Stop::failed(format!("{error:#}"))
 }

@@ -29,16 +29,14 @@ pub async fn world() -> Result<OpenStackWorld, Stop> {
     let mut config = support::config(&sim.auth_url(), "demo", "");
     config.router_id = Some(net.router.to_string());
     config.load_balancer.networks.subnet_id = net.subnet.to_string();
-    Ok(OpenStackWorld {
-        operator: Arc::new(Operator::new(&config)?),
-        config,
-        kind: Arc::new(Simulation {
-            began: cloud.mark(),
-            cloud,
-            net,
-            _sim: sim,
-        }),
-    })
+    let operator = Arc::new(Operator::new(&config)?);
+    let kind = Arc::new(Simulation {
+        began: cloud.mark(),
+        cloud,
+        net,
+        _sim: sim,
+    });
+    Ok(OpenStackWorld::new(operator, config, "test".to_owned(), kind))
 }
 
 #[async_trait]
@@ -73,7 +71,7 @@ impl Kind for Simulation {
         Ok(self.cloud.writes_since(self.began).len() as u64)
     }
 
-    async fn slow_load_balancers(&self, provisioning: Duration) -> Result<(), Stop> {
+    async fn slow_load_balancers(&self, _: &[String], provisioning: Duration) -> Result<(), Stop> {
         self.cloud.configure(|settings| settings.balancer_delay = provisioning);
         Ok(())
     }

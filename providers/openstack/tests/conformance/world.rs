@@ -6,16 +6,27 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{Gate, Host, NodeRef, Protocol, Provider, ServiceRef, Spec};
-use conformance::{LoadBalancer, Stop, World, WriteFault};
-use openstack::{api::Service, config::Config};
+use conformance::{LoadBalancer, Naming, Stop, World, WriteFault};
+use openstack::{
+    api::{Service, Surroundings, session::user_agent},
+    config::Config,
+};
 use serde_json::Value;
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// One cloud; what differs between the real services and the simulation is in [`Kind`].
 pub struct OpenStackWorld {
-    pub operator: Arc<Operator>,
-    pub config: Config,
-    pub kind: Arc<dyn Kind>,
+    operator: Arc<Operator>,
+    config: Config,
+    /// What the provider of this world calls itself, so that its requests are told from those of others.
+    agent: String,
+    kind: Arc<dyn Kind>,
+    /// The names of the load balancers that the case may make.
+    balancers: Mutex<Vec<String>>,
 }
 
 /// What only one kind of cloud can do.
@@ -27,6 +38,11 @@ pub trait Kind: Send + Sync {
     /// Deletes a server and waits until it is gone.
     async fn delete(&self, id: &str) -> Result<(), Stop>;
 
+    /// Takes back a server that no case needs any more, whatever became of it.
+    async fn give_back(&self, id: &str) -> Result<(), Stop> {
+        self.delete(id).await
+    }
+
     /// Stops a server and waits until it is off.
     async fn shut_off(&self, id: &str) -> Result<(), Stop>;
 
@@ -36,26 +52,24 @@ pub trait Kind: Send + Sync {
     /// How long a case may take.
     fn patience(&self) -> Duration;
 
-    /// How many writes the cloud has seen.
-    async fn count_writes(&self) -> Result<u64, Stop> {
-        Err(Stop::unable("count writes"))
-    }
+    /// How many writes the provider of this world has made.
+    async fn count_writes(&self) -> Result<u64, Stop>;
 
-    /// How long load balancers take from now on.
-    async fn slow_load_balancers(&self, provisioning: Duration) -> Result<(), Stop> {
-        Err(Stop::unable(format!("make load balancers take {provisioning:?}")))
-    }
+    /// How long load balancers of these names take from now on.
+    async fn slow_load_balancers(&self, names: &[String], provisioning: Duration) -> Result<(), Stop>;
 
-    /// Makes the next write go wrong.
-    async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop> {
-        Err(Stop::unable(format!("make a write go wrong ({fault:?})")))
-    }
+    /// Makes the next write of the provider of this world go wrong.
+    async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop>;
 }
 
 #[async_trait]
 impl World for OpenStackWorld {
     fn provider(&self, gate: Gate) -> Arc<dyn Provider> {
-        let provider = openstack::provider::Provider::new(self.config.clone(), surroundings(gate));
+        let surroundings = Surroundings {
+            user_agent: user_agent(std::slice::from_ref(&self.agent)),
+            ..surroundings(gate)
+        };
+        let provider = openstack::provider::Provider::new(self.config.clone(), surroundings);
         Arc::new(provider.expect("the configuration is good"))
     }
 
@@ -66,6 +80,10 @@ impl World for OpenStackWorld {
 
     async fn delete_machine(&self, node: &NodeRef) -> Result<(), Stop> {
         self.kind.delete(id_of(node)).await
+    }
+
+    async fn return_machine(&self, node: &NodeRef) -> Result<(), Stop> {
+        self.kind.give_back(id_of(node)).await
     }
 
     async fn power_off(&self, node: &NodeRef) -> Result<(), Stop> {
@@ -105,7 +123,14 @@ impl World for OpenStackWorld {
     fn complete(&self, mut spec: Spec) -> Spec {
         let internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
         spec.annotations.insert(internal.to_owned(), "true".to_owned());
+        let service = &spec.service;
+        let name = format!("kube_service_{}_{}_{}", spec.cluster, service.namespace, service.name);
+        self.balancers.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         spec
+    }
+
+    fn naming(&self) -> Naming {
+        Naming::NamespaceAndName
     }
 
     fn protocols(&self) -> Vec<Protocol> {
@@ -151,7 +176,8 @@ impl World for OpenStackWorld {
     }
 
     async fn slow_load_balancers(&self, provisioning: Duration) -> Result<(), Stop> {
-        self.kind.slow_load_balancers(provisioning).await
+        let names = self.balancers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.kind.slow_load_balancers(&names, provisioning).await
     }
 
     async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop> {
@@ -164,6 +190,16 @@ impl World for OpenStackWorld {
 }
 
 impl OpenStackWorld {
+    pub fn new(operator: Arc<Operator>, config: Config, agent: String, kind: Arc<dyn Kind>) -> Self {
+        Self {
+            operator,
+            config,
+            agent,
+            kind,
+            balancers: Mutex::default(),
+        }
+    }
+
     async fn balancers(&self) -> Result<Vec<Value>, Stop> {
         let list = self.operator.get(Service::LoadBalancer, "lbaas/loadbalancers").await?;
         let gone = |balancer: &Value| matches!(text(balancer, "provisioning_status"), "DELETED" | "PENDING_DELETE");

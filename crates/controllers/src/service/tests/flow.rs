@@ -16,7 +16,6 @@ use memory::{Cloud, Failure, Fault, Memory, Offer, Operation};
 use prometheus::{Registry, TextEncoder};
 use runtime::{
     events::{Event, Recorder},
-    fence::Fence,
     health::Pulse,
     informer::Informer,
     queue,
@@ -90,7 +89,6 @@ impl Flow {
             queues: Some(queue::Metrics::register(&self.registry).unwrap()),
             metrics: Metrics::register(&self.registry).unwrap(),
             pulse: Pulse::default(),
-            fence: Fence::open(),
             options: self.options.clone(),
         }
     }
@@ -287,6 +285,7 @@ async fn metrics_have_the_names_of_the_go_framework() {
 async fn a_pending_load_balancer_blocks_nobody() {
     let mut flow = Flow::new().await;
     flow.options.concurrency = NonZeroUsize::new(1);
+    flow.options.patience = Duration::ZERO;
     flow.cloud
         .configure(|settings| settings.provisioning = Duration::from_mins(10));
     flow.start();

@@ -14,7 +14,6 @@ use memory::{Cloud, Memory};
 use prometheus::Registry;
 use runtime::{
     events::{Event, Recorder},
-    fence::Fence,
     health::Pulse,
     informer::Store,
     queue::{Limiter, Next, Queue, work},
@@ -67,7 +66,7 @@ impl Rig {
             services: Store::of([]),
             hosts: Hosts::new(nodes.clone(), options.scope.clone()),
             provider: Arc::new(Memory::new(&cloud)),
-            writer: Writer::new(client, Fence::open()),
+            writer: Writer::new(client),
             announcer: Announcer::new(Recorder::new(COMPONENT, sender), "the-cloud"),
             metrics: Metrics::register(&Registry::new()).unwrap(),
             pulse: Pulse::default(),

@@ -2,11 +2,12 @@
 
 use super::{
     node,
-    rig::Rig,
+    rig::{CLUSTER, Rig},
     sync::{condition, ingress},
+    wire::Wire,
 };
 use crate::service::{
-    Classes, Classless,
+    Classes, Classless, Options,
     conditions::{self, Say},
     predicates::{FINALIZER, has_finalizer},
     write::{self, Writer},
@@ -18,7 +19,7 @@ use kube::{
 };
 use memory::{Failure, Fault, Memory, Operation};
 use rstest::rstest;
-use runtime::{fence::Fence, queue::Next};
+use runtime::queue::Next;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use testkit::service::load_balancer;
@@ -121,21 +122,30 @@ async fn a_change_is_told_of() {
     assert_eq!((rig.reasons(), rig.wire.patches().len()), (ENSURED.to_vec(), 0));
 }
 
+#[rstest]
+#[case::for_a_moment(Options::new(CLUSTER).patience, "", 2)]
+#[case::for_long(Duration::ZERO, "False Provisioning", 3)]
 #[tokio::test]
-async fn what_is_pending_is_said_once_and_polled() {
+async fn what_is_pending_is_polled_and_said_once_if_it_lasts(
+    #[case] patience: Duration,
+    #[case] said: &str,
+    #[case] patches: usize,
+) {
     let mut rig = Rig::new().await;
+    rig.restart(|reconciler| reconciler.options.patience = patience);
     rig.set_nodes([node("node1", "")]);
     rig.cloud.configure(|settings| settings.provisioning = SOON);
     rig.create(load_balancer("s")).await;
     assert!(matches!(rig.sync("s").await, Next::Poll(after) if after <= SOON));
     let service = rig.look("s").await.unwrap();
-    assert_eq!(
-        (condition(&service).as_str(), ingress(&service).len()),
-        ("False Provisioning", 0)
-    );
-    assert!(conditions::find(&service).unwrap().message.ends_with("is being made"));
+    assert_eq!((condition(&service).as_str(), ingress(&service).len()), (said, 0));
+    let waiting = conditions::find(&service);
+    assert!(waiting.is_none_or(|waiting| waiting.message.ends_with("is being made")));
     assert!(matches!(rig.sync("s").await, Next::Poll(_)));
-    assert_eq!((rig.reasons(), rig.wire.patches().len()), (vec![ENSURED[0]], 2));
+    assert_eq!(
+        (rig.reasons(), rig.wire.patches().len()),
+        (vec![ENSURED[0]], patches - 1)
+    );
     assert_eq!(rig.reconciler.metrics.pending.get(), 1);
 
     let uid = service.uid().unwrap();
@@ -150,7 +160,7 @@ async fn what_is_pending_is_said_once_and_polled() {
         (condition(&service).as_str(), ingress(&service).len()),
         ("True Ensured", 1)
     );
-    assert_eq!((rig.reasons(), rig.wire.patches().len()), (vec![ENSURED[1]], 3));
+    assert_eq!((rig.reasons(), rig.wire.patches().len()), (vec![ENSURED[1]], patches));
     assert_eq!(rig.reconciler.metrics.pending.get(), 0);
     assert_eq!(rig.reconciler.metrics.ready.get_sample_count(), 1);
 }
@@ -163,7 +173,7 @@ async fn an_error_that_says_pending_is_no_failure() {
         .inject(Fault::fail(Failure::Pending { poll_after: SOON }).times(1));
     assert_eq!(rig.sync("s").await, Next::Poll(SOON));
     assert_eq!(failures(&mut rig), [""; 0]);
-    assert_eq!(condition(&rig.look("s").await.unwrap()), "False Provisioning");
+    assert_eq!(condition(&rig.look("s").await.unwrap()), "");
 }
 
 #[rstest]
@@ -407,7 +417,7 @@ async fn what_was_meant_for_one_service_does_not_reach_another_of_its_name() {
         Timestamp::now(),
     )
     .unwrap();
-    let writer = Writer::new(rig.client.clone(), Fence::open());
+    let writer = Writer::new(rig.client.clone());
     assert!(matches!(writer.write(&old, &new).await, Err(write::Error::Gone)));
     let there = rig.look("s").await.unwrap();
     assert!(condition(&there).is_empty() && !has_finalizer(&there));
@@ -426,7 +436,7 @@ async fn patches_only_what_is_ours(#[case] name: &str) {
     new.metadata.finalizers = Some(vec!["example.com/foo".into()]);
     new.spec.as_mut().unwrap().cluster_ip = Some("10.0.0.2".into());
     new.status = load_balancer("s").ingress_ip("8.8.8.8").build().status;
-    let writer = Writer::new(rig.client.clone(), Fence::open());
+    let writer = Writer::new(rig.client.clone());
     let written = writer.write(&origin, &new).await.unwrap().unwrap();
     assert_eq!(
         written.annotations().get("foo").map(String::as_str),
@@ -479,7 +489,7 @@ async fn a_replica_that_is_not_the_leader_does_nothing() {
     rig.create(load_balancer("s").finalizer(FINALIZER)).await;
     rig.create(load_balancer("t")).await;
     let gated = Memory::new(&rig.cloud).with_gate(Arc::new(|| Err(cloud::Error::NotLeader)));
-    let fenced = Writer::new(rig.wire.to(rig.client.clone()), Fence::closed());
+    let fenced = Writer::new(Wire::fenced());
     rig.restart(|reconciler| {
         reconciler.provider = Arc::new(gated);
         reconciler.writer = fenced;

@@ -2,6 +2,7 @@
 
 use http::{Request, Response, StatusCode};
 use kube::{Client, client::Body};
+use runtime::{client::Failure, fence::Fenced};
 use serde_json::json;
 use std::{
     collections::VecDeque,
@@ -39,6 +40,12 @@ impl Wire {
             #[expect(unreachable_code, reason = "says the type")]
             Ok::<Response<Body>, kube::Error>(Response::new(Body::empty()))
         };
+        Client::new(tower::service_fn(send), "default")
+    }
+
+    /// The client of a replica that may not write any more.
+    pub fn fenced() -> Client {
+        let send = |_: Request<Body>| async move { Err::<Response<Body>, _>(Failure::Fenced(Fenced)) };
         Client::new(tower::service_fn(send), "default")
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Watched {
     which: SecretRef,
     api: Api<Secret>,
     store: Store<Secret>,
+    /// What was heard of it when it was last read.
+    read: Option<String>,
     _watch: JoinSet<()>,
 }
 
@@ -45,6 +47,7 @@ impl Watched {
             which,
             api,
             store,
+            read: None,
             _watch: watch,
         }
     }
@@ -53,18 +56,20 @@ impl Watched {
         &self.which
     }
 
-    /// Changes with every change that was heard of.
-    pub(super) fn version(&self) -> Option<String> {
-        self.store.list().pop()?.resource_version()
+    /// Whether something was heard of it since it was last read.
+    pub(super) fn has_news(&self) -> bool {
+        version(self.store.list().pop()) != self.read
     }
 
     /// What is in it.
     ///
     /// # Errors
     /// In words, if it is not there or cannot be read.
-    pub(super) async fn data(&self, origin: Origin) -> Result<SecretData, String> {
+    pub(super) async fn data(&mut self, origin: Origin) -> Result<SecretData, String> {
+        let heard = self.heard(origin).await?;
+        self.read = version(heard.clone());
         let secret = match origin {
-            Origin::Watch => self.heard().await?.map(|secret| secret.data.clone()),
+            Origin::Watch => heard.map(|secret| secret.data.clone()),
             Origin::Server => self.asked().await?.map(|secret| secret.data),
         };
         let data = secret.ok_or_else(|| {
@@ -86,8 +91,9 @@ impl Watched {
         }
     }
 
-    async fn heard(&self) -> Result<Option<Arc<Secret>>, String> {
-        if tokio::time::timeout(PATIENCE, self.store.synced()).await.is_err() {
+    async fn heard(&self, origin: Origin) -> Result<Option<Arc<Secret>>, String> {
+        let synced = tokio::time::timeout(PATIENCE, self.store.synced());
+        if origin == Origin::Watch && synced.await.is_err() {
             let name = self.name();
             return Err(match self.store.state() {
                 State::Failing(reason) => format!("cannot read {name}: {reason}"),
@@ -111,4 +117,8 @@ impl Watched {
         let SecretRef { namespace, name } = &self.which;
         format!("Secret {namespace}/{name}")
     }
+}
+
+fn version(secret: Option<Arc<Secret>>) -> Option<String> {
+    secret?.resource_version()
 }

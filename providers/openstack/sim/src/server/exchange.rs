@@ -4,7 +4,7 @@ use super::body::{Body, body};
 use crate::{
     Call, Cloud, Service, errors,
     exchange::{Answer, Ask, unknown},
-    fault::{Failure, Garbling, Subject, Verdict},
+    fault::{Failure, FaultId, Garbling, Subject, Verdict},
     keystone::{self, Caller},
     query::{Query, decode_segment},
     service::operation,
@@ -31,7 +31,10 @@ pub(super) async fn exchange(cloud: Cloud, scheme: Scheme, request: Request<Inco
     };
     let who = cloud.identity().whoever(&ask, cloud.now().wall);
     let (number, verdict) = open(&cloud, &ask, &parts, who.as_ref());
-    wait(&cloud, &verdict).await;
+    if !verdict.delay.is_zero() {
+        tokio::time::sleep(verdict.delay).await;
+    }
+    withdrawn(&cloud, &verdict.hangs).await;
     let answer = match verdict.before {
         Some(Failure::Reset) => Err(broken("reset")),
         Some(Failure::Answer {
@@ -44,6 +47,7 @@ pub(super) async fn exchange(cloud: Cloud, scheme: Scheme, request: Request<Inco
             finish(act(&cloud, &ask, who.as_ref()), verdict.after.as_ref())
         }
     };
+    withdrawn(&cloud, &verdict.withheld).await;
     close(
         &cloud,
         number,
@@ -104,12 +108,10 @@ fn open(cloud: &Cloud, ask: &Ask, parts: &Parts, who: Option<&Caller>) -> (u64, 
     })
 }
 
-async fn wait(cloud: &Cloud, verdict: &Verdict) {
-    if !verdict.delay.is_zero() {
-        tokio::time::sleep(verdict.delay).await;
-    }
-    let free = |cloud: &Cloud| cloud.read(|state| !verdict.hangs.iter().any(|fault| state.faults.holds(*fault)));
-    if !verdict.hangs.is_empty() {
+/// Waits until none of these faults is there any more.
+async fn withdrawn(cloud: &Cloud, faults: &[FaultId]) {
+    let free = |cloud: &Cloud| cloud.read(|state| !faults.iter().any(|fault| state.faults.holds(*fault)));
+    if !faults.is_empty() {
         cloud.until(free).await;
     }
 }

@@ -66,6 +66,26 @@ async fn a_reset_does_nothing_and_a_lost_answer_does_it() {
     );
 }
 
+#[tokio::test]
+async fn a_withheld_answer_does_it_and_comes_in_the_end() {
+    let rig = Rig::new().await;
+    let body = json!({"security_group": {"name": "g"}});
+    let fault = rig
+        .cloud
+        .inject(Fault::withhold_answer().operation("security_group_create"));
+    let send = rig.send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body));
+    let free = async {
+        rig.cloud.until(|cloud| cloud.struck(fault) == 1).await;
+        let is_there = |cloud: &openstack_sim::Cloud| cloud.security_groups().iter().any(|group| group.name == "g");
+        rig.cloud.until(is_there).await;
+        assert!(rig.cloud.calls().last().unwrap().status.is_none());
+        rig.cloud.withdraw(fault);
+    };
+    let (answer, ()) = tokio::join!(send, free);
+    assert_eq!(answer.unwrap().status().as_u16(), 201);
+    assert_eq!(rig.cloud.struck(fault), 1);
+}
+
 #[rstest]
 #[case::truncated(Fault::truncate())]
 #[case::garbage(Fault::replace_body("{\"extensions\": ["))]

@@ -218,8 +218,8 @@ async fn what_another_made_is_taken_over(stage: &mut Stage) {
     stage.ensure(&mut spec).await.unwrap();
     assert_eq!(
         stage.since(&before),
-        "floating_ip_list loadbalancer_get loadbalancer_healthmonitor_get loadbalancer_listener_list loadbalancer_member_list \
-         loadbalancer_pool_list security_group_list version_list"
+        "floating_ip_list loadbalancer_healthmonitor_list loadbalancer_list loadbalancer_listener_list \
+         loadbalancer_member_list loadbalancer_pool_list security_group_list version_list"
     );
     assert!(spec.annotations.contains_key(key::SEAL));
 }

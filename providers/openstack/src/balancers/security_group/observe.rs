@@ -56,7 +56,11 @@ impl Lists {
     /// The ports that carry a group.
     pub(super) async fn carriers(&self, api: &Session, group: &SecurityGroup) -> Result<Vec<Port>> {
         let read = || async {
-            let groups: Vec<String> = ours(api).await?.into_iter().map(|group| group.id).collect();
+            // One that is not on a list of a moment ago is asked for by itself.
+            let groups: Vec<String> = match self.groups.fresh() {
+                Some(groups) => groups.values().flatten().map(|group| group.id.clone()).collect(),
+                None => ours(api).await?.into_iter().map(|group| group.id).collect(),
+            };
             let ports = listed(api, "security_groups", &groups).await?;
             let carry = |id: &String| {
                 let ports = ports.iter().filter(|port| port.security_groups.contains(id));

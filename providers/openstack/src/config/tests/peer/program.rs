@@ -1,19 +1,23 @@
-//! The Go program: built once for each version of its sources, into the lab's cache.
+//! The Go program.
 
 use serde_json::Value;
 use std::{
-    fs::{self, File},
-    hash::{DefaultHasher, Hash, Hasher},
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-const FILES: [(&str, &str); 3] = [
-    ("go.mod", include_str!("go.mod")),
-    ("go.sum", include_str!("go.sum")),
-    ("main.go", include_str!("main.go")),
-];
+const READER: lab::peer::Peer = lab::peer::Peer {
+    name: "occm-config-reader",
+    what: "the Go program's reader of its configuration",
+    package: ".",
+    files: &[
+        ("go.mod", include_str!("go.mod")),
+        ("go.sum", include_str!("go.sum")),
+        ("main.go", include_str!("main.go")),
+    ],
+};
 
 /// A folder of our own; it goes with this.
 pub(super) struct Folder(pub(super) PathBuf);
@@ -39,7 +43,7 @@ pub(super) fn answers(folder: &Path, inputs: &[String]) -> io::Result<Vec<Value>
         framed.extend(u32::try_from(input.len()).unwrap().to_be_bytes());
         framed.extend(input.as_bytes());
     }
-    let mut command = Command::new(program()?);
+    let mut command = Command::new(READER.program().map_err(io::Error::other)?);
     command.current_dir(folder).env_remove("OS_CLOUD");
     let mut child = command
         .stdin(Stdio::piped())
@@ -52,42 +56,4 @@ pub(super) fn answers(folder: &Path, inputs: &[String]) -> io::Result<Vec<Value>
     feeder.join().unwrap()?;
     let lines = String::from_utf8(output.stdout).unwrap();
     Ok(lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
-}
-
-fn program() -> io::Result<PathBuf> {
-    let folder = lab::assets::cache().join("occm-config-peer");
-    let target = folder.join(format!("peer-{}", fingerprint()));
-    if !target.exists() {
-        fs::create_dir_all(&folder)?;
-        let lock = File::create(folder.join(".lock"))?;
-        lock.lock()?;
-        if !target.exists() {
-            compile(&folder.join("source"), &target)?;
-        }
-    }
-    Ok(target)
-}
-
-/// To another name first, so that nobody ever sees half a program.
-fn compile(source: &Path, target: &Path) -> io::Result<()> {
-    fs::create_dir_all(source)?;
-    for (name, text) in FILES {
-        fs::write(source.join(name), text)?;
-    }
-    let unfinished = target.with_extension("unfinished");
-    let mut go = Command::new("go");
-    go.current_dir(source)
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "-mod=mod -buildvcs=false");
-    go.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
-        .arg(&unfinished)
-        .arg(".");
-    lab::assets::with_progress("building the Go program's reader of cloud.conf", go).map_err(io::Error::other)?;
-    fs::rename(unfinished, target)
-}
-
-fn fingerprint() -> String {
-    let mut hasher = DefaultHasher::new();
-    FILES.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

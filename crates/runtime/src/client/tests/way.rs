@@ -1,0 +1,88 @@
+//! The way to the API server: trust, proxies, restarts.
+
+use super::*;
+
+#[rstest]
+#[case::another_ca(json!({"certificate-authority": "CA"}), "its certificate is not signed by the configured certificate authority")]
+#[case::another_name(json!({"tls-server-name": "not-this-server"}), "not valid for name")]
+#[tokio::test]
+async fn a_certificate_that_we_do_not_trust_is_explained(#[case] mut cluster: Value, #[case] expected: &str) {
+    let plane = ControlPlane::shared();
+    if cluster["certificate-authority"] == "CA" {
+        cluster["certificate-authority"] = json!(plane.pki("front-proxy-ca.crt"));
+    }
+    let said = whoami(&Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test"))
+        .await
+        .unwrap_err();
+    assert!(
+        said.starts_with(&format!("cannot connect to {}: ", plane.url())) && said.contains(expected),
+        "{said}"
+    );
+}
+
+#[rstest]
+#[case::insecure(json!({"certificate-authority": "", "insecure-skip-tls-verify": true}))]
+#[case::by_another_name(json!({"tls-server-name": "kubernetes.default.svc"}))]
+#[case::inline(json!({"certificate-authority": "", "certificate-authority-data": "CA"}))]
+#[tokio::test]
+async fn trusts_the_server_as_told(#[case] mut cluster: Value) {
+    let plane = ControlPlane::shared();
+    if cluster["certificate-authority-data"] == "CA" {
+        cluster["certificate-authority-data"] = json!(BASE64_STANDARD.encode(std::fs::read(plane.ca_file()).unwrap()));
+    }
+    let client = Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test");
+    assert!(whoami(&client).await.is_ok());
+}
+
+#[tokio::test]
+async fn goes_through_the_proxy_of_the_kubeconfig() {
+    let plane = ControlPlane::shared();
+    let proxy = Proxy::start().await;
+    let cluster = json!({"proxy-url": format!("http://me:p%40ss@{}", proxy.address)});
+    let client = Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test");
+    whoami(&client).await.unwrap();
+    assert_eq!(proxy.tunnels.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_server_that_restarts_is_found_again() {
+    let plane = ControlPlane::start().unwrap();
+    let registry = Registry::new();
+    let clients = admin(&plane)
+        .metrics(Metrics::register(&registry).unwrap())
+        .build()
+        .unwrap();
+    let client = clients.plain("test");
+    whoami(&client).await.unwrap();
+
+    plane.stop_apiserver();
+    let error = Api::<Node>::all(client.clone())
+        .list(&ListParams::default())
+        .await
+        .unwrap_err();
+    assert!(is_unreachable(&error));
+    assert_eq!(
+        explain(&error),
+        format!(
+            "cannot connect to {}: Connection refused (os error 111)",
+            clients.address()
+        )
+    );
+
+    plane.start_apiserver().unwrap();
+    whoami(&client).await.unwrap();
+    let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let host = plane.url().strip_prefix("https://").unwrap();
+    assert!(
+        text.contains(&format!(
+            r#"rest_client_requests_total{{code="201",host="{host}",method="POST"}} 2"#
+        )),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!(
+            r#"rest_client_requests_total{{code="<error>",host="{host}",method="GET"}} "#
+        )),
+        "{text}"
+    );
+}

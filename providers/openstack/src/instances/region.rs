@@ -1,0 +1,72 @@
+//! Whose a node is, where a cluster has a manager for each region.
+
+use super::provider_id;
+use crate::config::{Global, ProviderIds};
+use cloud::{Error, NodeRef, Result};
+
+/// Where a Node says in which region it is: the newer one counts.
+const LABELS: [&str; 2] = [
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/region",
+];
+
+/// Makes sure that a node which is not in this region is missing, and not simply in another region: with regional
+/// provider IDs, one whose ID bears no region (or that has none yet) must say by its label that it is ours.
+///
+/// # Errors
+/// If it may be another region's.
+pub fn must_be_ours(node: &NodeRef, global: &Global) -> Result<()> {
+    let Global {
+        region, provider_ids, ..
+    } = global;
+    let id = node.provider_id.as_ref().map(provider_id::parse).transpose()?;
+    let said = id.and_then(|id| id.region).or_else(|| label(node));
+    match (provider_ids, said) {
+        (ProviderIds::Plain, _) => Ok(()),
+        (ProviderIds::Regional, Some(said)) if said == region => Ok(()),
+        (ProviderIds::Regional, _) => Err(Error::invalid(
+            "spec.providerID",
+            format!(
+                "it does not say the region, and there is no such server in {region:?}: the node may be in another"
+            ),
+        )),
+    }
+}
+
+fn label(node: &NodeRef) -> Option<&str> {
+    let mut said = LABELS.iter().filter_map(|label| node.labels.get(*label));
+    said.next().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::all_are_ours(ProviderIds::Plain, "", "", "sure")]
+    #[case::all_are_ours_whatever_they_say(ProviderIds::Plain, "openstack:///a", "two", "sure")]
+    #[case::nobody_says(ProviderIds::Regional, "", "", "doubt")]
+    #[case::it_is_new_and_says_another(ProviderIds::Regional, "", "two", "doubt")]
+    #[case::it_is_new_and_says_ours(ProviderIds::Regional, "", "one", "sure")]
+    #[case::it_is_older_than_regions(ProviderIds::Regional, "openstack:///a", "", "doubt")]
+    #[case::it_is_older_and_says_another(ProviderIds::Regional, "openstack:///a", "two", "doubt")]
+    #[case::it_is_older_and_says_ours(ProviderIds::Regional, "openstack:///a", "one", "sure")]
+    #[case::its_id_says_ours(ProviderIds::Regional, "openstack://one/a", "", "sure")]
+    fn whose(#[case] kind: ProviderIds, #[case] id: &str, #[case] label: &str, #[case] expected: &str) {
+        let global = Global {
+            region: "one".to_owned(),
+            provider_ids: kind,
+            ..Global::default()
+        };
+        let mut node = NodeRef::named("node");
+        if !id.is_empty() {
+            node = node.with_provider_id(id);
+        }
+        if !label.is_empty() {
+            node.labels.insert(LABELS[0].to_owned(), label.to_owned());
+        }
+        let answer = must_be_ours(&node, &global).map_or("doubt", |()| "sure");
+        assert_eq!(answer, expected);
+    }
+}

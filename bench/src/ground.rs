@@ -28,15 +28,20 @@ pub struct Ground {
     pub peer: PathBuf,
 }
 
+/// The binary that is measured: this one, or by default the one beside this program.
+pub fn binary(ours: Option<&Path>) -> Result<PathBuf> {
+    match ours {
+        Some(path) => path
+            .canonicalize()
+            .with_context(|| format!("there is no {}", path.display())),
+        None => Ok(std::env::current_exe()?.with_file_name("outrigger")),
+    }
+}
+
 impl Ground {
     /// Starts the API server; `ours` is the binary that is measured, by default the one beside this program.
     pub async fn start(ours: Option<&Path>, peer: PathBuf, provider: &'static str) -> Result<Self> {
-        let ours = match ours {
-            Some(path) => path
-                .canonicalize()
-                .with_context(|| format!("there is no {}", path.display()))?,
-            None => std::env::current_exe()?.with_file_name("outrigger"),
-        };
+        let ours = binary(ours)?;
         let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
         Ok(Self {
             client: plane.client(),

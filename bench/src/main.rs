@@ -7,6 +7,7 @@ mod audit;
 mod bare;
 mod ground;
 mod openstack;
+mod operator;
 mod replica;
 mod scenarios;
 mod table;
@@ -50,6 +51,8 @@ enum What {
     Idle,
     /// The provider for `OpenStack` beside occm.
     Openstack,
+    /// The operator.
+    Operator,
 }
 
 fn main() -> ExitCode {
@@ -69,13 +72,18 @@ fn main() -> ExitCode {
 
 async fn run(args: &Args) -> Result<()> {
     let wanted = |what| args.only.is_none_or(|only| only == what);
-    if args.only != Some(What::Openstack) {
+    if !matches!(args.only, Some(What::Openstack | What::Operator)) {
         framework(args, wanted).await?;
     }
     if wanted(What::Openstack) {
         let mut table = Table::new();
         openstack::measure(args, &mut table).await?;
         println!("\nOpenStack\n\n{table}");
+    }
+    if wanted(What::Operator) {
+        let mut table = Table::new();
+        operator::measure(args.outrigger.as_deref(), args.idle, &mut table).await?;
+        println!("\nOperator\n\n{table}");
     }
     Ok(())
 }

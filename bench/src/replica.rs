@@ -89,21 +89,7 @@ impl Replica {
 
     /// Resident memory, and how much of it is the program's own data.
     pub fn resident(&self) -> Result<String> {
-        let pid = self.process.pid().context("it is gone")?;
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let mebibytes = |key: &str| -> Result<f64> {
-            let line = status
-                .lines()
-                .find(|line| line.starts_with(key))
-                .with_context(|| format!("no {key}"))?;
-            let kib: f64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
-            Ok(kib / 1024.0)
-        };
-        Ok(format!(
-            "{:.1} MiB, {:.1} of it data",
-            mebibytes("VmRSS:")?,
-            mebibytes("RssAnon:")?
-        ))
+        resident(&self.process)
     }
 
     /// The end of what it said, and whether it still runs.
@@ -116,4 +102,23 @@ impl Replica {
         );
         Ok(())
     }
+}
+
+/// Resident memory of a process, and how much of it is the program's own data.
+pub fn resident(process: &Guarded) -> Result<String> {
+    let pid = process.pid().context("it is gone")?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let mebibytes = |key: &str| -> Result<f64> {
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(key))
+            .with_context(|| format!("no {key}"))?;
+        let kib: f64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
+        Ok(kib / 1024.0)
+    };
+    Ok(format!(
+        "{:.1} MiB, {:.1} of it data",
+        mebibytes("VmRSS:")?,
+        mebibytes("RssAnon:")?
+    ))
 }

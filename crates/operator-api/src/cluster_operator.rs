@@ -26,6 +26,9 @@ pub struct Status {
     /// What to look at when something is wrong; for us also the inventory of what we have made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_objects: Vec<ObjectReference>,
+    /// Whatever somebody else keeps here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extension: Option<serde_json::Value>,
 }
 
 /// One aspect of how it is doing.

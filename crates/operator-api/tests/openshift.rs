@@ -1,4 +1,4 @@
-//! The API server checks our types against the real definitions of OpenShift: whatever we model is known there, by that name and
+//! The API server checks our types against the real definitions of `OpenShift`: whatever we model is known there, by that name and
 //! type. Every field is given, so that a field we add is checked too.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -338,6 +338,7 @@ fn cluster_operator() -> ClusterOperator {
                 namespace: "none".to_owned(),
                 name: "openshift-cloud-controller-manager".to_owned(),
             }],
+            extension: Some(json!({"kept": ["by", "somebody"]})),
         },
         ..ClusterOperator::default()
     }

@@ -1,5 +1,6 @@
 //! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
 
+use crate::platforms::tls;
 use runtime::{
     flags::{GoDuration, Parsed, Problems, Section, Set, Show, Strings, Switch, Version},
     logging, version,
@@ -205,6 +206,8 @@ impl Options {
                     .map_err(|why| format!("--{flag}={value}: {why}")),
             );
         }
+        let tls = tls::resolve(&self.tls_min_version, &self.tls_cipher_suites.0, None);
+        problems.check(tls.map(|_| ()).map_err(|error| error.to_string()));
         if self.namespace.is_empty() {
             problems.push("--namespace is empty: say where the operands live");
         }

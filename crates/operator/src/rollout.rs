@@ -5,11 +5,15 @@ use crate::{
     operands::health::{self, Rollout, State},
     status::{Operands, Verdict, Window},
 };
+use k8s_openapi::api::core::v1::Pod;
+use kube::{Api, Client, api::ListParams};
+use runtime::client::explain;
 use serde_json::Value;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tracing::debug;
 
 /// How long nothing may run before that is told: a node that restarts is not an outage.
 const DOWN: Duration = Duration::from_secs(15);
@@ -108,6 +112,28 @@ impl Patience {
                 operands: Operands::Failing,
                 again: Some(left),
             },
+        }
+    }
+}
+
+/// Asks for the Pods of workloads that are not well: they know why.
+pub(crate) async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) {
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    for workload in workloads {
+        let labels = workload
+            .live
+            .as_ref()
+            .and_then(|live| live.pointer("/spec/selector/matchLabels")?.as_object());
+        let labels = labels.into_iter().flatten();
+        let labels: Vec<_> = labels
+            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+            .collect();
+        match api.list(&ListParams::default().labels(&labels.join(","))).await {
+            Ok(pods) => {
+                let pods = pods.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
+                workload.pods = pods.map(Arc::new).collect();
+            }
+            Err(error) => debug!(reason = %explain(&error), "cannot look at the Pods"),
         }
     }
 }

@@ -16,7 +16,7 @@
 //!    go back to (a cloud that never was there, or a Kubernetes that no longer has it) the flags stay as they are, because
 //!    kubelet does not start with the name of a cloud it does not have; that new nodes then wait for somebody's manager is reported.
 //! 2. The feature gates `ExternalCloudProvider` and `ExternalCloudProvider<platform>` of older clusters; disabled beats enabled.
-//! 3. The platform: [`is_external`].
+//! 3. The platform: [`is_external`](crate::platforms::external::is_external).
 //!
 //! # In which order
 //! Two programs must never run the cloud's loops at once, and a node must never wait for a manager that is not allowed to
@@ -36,7 +36,8 @@ mod place;
 mod tests;
 
 pub use flags::Flags;
-pub use place::{Place, is_external};
+pub use place::Place;
+pub(crate) use place::{Wish, wish};
 
 use flags::{KUBELET_CONFIG, STATIC_POD_CONFIGS};
 use operator_api::{feature_gate, infrastructure::PlatformStatus};

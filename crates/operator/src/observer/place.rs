@@ -1,6 +1,7 @@
 //! Where a cluster's cloud code runs.
 
 use super::{ANNOTATION, Inputs};
+use crate::platforms::external::is_external;
 use operator_api::{feature_gate::Details, infrastructure::PlatformStatus};
 
 /// Where the cloud code runs.
@@ -22,34 +23,6 @@ const IN_TREE: [(&str, &str, u32); 5] = [
     ("OpenStack", "openstack", 26),
     ("VSphere", "vsphere", 31),
 ];
-
-/// Platforms whose cloud provider is external today.
-const EXTERNAL: [&str; 10] = [
-    "AWS",
-    "AlibabaCloud",
-    "Azure",
-    "GCP",
-    "IBMCloud",
-    "KubeVirt",
-    "Nutanix",
-    "OpenStack",
-    "PowerVS",
-    "VSphere",
-];
-
-/// Whether the cloud provider of a platform is external by default. Of the platform `External` the Infrastructure says whether
-/// somebody brings a manager along.
-#[must_use]
-pub fn is_external(platform: &PlatformStatus) -> bool {
-    let managed = |platform: &PlatformStatus| {
-        let external = platform.external.as_ref();
-        external.is_some_and(|external| external.cloud_controller_manager.state == "External")
-    };
-    match platform.type_.as_str() {
-        "External" => managed(platform),
-        other => EXTERNAL.contains(&other),
-    }
-}
 
 /// The platform's name in the tree of this Kubernetes, if it is there.
 pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option<&'static str> {
@@ -112,15 +85,16 @@ fn gate(platform: &PlatformStatus, gates: &Details) -> Option<Gate> {
     names.iter().any(|name| gates.is_enabled(name)).then_some(Gate::On)
 }
 
+/// What a value of the annotation says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(crate) enum Wish {
     External,
     InTree,
     Unclear,
 }
 
-/// What a value of the annotation says.
-pub(super) fn wish(value: &str) -> Wish {
+/// Reads a value of the annotation, as Go reads booleans.
+pub(crate) fn wish(value: &str) -> Wish {
     match value.trim() {
         "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Wish::External,
         "0" | "f" | "F" | "false" | "False" | "FALSE" => Wish::InTree,
@@ -129,7 +103,7 @@ pub(super) fn wish(value: &str) -> Wish {
 }
 
 fn lonely(platform: &PlatformStatus) -> Option<String> {
-    let known = EXTERNAL.contains(&platform.type_.as_str()) || platform.type_ == "External";
+    let known = is_external(platform) || platform.type_ == "External";
     (!known).then(|| {
         format!(
             "{ANNOTATION} makes the cloud provider of platform {:?} external, and the operator has no cloud controller manager \

@@ -1,4 +1,4 @@
-//! The operator on OpenShift: the Infrastructure says where the cluster runs, and the rest follows.
+//! The operator on `OpenShift`: the Infrastructure says where the cluster runs, and the rest follows.
 //!
 //! A pass of [`Operator`] reads what the watches know, decides ([`sync`]: the cloud configuration and the certificates;
 //! [`operands`]: everything else), lets the [engine](crate::operands::Engine) act, and reports in the `ClusterOperator`.

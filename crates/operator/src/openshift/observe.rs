@@ -17,7 +17,7 @@ const CONFIG: &str = "config.openshift.io/v1";
 /// The name of everything that a cluster has one of.
 const CLUSTER: &str = "cluster";
 
-/// The kinds of OpenShift that are read, with their names.
+/// The kinds of `OpenShift` that are read, with their names.
 const SINGLETONS: [(&str, &str, &str); 7] = [
     ("Infrastructure", "infrastructures", CLUSTER),
     ("Network", "networks", CLUSTER),

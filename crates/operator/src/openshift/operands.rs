@@ -6,6 +6,7 @@ use crate::{
     platforms::{self, Images, Platform, Setting, Sources, Topology, external::Verdict, gates, images, tls},
 };
 use operator_api::Infrastructure;
+use std::collections::BTreeMap;
 
 /// What should become of the operands.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(super) fn plan(
     let Some(infrastructure) = observed.infrastructure.clone().map_err(Problem::Transient)? else {
         return Ok(Plan::Leave);
     };
-    let none = Default::default();
+    let none = BTreeMap::default();
     let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
     let status = infrastructure.status.platform_status.as_ref();
     let verdict = platforms::external::verdict(status, annotations);

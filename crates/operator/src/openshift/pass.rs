@@ -8,19 +8,16 @@ use super::{
 };
 use crate::{
     Key, Object, certificates, cloud_config,
+    monitoring::Truth,
     operands::{Engine, Report},
     platforms::{Platform, Sources, config_hash},
-    rollout::{Judgement, Patience, Workload},
+    rollout::{self, Judgement, Patience, Workload},
     run::Hands,
     status::{self, CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
     telling,
     watching::{Lookup, Selection, Watches},
 };
-use k8s_openapi::{
-    api::core::v1::{ObjectReference, Pod},
-    jiff::Timestamp,
-};
-use kube::{Api, api::ListParams};
+use k8s_openapi::{api::core::v1::ObjectReference, jiff::Timestamp};
 use operator_api::cluster_operator::{Condition, Status};
 use runtime::{client::explain, events::Kind, health::Pulse};
 use serde_json::Value;
@@ -31,11 +28,11 @@ use std::{
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 /// How long the parts may fail before anybody is told.
 const OPERANDS_FAIL: Duration = Duration::from_secs(150);
-const PARTS_FAIL: Duration = Duration::from_secs(120);
+const PARTS_FAIL: Duration = Duration::from_mins(2);
 /// How often the operator's own files are looked at.
 const FILES: Duration = Duration::from_secs(5);
 /// Everything is looked at again after this time, whether or not something has changed.
@@ -48,7 +45,7 @@ const HANGS: Duration = Duration::from_mins(5);
 /// While something is being removed, or rolled out and nobody tells, it is looked at again this soon.
 const SOON: Duration = Duration::from_secs(2);
 
-/// The operator on OpenShift.
+/// The operator on `OpenShift`.
 pub struct Operator {
     settings: Settings,
     hands: Hands,
@@ -186,7 +183,7 @@ impl Operator {
         };
         let inventory = match desired.prune {
             Prune::Nothing => Vec::new(),
-            Prune::All | Prune::Unwanted => self.inventory(&observed),
+            Prune::All | Prune::Unwanted => inventory(&observed),
         };
         let preview = self.engine.preview(&desired.objects, &inventory).await;
         match preview.failures.first() {
@@ -199,7 +196,7 @@ impl Operator {
         let mut observed = self.observe().await;
         let mut found = Found::default();
         let desired = self.decide(&observed, &mut found).await;
-        let inventory = self.inventory(&observed);
+        let inventory = inventory(&observed);
         let mut after = inventory.clone();
         if let Some(desired) = desired {
             let keys: Vec<_> = desired.objects.iter().map(|object| object.key().clone()).collect();
@@ -223,7 +220,7 @@ impl Operator {
             self.watches.want(&self.kept(&wanted)).await;
             let observed = Observed::of(&self.watches, self.files.clone());
             let maps = observed.config_maps(&self.settings.namespace);
-            let inventory = self.inventory(&observed);
+            let inventory = inventory(&observed);
             let more: BTreeSet<_> = maps.iter().chain(&inventory).filter_map(observe::selection).collect();
             if more.is_subset(&wanted) {
                 return observed;
@@ -235,11 +232,6 @@ impl Operator {
     /// What is watched already stays watched until a pass has decided.
     fn kept(&self, wanted: &BTreeSet<Selection>) -> BTreeSet<Selection> {
         self.watches.selections().chain(wanted).cloned().collect()
-    }
-
-    fn inventory(&self, observed: &Observed) -> Vec<Key> {
-        let operator = observed.cluster_operator.as_ref().ok().and_then(Option::as_ref);
-        operator.map_or_else(Vec::new, |operator| report::inventory(&operator.status))
     }
 
     /// What should be there. `None` if it is not known, and then nothing is touched.
@@ -441,6 +433,7 @@ impl Operator {
         };
         let issued = certificates::desired(jiff::Timestamp::now(), live, &names);
         let issued = issued.map_err(|error| Problem::Transient(runtime::logging::chain(&error).to_string()))?;
+        self.hands.metrics.certificates(Some(&issued));
         Ok(issued.objects())
     }
 
@@ -513,7 +506,7 @@ impl Operator {
     fn learn(&self, report: &Report, keys: &[Key], inventory: &[Key], prune: Prune) -> Vec<Key> {
         for (key, _) in report.outcomes() {
             if let Some(object) = report.object(key) {
-                self.watches.saw(key, Some(object.clone()));
+                self.watches.saw(key, object);
             }
         }
         let mut after: Vec<_> = report.inventory().into_iter().filter(is_inventoried).collect();
@@ -557,7 +550,7 @@ impl Operator {
         }
         let mut judgement = self.patience.judge(&all, Instant::now());
         if matches!(judgement.operands, Operands::Down(_) | Operands::Failed(_)) {
-            self.add_pods(&mut all).await;
+            rollout::add_pods(&self.hands.eyes, &self.settings.namespace, &mut all).await;
             judgement = self.patience.judge(&all, Instant::now());
         }
         let Judgement { operands, again } = judgement;
@@ -596,28 +589,6 @@ impl Operator {
         });
     }
 
-    /// Asks for the Pods of workloads that are not well: they know why.
-    async fn add_pods(&self, workloads: &mut [Workload]) {
-        let api: Api<Pod> = Api::namespaced(self.hands.eyes.clone(), &self.settings.namespace);
-        for workload in workloads {
-            let labels = workload
-                .live
-                .as_ref()
-                .and_then(|live| live.pointer("/spec/selector/matchLabels"));
-            let labels = labels.and_then(Value::as_object).into_iter().flatten();
-            let labels: Vec<_> = labels
-                .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-                .collect();
-            match api.list(&ListParams::default().labels(&labels.join(","))).await {
-                Ok(pods) => {
-                    let pods = pods.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
-                    workload.pods = pods.map(Arc::new).collect();
-                }
-                Err(error) => debug!(reason = %explain(&error), "cannot look at the Pods"),
-            }
-        }
-    }
-
     /// Writes the status where it is not what it should be.
     async fn report(&mut self, observed: &mut Observed, inventory: &[Key], found: &mut Found) {
         let operator = match &observed.cluster_operator {
@@ -643,6 +614,10 @@ impl Operator {
             release: settings.release.clone(),
         };
         let after = status::next(&before, &report, Timestamp::now());
+        for condition in &after.conditions {
+            let truth = Truth::of(&condition.status);
+            self.hands.metrics.condition(status::NAME, &condition.type_, truth);
+        }
         if operator.is_some() && after == before {
             return;
         }
@@ -650,7 +625,7 @@ impl Operator {
             Ok(written) => {
                 self.announce_changes(&before, &after);
                 if let Ok(value) = serde_json::to_value(&written) {
-                    self.watches.saw(&observe::cluster_operator(), Some(Arc::new(value)));
+                    self.watches.saw(&observe::cluster_operator(), &Arc::new(value));
                 }
                 observed.cluster_operator = Ok(Some(written));
             }
@@ -686,6 +661,12 @@ impl Operator {
                 .event(reference, Kind::Normal, "StatusUpgrade", message);
         }
     }
+}
+
+/// What the operator has made, by its own word.
+fn inventory(observed: &Observed) -> Vec<Key> {
+    let operator = observed.cluster_operator.as_ref().ok().and_then(Option::as_ref);
+    operator.map_or_else(Vec::new, |operator| report::inventory(&operator.status))
 }
 
 /// What the operator removes when it is not wanted any more: everything but what it writes for others.
@@ -751,6 +732,7 @@ fn part(
         }
         Err(Problem::Terminal(cause)) => Outcome::Failed(cause),
         Err(Problem::Transient(cause)) => {
+            warn!(%cause, "cannot sync");
             *failing = true;
             match window.failed(Instant::now()) {
                 Verdict::Tell => Outcome::Failed(cause),

@@ -8,15 +8,11 @@ use crate::{
     },
     status,
 };
-use kube::{
-    Api, Client,
-    api::{Patch, PatchParams, PostParams},
-};
+use kube::{Api, Client, api::PostParams};
 use operator_api::{
     ClusterOperator,
     cluster_operator::{ObjectReference, Status},
 };
-use serde_json::json;
 
 /// What the original names: the operator's namespace, itself, the operands' namespace. In this order, before all else.
 pub(super) fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
@@ -69,29 +65,25 @@ pub(super) async fn write(
     status: &Status,
 ) -> kube::Result<ClusterOperator> {
     let api: Api<ClusterOperator> = Api::all(client.clone());
-    let made;
-    let seen = if let Some(seen) = seen {
-        seen
-    } else {
-        let mut new = ClusterOperator::default();
-        new.metadata.name = Some(status::NAME.to_owned());
-        let params = PostParams {
-            field_manager: Some(MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        made = api.create(&params, &new).await?;
-        &made
-    };
-    // The version makes sure that nobody else has written meanwhile: lists are replaced as a whole.
-    let patch = json!({
-        "metadata": { "resourceVersion": seen.metadata.resource_version },
-        "status": status,
-    });
-    let params = PatchParams {
+    let params = PostParams {
         field_manager: Some(MANAGER.to_owned()),
-        ..PatchParams::default()
+        ..PostParams::default()
     };
-    api.patch_status(status::NAME, &params, &Patch::Merge(patch)).await
+    let mut operator = match seen {
+        Some(seen) => seen.clone(),
+        None => api.create(&params, &new()).await?,
+    };
+    // The resource version makes sure that nobody else has written meanwhile. A whole update, because the rights that a
+    // release gives to this operator are for that.
+    operator.metadata.managed_fields = None;
+    operator.status = status.clone();
+    api.replace_status(status::NAME, &params, &operator).await
+}
+
+fn new() -> ClusterOperator {
+    let mut new = ClusterOperator::default();
+    new.metadata.name = Some(status::NAME.to_owned());
+    new
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 /// On an Infrastructure: false takes the operands away, true or empty counts as external whatever the platform. The
 /// operators of Kubernetes' own programs heed it as [`crate::observer`] says.
 pub use crate::observer::ANNOTATION;
+use crate::observer::{Wish, wish};
 
 /// What the operator does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +29,6 @@ pub enum Verdict {
 #[error("status.platformStatus of the Infrastructure is not set")]
 pub struct NoPlatform;
 
-/// What the annotation asks for.
-#[derive(Clone, Copy)]
-enum Wish {
-    /// Cloud code is outside of Kubernetes.
-    External,
-    /// Kubernetes' own cloud code is used.
-    InTree,
-}
-
 /// What the operator does for a cluster of this platform with these annotations on its Infrastructure.
 ///
 /// # Errors
@@ -46,36 +38,25 @@ pub fn verdict(
     annotations: &BTreeMap<String, String>,
 ) -> Result<Verdict, NoPlatform> {
     let status = platform.ok_or(NoPlatform)?;
-    Ok(match wish(annotations) {
+    let wish = annotations.get(ANNOTATION).map(|value| wish(value));
+    Ok(match wish {
         Some(Wish::InTree) => Verdict::SwitchedOff,
         _ if status.type_ == "External" => Verdict::BroughtAlong,
-        None if !is_external(Some(status))? => Verdict::NotExternal,
+        None | Some(Wish::Unclear) if !is_external(status) => Verdict::NotExternal,
         _ if Platform::find(status).is_none() => Verdict::NoOperands,
         _ => Verdict::Provision,
     })
 }
 
-/// Whether the platform's cloud code is outside of Kubernetes' own programs.
-///
-/// # Errors
-/// If the platform is not known.
-pub fn is_external(platform: Option<&PlatformStatus>) -> Result<bool, NoPlatform> {
+/// Whether the platform's cloud code is outside of Kubernetes' own programs. Of the platform `External` the Infrastructure says
+/// whether somebody brings a manager along.
+pub fn is_external(status: &PlatformStatus) -> bool {
     // Beside the platforms that have operands: their cloud code is outside, and not ours to run.
     const FURTHER: [&str; 2] = ["AlibabaCloud", "KubeVirt"];
-    let status = platform.ok_or(NoPlatform)?;
     let external = status.external.as_ref();
-    Ok(match status.type_.as_str() {
+    match status.type_.as_str() {
         "External" => external.is_some_and(|external| external.cloud_controller_manager.state == "External"),
         type_ => FURTHER.contains(&type_) || super::ALL.iter().any(|platform| platform.type_ == type_),
-    })
-}
-
-/// What the annotation says, if it says something: another value than Go's words for true and false does not.
-fn wish(annotations: &BTreeMap<String, String>) -> Option<Wish> {
-    match annotations.get(ANNOTATION)?.trim() {
-        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Some(Wish::External),
-        "0" | "f" | "F" | "false" | "False" | "FALSE" => Some(Wish::InTree),
-        _ => None,
     }
 }
 
@@ -128,12 +109,7 @@ mod tests {
     #[case::empty("", false, Verdict::NotExternal)]
     fn judges(#[case] platform: &str, #[case] external: bool, #[case] expected: Verdict) {
         let status = status(platform);
-        assert_eq!(is_external(Some(&status)), Ok(external));
-        assert_eq!(
-            crate::observer::is_external(&status),
-            external,
-            "everybody has to agree"
-        );
+        assert_eq!(is_external(&status), external);
         assert_eq!(verdict(Some(&status), &BTreeMap::new()), Ok(expected));
     }
 
@@ -154,7 +130,6 @@ mod tests {
 
     #[test]
     fn needs_a_platform() {
-        assert_eq!(is_external(None), Err(NoPlatform));
         assert_eq!(verdict(None, &BTreeMap::new()), Err(NoPlatform));
     }
 }

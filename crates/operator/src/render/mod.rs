@@ -8,7 +8,7 @@ mod inputs;
 mod options;
 
 pub use inputs::{Document, Inputs};
-pub use options::{Invocation, Options};
+pub use options::{Invocation, Options, Written as Flags};
 
 use crate::platforms::{self, ConfigMapContent, Setting, external, images};
 use inputs::Read;

@@ -34,7 +34,7 @@ pub enum Invocation {
 
 /// The flags, as they are written.
 #[derive(Default)]
-struct Written {
+pub struct Written {
     dest_dir: String,
     infrastructure: String,
     images: String,
@@ -63,7 +63,8 @@ impl Options {
 }
 
 impl Written {
-    fn set(&mut self, program: &str) -> Set<'_> {
+    /// All flags, borrowed from their values.
+    pub fn set(&mut self, program: &str) -> Set<'_> {
         let section = Section::new("render")
             .flag("dest-dir", &mut self.dest_dir, "The folder to write to. Required.")
             .flag(

@@ -1,6 +1,6 @@
 //! The API server, and who we are to it.
 
-use crate::options::Options;
+use crate::{monitoring, options::Options};
 use kube::Config;
 use runtime::{
     client::{self, Builder, Clients, Source, explain},
@@ -22,6 +22,7 @@ pub(crate) struct Cluster {
     pub(crate) config: Config,
     /// The namespace this runs in: that of the leases.
     pub(crate) operator_namespace: String,
+    metrics: monitoring::Metrics,
     events: Broadcaster,
     telling: TaskTracker,
     end: CancellationToken,
@@ -36,6 +37,8 @@ pub struct Hands {
     pub client: kube::Client,
     /// Tells about objects.
     pub recorder: Recorder,
+    /// Counts.
+    pub metrics: monitoring::Metrics,
 }
 
 impl Cluster {
@@ -71,6 +74,7 @@ impl Cluster {
             fence,
             config,
             operator_namespace,
+            metrics: monitoring::Metrics::register(metrics.registry()).map_err(failed)?,
             events,
             telling,
             end,
@@ -87,6 +91,7 @@ impl Cluster {
             eyes: self.clients.plain("informers"),
             client,
             recorder: self.recorder(),
+            metrics: self.metrics.clone(),
         }
     }
 

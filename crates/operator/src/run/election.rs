@@ -4,7 +4,7 @@ use super::Process;
 use crate::{
     openshift::{self, Duties},
     options::{Role, SYNC_LOCK},
-    standalone,
+    standalone::{self, Monitoring},
 };
 use operator_api::Infrastructure;
 use runtime::{
@@ -44,7 +44,7 @@ pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<
     };
     let ended = match process.options.role {
         Role::ConfigSync => work(process, duties, &changed, stop, lost(&leadership)).await,
-        Role::Operator => with_sync(process, durations, &changed, stop, &leadership).await,
+        Role::Operator => Box::pin(with_sync(process, durations, &changed, stop, &leadership)).await,
     };
     release(leadership).await;
     ended
@@ -105,12 +105,17 @@ async fn work(
         ..process.settings()?
     };
     let working = async {
-        let served = served(&hands.eyes, stop).await;
+        let Some(served) = served(&hands.eyes, stop).await else {
+            return;
+        };
         let standalone = served.standalone && duties != Duties::ConfigSync;
         let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
-        let mut standalone_ = standalone::Operator::new(settings.namespace, settings.images, hands.clone());
+        let mut standalone_ =
+            standalone::Operator::new(settings.namespace, settings.images, hands.clone(), served.monitoring);
         let (on_openshift, anywhere) = (openshift.liveness(), standalone_.liveness());
-        process.checks.add("operator", Scope::Live, move || on_openshift().and_then(|()| anywhere()));
+        process.checks.add("operator", Scope::Live, move || {
+            on_openshift().and_then(|()| anywhere())
+        });
         let first = async {
             if served.openshift {
                 openshift.run(stop).await;
@@ -130,14 +135,15 @@ async fn work(
 }
 
 /// Which of the two kinds of cluster this is; it may be both.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Served {
     openshift: bool,
     standalone: bool,
+    monitoring: Monitoring,
 }
 
 /// Waits until the cluster has something for the operator to do.
-async fn served(client: &kube::Client, stop: &CancellationToken) -> Served {
+async fn served(client: &kube::Client, stop: &CancellationToken) -> Option<Served> {
     let mut told = String::new();
     loop {
         let problem = match client.list_api_groups().await {
@@ -146,11 +152,17 @@ async fn served(client: &kube::Client, stop: &CancellationToken) -> Served {
                 let served = Served {
                     openshift: has("config.openshift.io"),
                     standalone: has("outrigger.dev"),
+                    monitoring: if has("monitoring.coreos.com") {
+                        Monitoring::Served
+                    } else {
+                        Monitoring::Absent
+                    },
                 };
                 if served.openshift || served.standalone {
-                    return served;
+                    return Some(served);
                 }
-                "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml".to_owned()
+                "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml"
+                    .to_owned()
             }
             Err(error) => explain(&error),
         };
@@ -158,9 +170,7 @@ async fn served(client: &kube::Client, stop: &CancellationToken) -> Served {
             warn!("waiting: {problem}");
             told = problem;
         }
-        if stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await.is_none() {
-            return Served::default();
-        }
+        stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
     }
 }
 

@@ -61,7 +61,7 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String
     }
     let tls = process.tls().await?;
     let ports = ports::open(&process, &program, &tls)?;
-    let ended = election::lead(&process, &stop).await;
+    let ended = Box::pin(election::lead(&process, &stop)).await;
     ports.close().await;
     process.cluster.flush().await;
     ended.map(|()| Ended::Stopped)

@@ -12,19 +12,19 @@ pub mod controllers;
 mod flags;
 pub mod names;
 mod pass;
-// The same file as for the platforms: there is one way to fill in a manifest.
-#[path = "../platforms/placeholder.rs"]
-mod placeholder;
 pub mod provider;
 pub mod scope;
 #[cfg(test)]
 mod tests;
 
 pub use check::problems;
-pub use pass::Operator;
 pub use operator_api::cloud_controller_manager::crd_yaml;
+pub use pass::{Monitoring, Operator};
 
-use crate::Object;
+use crate::{
+    Object,
+    platforms::placeholder::{self, Values},
+};
 use flags::{CONFIG, CONFIG_FILE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
@@ -32,7 +32,6 @@ use operator_api::{
     CloudControllerManager,
     cloud_controller_manager::{CloudConfig, Spec},
 };
-use placeholder::Values;
 use serde_json::{Value, json};
 
 const ALWAYS: [&str; 3] = [
@@ -81,7 +80,7 @@ pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Res
     let values = values(manager, context);
     let mut objects = Vec::new();
     for file in files {
-        let documents: Vec<Value> = serde_saphyr::from_multiple(file).map_err(wrong)?;
+        let documents: Vec<Value> = serde_saphyr::from_multiple(file).map_err(|error| wrong(&error))?;
         for document in documents {
             objects.push(object(document, manager, &values)?);
         }
@@ -90,7 +89,7 @@ pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Res
 }
 
 fn object(mut object: Value, manager: &CloudControllerManager, values: &Values) -> Result<Object, Error> {
-    placeholder::fill(&mut object, values).map_err(wrong)?;
+    placeholder::fill(&mut object, values).map_err(|error| wrong(&error))?;
     object["metadata"]["labels"] = json!(names::labels(manager, &manager.name_any()));
     if let Some(owner) = owner(manager) {
         object["metadata"]["ownerReferences"] = json!([owner]);
@@ -105,10 +104,10 @@ fn object(mut object: Value, manager: &CloudControllerManager, values: &Values) 
             pod["imagePullSecrets"] = json!(manager.spec.image_pull_secrets);
         }
     }
-    Object::new(object).map_err(wrong)
+    Object::new(object).map_err(|error| wrong(&error))
 }
 
-fn wrong(error: impl ToString) -> Error {
+fn wrong(error: &impl ToString) -> Error {
     Error::Manifest(error.to_string())
 }
 

@@ -1,14 +1,15 @@
 //! One pass after the other over all managers: read, decide, act, report.
 
-use super::{Context, names, provider, resources, scope};
+use super::{Context, names, owner, provider, resources, scope};
 use crate::{
     Key, Object, certificates,
+    monitoring::{self, Truth},
     operands::{
         Engine, Report,
         kinds::{self, Related},
     },
     platforms::{Images, Sources, config_hash},
-    rollout::{Judgement, Patience, Workload},
+    rollout::{self, Judgement, Patience, Workload},
     run::Hands,
     status::Operands,
     telling,
@@ -60,6 +61,16 @@ pub struct Operator {
     changed: Arc<Notify>,
     pulse: Pulse,
     patience: BTreeMap<String, Patience>,
+    monitoring: Monitoring,
+}
+
+/// Whether the cluster has the kinds by which Prometheus is told what to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Monitoring {
+    /// It has.
+    Served,
+    /// It has not.
+    Absent,
 }
 
 /// What became of one manager, and when to look again.
@@ -89,7 +100,7 @@ enum State {
 
 impl Operator {
     /// Nothing is read or written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
-    pub fn new(namespace: String, images: PathBuf, hands: Hands) -> Self {
+    pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring) -> Self {
         let changed = Arc::new(Notify::new());
         Self {
             watches: Watches::new(hands.eyes.clone(), changed.clone()),
@@ -100,6 +111,7 @@ impl Operator {
             changed,
             pulse: Pulse::default(),
             patience: BTreeMap::new(),
+            monitoring,
         }
     }
 
@@ -126,14 +138,23 @@ impl Operator {
     async fn pass(&mut self) -> Option<Duration> {
         let kind = Resource::new(API, "CloudControllerManager", "cloudcontrollermanagers");
         self.watches.want(&self.kept([Selection::all(&kind)])).await;
-        let managers: Vec<CloudControllerManager> = self.watches.all(&kind).iter().filter_map(|value| read(value)).collect();
-        self.patience.retain(|name, _| managers.iter().any(|manager| manager.name_any() == *name));
+        let managers: Vec<CloudControllerManager> =
+            self.watches.all(&kind).iter().filter_map(|value| read(value)).collect();
+        self.patience
+            .retain(|name, _| managers.iter().any(|manager| manager.name_any() == *name));
         let overlaps = scope::overlaps(&managers);
         let mut again: Option<Duration> = None;
-        for manager in managers.iter().filter(|manager| manager.metadata.deletion_timestamp.is_none()) {
+        for manager in managers
+            .iter()
+            .filter(|manager| manager.metadata.deletion_timestamp.is_none())
+        {
             let name = manager.name_any();
             let refused: Vec<_> = overlaps.iter().filter(|overlap| overlap.refused == name).collect();
-            let sentence = refused.iter().map(|overlap| overlap.sentence.as_str()).collect::<Vec<_>>().join("; ");
+            let sentence = refused
+                .iter()
+                .map(|overlap| overlap.sentence.as_str())
+                .collect::<Vec<_>>()
+                .join("; ");
             let found = self.one(manager, &sentence).await;
             let reported = self.report(manager, &found).await;
             let next = [found.again, (!reported).then_some(PAUSE), again];
@@ -155,9 +176,7 @@ impl Operator {
                 ..Found::default()
             },
             ManagementState::Removed => self.removed(&inventory).await,
-            ManagementState::Managed if !refused.is_empty() => {
-                failed("ScopeOverlap", refused.to_owned(), inventory)
-            }
+            ManagementState::Managed if !refused.is_empty() => failed("ScopeOverlap", refused.to_owned(), inventory),
             ManagementState::Managed => match self.desired(manager).await {
                 Ok(objects) => self.managed(manager, objects, inventory).await,
                 Err((reason, why)) => Found {
@@ -193,7 +212,10 @@ impl Operator {
         let image = manager.spec.image.as_deref().or(images.own());
         let image = image.ok_or_else(|| {
             let file = self.images.display();
-            ("NoImage", format!("{file} has no cloudControllerManagerOperator: add it, or give spec.image"))
+            (
+                "NoImage",
+                format!("{file} has no cloudControllerManagerOperator: add it, or give spec.image"),
+            )
         })?;
         let context = Context {
             namespace: &self.namespace,
@@ -203,16 +225,29 @@ impl Operator {
         let name = manager.name_any();
         let secrets = [certificates::CA_SECRET, certificates::SERVING_SECRET];
         let secrets = secrets.map(|secret| core("Secret", &self.namespace, &prefixed(&name, secret)));
-        let keys: Vec<_> = objects.iter().map(|object| object.key().clone()).chain(secrets.clone()).collect();
+        let keys: Vec<_> = objects
+            .iter()
+            .map(|object| object.key().clone())
+            .chain(secrets.clone())
+            .collect();
         self.watch(&keys).await;
-        objects.extend(self.certificate(&name, &secrets)?);
-        if provider::find(&manager.spec.provider).is_none() {
+        objects.extend(self.certificate(manager, &secrets)?);
+        let follows = provider::find(&manager.spec.provider).map(|provider| provider.changes);
+        if follows != Some(provider::Changes::Followed) {
             objects = self.hashed(objects).await?;
+        }
+        if self.monitoring == Monitoring::Served {
+            objects.extend(monitored(manager, &self.namespace)?);
         }
         Ok(objects)
     }
 
-    fn certificate(&self, name: &str, secrets: &[Key; 2]) -> Result<Vec<Object>, (&'static str, String)> {
+    fn certificate(
+        &self,
+        manager: &CloudControllerManager,
+        secrets: &[Key; 2],
+    ) -> Result<Vec<Object>, (&'static str, String)> {
+        let name = manager.name_any();
         let live = |key: &Key| match self.watches.find(key) {
             Lookup::Found(secret) => Ok(Some(secret)),
             Lookup::Absent => Ok(None),
@@ -220,7 +255,7 @@ impl Operator {
         };
         let (ca, serving) = (live(&secrets[0])?, live(&secrets[1])?);
         let service = certificates::Names {
-            service: names::full(name),
+            service: names::full(&name),
             namespace: self.namespace.clone(),
         };
         let live = certificates::Live {
@@ -230,15 +265,18 @@ impl Operator {
         let issued = certificates::desired(jiff::Timestamp::now(), live, &service);
         let issued = issued.map_err(|error| ("NoCertificate", runtime::logging::chain(&error).to_string()))?;
         let renamed = issued.objects().into_iter().filter_map(|object| {
-            let own = prefixed(name, &object.key().name);
+            let own = prefixed(&name, &object.key().name);
             let mut value = object.into_value();
             value["metadata"]["name"] = own.into();
+            // It goes with its manager, like everything else.
+            value["metadata"]["labels"] = json!(names::labels(manager, &name));
+            value["metadata"]["ownerReferences"] = json!(owner(manager).into_iter().collect::<Vec<_>>());
             Object::new(value).ok()
         });
         Ok(renamed.collect())
     }
 
-    /// A program that is not ours may read its configuration only once: a change has to roll its Pods.
+    /// A program that reads its configuration only once: a change has to roll its Pods.
     async fn hashed(&mut self, objects: Vec<Object>) -> Result<Vec<Object>, (&'static str, String)> {
         let references: BTreeSet<Key> = objects
             .iter()
@@ -252,7 +290,9 @@ impl Operator {
         self.watch(&keys).await;
         let mut sources = Sources::default();
         for key in &keys {
-            let Lookup::Found(value) = self.watches.find(key) else { continue };
+            let Lookup::Found(value) = self.watches.find(key) else {
+                continue;
+            };
             if key.kind == "Secret" {
                 sources.add_secret(&read(&value).unwrap_or_default());
             } else {
@@ -277,7 +317,11 @@ impl Operator {
     }
 
     async fn managed(&mut self, manager: &CloudControllerManager, objects: Vec<Object>, inventory: Vec<Key>) -> Found {
-        let mut all: Vec<_> = objects.iter().map(|object| object.key().clone()).chain(inventory.clone()).collect();
+        let mut all: Vec<_> = objects
+            .iter()
+            .map(|object| object.key().clone())
+            .chain(inventory.clone())
+            .collect();
         all.sort();
         all.dedup();
         if all.iter().any(|key| !inventory.contains(key)) {
@@ -298,13 +342,13 @@ impl Operator {
         telling::tell(&self.hands.recorder, &report);
         for (key, _) in report.outcomes() {
             if let Some(object) = report.object(key) {
-                self.watches.saw(key, Some(object.clone()));
+                self.watches.saw(key, object);
             }
         }
-        self.judged(manager, &report)
+        self.judged(manager, &report).await
     }
 
-    fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
+    async fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
         let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
         if !failures.is_empty() {
             return Found {
@@ -320,9 +364,14 @@ impl Operator {
                 pods: Vec::new(),
             })
         };
-        let workloads: Vec<_> = deployments.filter_map(|(key, _)| workload(key)).collect();
+        let mut workloads: Vec<_> = deployments.filter_map(|(key, _)| workload(key)).collect();
         let patience = self.patience.entry(manager.name_any()).or_default();
-        let Judgement { operands, again } = patience.judge(&workloads, Instant::now());
+        let mut judgement = patience.judge(&workloads, Instant::now());
+        if matches!(judgement.operands, Operands::Down(_) | Operands::Failed(_)) {
+            rollout::add_pods(&self.hands.eyes, &self.namespace, &mut workloads).await;
+            judgement = patience.judge(&workloads, Instant::now());
+        }
+        let Judgement { operands, again } = judgement;
         let (mut progressing, mut degraded) = (None, None);
         match operands {
             Operands::Progressing(waiting) => progressing = Some(("RollingOut", waiting.join("; "))),
@@ -356,15 +405,21 @@ impl Operator {
     async fn report(&self, manager: &CloudControllerManager, found: &Found) -> bool {
         let before = manager.status.clone().unwrap_or_default();
         let after = next(manager, &before, found, self.deployment(manager).as_deref());
+        for condition in &after.conditions {
+            let truth = Truth::of(&condition.status);
+            self.hands
+                .metrics
+                .condition(&manager.name_any(), &condition.type_, truth);
+        }
         if after == before {
             return true;
         }
         let api: Api<CloudControllerManager> = Api::all(self.hands.client.clone());
         // Lists are replaced as a whole, and what is not there any more is removed.
         let mut status = json!(after);
-        for list in ["conditions", "relatedObjects"] {
-            if status.get(list).is_none() {
-                status[list] = Value::Null;
+        for field in ["conditions", "relatedObjects", "version"] {
+            if status.get(field).is_none() {
+                status[field] = Value::Null;
             }
         }
         let patch = Patch::Merge(json!({ "status": status }));
@@ -381,7 +436,7 @@ impl Operator {
                         namespace: None,
                         name: manager.name_any(),
                     };
-                    self.watches.saw(&key, Some(Arc::new(value)));
+                    self.watches.saw(&key, &Arc::new(value));
                 }
                 true
             }
@@ -402,7 +457,10 @@ fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deploy
     };
     let (replicas, ready) = (number("/status/replicas"), number("/status/readyReplicas"));
     let conditions = conditions(found, number("/status/availableReplicas"), manager.spec.replicas);
-    let is_done = conditions.iter().zip(["True", "False", "False"]).all(|(each, good)| each.1 == good);
+    let is_done = conditions
+        .iter()
+        .zip(["True", "False", "False"])
+        .all(|(each, good)| each.1 == good);
     let mut status = Status {
         observed_generation: manager.metadata.generation,
         conditions: before.conditions.clone(),
@@ -416,7 +474,14 @@ fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deploy
         ready_replicas: Some(ready),
     };
     for (type_, truth, reason, message) in &conditions {
-        set(&mut status.conditions, type_, truth, reason, message, manager.metadata.generation);
+        set(
+            &mut status.conditions,
+            type_,
+            truth,
+            reason,
+            message,
+            manager.metadata.generation,
+        );
     }
     status
 }
@@ -438,11 +503,22 @@ fn conditions(found: &Found, available: i32, wanted: i32) -> [(&'static str, &'s
         None => ("False", "AsExpected", String::new()),
     };
     let (progressing, degraded) = (said(&found.progressing), said(&found.degraded));
-    [("Available", availability), ("Progressing", progressing), ("Degraded", degraded)]
-        .map(|(type_, (truth, reason, message))| (type_, truth, reason, message))
+    [
+        ("Available", availability),
+        ("Progressing", progressing),
+        ("Degraded", degraded),
+    ]
+    .map(|(type_, (truth, reason, message))| (type_, truth, reason, message))
 }
 
-fn set(conditions: &mut Vec<Condition>, type_: &str, truth: &str, reason: &str, message: &str, generation: Option<i64>) {
+fn set(
+    conditions: &mut Vec<Condition>,
+    type_: &str,
+    truth: &str,
+    reason: &str,
+    message: &str,
+    generation: Option<i64>,
+) {
     let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default();
     let new = Condition {
         type_: type_.to_owned(),
@@ -472,22 +548,54 @@ fn failed(reason: &'static str, why: String, inventory: Vec<Key>) -> Found {
     }
 }
 
+/// What tells Prometheus where the manager's metrics are, whom to trust, and when to complain.
+fn monitored(manager: &CloudControllerManager, namespace: &str) -> Result<Vec<Object>, Said> {
+    let name = manager.name_any();
+    let wrong = |error: String| ("Monitoring", error);
+    let objects = monitoring::operand(namespace, &names::full(&name)).map_err(|error| wrong(error.to_string()))?;
+    let owned = objects.into_iter().map(|object| {
+        let mut value = object.into_value();
+        value["metadata"]["labels"] = json!(names::labels(manager, &name));
+        value["metadata"]["ownerReferences"] = json!(super::owner(manager).into_iter().collect::<Vec<_>>());
+        if value["kind"] == "ServiceMonitor" {
+            value["spec"]["selector"] = json!({ "matchLabels": names::selector(&name) });
+            let bundle = &mut value["spec"]["endpoints"][0]["tlsConfig"]["ca"]["configMap"]["name"];
+            *bundle = json!(prefixed(&name, certificates::BUNDLE));
+        }
+        Object::new(value).map_err(|error| wrong(error.to_string()))
+    });
+    owned.collect()
+}
+
 fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
     let related = manager.status.iter().flat_map(|status| &status.related_objects);
     let key = |reference: &ObjectReference| {
-        let ObjectReference { group, resource, namespace, name } = reference.clone();
-        kinds::key(&Related { group, resource, namespace, name })
+        let ObjectReference {
+            group,
+            resource,
+            namespace,
+            name,
+        } = reference.clone();
+        kinds::key(&Related {
+            group,
+            resource,
+            namespace,
+            name,
+        })
     };
     related.filter_map(key).collect()
 }
 
 fn related(inventory: &[Key]) -> Vec<ObjectReference> {
-    let references = inventory.iter().filter_map(kinds::related).map(|related| ObjectReference {
-        group: related.group,
-        resource: related.resource,
-        namespace: related.namespace,
-        name: related.name,
-    });
+    let references = inventory
+        .iter()
+        .filter_map(kinds::related)
+        .map(|related| ObjectReference {
+            group: related.group,
+            resource: related.resource,
+            namespace: related.namespace,
+            name: related.name,
+        });
     references.collect()
 }
 

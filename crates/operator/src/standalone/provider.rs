@@ -9,6 +9,17 @@ pub struct Provider {
     pub config: Config,
     /// The variable that says where the credentials are, and their key in the Secret.
     pub credentials: Option<(&'static str, &'static str)>,
+    /// What it does when its configuration changes.
+    pub changes: Changes,
+}
+
+/// What a provider does when its configuration changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changes {
+    /// It follows by itself.
+    Followed,
+    /// Nothing: its Pods have to be rolled.
+    Unseen,
 }
 
 /// Whether a provider can do without a configuration.
@@ -26,11 +37,13 @@ pub const PROVIDERS: [Provider; 2] = [
         name: "memory",
         config: Config::Optional,
         credentials: None,
+        changes: Changes::Unseen,
     },
     Provider {
         name: "openstack",
         config: Config::Needed,
         credentials: Some(("OS_CLIENT_CONFIG_FILE", "clouds.yaml")),
+        changes: Changes::Followed,
     },
 ];
 

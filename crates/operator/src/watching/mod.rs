@@ -178,9 +178,9 @@ impl Watches {
     }
 
     /// Takes note of an object as the API server has just answered with it, so that the next look is not an old one.
-    pub fn saw(&self, key: &Key, value: Option<Arc<serde_json::Value>>) {
+    pub fn saw(&self, key: &Key, value: &Arc<serde_json::Value>) {
         for (_, running) in self.running.iter().filter(|(selection, _)| selection.covers(key)) {
-            running.store.put(key, value.clone());
+            running.store.put(key, Some(value.clone()));
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 fn config_maps() -> Resource {
@@ -60,7 +60,7 @@ async fn sees_what_it_was_told_to_and_nothing_else() {
     changed.notified().await;
     assert_eq!(found(&watches, &mine), json!({"a": "2"}));
 
-    api.delete(&mine, &Default::default()).await.expect("deleted");
+    api.delete(&mine, &DeleteParams::default()).await.expect("deleted");
     changed.notified().await;
     assert_eq!(found(&watches, &mine), json!("absent"));
 }
@@ -75,7 +75,7 @@ async fn what_was_just_written_is_not_overwritten_by_an_older_look() {
     watches.want(&[one(&name)].into()).await;
 
     let newer = json!({"metadata": {"name": name, "resourceVersion": "99999999"}, "data": {"a": "ours"}});
-    watches.saw(&key(&name), Some(Arc::new(newer)));
+    watches.saw(&key(&name), &Arc::new(newer));
     let patch = Patch::Merge(json!({"data": {"a": "2"}}));
     api.patch(&name, &PatchParams::default(), &patch)
         .await

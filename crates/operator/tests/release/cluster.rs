@@ -309,6 +309,7 @@ const MAY: &str = "
     watch /configmaps openshift-config/whatever-the-user-chose
     watch /configmaps openshift-config-managed/kube-cloud-config
     watch /secrets openshift-cloud-controller-manager/openstack-cloud-credentials
+    list /pods openshift-cloud-controller-manager/any
 ";
 
 const MAY_NOT: &str = "
@@ -327,6 +328,8 @@ const MAY_NOT: &str = "
     patch apps/deployments openshift-cloud-controller-manager-operator/cluster-cloud-controller-manager-operator
     patch apps/deployments kube-system/any
     create /pods openshift-cloud-controller-manager/any
+    delete /pods openshift-cloud-controller-manager/any
+    list /pods kube-system/any
     create /pods:exec openshift-cloud-controller-manager/any
     create /serviceaccounts:token kube-system/any
     update coordination.k8s.io/leases kube-system/kube-controller-manager

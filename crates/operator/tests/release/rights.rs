@@ -142,9 +142,7 @@ fn w27_names_are_those_of_operands() {
             "validatingadmissionpolicies" => "validatingadmissionpolicy",
             plural => plural.trim_end_matches('s'),
         };
-        let made = operands
-            .iter()
-            .flat_map(|(_, objects)| objects.iter().map(Object::key));
+        let made = operands.iter().flat_map(|(_, objects)| objects.iter().map(Object::key));
         let made: BTreeSet<_> = made
             .filter(|key| key.kind.to_lowercase() == singular)
             .map(|key| key.name.as_str())

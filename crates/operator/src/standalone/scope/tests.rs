@@ -5,7 +5,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 /// A manager that was made `age` seconds after the first; by default with a port and Services of its own.
-fn manager(name: &str, age: i64, spec: Value) -> CloudControllerManager {
+fn manager(name: &str, age: i64, spec: &Value) -> CloudControllerManager {
     let mut whole = json!({"provider": "memory", "securePort": 10258 + age});
     for (key, value) in spec.as_object().unwrap() {
         whole[key] = value.clone();
@@ -18,7 +18,7 @@ fn manager(name: &str, age: i64, spec: Value) -> CloudControllerManager {
     manager
 }
 
-fn labels(labels: Value) -> Value {
+fn labels(labels: &Value) -> Value {
     json!({"scope": {"nodeSelector": {"matchLabels": labels}}})
 }
 
@@ -32,15 +32,15 @@ fn schemes(schemes: &[&str]) -> Value {
 
 #[rstest]
 #[case::all_nodes(json!({}), json!({}), "meet")]
-#[case::one_takes_all(json!({}), labels(json!({"cloud": "b"})), "meet")]
-#[case::different_values(labels(json!({"cloud": "a"})), labels(json!({"cloud": "b"})), "apart")]
-#[case::different_labels(labels(json!({"cloud": "a"})), labels(json!({"zone": "b"})), "meet")]
-#[case::one_of_two_labels_differs(labels(json!({"x": "1", "cloud": "a"})), labels(json!({"x": "1", "cloud": "b"})), "apart")]
+#[case::one_takes_all(json!({}), labels(&json!({"cloud": "b"})), "meet")]
+#[case::different_values(labels(&json!({"cloud": "a"})), labels(&json!({"cloud": "b"})), "apart")]
+#[case::different_labels(labels(&json!({"cloud": "a"})), labels(&json!({"zone": "b"})), "meet")]
+#[case::one_of_two_labels_differs(labels(&json!({"x": "1", "cloud": "a"})), labels(&json!({"x": "1", "cloud": "b"})), "apart")]
 #[case::sets_that_share(label("c", "In", &["a", "b"]), label("c", "In", &["b", "d"]), "meet")]
 #[case::sets_that_do_not(label("c", "In", &["a", "b"]), label("c", "In", &["d"]), "apart")]
 #[case::there_or_not(label("edge", "Exists", &[]), label("edge", "DoesNotExist", &[]), "apart")]
-#[case::a_value_or_nothing(labels(json!({"edge": "yes"})), label("edge", "DoesNotExist", &[]), "apart")]
-#[case::all_others(labels(json!({"edge": "yes"})), label("edge", "NotIn", &["yes"]), "apart")]
+#[case::a_value_or_nothing(labels(&json!({"edge": "yes"})), label("edge", "DoesNotExist", &[]), "apart")]
+#[case::all_others(labels(&json!({"edge": "yes"})), label("edge", "NotIn", &["yes"]), "apart")]
 #[case::some_others(label("c", "In", &["a", "b"]), label("c", "NotIn", &["a"]), "meet")]
 #[case::two_exclusions(label("c", "NotIn", &["a"]), label("c", "NotIn", &["b"]), "meet")]
 #[case::exclusion_and_presence(label("c", "NotIn", &["a"]), label("c", "Exists", &[]), "meet")]
@@ -66,7 +66,7 @@ fn schemes(schemes: &[&str]) -> Value {
 )]
 fn nodes(#[case] a: Value, #[case] b: Value, #[case] expected: &str) {
     for (older, younger) in [(&a, &b), (&b, &a)] {
-        let managers = [manager("a", 0, older.clone()), manager("b", 1, younger.clone())];
+        let managers = [manager("a", 0, older), manager("b", 1, younger)];
         let found = if overlaps(&managers).is_empty() {
             "apart"
         } else {
@@ -97,7 +97,7 @@ fn served(scope: Value) -> Value {
 )]
 #[case::none_at_all(json!({"servicesWithoutClass": "Ignore"}), json!({"servicesWithoutClass": "Serve"}), None)]
 fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) {
-    let managers = [manager("a", 0, served(a)), manager("b", 1, served(b))];
+    let managers = [manager("a", 0, &served(a)), manager("b", 1, &served(b))];
     let found = overlaps(&managers);
     assert_eq!(found.is_empty(), expected.is_none(), "{found:?}");
     assert!(
@@ -112,8 +112,8 @@ fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) 
 fn says_why_and_what_to_do() {
     let classless = json!({"servicesWithoutClass": "Serve"});
     let managers = [
-        manager("young", 5, json!({"securePort": 10258, "scope": classless})),
-        manager("old", 0, json!({"scope": classless})),
+        manager("young", 5, &json!({"securePort": 10258, "scope": classless})),
+        manager("old", 0, &json!({"scope": classless})),
     ];
     let expected = Overlap {
         refused: "young".to_owned(),
@@ -130,9 +130,9 @@ fn says_why_and_what_to_do() {
 #[test]
 fn one_that_is_refused_stands_in_nobodys_way() {
     let managers = [
-        manager("first", 0, labels(json!({"cloud": "a"}))),
-        manager("second", 1, json!({})),
-        manager("third", 2, labels(json!({"cloud": "b"}))),
+        manager("first", 0, &labels(&json!({"cloud": "a"}))),
+        manager("second", 1, &json!({})),
+        manager("third", 2, &labels(&json!({"cloud": "b"}))),
     ];
     let refused: Vec<String> = overlaps(&managers).into_iter().map(|one| one.refused).collect();
     assert_eq!(refused, ["second"]);
@@ -141,7 +141,7 @@ fn one_that_is_refused_stands_in_nobodys_way() {
 #[test]
 fn the_name_decides_between_twins() {
     let refused = |first, second| {
-        let managers = [manager(first, 0, json!({})), manager(second, 0, json!({}))];
+        let managers = [manager(first, 0, &json!({})), manager(second, 0, &json!({}))];
         overlaps(&managers).remove(0).refused
     };
     assert_eq!(refused("a", "b"), "b");
@@ -150,8 +150,8 @@ fn the_name_decides_between_twins() {
 
 #[test]
 fn one_that_is_removed_counts_until_it_is_gone() {
-    let mut going = manager("old", 0, json!({"managementState": "Removed"}));
-    let young = manager("young", 1, json!({}));
+    let mut going = manager("old", 0, &json!({"managementState": "Removed"}));
+    let young = manager("young", 1, &json!({}));
     assert_eq!(overlaps(&[going.clone(), young.clone()]), []);
     going.status.get_or_insert_default().related_objects = vec![ObjectReference::default()];
     assert_eq!(overlaps(&[going, young]).len(), 1);
@@ -160,8 +160,8 @@ fn one_that_is_removed_counts_until_it_is_gone() {
 #[test]
 fn one_that_is_not_managed_goes_on_running() {
     let managers = [
-        manager("old", 0, json!({"managementState": "Unmanaged"})),
-        manager("young", 1, json!({})),
+        manager("old", 0, &json!({"managementState": "Unmanaged"})),
+        manager("young", 1, &json!({})),
     ];
     assert_eq!(overlaps(&managers).len(), 1);
 }

@@ -33,10 +33,8 @@ image: setup ## the image, in target/outrigger-image.tar; NAME=registry.example.
 	@./scripts/image
 
 .PHONY: test-cluster
-test-cluster: setup image ## our image on a real kubelet; needs root and Debian
-	@$(CARGO) build --quiet --locked -p lab
-	@$${CARGO_TARGET_DIR:-target}/debug/lab prepare --kubelet
-	@$(CARGO) test --locked -p lab --test cluster -- --ignored --test-threads=1
+test-cluster: setup ## our image and manifests on a real kubelet; needs root and Debian; OUTRIGGER_IMAGE=target/outrigger-image.tar takes what make image packed
+	@./scripts/test-cluster
 
 .PHONY: bench
 bench: setup binary ## side by side with the Go framework, in one run

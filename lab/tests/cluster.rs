@@ -1,11 +1,11 @@
-//! A real kubelet runs our image, and the manager in it initialises the node it runs on.
+//! A node runs pods, and leaves nothing behind. What our own image does on it: `outrigger/tests/node`.
 //!
-//! `make test-cluster` builds the image and runs these as root.
+//! `make test-cluster` runs these as root.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::Api;
+use kube::api::{Api, ListParams};
 use lab::{Cluster, assets, node::Options};
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,60 +14,35 @@ use std::{
     time::Duration,
 };
 
-const IMAGE: &str = "localhost/outrigger:lab";
 const WITHIN: Duration = Duration::from_mins(1);
 
-/// The manager as `OpenShift` starts it: by a script, through a shell that our image does not have.
-const MANAGER: &str = r"
+/// Two pods on a node that no cloud controller manager has been at, on the network of pods.
+const DEPLOYMENT: &str = r"
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: cloud-controller-manager, namespace: kube-system}
+metadata: {name: pause, namespace: default}
 spec:
-  selector: {matchLabels: {k8s-app: cloud-controller-manager}}
+  replicas: 2
+  selector: {matchLabels: {app: pause}}
   template:
-    metadata: {labels: {k8s-app: cloud-controller-manager}}
+    metadata: {labels: {app: pause}}
     spec:
-      hostNetwork: true
-      serviceAccountName: cloud-controller-manager
-      priorityClassName: system-cluster-critical
       tolerations: [{key: node.cloudprovider.kubernetes.io/uninitialized, operator: Exists, effect: NoSchedule}]
-      containers:
-      - name: cloud-controller-manager
-        image: localhost/outrigger:lab
-        imagePullPolicy: Never
-        securityContext: {runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-        env: [{name: CLOUD, value: memory}]
-        command:
-        - /bin/bash
-        - -c
-        - |
-          #!/bin/bash
-          set -o allexport
-          if [[ -f /etc/kubernetes/apiserver-url.env ]]; then
-            source /etc/kubernetes/apiserver-url.env
-          fi
-          exec /bin/openstack-cloud-controller-manager \
-            --cloud-provider=$(CLOUD) \
-            --use-service-account-credentials=false \
-            --configure-cloud-routes=false \
-            --secure-port=0 \
-            --v=2
+      containers: [{name: pause, image: 'localhost/pause:lab', imagePullPolicy: Never}]
 ";
 
-fn image() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let archive =
-        std::env::var_os("OUTRIGGER_IMAGE").map_or_else(|| root.join("target/outrigger-image.tar"), PathBuf::from);
-    assert!(archive.exists(), "{} is missing: make image", archive.display());
-    archive
-}
+const STATIC: &str = r"
+apiVersion: v1
+kind: Pod
+metadata: {name: pause, namespace: kube-system}
+spec: {hostNetwork: true, containers: [{name: pause, image: 'localhost/pause:lab', imagePullPolicy: Never}]}
+";
 
-/// Applies a manifest, `-` for this text.
-fn apply(cluster: &Cluster, file: &str, text: &str) {
+fn apply(cluster: &Cluster, text: &str) {
     let mut kubectl = Command::new(assets::program("kubectl").unwrap())
         .arg("--kubeconfig")
         .arg(cluster.plane.kubeconfig())
-        .args(["apply", "-f", file])
+        .args(["apply", "-f", "-"])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -95,8 +70,8 @@ fn taints(node: &Node) -> Vec<String> {
 }
 
 #[tokio::test]
-#[ignore = "needs root and the image: make test-cluster"]
-async fn our_image_initialises_the_node_it_runs_on() {
+#[ignore = "needs root: make test-cluster"]
+async fn a_node_runs_pods_and_leaves_nothing() {
     let labels = vec![("node-role.kubernetes.io/control-plane".to_owned(), String::new())];
     let cluster = Cluster::start(Options {
         labels,
@@ -113,40 +88,30 @@ async fn our_image_initialises_the_node_it_runs_on() {
             .contains_key("node-role.kubernetes.io/control-plane")
     );
 
-    cluster.node.import_image(&image(), IMAGE).unwrap();
-    cluster
-        .node
-        .run_static_pod(
-            "version",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: version, namespace: kube-system}\nspec:\n  restartPolicy: Never\n  \
-             containers: [{name: outrigger, image: 'localhost/outrigger:lab', imagePullPolicy: Never, args: [version]}]\n",
-        )
-        .unwrap();
-    let name = format!("version-{}", cluster.node.name());
-    let said = || cluster.node.pod_log("kube-system", &name, "outrigger");
-    until("the version", said, async || said().starts_with("Outrigger ")).await;
-    let pods: Api<Pod> = Api::namespaced(cluster.plane.client(), "kube-system");
-    until("the mirror pod", said, async || {
-        let pod = pods.get_opt(&name).await.unwrap().and_then(|pod| pod.status?.phase);
-        pod.as_deref() == Some("Succeeded")
-    })
-    .await;
-
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    apply(&cluster, root.join("deploy/manager/rbac.yaml").to_str().unwrap(), "");
-    apply(&cluster, "-", MANAGER);
-    let log = || {
-        let folder = std::fs::read_dir(cluster.node.dir().join("pods")).unwrap().flatten();
-        let names = folder.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let pods = names.filter_map(|name| name.strip_prefix("kube-system_")?.split('_').next().map(str::to_owned));
-        let logs = pods.map(|pod| cluster.node.pod_log("kube-system", &pod, "cloud-controller-manager"));
-        logs.collect::<String>()
+    cluster.node.run_static_pod("pause", STATIC).unwrap();
+    apply(&cluster, DEPLOYMENT);
+    let pods: Api<Pod> = Api::all(cluster.plane.client());
+    let look = async || {
+        let pods = pods.list(&ListParams::default()).await.unwrap().items;
+        let status = pods.into_iter().filter_map(|pod| pod.status);
+        let running = status.filter(|status| status.phase.as_deref() == Some("Running"));
+        let mut ips: Vec<_> = running.filter_map(|status| status.pod_ip).collect();
+        ips.retain(|ip| ip.starts_with("10.244.0."));
+        ips.sort();
+        ips.dedup();
+        ips.len() == 2
     };
-    until("the node is initialised", log, async || {
-        let node = nodes.get(cluster.node.name()).await.unwrap();
-        let provider = node.spec.as_ref().and_then(|spec| spec.provider_id.clone());
-        taints(&node).is_empty() && provider.is_some_and(|id| id.starts_with("memory://"))
-    })
+    until("two pods on the network of pods", || "no pods".to_owned(), look).await;
+    let name = format!("pause-{}", cluster.node.name());
+    let mirror: Api<Pod> = Api::namespaced(cluster.plane.client(), "kube-system");
+    until(
+        "the mirror pod",
+        || "no pod".to_owned(),
+        async || {
+            let pod = mirror.get_opt(&name).await.unwrap().and_then(|pod| pod.status?.phase);
+            pod.as_deref() == Some("Running")
+        },
+    )
     .await;
     leaves_nothing(cluster);
 }

@@ -158,7 +158,7 @@ mod tests {
             "metadata": {"generation": 1},
             "spec": {"replicas": replicas},
             "status": {
-                "observedGeneration": 1, "availableReplicas": available,
+                "observedGeneration": 1, "updatedReplicas": replicas, "availableReplicas": available,
                 "conditions": [{"type": "Progressing", "status": status, "reason": reason, "message": "too slow"}],
             },
         });

@@ -127,13 +127,12 @@ fn deployment(key: &Key, live: &Value) -> Rollout {
             .and_then(|condition| condition[field].as_str())
             .unwrap_or_default()
     };
+    let (updated, wanted) = (number(live, "/status/updatedReplicas"), number(live, "/spec/replicas"));
     match (text("status"), text("reason")) {
-        ("True", "NewReplicaSetAvailable") => Rollout::Complete,
+        // Where Pods are recreated this is still said of the old ones until they are gone.
+        ("True", "NewReplicaSetAvailable") if updated > 0 || wanted == 0 => Rollout::Complete,
         ("False", "ProgressDeadlineExceeded") => Rollout::Stalled(format!("{key}: {}", text("message"))),
-        _ => {
-            let (updated, wanted) = (number(live, "/status/updatedReplicas"), number(live, "/spec/replicas"));
-            Rollout::Underway(format!("{key}: {updated} of {wanted} Pods updated"))
-        }
+        _ => Rollout::Underway(format!("{key}: {updated} of {wanted} Pods updated")),
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 /// The annotation.
 pub const ANNOTATION: &str = "operator.openshift.io/config-hash";
 
-/// The manager reads it again when it changes, so it need not be restarted.
+/// What its name ends with, the manager reads again when it changes, so it need not be restarted.
 const RELOADED: &str = "cloud-controller-manager-serving-cert";
 
 /// Something that Pods read.
@@ -169,7 +169,7 @@ fn named(owner: &Value) -> impl Iterator<Item = Reference> {
         ("secretRef", "name", Kind::Secret),
     ];
     WAYS.into_iter().filter_map(|(way, key, kind)| {
-        let name = owner[way][key].as_str().filter(|name| *name != RELOADED)?;
+        let name = owner[way][key].as_str().filter(|name| !name.ends_with(RELOADED))?;
         let need = match owner[way]["optional"].as_bool() {
             Some(true) => Need::Optional,
             _ => Need::Required,

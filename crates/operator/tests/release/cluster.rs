@@ -298,7 +298,7 @@ const MAY: &str = "
     list config.openshift.io/clusterversions version
     watch config.openshift.io/clusteroperators cloud-controller-manager
     create config.openshift.io/clusteroperators any
-    patch config.openshift.io/clusteroperators:status cloud-controller-manager
+    update config.openshift.io/clusteroperators:status cloud-controller-manager
     create coordination.k8s.io/leases openshift-cloud-controller-manager-operator/any
     update coordination.k8s.io/leases openshift-cloud-controller-manager-operator/cluster-cloud-controller-manager-leader
     update coordination.k8s.io/leases openshift-cloud-controller-manager-operator/cluster-cloud-config-sync-leader
@@ -315,7 +315,7 @@ const MAY: &str = "
 const MAY_NOT: &str = "
     patch config.openshift.io/infrastructures cluster
     patch config.openshift.io/clusteroperators cloud-controller-manager
-    patch config.openshift.io/clusteroperators:status dns
+    update config.openshift.io/clusteroperators:status dns
     delete config.openshift.io/clusteroperators cloud-controller-manager
     patch /secrets openshift-cloud-controller-manager/openstack-cloud-credentials
     create /secrets openshift-cloud-controller-manager/any

@@ -54,6 +54,17 @@ fn deployments_roll_out(#[case] live: &str, #[case] expected: &str) {
     assert_eq!(words(rollout(&key("Deployment"), Some(&deployment(live)))), expected);
 }
 
+/// Between the end of the old Pods and the first new one the condition is still about the old ones.
+#[test]
+fn recreated_pods_are_waited_for() {
+    let mut live = deployment("2/2 True NewReplicaSetAvailable");
+    live["status"]["updatedReplicas"] = json!(0);
+    let waiting = "Deployment ns/ccm: 0 of 2 Pods updated";
+    assert_eq!(words(rollout(&key("Deployment"), Some(&live))), waiting);
+    live["spec"]["replicas"] = json!(0);
+    assert_eq!(words(rollout(&key("Deployment"), Some(&live))), "complete");
+}
+
 fn words(rollout: Rollout) -> String {
     match rollout {
         Rollout::Complete => "complete".to_owned(),

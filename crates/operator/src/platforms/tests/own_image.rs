@@ -35,7 +35,7 @@ fn port_is_open() {
 fn port_is_probed() {
     let deployment = deployment(&own("OpenStack"));
     let container = at(&deployment, "/spec/template/spec/containers/0");
-    let get = |path: &str| json!({"path": path, "port": "https", "scheme": "HTTPS"});
+    let get = |path: &str| json!({"host": "127.0.0.1", "path": path, "port": "https", "scheme": "HTTPS"});
     assert_eq!(at(container, "/livenessProbe/httpGet"), &get("/healthz"));
     assert_eq!(at(container, "/readinessProbe/httpGet"), &get("/readyz"));
     let volumes = at(&deployment, "/spec/template/spec/volumes").as_array().unwrap();

@@ -1,0 +1,65 @@
+//! A simulated `OpenStack` on loopback, of which our node is a server.
+
+use openstack_sim::{Cloud, ServerSpec, ServerView, Sim};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+const PASSWORD: &str = "labpass";
+
+/// The cloud, and where it is served.
+pub struct OpenStack {
+    sim: Sim,
+    /// Our node.
+    pub server: ServerView,
+}
+
+impl OpenStack {
+    /// Serves a cloud with a server of this name and this address.
+    pub async fn start(name: &str, ip: IpAddr) -> Self {
+        let cloud = Cloud::new();
+        let net = cloud.create_network("private", &format!("{ip}/22"));
+        let mut spec = ServerSpec::new(name);
+        spec.networks.push(net);
+        // Addresses are given in turn.
+        let server = loop {
+            let server = cloud.boot_as(spec.clone());
+            if server.addresses.contains(&ip) {
+                break server;
+            }
+            assert!(!server.addresses.is_empty(), "the simulated network has no {ip}");
+            cloud.delete_server(server.id);
+        };
+        Self {
+            sim: Sim::start(&cloud).await.unwrap(),
+            server,
+        }
+    }
+
+    /// What the node is called by the manager.
+    pub fn provider_id(&self) -> String {
+        format!("openstack:///{}", self.server.id)
+    }
+
+    /// The configuration as `OpenShift`'s installer writes it: the credentials are in a Secret.
+    pub fn config() -> String {
+        "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\nregion = RegionOne\n".to_owned()
+    }
+
+    /// The Secret of the installer, and the one that the cluster's credential operator makes of it.
+    pub fn credentials(&self, namespace: &str, name: &str) -> Value {
+        let url = self.sim.auth_url();
+        let clouds = json!({"clouds": {"openstack": {
+            "auth": {"auth_url": url, "username": "demo", "password": PASSWORD, "project_name": "demo",
+                     "user_domain_id": "default", "project_domain_id": "default"},
+            "region_name": "RegionOne",
+        }}});
+        let global = format!(
+            "[Global]\nauth-url = {url}\nusername = demo\npassword = {PASSWORD}\ntenant-name = demo\ndomain-id = default\nregion = RegionOne\n"
+        );
+        json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": name, "namespace": namespace},
+            "stringData": {"clouds.yaml": clouds.to_string(), "clouds.conf": global},
+        })
+    }
+}

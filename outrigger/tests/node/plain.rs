@@ -1,0 +1,182 @@
+//! From nothing to a managed manager with three commands, and back: as the documents say it.
+
+use crate::site::{IMAGE, Site, condition, related, root};
+use serde_json::{Value, json};
+use std::fs;
+
+const NAMESPACE: &str = "outrigger-system";
+const OBJECT: &str = "/apis/outrigger.dev/v1alpha1/cloudcontrollermanagers/memory";
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/outrigger-system/deployments/memory-cloud-controller-manager";
+const PODS: &str = "/api/v1/namespaces/outrigger-system/pods?labelSelector=app.kubernetes.io/instance%3Dmemory";
+const LABELS: &str = "app.kubernetes.io/instance%3Dmemory";
+
+/// Installs, changes, removes, brings back, and deletes.
+pub async fn story(site: &Site) {
+    site.assert_uninitialised().await;
+    for command in commands() {
+        site.run(&command);
+    }
+    site.run("kubectl wait ccm/memory --for=condition=Available --timeout=120s");
+    site.pod(NAMESPACE, "app.kubernetes.io/name%3Doutrigger-operator", IMAGE)
+        .await;
+    let first = site.pod(NAMESPACE, LABELS, IMAGE).await;
+    site.initialised("memory://").await;
+    let object = works(site).await;
+    let made = related(&object);
+    assert!(made.contains(&DEPLOYMENT.to_owned()), "{made:#?}");
+    prints(site);
+    proves_itself(site).await;
+
+    let change = json!({"spec": {"logVerbosity": 4, "extraArgs": ["--node-monitor-period=3s"]}});
+    site.patch(OBJECT, change).await;
+    replaced(site, &first).await;
+    works(site).await;
+    no_node_for_the_second(site).await;
+
+    site.patch(OBJECT, json!({"spec": {"managementState": "Removed"}}))
+        .await;
+    for path in &made {
+        site.gone(path).await;
+    }
+    site.gone(PODS).await;
+    let removed = async || {
+        let object = site.find(OBJECT).await.unwrap();
+        let empty = related(&object).is_empty() && object["status"]["version"].as_str().unwrap_or_default().is_empty();
+        empty.then_some(()).ok_or_else(|| object["status"].to_string())
+    };
+    site.until("the word that all is removed", removed).await;
+
+    site.patch(OBJECT, json!({"spec": {"managementState": "Managed"}}))
+        .await;
+    site.pod(NAMESPACE, LABELS, IMAGE).await;
+    let object = works(site).await;
+    site.run("kubectl delete ccm memory");
+    for path in related(&object) {
+        site.gone(&path).await;
+    }
+    site.gone(PODS).await;
+
+    site.run("kubectl delete -f deploy/kubernetes/operator.yaml -f deploy/kubernetes/crd.yaml");
+    site.gone("/api/v1/namespaces/outrigger-system").await;
+}
+
+/// The three commands; README and book have the same.
+fn commands() -> Vec<String> {
+    let in_file = |name: &str| -> Vec<String> {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("kubectl apply -f deploy/kubernetes/"));
+        lines
+            .map(|line| line.split('#').next().unwrap().trim().to_owned())
+            .collect()
+    };
+    let commands = in_file("README.md");
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands, in_file("docs/kubernetes.md"));
+    commands
+}
+
+/// Waits until the object says that what is asked for runs, and returns it.
+async fn works(site: &Site) -> Value {
+    let look = async || {
+        let object = site.find(OBJECT).await.unwrap();
+        let status = &object["status"];
+        let said = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
+        let well = said
+            .iter()
+            .zip(["True", "False", "False"])
+            .all(|(said, truth)| said.starts_with(truth));
+        let current = status["observedGeneration"] == object["metadata"]["generation"];
+        if well && current && status["readyReplicas"] == 1 {
+            return Ok(object);
+        }
+        Err(format!("{said:#?}"))
+    };
+    let object = site.until("CloudControllerManager memory to be well", look).await;
+    assert!(
+        !object["status"]["version"].as_str().unwrap_or_default().is_empty(),
+        "{object}"
+    );
+    object
+}
+
+/// Waits until another Pod has taken the place of this one, and has the flags that were asked for.
+async fn replaced(site: &Site, first: &Value) {
+    let look = async || {
+        let pods = site.list(PODS).await;
+        let others = pods
+            .iter()
+            .filter(|pod| pod["metadata"]["uid"] != first["metadata"]["uid"]);
+        let with = |pod: &&Value| {
+            let args = pod["spec"]["containers"][0]["args"].to_string();
+            args.contains("\"--v=4\"") && args.contains("\"--node-monitor-period=3s\"")
+        };
+        (pods.len() == 1 && others.filter(with).count() == 1)
+            .then_some(())
+            .ok_or_else(|| format!("{} Pods", pods.len()))
+    };
+    site.until("another Pod", look).await;
+    site.pod(NAMESPACE, LABELS, IMAGE).await;
+}
+
+/// A replica that finds no node is told, the other goes on, and its budget comes and goes with it.
+async fn no_node_for_the_second(site: &Site) {
+    let budget = "/apis/policy/v1/namespaces/outrigger-system/poddisruptionbudgets/memory-cloud-controller-manager";
+    site.patch(OBJECT, json!({"spec": {"replicas": 2}})).await;
+    let look = async || {
+        let object = site.find(OBJECT).await.unwrap();
+        let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
+        let told = available == "True AsExpected 1 of 2 Pods are available" && degraded.starts_with("False");
+        let pods = site.list(PODS).await;
+        let waiting = pods.iter().filter(|pod| pod["status"]["phase"] == "Pending").count();
+        (told && pods.len() == 2 && waiting == 1)
+            .then_some(())
+            .ok_or_else(|| format!("{available}; {degraded}; {} Pods", pods.len()))
+    };
+    site.until("one of two Pods", look).await;
+    assert!(site.find(budget).await.is_some());
+
+    site.patch(OBJECT, json!({"spec": {"replicas": 1}})).await;
+    site.gone(budget).await;
+    works(site).await;
+}
+
+/// The commands of the book show what the book shows.
+fn prints(site: &Site) {
+    let explained = site.run("kubectl explain ccm.spec.scope");
+    assert!(explained.contains("DESCRIPTION"), "{explained}");
+    let said = site.run("kubectl get ccm");
+    let words: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        words[0],
+        [
+            "NAME",
+            "PROVIDER",
+            "STATE",
+            "AVAILABLE",
+            "READY",
+            "VERSION",
+            "AGE",
+            "MESSAGE"
+        ]
+    );
+    assert_eq!(words[1][..5], ["memory", "memory", "Managed", "True", "1"]);
+    assert_eq!(words.len(), 2);
+}
+
+/// Its port has the certificate that the operator has issued, for the name of its Service.
+async fn proves_itself(site: &Site) {
+    let bundle = "/api/v1/namespaces/outrigger-system/configmaps/memory-cloud-controller-manager-serving-ca-bundle";
+    let bundle = site.find(bundle).await.unwrap();
+    let root = bundle["data"]["ca.crt"].as_str().unwrap();
+    let name = "memory-cloud-controller-manager.outrigger-system.svc";
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([reqwest::Certificate::from_pem(root.as_bytes()).unwrap()])
+        .resolve(name, (site.ip, 10258).into())
+        .build()
+        .unwrap();
+    let answer = client.get(format!("https://{name}:10258/healthz")).send().await;
+    assert_eq!(answer.unwrap().status(), 200);
+}

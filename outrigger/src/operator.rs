@@ -65,10 +65,12 @@ fn start(name: &str, options: Options) -> ExitCode {
         name: name.split(' ').next().unwrap_or(name),
         verbosity,
     };
+    // As kubectl diff: 1 for differences, more for errors.
+    let trouble = options.dry_run.is_on().then(|| ExitCode::from(2));
     match process::block_on(run::run(options, program)) {
         Ok(Ended::Stopped) => ExitCode::SUCCESS,
         Ok(Ended::Differences) => ExitCode::FAILURE,
-        Err(code) => code,
+        Err(code) => trouble.unwrap_or(code),
     }
 }
 

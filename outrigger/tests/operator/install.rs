@@ -41,7 +41,7 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
     let writes = world.writes_since(mark);
     let of_status = writes
         .iter()
-        .filter(|write| write.starts_with("patch clusteroperators/status"))
+        .filter(|write| write.starts_with("update clusteroperators/status"))
         .count();
     assert!(of_status <= 2, "{writes:#?}");
     assert_eq!(

@@ -9,5 +9,16 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod anywhere;
+mod bad_input;
+mod certificates;
+mod crash;
+mod door;
+mod health;
+mod idle;
 mod install;
+mod luck;
+mod programs;
+mod repair;
+mod rights;
 mod world;

@@ -11,8 +11,9 @@ use kube::{
 use lab::ControlPlane;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     net::TcpListener,
-    sync::{Condvar, Mutex},
+    sync::{Condvar, LazyLock, Mutex},
     time::Duration,
 };
 
@@ -26,6 +27,7 @@ const PLANES: usize = 2;
 /// A cluster, and what the operator needs to start in it.
 pub struct World {
     plane: Option<ControlPlane>,
+    origin: Origin,
     /// An administrator's client.
     pub client: Client,
     /// The operands' namespace.
@@ -33,6 +35,18 @@ pub struct World {
     /// For the files of the operator.
     pub folder: Folder,
 }
+
+/// Where a control plane comes from, and goes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It is used again.
+    Pool,
+    /// It is for one world, which waits more than it works.
+    Own,
+}
+
+/// The certificates of the system are the same in all worlds.
+static SYSTEM: LazyLock<String> = LazyLock::new(|| certificate("system"));
 
 static IDLE: Mutex<(usize, Vec<ControlPlane>)> = Mutex::new((0, Vec::new()));
 static RETURNED: Condvar = Condvar::new();
@@ -54,6 +68,9 @@ fn take_plane() -> ControlPlane {
 
 impl Drop for World {
     fn drop(&mut self) {
+        if self.origin == Origin::Own {
+            return;
+        }
         let mut idle = IDLE.lock().unwrap();
         // What a failed test leaves behind may be anything.
         if std::thread::panicking() {
@@ -71,8 +88,29 @@ pub fn kind(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource
     ApiResource::from_gvk_with_plural(&gvk, plural)
 }
 
-fn config(name: &str, plural: &str) -> ApiResource {
+/// A kind of `OpenShift`'s configuration.
+pub fn config(name: &str, plural: &str) -> ApiResource {
     kind("config.openshift.io", "v1", name, plural)
+}
+
+/// The kind of a `ConfigMap`.
+pub fn config_map() -> ApiResource {
+    kind("", "v1", "ConfigMap", "configmaps")
+}
+
+/// The kind of a Deployment.
+pub fn deployment() -> ApiResource {
+    kind("apps", "v1", "Deployment", "deployments")
+}
+
+/// The kind of the Infrastructure.
+pub fn infrastructure() -> ApiResource {
+    config("Infrastructure", "infrastructures")
+}
+
+/// The kind of the Proxy.
+pub fn proxy() -> ApiResource {
+    config("Proxy", "proxies")
 }
 
 impl World {
@@ -85,13 +123,29 @@ impl World {
 
     /// A cluster before the installer has said where it is.
     pub async fn without_infrastructure() -> Self {
+        Self::in_namespace(&lab::unique("ccm")).await
+    }
+
+    /// The same, with the operands in this namespace.
+    pub async fn in_namespace(namespace: &str) -> Self {
         let plane = tokio::task::spawn_blocking(take_plane).await.unwrap();
+        Self::on(plane, Origin::Pool, namespace).await
+    }
+
+    /// The same, for a test that waits more than it works: it does not keep others from working.
+    pub async fn apart(namespace: &str) -> Self {
+        let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
+        Self::on(plane, Origin::Own, namespace).await
+    }
+
+    async fn on(plane: ControlPlane, origin: Origin, namespace: &str) -> Self {
         plane.install_openshift_crds().await.unwrap();
         let world = Self {
             client: plane.client(),
-            namespace: lab::unique("ccm"),
+            namespace: namespace.to_owned(),
             folder: Folder::new(&lab::unique("operator")),
             plane: Some(plane),
+            origin,
         };
         world.clean().await;
         world.furnish().await;
@@ -133,7 +187,12 @@ impl World {
             (kind("", "v1", "ConfigMap", "configmaps"), "openshift-config"),
             (kind("", "v1", "ConfigMap", "configmaps"), "openshift-config-managed"),
         ];
-        for (resource, namespace) in all {
+        let operands = self.kinds();
+        let operands = operands
+            .iter()
+            .filter(|(_, namespace)| *namespace == self.namespace)
+            .map(|(resource, namespace)| (resource.clone(), namespace.as_str()));
+        for (resource, namespace) in all.into_iter().chain(operands) {
             let api = self.api(&resource, namespace);
             let deleted = api
                 .delete_collection(&DeleteParams::default(), &ListParams::default())
@@ -190,7 +249,7 @@ impl World {
         self.apply(&config("APIServer", "apiservers"), "", "cluster", json!({"spec": {}}))
             .await;
         self.folder.write("images.json", &images().to_string());
-        self.folder.write("bundle.pem", &certificate("system"));
+        self.folder.write("bundle.pem", &SYSTEM);
     }
 
     /// Says which features are on.
@@ -201,20 +260,20 @@ impl World {
             .await;
     }
 
+    /// Gives the cluster another cloud configuration.
+    pub async fn set_source(&self, text: &str) {
+        let data = json!({"data": {"cloud.conf": text, "endpoints": "{}"}});
+        self.apply(&config_map(), "openshift-config", "cloud-provider-config", data)
+            .await;
+    }
+
     /// Says where the cluster is: `AWS`, or `AWS SingleReplica`; with the cloud configuration that such a cluster has.
     pub async fn set_platform(&self, platform: &str) {
         let (type_, topology) = platform.split_once(' ').unwrap_or((platform, "HighlyAvailable"));
         let (type_, cloud) = type_.split_once('/').unwrap_or((type_, ""));
         let source = source(type_, cloud);
         if let Some(text) = &source {
-            let data = json!({"data": {"cloud.conf": text, "endpoints": "{}"}});
-            self.apply(
-                &kind("", "v1", "ConfigMap", "configmaps"),
-                "openshift-config",
-                "cloud-provider-config",
-                data,
-            )
-            .await;
+            self.set_source(text).await;
         }
         let reference = if source.is_some() { "cloud-provider-config" } else { "" };
         let spec = json!({"spec": {"cloudConfig": {"name": reference, "key": ""}, "platformSpec": {"type": type_}}});
@@ -424,6 +483,7 @@ impl World {
         };
         operator.until(operand, look).await;
         let look = async || {
+            self.collect_garbage().await;
             self.roll_out(9).await;
             let conditions = self.conditions().await;
             let done = conditions.contains("Available=True") && conditions.contains("Progressing=False");
@@ -471,6 +531,15 @@ impl World {
             .flag("--metrics-bind-address=0")
     }
 
+    /// The program under one of its other names, without arguments.
+    pub fn program(&self, name: &str) -> Launch {
+        let link = self.folder.path().join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_outrigger"), &link).unwrap();
+        }
+        self.launch().program(&link)
+    }
+
     fn launch(&self) -> Launch {
         Launch::new(self.folder.path())
             .env("RELEASE_VERSION", RELEASE)
@@ -498,32 +567,99 @@ impl World {
         Mark::end_of(&self.plane().audit_log())
     }
 
-    /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
-    pub fn writes_since(&self, mark: Mark) -> Vec<String> {
+    /// What the operator asked since then, apart from Leases and Events.
+    pub fn requests_since(&self, mark: Mark) -> Vec<Entry> {
         let ours = |entry: &Entry| {
             entry.agent.starts_with("outrigger/")
                 || entry.agent.starts_with("cluster-")
                 || entry.agent.starts_with("config-sync")
         };
         let told = |entry: &Entry| matches!(entry.resource.as_str(), "leases" | "events");
-        let writes = mark.read(&self.plane().audit_log()).into_iter();
-        writes
-            .filter(|entry| ours(entry) && entry.is_write() && !told(entry))
-            .map(|entry| format!("{} {} {}", entry.verb, entry.resource, entry.name))
+        let all = mark.read(&self.plane().audit_log()).into_iter();
+        all.filter(|entry| ours(entry) && !told(entry)).collect()
+    }
+
+    /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
+    pub fn writes_since(&self, mark: Mark) -> Vec<String> {
+        let all = self.requests_since(mark).into_iter().filter(Entry::is_write);
+        all.map(|entry| format!("{} {} {}", entry.verb, entry.resource, entry.name))
             .collect()
+    }
+
+    /// How often the operator has reported since then.
+    pub fn reports_since(&self, mark: Mark) -> usize {
+        let all = self.writes_since(mark);
+        all.iter().filter(|write| write.contains("clusteroperators")).count()
+    }
+
+    /// Waits until there are so many operands.
+    pub async fn installed(&self, operator: &Manager, operands: usize) {
+        let look = async || match self.operands().await {
+            found if found.len() == operands => Ok(()),
+            found => Err(format!("{found:#?}")),
+        };
+        operator.until("all operands", look).await;
+    }
+
+    /// Everything as somebody sees it who does not look at versions and times: every operand by kind and name, the conditions
+    /// and what the operator says is its own.
+    pub async fn portrait(&self) -> BTreeMap<String, Value> {
+        let mut all = BTreeMap::new();
+        for (resource, namespace) in self.kinds() {
+            for object in self
+                .api(&resource, &namespace)
+                .list(&ListParams::default())
+                .await
+                .unwrap()
+            {
+                if is_ours(&object) {
+                    let name = object.metadata.name.clone().unwrap_or_default();
+                    let object = look_of(serde_json::to_value(object).unwrap());
+                    all.insert(format!("{} {name}", resource.kind), object);
+                }
+            }
+        }
+        let operator = self.cluster_operator().await;
+        all.insert("conditions".to_owned(), json!(self.conditions().await));
+        for part in ["versions", "relatedObjects"] {
+            all.insert(part.to_owned(), operator["status"][part].clone());
+        }
+        let text = json!(all).to_string().replace(&self.namespace, "NAMESPACE");
+        serde_json::from_str(&text).unwrap()
     }
 
     /// Waits until the operator has not written anything for a while, and has had the time to.
     pub async fn settled(&self) {
+        self.quiet(Duration::from_millis(700)).await;
+    }
+
+    /// Waits until the operator has not written anything for this time.
+    pub async fn quiet(&self, time: Duration) {
         let mut mark = self.mark();
         loop {
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            tokio::time::sleep(time).await;
             if self.writes_since(mark).is_empty() {
                 return;
             }
             mark = self.mark();
         }
     }
+}
+
+/// An object without what changes whenever it is written.
+fn look_of(mut object: Value) -> Value {
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    metadata.retain(|key, _| {
+        matches!(
+            key.as_str(),
+            "name" | "namespace" | "labels" | "annotations" | "finalizers"
+        )
+    });
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|key, _| !key.starts_with("clusterIP"));
+    }
+    object.as_object_mut().unwrap().remove("status");
+    object
 }
 
 /// Whether the operator has written it.
@@ -576,6 +712,7 @@ pub fn certificate(name: &str) -> String {
     params.self_signed(&key).unwrap().pem()
 }
 
-fn free_port() -> u16 {
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -3,6 +3,8 @@
 //! A pass of [`Operator`] reads what the watches know, decides ([`sync`]: the cloud configuration and the certificates;
 //! [`operands`]: everything else), lets the [engine](crate::operands::Engine) act, and reports in the `ClusterOperator`.
 
+mod act;
+mod decide;
 mod observe;
 mod operands;
 mod pass;

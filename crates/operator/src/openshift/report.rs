@@ -1,21 +1,111 @@
-//! Writes the `ClusterOperator`.
+//! Tells the cluster, in the `ClusterOperator` and in events.
 
+use super::{
+    observe::{self, Observed},
+    pass::{Found, Operator},
+};
 use crate::{
     Key,
+    monitoring::Truth,
     operands::{
         MANAGER,
         kinds::{self, Related},
     },
     status,
 };
+use k8s_openapi::{api::core::v1, jiff::Timestamp};
 use kube::{Api, Client, api::PostParams};
 use operator_api::{
     ClusterOperator,
-    cluster_operator::{ObjectReference, Status},
+    cluster_operator::{Condition, ObjectReference, Status},
 };
+use runtime::{client::explain, events::Kind};
+use std::sync::Arc;
+use tracing::warn;
+
+impl Operator {
+    /// Writes the status where it is not what it should be.
+    pub(super) async fn report(&mut self, observed: &mut Observed, inventory: &[Key], found: &mut Found) {
+        let operator = match &observed.cluster_operator {
+            Ok(operator) => operator.as_ref(),
+            Err(reason) => {
+                warn!(%reason, "cannot report");
+                found.failing = true;
+                return;
+            }
+        };
+        let before = operator.map(|operator| operator.status.clone()).unwrap_or_default();
+        let settings = &self.settings;
+        let related = related(&settings.operator_namespace, &settings.namespace, inventory);
+        let report = status::Report {
+            cloud_config: found.cloud_config.clone(),
+            trusted_ca: found.trusted_ca.clone(),
+            operands: found.operands.clone(),
+            related: if settings.duties.has_operands() || before.related_objects.is_empty() {
+                related
+            } else {
+                Vec::new()
+            },
+            release: settings.release.clone(),
+        };
+        let after = status::next(&before, &report, Timestamp::now());
+        for condition in &after.conditions {
+            let truth = Truth::of(&condition.status);
+            self.hands.metrics.condition(status::NAME, &condition.type_, truth);
+        }
+        if operator.is_some() && after == before {
+            return;
+        }
+        match write(&self.hands.client, operator, &after).await {
+            Ok(written) => {
+                self.announce_changes(&before, &after);
+                if let Ok(value) = serde_json::to_value(&written) {
+                    self.watches.saw(&observe::cluster_operator(), &Arc::new(value));
+                }
+                observed.cluster_operator = Ok(Some(written));
+            }
+            Err(error) => {
+                warn!(reason = %explain(&error), "cannot write the status of the ClusterOperator");
+                found.failing = true;
+            }
+        }
+    }
+
+    /// Events about what has turned for the worse, or begun.
+    pub(super) fn announce_changes(&self, before: &Status, after: &Status) {
+        let reference = v1::ObjectReference {
+            api_version: Some("config.openshift.io/v1".to_owned()),
+            kind: Some("ClusterOperator".to_owned()),
+            name: Some(status::NAME.to_owned()),
+            ..v1::ObjectReference::default()
+        };
+        let turned = |type_: &str| {
+            let said = |status: &Status| status.conditions.iter().find(|each| each.type_ == type_).cloned();
+            let now = said(after).filter(|now| now.status == "True")?;
+            (said(before).is_none_or(|then| then.status != now.status || then.message != now.message)).then_some(now)
+        };
+        if let Some(Condition { message, .. }) = turned("Degraded") {
+            self.hands
+                .recorder
+                .event(reference.clone(), Kind::Warning, "StatusDegraded", message);
+        }
+        let upgrade = turned("Progressing").filter(|now| now.reason == "SyncingResources");
+        if let Some(Condition { message, .. }) = upgrade {
+            self.hands
+                .recorder
+                .event(reference, Kind::Normal, "StatusUpgrade", message);
+        }
+    }
+}
+
+/// What the operator has made, by its own word.
+pub(super) fn inventory(observed: &Observed) -> Vec<Key> {
+    let operator = observed.cluster_operator.as_ref().ok().and_then(Option::as_ref);
+    operator.map_or_else(Vec::new, |operator| listed(&operator.status))
+}
 
 /// What the original names: the operator's namespace, itself, the operands' namespace. In this order, before all else.
-pub(super) fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
+fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
     let reference = |group: &str, resource: &str, name: &str| ObjectReference {
         group: group.to_owned(),
         resource: resource.to_owned(),
@@ -40,7 +130,7 @@ pub(super) fn related(operator_namespace: &str, namespace: &str, inventory: &[Ke
 }
 
 /// What the operator has made, by its own word: all that it relates to but namespaces.
-pub(super) fn inventory(status: &Status) -> Vec<Key> {
+fn listed(status: &Status) -> Vec<Key> {
     let keys = status.related_objects.iter().filter_map(|reference| {
         let ObjectReference {
             group,
@@ -59,11 +149,7 @@ pub(super) fn inventory(status: &Status) -> Vec<Key> {
 }
 
 /// Writes the status, on top of the `ClusterOperator` that was seen; makes one where there is none. What was written comes back.
-pub(super) async fn write(
-    client: &Client,
-    seen: Option<&ClusterOperator>,
-    status: &Status,
-) -> kube::Result<ClusterOperator> {
+async fn write(client: &Client, seen: Option<&ClusterOperator>, status: &Status) -> kube::Result<ClusterOperator> {
     let api: Api<ClusterOperator> = Api::all(client.clone());
     let params = PostParams {
         field_manager: Some(MANAGER.to_owned()),
@@ -120,6 +206,6 @@ mod tests {
             related_objects: related,
             ..Status::default()
         };
-        assert_eq!(inventory(&status), keys);
+        assert_eq!(listed(&status), keys);
     }
 }

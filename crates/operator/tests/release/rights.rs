@@ -117,7 +117,13 @@ fn secrets_are_read_in_one_namespace() {
 /// Server-side apply needs no `update`, but leases, the operator's own status and what is passed on do.
 #[test]
 fn nothing_is_overwritten() {
-    let passed_on = ["clusteroperators/status", "events", "leases", "nodes", "services/status"];
+    let passed_on = [
+        "clusteroperators/status",
+        "events",
+        "leases",
+        "nodes",
+        "services/status",
+    ];
     for rule in rules().into_iter().filter(|rule| rule.has(&["update"])) {
         assert!(
             rule.resources

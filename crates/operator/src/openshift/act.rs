@@ -1,0 +1,172 @@
+//! Writes what was decided, and sees what came of it.
+
+use super::{
+    decide::{Desired, Prune},
+    observe::{self, Observed},
+    pass::{Found, Operator},
+};
+use crate::{
+    Key, Object, cloud_config,
+    operands::{Failure, Report},
+    rollout::{self, Judgement, Workload},
+    status::{Operands, Outcome, Verdict},
+};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+use tracing::warn;
+
+/// While something is being removed it is looked at again this soon.
+const SOON: Duration = Duration::from_secs(2);
+
+impl Operator {
+    /// What is about to be made is written down before it is made: a process that dies in between leaves nothing behind
+    /// that its successor would not know of. Says whether it may go on.
+    pub(super) async fn announce(
+        &mut self,
+        observed: &mut Observed,
+        keys: &[Key],
+        inventory: &[Key],
+        found: &mut Found,
+    ) -> bool {
+        let operands = found.operands.as_ref();
+        let news = keys.iter().any(|key| is_inventoried(key) && !inventory.contains(key));
+        if !self.settings.duties.has_operands() || !news || operands.is_some() {
+            return true;
+        }
+        let mut announced = Found {
+            operands: Some(Operands::Progressing(Vec::new())),
+            ..Found::default()
+        };
+        let mut all = inventory.to_vec();
+        all.extend(keys.iter().filter(|key| is_inventoried(key)).cloned());
+        all.sort();
+        all.dedup();
+        self.report(observed, &all, &mut announced).await;
+        found.failing |= announced.failing;
+        !announced.failing
+    }
+
+    pub(super) async fn act(&self, desired: Desired, inventory: &[Key]) -> (Report, Prune) {
+        let ours = match desired.prune {
+            Prune::Nothing => Vec::new(),
+            Prune::Unwanted | Prune::All => self.prunable(inventory),
+        };
+        let report = match desired.prune {
+            Prune::All => {
+                let wanted: BTreeSet<_> = desired.objects.iter().map(Object::key).collect();
+                let unwanted: Vec<_> = ours.into_iter().filter(|key| !wanted.contains(key)).collect();
+                let mut report = self.engine.converge(desired.objects, &[], &self.watches).await;
+                if !unwanted.is_empty() {
+                    report.absorb(self.engine.remove_all(&unwanted, &self.watches).await);
+                }
+                report
+            }
+            Prune::Unwanted | Prune::Nothing => self.engine.converge(desired.objects, &ours, &self.watches).await,
+        };
+        (report, desired.prune)
+    }
+
+    /// What belongs to another process is not ours to remove.
+    pub(super) fn prunable(&self, inventory: &[Key]) -> Vec<Key> {
+        let sync = [
+            observe::config_map(&self.settings.namespace, cloud_config::NAME),
+            observe::config_map(&self.settings.namespace, crate::trusted_ca::NAME),
+        ];
+        let ours = |key: &&Key| self.settings.duties.has_sync() || !sync.contains(key);
+        inventory.iter().filter(ours).cloned().collect()
+    }
+
+    /// Takes note of what was written, and says what is ours now.
+    pub(super) fn learn(&self, report: &Report, keys: &[Key], inventory: &[Key], prune: Prune) -> Vec<Key> {
+        for (key, _) in report.outcomes() {
+            if let Some(object) = report.object(key) {
+                self.watches.saw(key, object);
+            }
+        }
+        let mut after: Vec<_> = report.inventory().into_iter().filter(is_inventoried).collect();
+        if prune == Prune::Nothing {
+            after.extend(inventory.iter().cloned());
+            after.extend(keys.iter().filter(|key| is_inventoried(key)).cloned());
+        }
+        after.sort();
+        after.dedup();
+        after
+    }
+
+    /// What became of the objects, and how their Pods are.
+    pub(super) async fn judge(&mut self, report: &Report, workloads: &[Key], found: &mut Found) {
+        let mut failures: Vec<_> = report.failures().map(ToString::to_string).collect();
+        failures.sort();
+        failures.dedup();
+        if !failures.is_empty() {
+            found.failing = true;
+            self.failed(report, failures.join("; "), found);
+            return;
+        }
+        if found.operands.is_some() || !self.settings.duties.has_operands() {
+            return;
+        }
+        self.windows.operands.worked();
+        let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
+        if !pending.is_empty() {
+            found.operands = Some(Operands::Progressing(pending));
+            found.again = Some(SOON);
+            return;
+        }
+        let mut all = Vec::new();
+        for key in workloads {
+            let live = report.object(key).cloned();
+            all.push(Workload {
+                key: key.clone(),
+                live,
+                pods: Vec::new(),
+            });
+        }
+        let mut judgement = self.patience.judge(&all, Instant::now());
+        if matches!(judgement.operands, Operands::Down(_) | Operands::Failed(_)) {
+            rollout::add_pods(&self.hands.eyes, &self.settings.namespace, &mut all).await;
+            judgement = self.patience.judge(&all, Instant::now());
+        }
+        let Judgement { operands, again } = judgement;
+        found.again = again;
+        found.operands = Some(operands);
+    }
+
+    pub(super) fn failed(&mut self, report: &Report, cause: String, found: &mut Found) {
+        warn!(%cause, "not everything could be written");
+        let sync = |failure: &Failure| {
+            let maps = [cloud_config::NAME, cloud_config::MANAGED_NAME, crate::trusted_ca::NAME];
+            failure.key.kind == "ConfigMap" && maps.contains(&failure.key.name.as_str())
+        };
+        let (of_sync, of_operands): (Vec<_>, Vec<_>) = report.failures().partition(|failure| sync(failure));
+        for failure in of_sync {
+            let (outcome, window) = if failure.key.name == crate::trusted_ca::NAME {
+                (&mut found.trusted_ca, &mut self.windows.trusted_ca)
+            } else {
+                (&mut found.cloud_config, &mut self.windows.cloud_config)
+            };
+            *outcome = Some(match window.failed(Instant::now()) {
+                Verdict::Tell => Outcome::Failed(failure.to_string()),
+                Verdict::Wait(_) => Outcome::Failing,
+            });
+        }
+        if !self.settings.duties.has_operands() || found.operands.is_some() {
+            return;
+        }
+        if of_operands.is_empty() {
+            found.operands = Some(Operands::Waiting);
+            return;
+        }
+        found.operands = Some(match self.windows.operands.failed(Instant::now()) {
+            Verdict::Tell => Operands::Failed(cause),
+            Verdict::Wait(_) => Operands::Failing,
+        });
+    }
+}
+
+/// What the operator removes when it is not wanted any more: everything but what it writes for others.
+fn is_inventoried(key: &Key) -> bool {
+    key.namespace.as_deref() != Some(cloud_config::MANAGED_NAMESPACE)
+}

@@ -1,0 +1,403 @@
+//! What administrators and installers get wrong: it is said in words, nothing is installed by halves, and a repair is enough.
+
+use crate::world::{RELEASE, World, config, config_map, deployment, images, infrastructure};
+use kube::api::DeleteParams;
+use rstest::rstest;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const AWS: &str = "aws-cloud-controller-manager";
+
+/// W2, W5 and operator-observed.md §6.1: in words, a handful of writes (99 a second there), and healed by a repair.
+#[rstest]
+#[case::missing(None, "cannot read")]
+#[case::nothing_in_it(Some(""), "images.json is not a JSON object (line 1, column 0)")]
+#[case::broken(Some("{broken"), "images.json is not a JSON object (line 1, column 2)")]
+#[case::partial(Some(r#"{"cloudControllerManagerOperator": "x"}"#), "cloudControllerManagerAWS")]
+#[case::a_number(
+    Some(r#"{"cloudControllerManagerAWS": 1}"#),
+    "cloudControllerManagerAWS has to be a text"
+)]
+#[tokio::test]
+async fn w2_images(#[case] text: Option<&str>, #[case] cause: &str) {
+    let world = World::new("AWS").await;
+    match text {
+        Some(text) => drop(world.folder.write("images.json", text)),
+        None => std::fs::remove_file(world.folder.path().join("images.json")).unwrap(),
+    }
+    let mark = world.mark();
+    let operator = world.start();
+    let told = format!("Degraded=True SyncingFailed Failed when progressing towards operator: {RELEASE} because ");
+    let said = [
+        told.as_str(),
+        "Available=False SyncingFailed ",
+        "Upgradeable=False SyncingFailed an upgrade has to wait",
+    ];
+    let conditions = world.says(&operator, &said).await;
+    assert!(conditions.contains(cause) && !conditions.contains('%'), "{conditions}");
+    world.settled().await;
+    assert!(world.reports_since(mark) <= 4, "{:#?}", world.writes_since(mark));
+    assert_eq!(
+        world.operands().await,
+        ["ConfigMap ccm-trusted-ca", "ConfigMap cloud-conf"]
+    );
+
+    world.folder.write("images.json", &images().to_string());
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.says(&operator, &["Degraded=False", "Upgradeable=True"]).await;
+}
+
+/// operator.md §4: of two keys that are the same the last one counts.
+#[tokio::test]
+async fn images_with_a_key_twice() {
+    let world = World::new("AWS").await;
+    let key = "cloudControllerManagerAWS";
+    let text = format!(r#"{{"{key}": "first", "unknown": [1], "{key}": "last"}}"#);
+    world.folder.write("images.json", &text);
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    assert_eq!(image(&world).await, "last");
+}
+
+/// What runs goes on while nobody knows what should run.
+#[tokio::test]
+async fn images_that_break_later() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let before = world.operands().await;
+    world.folder.write("images.json", "[]");
+    let conditions = world
+        .says(
+            &operator,
+            &["Degraded=True SyncingFailed Failed to resync", "Available=True"],
+        )
+        .await;
+    assert!(conditions.contains("images.json"), "{conditions}");
+    world.settled().await;
+    assert_eq!(world.operands().await, before);
+
+    let mut repaired = images();
+    repaired["cloudControllerManagerAWS"] = json!("repaired");
+    world.folder.write("images.json", &repaired.to_string());
+    let look = async || match image(&world).await {
+        image if image == "repaired" => Ok(()),
+        image => Err(image),
+    };
+    operator.until("the new image", look).await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.says(&operator, &["Degraded=False"]).await;
+}
+
+/// A cluster that never rests does not keep the operator from reading its own files.
+#[tokio::test]
+async fn images_change_while_the_cluster_is_busy() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let mut next = images();
+    next["cloudControllerManagerAWS"] = json!("next");
+    world.folder.write("images.json", &next.to_string());
+    let asked = Instant::now();
+    for running in [1, 2].into_iter().cycle() {
+        world.roll_out(running).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        if image(&world).await == "next" {
+            break;
+        }
+        assert!(asked.elapsed() < Duration::from_secs(30), "{}", operator.told());
+    }
+}
+
+async fn image(world: &World) -> String {
+    let found = world.get(&deployment(), &world.namespace, AWS).await.unwrap();
+    let image = &found["spec"]["template"]["spec"]["containers"][0]["image"];
+    image.as_str().unwrap().to_owned()
+}
+
+/// operator.md §3.1, §10.5.
+#[tokio::test]
+async fn no_infrastructure() {
+    let world = World::without_infrastructure().await;
+    let operator = world.start();
+    let all = [
+        "Available=True AsExpected",
+        "Progressing=False",
+        "Degraded=False",
+        "Upgradeable=True",
+    ];
+    world.says(&operator, &all).await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+    world.set_platform("AWS").await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+}
+
+/// An Infrastructure that is gone is no reason to take anything away.
+#[tokio::test]
+async fn infrastructure_goes() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.settled().await;
+    let before = world.operands().await;
+    let api = world.api(&infrastructure(), "");
+    api.delete("cluster", &DeleteParams::default()).await.unwrap();
+    world.settled().await;
+    assert_eq!(world.operands().await, before);
+    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+}
+
+/// operator.md §3.1: a platform without operands, and one that has not been said.
+#[rstest]
+#[case::unsaid("")]
+#[case::kubevirt("KubeVirt")]
+#[case::alibaba("AlibabaCloud")]
+#[case::ovirt("oVirt")]
+#[case::equinix("EquinixMetal")]
+#[tokio::test]
+async fn nothing_for_platform(#[case] platform: &str) {
+    let world = World::new(platform).await;
+    let operator = world.start();
+    world
+        .says(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
+        .await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+}
+
+/// operator.md §10.10: it is said at once; what was installed before stays.
+#[tokio::test]
+async fn infrastructure_without_a_status() {
+    let world = World::without_infrastructure().await;
+    world
+        .apply(
+            &infrastructure(),
+            "",
+            "cluster",
+            json!({"spec": {"cloudConfig": {"name": ""}}}),
+        )
+        .await;
+    let operator = world.start();
+    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+                the Infrastructure \"cluster\" has no status.platformStatus";
+    world.says(&operator, &[told]).await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+
+    world.set_platform("AWS").await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let before = world.operands().await;
+    world
+        .set_status(
+            &infrastructure(),
+            "cluster",
+            json!({"platformStatus": null, "platform": null}),
+        )
+        .await;
+    world.says(&operator, &[told, "Available=True"]).await;
+    world.settled().await;
+    assert_eq!(world.operands().await, before);
+}
+
+/// W6: the condition names the source, the place and the cause; nothing is installed; a repair is enough.
+#[rstest]
+#[case::aws_ini("AWS", "[Global\nZone = a\n", "", "cloud.conf:1:8: ")]
+#[case::openstack_ini("OpenStack", "[Global]\nregion\n[Load", "", "cloud.conf:3:6: ")]
+#[case::azure_json("Azure", "{\"cloud\": ", "", "cloud.conf:1:10: ")]
+#[case::azure_cloud("Azure", r#"{"cloud": "AzureChinaCloud"}"#, "", "\"cloud\" is \"AzureChinaCloud\"")]
+#[case::vsphere_yaml("VSphere", "global:\n  user: [u\nvcenter: {}\n", "", "cloud.conf:3:8: ")]
+#[case::no_such_key("AWS", "", "config", "has no key \"config\"")]
+#[case::no_such_key_untouched("GCP", "", "config", "has no key \"config\"")]
+#[tokio::test]
+async fn w6_cloud_config(#[case] platform: &str, #[case] text: &str, #[case] key: &str, #[case] cause: &str) {
+    let world = World::new(platform).await;
+    if key.is_empty() {
+        world.set_source(text).await;
+    } else {
+        let map = json!({"data": {"other": "x"}});
+        let api = world.api(&config_map(), "openshift-config");
+        api.delete("cloud-provider-config", &DeleteParams::default())
+            .await
+            .unwrap();
+        world
+            .apply(&config_map(), "openshift-config", "cloud-provider-config", map)
+            .await;
+        let spec = json!({"spec": {"cloudConfig": {"key": key}}});
+        world.edit(&infrastructure(), "", "cluster", spec).await;
+    }
+    let mark = world.mark();
+    let operator = world.start();
+    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+                ConfigMap openshift-config/cloud-provider-config";
+    let conditions = world
+        .says(&operator, &[told, "CloudConfigControllerAvailable=False SyncingFailed"])
+        .await;
+    assert!(conditions.contains(cause), "{conditions}");
+    world.settled().await;
+    // It may be repaired before anybody has to be woken up.
+    let conditions = world.conditions().await;
+    assert!(!conditions.contains("\nDegraded=True"), "{conditions}");
+    assert!(world.reports_since(mark) <= 3, "{:#?}", world.writes_since(mark));
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+
+    world
+        .edit(
+            &infrastructure(),
+            "",
+            "cluster",
+            json!({"spec": {"cloudConfig": {"key": ""}}}),
+        )
+        .await;
+    world.set_platform(platform).await;
+    let name = platform.to_lowercase();
+    world
+        .roll_out_until(&operator, &format!("Deployment {name}-cloud-controller-manager"))
+        .await;
+    world
+        .says(&operator, &["CloudConfigControllerDegraded=False AsExpected"])
+        .await;
+}
+
+/// operator-observed.md §6.5: the name of a source that is missing is not lost.
+#[tokio::test]
+async fn source_that_is_missing() {
+    let world = World::new("AWS").await;
+    let spec = json!({"spec": {"cloudConfig": {"name": "elsewhere", "key": "config"}}});
+    world.edit(&infrastructure(), "", "cluster", spec).await;
+    let operator = world.start();
+    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+                ConfigMap openshift-config/elsewhere does not exist";
+    world.says(&operator, &[told]).await;
+    let source = json!({"data": {"config": "[Global]\nZone = z\n"}});
+    world
+        .apply(&config_map(), "openshift-config", "elsewhere", source)
+        .await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let written = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
+    assert!(
+        written["data"]["cloud.conf"].as_str().unwrap().contains("Zone"),
+        "{written:#}"
+    );
+}
+
+/// W3: no panic; Azure without details is the public one.
+#[tokio::test]
+async fn w3_azure_without_details() {
+    let world = World::new("Azure").await;
+    let status = json!({"platformStatus": {"azure": Value::Null}});
+    world.set_status(&infrastructure(), "cluster", status).await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
+        .await;
+    let written = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
+    let text = written["data"]["cloud.conf"].as_str().unwrap();
+    assert!(text.contains("AzurePublicCloud"), "{text}");
+    assert!(!operator.log().contains("panic"), "{}", operator.told());
+}
+
+/// W3: no panic, but a sentence that names the failure domain and the server.
+#[tokio::test]
+async fn w3_vsphere_failure_domain_of_nowhere() {
+    let world = World::new("VSphere").await;
+    let domain = json!({
+        "name": "fd-1", "region": "r", "zone": "z", "server": "nowhere.lab",
+        "topology": {"datacenter": "dc", "computeCluster": "/dc/host/c", "datastore": "/dc/datastore/d", "networks": ["n"]},
+    });
+    let vcenter = json!({"server": "vc.lab", "datacenters": ["dc"]});
+    let spec = json!({"spec": {"platformSpec": {"type": "VSphere", "vsphere": {
+        "vcenters": [vcenter], "failureDomains": [domain],
+        "nodeNetworking": {"external": {}, "internal": {}}, "apiServerInternalIPs": [], "ingressIPs": [], "machineNetworks": [],
+    }}}});
+    world.edit(&infrastructure(), "", "cluster", spec).await;
+    let operator = world.start();
+    let conditions = world
+        .says(&operator, &["CloudConfigControllerDegraded=True SyncingFailed"])
+        .await;
+    assert!(
+        conditions.contains("fd-1") && conditions.contains("nowhere.lab"),
+        "{conditions}"
+    );
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+    assert!(!operator.log().contains("panic"), "{}", operator.told());
+}
+
+/// W12: only who needs the Network waits for it.
+#[rstest]
+#[case::none("None", 1)]
+#[case::aws("AWS", 7)]
+#[tokio::test]
+async fn w12_without_a_network(#[case] platform: &str, #[case] operands: usize) {
+    let world = World::new(platform).await;
+    let networks = world.api(&config("Network", "networks"), "");
+    networks.delete("cluster", &DeleteParams::default()).await.unwrap();
+    let operator = world.start();
+    world.installed(&operator, operands).await;
+    world
+        .says(
+            &operator,
+            &[
+                "CloudConfigControllerAvailable=True",
+                "CloudConfigControllerDegraded=False",
+            ],
+        )
+        .await;
+}
+
+/// W3, W11: gates that have not been said are waited for, without a panic and without guessing; then everything goes on.
+#[tokio::test]
+async fn w11_gates_of_another_version() {
+    let world = World::new("AWS").await;
+    let status = json!({"featureGates": [{"version": "4.0.0-old", "enabled": [], "disabled": []}]});
+    world
+        .set_status(&config("FeatureGate", "featuregates"), "cluster", status)
+        .await;
+    let operator = world.start();
+    let line = operator.logged("FeatureGate").await;
+    assert!(line.contains(RELEASE) && line.contains("4.0.0-old"), "{line}");
+    world.settled().await;
+    let conditions = world.conditions().await;
+    assert!(!conditions.contains("Degraded=True"), "{conditions}");
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+    world.set_gates(&[]).await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+}
+
+/// A sentence, and an exit code, before anything is asked of the cluster.
+#[rstest]
+#[case::unknown("--frobnicate", "frobnicate")]
+#[case::address("--metrics-bind-address=here", "--metrics-bind-address=here: not an address")]
+#[case::namespace("--namespace=", "--namespace is empty")]
+#[case::not_a_duration("--leader-elect-lease-duration=long", "leader-elect-lease-duration")]
+#[case::tls("--tls-min-version=VersionTLS99", "VersionTLS99")]
+#[case::ciphers("--tls-cipher-suites=ROT13", "ROT13")]
+#[case::kubeconfig("--kubeconfig=/nowhere/kubeconfig", "/nowhere/kubeconfig")]
+#[tokio::test]
+async fn flags(#[case] flag: &str, #[case] cause: &str) {
+    let folder = crate::rig::Folder::new(&lab::unique("flags"));
+    let launch = crate::rig::Launch::new(folder.path()).arg("operator");
+    let kubeconfig = folder.write("kubeconfig", "{\"current-context\": \"\"}");
+    let launch = launch
+        .flag(&format!("--kubeconfig={}", kubeconfig.display()))
+        .flag(flag);
+    let exit = launch.start().exited().await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    assert!(exit.stderr.contains(cause), "{}", exit.stderr);
+    assert!(!exit.stderr.contains("panicked"), "{}", exit.stderr);
+}
+
+/// A kubeconfig that is not one, and one that may not be read.
+#[rstest]
+#[case::garbage("- a\n- b\n")]
+#[case::empty("")]
+#[tokio::test]
+async fn kubeconfig(#[case] text: &str) {
+    let folder = crate::rig::Folder::new(&lab::unique("kubeconfig"));
+    let path = folder.write("kubeconfig", text).display().to_string();
+    let launch = crate::rig::Launch::new(folder.path())
+        .arg("operator")
+        .env("KUBECONFIG", &path);
+    let exit = launch.start().exited().await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    assert!(exit.stderr.contains(&path), "{}", exit.stderr);
+}

@@ -1,0 +1,208 @@
+//! What operands trust: the system's certificates, the proxy's and the cloud's, and what is wrong with them.
+
+use crate::{
+    rig::Manager,
+    world::{World, certificate, config_map, proxy},
+};
+use kube::api::DeleteParams;
+use rstest::rstest;
+use serde_json::json;
+
+const BUNDLE: &str = "ca-bundle.crt";
+const CONDITION: &str = "TrustedCABundleControllerControllerAvailable";
+
+/// A cluster whose Proxy names a bundle.
+async fn world(bundle: &str) -> World {
+    let world = World::new("AWS").await;
+    set_bundle(&world, bundle).await;
+    name(&world, "user-ca").await;
+    world
+}
+
+async fn set_bundle(world: &World, bundle: &str) {
+    world
+        .apply(
+            &config_map(),
+            "openshift-config",
+            "user-ca",
+            json!({"data": {BUNDLE: bundle}}),
+        )
+        .await;
+}
+
+async fn name(world: &World, bundle: &str) {
+    world
+        .apply(
+            &proxy(),
+            "",
+            "cluster",
+            json!({"spec": {"trustedCA": {"name": bundle}}}),
+        )
+        .await;
+}
+
+async fn trusted(world: &World) -> String {
+    let found = world.get(&config_map(), &world.namespace, "ccm-trusted-ca").await;
+    let found = found.unwrap_or_default();
+    found["data"][BUNDLE].as_str().unwrap_or_default().to_owned()
+}
+
+/// Waits until so many certificates are trusted.
+async fn trusts(world: &World, operator: &Manager, certificates: usize) {
+    let look = async || match trusted(world).await.matches("BEGIN CERTIFICATE").count() {
+        count if count == certificates => Ok(()),
+        count => Err(format!("{count} certificates\n{}", world.conditions().await)),
+    };
+    operator
+        .until(&format!("{certificates} trusted certificates"), look)
+        .await;
+}
+
+/// An authority that nobody should trust any more.
+fn expired() -> String {
+    let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "of old");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    params.self_signed(&key).unwrap().pem()
+}
+
+/// An authority of at least so many bytes.
+fn huge(name: &str, size: usize) -> String {
+    let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let content = vec![5; size];
+    let extension = rcgen::CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 99999], content);
+    params.custom_extensions.push(extension);
+    let key = rcgen::KeyPair::generate().unwrap();
+    params.self_signed(&key).unwrap().pem()
+}
+
+/// operator.md §10.12, W9: what is good is used, what is not is left out and said, and the rest is trusted anyway.
+#[rstest]
+#[case::good(&|| certificate("user"), 2, "works as expected")]
+#[case::w9_trailing_junk(&|| certificate("user") + "\n\n# end of file\n \n", 2, "works as expected")]
+#[case::w9_leading_comment(&|| "# ours\n\n".to_owned() + &certificate("user"), 2, "works as expected")]
+#[case::bad_pem(
+    &|| "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".to_owned(),
+    1,
+    "works as expected: the bundle of the proxy (spec.trustedCA)"
+)]
+#[case::cut_off(&|| certificate("user")[..200].to_owned(), 1, "works as expected: the bundle of the proxy")]
+#[case::nothing_in_it(&String::new, 1, "it holds no certificate")]
+#[case::expired(&expired, 2, "of old")]
+#[tokio::test]
+async fn bundles(#[case] bundle: &(dyn Fn() -> String + Sync), #[case] certificates: usize, #[case] said: &str) {
+    let world = world(&bundle()).await;
+    let operator = world.start();
+    let told = format!("{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected");
+    let conditions = world.says(&operator, &[&told]).await;
+    let line = conditions.lines().find(|line| line.starts_with(CONDITION)).unwrap();
+    assert!(line.contains(said), "{line}");
+    trusts(&world, &operator, certificates).await;
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+}
+
+/// W7, W8: what goes is not trusted any more and is missed in words; other `ConfigMaps` do not matter; what comes back is trusted.
+#[tokio::test]
+async fn w7_bundle_comes_and_goes() {
+    let world = world(&certificate("user")).await;
+    let operator = world.start();
+    trusts(&world, &operator, 2).await;
+
+    let maps = world.api(&config_map(), "openshift-config");
+    maps.delete("user-ca", &DeleteParams::default()).await.unwrap();
+    trusts(&world, &operator, 1).await;
+    let missed = format!(
+        "{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected: the bundle of the proxy \
+         (spec.trustedCA): ConfigMap openshift-config/user-ca does not exist"
+    );
+    world.says(&operator, &[&missed]).await;
+    world
+        .apply(
+            &config_map(),
+            "openshift-config",
+            "unrelated",
+            json!({"data": {"a": "b"}}),
+        )
+        .await;
+    world.settled().await;
+    assert!(
+        world.conditions().await.contains(&missed),
+        "{}",
+        world.conditions().await
+    );
+
+    set_bundle(&world, &certificate("another")).await;
+    trusts(&world, &operator, 2).await;
+    name(&world, "").await;
+    trusts(&world, &operator, 1).await;
+}
+
+/// The certificates beside the cloud configuration come first.
+#[tokio::test]
+async fn bundle_of_the_cloud() {
+    let world = world(&certificate("user")).await;
+    let cloud = certificate("cloud");
+    let data = json!({"data": {"cloud.conf": "", "ca-bundle.pem": cloud}});
+    world
+        .apply(&config_map(), "openshift-config", "cloud-provider-config", data)
+        .await;
+    let operator = world.start();
+    trusts(&world, &operator, 3).await;
+    let body = cloud.lines().nth(1).unwrap();
+    assert!(trusted(&world).await.lines().nth(1) == Some(body) || trusted(&world).await.contains(body));
+    let first = trusted(&world).await.find(body).unwrap();
+    assert!(first < 200, "it comes after {first} bytes of others");
+}
+
+/// More than a `ConfigMap` holds: said at once, and what was trusted before stays.
+#[tokio::test]
+async fn too_many() {
+    let world = world(&certificate("user")).await;
+    let operator = world.start();
+    trusts(&world, &operator, 2).await;
+    world
+        .folder
+        .write("bundle.pem", &(certificate("system") + &huge("system", 100_000)));
+    trusts(&world, &operator, 3).await;
+    let before = trusted(&world).await;
+    set_bundle(&world, &huge("user", 700_000)).await;
+    let told = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
+                trusted CA bundle: the trusted certificates have";
+    let conditions = world.says(&operator, &[told]).await;
+    assert!(conditions.contains("remove some of them"), "{conditions}");
+    assert_eq!(trusted(&world).await, before);
+    set_bundle(&world, &certificate("small")).await;
+    trusts(&world, &operator, 3).await;
+    world
+        .says(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
+        .await;
+}
+
+/// A system without certificates is an image that is broken: nobody is told before it has lasted, and a repair is enough.
+#[tokio::test]
+async fn system_without_certificates() {
+    let world = World::new("AWS").await;
+    world.folder.write("bundle.pem", "nothing\n");
+    let operator = world.start();
+    let told = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
+                trusted CA bundle: the bundle of the system holds no certificate";
+    world.says(&operator, &[told]).await;
+    assert!(
+        !world
+            .operands()
+            .await
+            .iter()
+            .any(|operand| operand.starts_with("Deployment"))
+    );
+    world.folder.write("bundle.pem", &certificate("system"));
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+}

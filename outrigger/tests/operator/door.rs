@@ -1,0 +1,150 @@
+//! A way to the API server that counts writes, and that closes behind one of them.
+
+use crate::world::World;
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+};
+use http::{HeaderMap, Method, header};
+use kube::Client;
+use serde_json::json;
+use std::{
+    net::Ipv4Addr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+/// More than a request of ours ever is.
+const LIMIT: usize = 1 << 22;
+
+/// One way to the API server.
+pub struct Door {
+    /// What the operator uses.
+    pub kubeconfig: PathBuf,
+    hall: Hall,
+    task: JoinHandle<()>,
+}
+
+#[derive(Clone)]
+struct Hall {
+    server: Client,
+    writes: Arc<Mutex<Vec<String>>>,
+    /// Behind how many more writes it closes.
+    left: Arc<Mutex<Option<usize>>>,
+    closed: Arc<watch::Sender<bool>>,
+}
+
+impl Door {
+    /// Opens a way to the API server of a world.
+    pub async fn open(world: &World) -> Self {
+        let hall = Hall {
+            server: world.client.clone(),
+            writes: Arc::default(),
+            left: Arc::default(),
+            closed: Arc::new(watch::Sender::new(false)),
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(pass).with_state(hall.clone());
+        let task = tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "lab",
+            "clusters": [{"name": "lab", "cluster": {"server": url}}],
+            "users": [{"name": "lab", "user": {}}],
+            "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
+        });
+        Self {
+            kubeconfig: world
+                .folder
+                .write(&format!("{}.kubeconfig", lab::unique("door")), &config.to_string()),
+            hall,
+            task,
+        }
+    }
+
+    /// What was written so far, oldest first.
+    pub fn writes(&self) -> Vec<String> {
+        self.hall.writes.lock().unwrap().clone()
+    }
+
+    /// Closes behind one write, after so many others: that one is done, and nobody hears of it or of anything later.
+    pub fn close_after(&self, writes: usize) {
+        *self.hall.left.lock().unwrap() = Some(writes);
+    }
+
+    /// Whether it has closed.
+    pub fn is_closed(&self) -> bool {
+        *self.hall.closed.borrow()
+    }
+
+    /// Opens it again.
+    pub fn reopen(&self) {
+        *self.hall.left.lock().unwrap() = None;
+        self.hall.closed.send_replace(false);
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Hall {
+    /// Counts a write; whether the door closes behind it.
+    fn count(&self, what: String) -> bool {
+        self.writes.lock().unwrap().push(what);
+        let mut left = self.left.lock().unwrap();
+        match &mut *left {
+            Some(0) => true,
+            Some(more) => {
+                *more -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+
+    async fn forward(&self, request: Request) -> Response {
+        let (mut parts, body) = request.into_parts();
+        strip(&mut parts.headers);
+        let bytes = axum::body::to_bytes(body, LIMIT).await.unwrap();
+        let request = http::Request::from_parts(parts, kube::client::Body::from(bytes.to_vec()));
+        let (mut parts, body) = self.server.send(request).await.unwrap().into_parts();
+        strip(&mut parts.headers);
+        Response::from_parts(parts, Body::new(body))
+    }
+}
+
+async fn pass(State(hall): State<Hall>, request: Request) -> Response {
+    if *hall.closed.borrow() {
+        std::future::pending::<()>().await;
+    }
+    let closes = is_write(&request) && hall.count(format!("{} {}", request.method(), request.uri().path()));
+    let answer = hall.forward(request).await;
+    if closes {
+        hall.closed.send_replace(true);
+        std::future::pending::<()>().await;
+    }
+    answer
+}
+
+/// Events are told in the background, and nothing waits for them.
+fn is_write(request: &Request) -> bool {
+    request.method() != Method::GET && !request.uri().path().contains("/events")
+}
+
+/// What is between two neighbours only.
+fn strip(headers: &mut HeaderMap) {
+    for name in [
+        header::HOST,
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+    ] {
+        headers.remove(name);
+    }
+}

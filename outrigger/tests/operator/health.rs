@@ -1,0 +1,228 @@
+//! How the operands are, and what the cluster is told of it.
+
+use crate::{
+    rig::Manager,
+    world::{OPERATOR_NAMESPACE, RELEASE, World, config, deployment, images, kind},
+};
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const AWS: &str = "Deployment aws-cloud-controller-manager";
+const NEXT: &str = "5.1.0-lab";
+
+async fn version(world: &World) -> Value {
+    world.cluster_operator().await["status"]["versions"].clone()
+}
+
+async fn upgraded(world: &World) -> Manager {
+    let gate = |version: &str| json!({"version": version, "enabled": [], "disabled": []});
+    let status = json!({"featureGates": [gate(RELEASE), gate(NEXT)]});
+    world
+        .set_status(&config("FeatureGate", "featuregates"), "cluster", status)
+        .await;
+    let mut images = images();
+    images["cloudControllerManagerAWS"] = json!("registry.lab/aws:2");
+    world.folder.write("images.json", &images.to_string());
+    world.common(world.operator()).env("RELEASE_VERSION", NEXT).start()
+}
+
+/// W1 and operator.md §10.6: the version is that of what runs, and moves when the last Pod has.
+#[tokio::test]
+async fn w1_versions_after_the_roll_out() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.installed(&operator, 7).await;
+    world
+        .says(
+            &operator,
+            &["Progressing=True SyncingResources", "Available=False SyncingResources"],
+        )
+        .await;
+    world.settled().await;
+    assert_eq!(version(&world).await, Value::Null);
+    world.roll_out_until(&operator, AWS).await;
+    assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
+    operator.signal("TERM");
+    operator.exited().await;
+
+    let operator = upgraded(&world).await;
+    let towards = format!("Progressing=True SyncingResources Progressing towards operator: {NEXT}");
+    world.says(&operator, &[&towards, "Available=True"]).await;
+    world.settled().await;
+    assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
+    told(&world, &operator, "default", "StatusUpgrade").await;
+    world.roll_out_until(&operator, AWS).await;
+    assert_eq!(version(&world).await, json!([{"name": "operator", "version": NEXT}]));
+    let available =
+        format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {NEXT}");
+    world.says(&operator, &[&available, "Progressing=False"]).await;
+}
+
+/// Waits for an event of this reason, and returns what it says. W26: a reason is one word.
+pub async fn told(world: &World, operator: &Manager, namespace: &str, reason: &str) -> String {
+    let events = kind("", "v1", "Event", "events");
+    let look = async || {
+        let found = world
+            .api(&events, namespace)
+            .list(&ListParams::default())
+            .await
+            .unwrap();
+        let mut found = found.into_iter().filter(|event| event.data["reason"] == reason);
+        let message = found.next().map(|event| event.data["message"].to_string());
+        message.ok_or_else(|| format!("no event {reason}"))
+    };
+    operator.until(&format!("an event {reason}"), look).await
+}
+
+/// W4: when nothing runs the cluster is told soon, in words and with the reason of the Pods; and when it runs again, too.
+#[tokio::test]
+async fn w4_nothing_runs() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+
+    crash_looping_pod(&world).await;
+    let since = Instant::now();
+    world.roll_out(0).await;
+    let conditions = world.says(&operator, &["Available=False NothingRuns"]).await;
+    assert!(since.elapsed() < Duration::from_secs(40), "{:?}", since.elapsed());
+    let line = conditions.lines().find(|line| line.starts_with("Available")).unwrap();
+    for part in [
+        "aws-cloud-controller-manager",
+        "0 of 2 Pods available",
+        "CrashLoopBackOff",
+    ] {
+        assert!(line.contains(part), "{line}");
+    }
+    world.roll_out(9).await;
+    world
+        .says(&operator, &["Available=True AsExpected", "Degraded=False"])
+        .await;
+}
+
+async fn crash_looping_pod(world: &World) {
+    let live = world
+        .get(&deployment(), &world.namespace, "aws-cloud-controller-manager")
+        .await
+        .unwrap();
+    let labels = &live["spec"]["template"]["metadata"]["labels"];
+    let pods = kind("", "v1", "Pod", "pods");
+    world
+        .apply(
+            &kind("", "v1", "ServiceAccount", "serviceaccounts"),
+            &world.namespace,
+            "default",
+            json!({}),
+        )
+        .await;
+    let pod = json!({"metadata": {"labels": labels}, "spec": {
+        "automountServiceAccountToken": false,
+        "containers": [{"name": "cloud-controller-manager", "image": "x"}],
+    }});
+    world.apply(&pods, &world.namespace, "aws-1", pod).await;
+    let status = json!({"status": {"phase": "Running", "containerStatuses": [{
+        "name": "cloud-controller-manager", "image": "x", "imageID": "", "ready": false, "restartCount": 9,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}},
+    }]}});
+    let api = world.api(&pods, &world.namespace);
+    let patch = Patch::Merge(&status);
+    api.patch_status("aws-1", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+/// A node that restarts is not an outage: with one of two Pods nothing is said, and nothing written, for a while.
+#[tokio::test]
+async fn one_of_two_is_away() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    world.settled().await;
+    let (before, mark) = (world.conditions().await, world.mark());
+    world.roll_out(1).await;
+    world.settled().await;
+    assert_eq!(world.conditions().await, before);
+    assert_eq!(world.writes_since(mark), [""; 0]);
+    assert!(operator.ended().is_none());
+}
+
+/// operator.md §10.7: a roll-out that does not get on is neither done nor forgotten.
+#[tokio::test]
+async fn stalled() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.installed(&operator, 7).await;
+    world.says(&operator, &["Progressing=True SyncingResources"]).await;
+    let api = world.api(&deployment(), &world.namespace);
+    let status = json!({"status": {"observedGeneration": 1, "replicas": 2, "unavailableReplicas": 2, "conditions": [{
+        "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow",
+    }]}});
+    let patch = Patch::Merge(&status);
+    api.patch_status("aws-cloud-controller-manager", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    world.settled().await;
+    let conditions = world.conditions().await;
+    assert!(
+        conditions.contains("Progressing=True") && conditions.contains("Available=False"),
+        "{conditions}"
+    );
+    assert_eq!(version(&world).await, Value::Null);
+    world.roll_out_until(&operator, AWS).await;
+}
+
+/// W26: who leads is told in the operator's namespace, and every reason is one word.
+#[tokio::test]
+async fn w26_events() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    let said = told(&world, &operator, &world.namespace, "ResourceCreateSuccess").await;
+    assert!(said.contains("Resource was successfully created"), "{said}");
+    told(&world, &operator, OPERATOR_NAMESPACE, "LeaderElection").await;
+    told(&world, &operator, "default", "StatusUpgrade").await;
+    let events = kind("", "v1", "Event", "events");
+    for event in world.api(&events, "").list(&ListParams::default()).await.unwrap() {
+        let reason = event.data["reason"].as_str().unwrap_or_default();
+        assert!(!reason.contains(' '), "{reason:?}");
+    }
+}
+
+/// W27, operator.md §10.5: a report of an older operator is brought up to date; what it says about an owner goes.
+#[tokio::test]
+async fn w27_report_of_another_time() {
+    let world = World::new("AWS").await;
+    let operators = config("ClusterOperator", "clusteroperators");
+    world
+        .apply(&operators, "", "cloud-controller-manager", json!({"spec": {}}))
+        .await;
+    let condition = |type_: &str, status: &str| json!({"type": type_, "status": status, "reason": "Old", "message": "old", "lastTransitionTime": "2020-01-01T00:00:00Z"});
+    let status = json!({
+        "conditions": [condition("Available", "True"), condition("Degraded", "True"), condition("CloudControllerOwner", "True")],
+        "versions": [{"name": "operator", "version": "4.0.0-old"}],
+    });
+    world.set_status(&operators, "cloud-controller-manager", status).await;
+    let operator = world.start();
+    world
+        .says(&operator, &["Progressing=True SyncingResources", "Available=True"])
+        .await;
+    assert_eq!(
+        version(&world).await,
+        json!([{"name": "operator", "version": "4.0.0-old"}])
+    );
+    world.roll_out_until(&operator, AWS).await;
+    let conditions = world
+        .says(&operator, &["Available=True AsExpected", "Degraded=False AsExpected"])
+        .await;
+    assert!(!conditions.contains("CloudControllerOwner"), "{conditions}");
+    assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
+    let all = world.cluster_operator().await;
+    let available = all["status"]["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|each| each["type"] == "Available");
+    // It was available all the time.
+    assert_eq!(available.unwrap()["lastTransitionTime"], "2020-01-01T00:00:00Z");
+}

@@ -1,0 +1,60 @@
+//! Nothing happens: nothing is asked.
+
+use crate::world::{World, config_map, kind};
+use futures::{StreamExt, stream};
+use kube::api::{DynamicObject, PostParams};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long nothing may happen.
+const WHILE: Duration = Duration::from_secs(20);
+
+async fn burst(world: &World, namespace: &str) {
+    let api = world.api(&config_map(), namespace);
+    let create = |n: usize| {
+        let api = api.clone();
+        async move {
+            let object: DynamicObject = serde_json::from_value(json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("unrelated-{n}")}, "data": {"a": "b"},
+            }))
+            .unwrap();
+            api.create(&PostParams::default(), &object).await.unwrap();
+        }
+    };
+    stream::iter((0..1000).map(create))
+        .buffer_unordered(16)
+        .collect::<Vec<_>>()
+        .await;
+}
+
+/// Only watches are open, and only the lease is renewed; what others do in the same namespaces is nobody's business.
+#[tokio::test]
+async fn asks_nothing() {
+    let world = World::new("Azure").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
+        .await;
+    world.settled().await;
+    let mark = world.mark();
+    tokio::time::sleep(WHILE).await;
+    let asked = |mark| {
+        let all = world.requests_since(mark).into_iter();
+        let all = all.filter(|entry| entry.verb != "watch");
+        all.map(|entry| entry.what()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(mark), [""; 0]);
+
+    let mark = world.mark();
+    burst(&world, &world.namespace).await;
+    burst(&world, "openshift-config").await;
+    // W19: the same name elsewhere is something else.
+    let service = json!({"spec": {"ports": [{"port": 1}]}});
+    let services = kind("", "v1", "Service", "services");
+    world
+        .apply(&services, "openshift-config", "azure-cloud-controller-manager", service)
+        .await;
+    world.settled().await;
+    assert_eq!(asked(mark), [""; 0]);
+    assert!(operator.ended().is_none());
+}

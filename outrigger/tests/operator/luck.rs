@@ -1,0 +1,275 @@
+//! Two operators, an API server that restarts, policies that refuse, a namespace that goes.
+
+use crate::{
+    health::told,
+    world::{World, config_map, kind},
+};
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const AWS: &str = "Deployment aws-cloud-controller-manager";
+
+/// Only one works; the other takes over as soon as the first has stopped cleanly.
+#[tokio::test]
+async fn two_operators() {
+    let world = World::new("AWS").await;
+    let first = world.start();
+    world.roll_out_until(&first, AWS).await;
+    world.settled().await;
+    let mark = world.mark();
+    let second = world.start();
+    second.logged("attempting to acquire").await;
+    world.settled().await;
+    assert_eq!(world.writes_since(mark), [""; 0]);
+
+    first.signal("TERM");
+    assert_eq!(first.exited().await.code, 0);
+    let stopped = Instant::now();
+    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    services
+        .delete("aws-cloud-controller-manager", &DeleteParams::default())
+        .await
+        .unwrap();
+    let look = async || match services.get_opt("aws-cloud-controller-manager").await.unwrap() {
+        Some(_) => Ok(()),
+        None => Err("the Service is not back".to_owned()),
+    };
+    second.until("the Service", look).await;
+    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+}
+
+/// The API server goes away in the middle: everything is finished when it is back, by the same process.
+#[tokio::test]
+async fn api_server_restarts() {
+    let world = World::new("Azure").await;
+    let operator = world.start();
+    let look = async || match world.operands().await.len() {
+        0..3 => Err("nothing yet".to_owned()),
+        _ => Ok(()),
+    };
+    operator.until("the first operands", look).await;
+    world.plane().stop_apiserver();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(operator.ended().is_none(), "{}", operator.told());
+    world.plane().start_apiserver().unwrap();
+    world
+        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
+        .await;
+    world.installed(&operator, 14).await;
+    let conditions = world.says(&operator, &["Available=True", "Degraded=False"]).await;
+    assert!(!conditions.contains("Degraded=True"), "{conditions}");
+    assert!(!operator.log().contains("panic"), "{}", operator.told());
+}
+
+/// Refuses all new Services of a namespace.
+async fn refuse_services(world: &World) {
+    let group = "admissionregistration.k8s.io";
+    let policies = kind(group, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["services"]});
+    let policy = json!({"spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": "no Services on Mondays"}],
+    }});
+    world.apply(&policies, "", "no-services.lab", policy).await;
+    let bindings = kind(
+        group,
+        "v1",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    );
+    let binding = json!({"spec": {
+        "policyName": "no-services.lab", "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}},
+    }});
+    world.apply(&bindings, "", "no-services.lab", binding).await;
+    let service: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "try"}, "spec": {"ports": [{"port": 1}]},
+    }))
+    .unwrap();
+    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    let dry = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    testkit::wait::until("the policy", async || match services.create(&dry, &service).await {
+        Ok(_) => Err("it is not in force".to_owned()),
+        Err(_) => Ok(()),
+    })
+    .await;
+}
+
+/// W17: an object that a policy refuses is named with the policy's words; all others are made; nobody hammers.
+#[tokio::test]
+async fn policy_refuses_an_object() {
+    let world = World::new("AWS").await;
+    refuse_services(&world).await;
+    let mark = world.mark();
+    let operator = world.start();
+    world.installed(&operator, 6).await;
+    let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
+    for part in ["Service", "aws-cloud-controller-manager", "no Services on Mondays"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let line = operator.logged("not everything could be written").await;
+    assert!(line.contains("no Services on Mondays"), "{line}");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let tries = world
+        .writes_since(mark)
+        .into_iter()
+        .filter(|write| write.contains(" services "))
+        .count();
+    assert!(tries <= 8, "{tries} tries");
+    assert!(world.reports_since(mark) <= 4, "{:#?}", world.writes_since(mark));
+
+    let bindings = kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    );
+    world
+        .api(&bindings, "")
+        .delete("no-services.lab", &DeleteParams::default())
+        .await
+        .unwrap();
+    world.roll_out_until(&operator, AWS).await;
+    world.installed(&operator, 7).await;
+}
+
+/// A webhook that nobody answers is said in the API server's words, and everything else is made.
+#[tokio::test]
+async fn webhook_is_away() {
+    let world = World::new("AWS").await;
+    let webhooks = kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+    );
+    let rule = json!({"apiGroups": ["policy"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["poddisruptionbudgets"]});
+    let webhook = json!({"webhooks": [{
+        "name": "away.lab.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://127.0.0.1:1/"}, "timeoutSeconds": 1, "rules": [rule],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}},
+    }]});
+    world.apply(&webhooks, "", "away.lab", webhook).await;
+    let budget: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "try"}, "spec": {"minAvailable": 1},
+    }))
+    .unwrap();
+    let budgets = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+    let dry = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let api = world.api(&budgets, &world.namespace);
+    testkit::wait::until("the webhook", async || match api.create(&dry, &budget).await {
+        Ok(_) => Err("it is not asked".to_owned()),
+        Err(_) => Ok(()),
+    })
+    .await;
+    let operator = world.start();
+    world.installed(&operator, 6).await;
+    let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
+    assert!(
+        said.contains("away.lab.example") && said.contains("PodDisruptionBudget"),
+        "{said}"
+    );
+    world
+        .api(&webhooks, "")
+        .delete("away.lab", &DeleteParams::default())
+        .await
+        .unwrap();
+    world.roll_out_until(&operator, AWS).await;
+    world.installed(&operator, 7).await;
+}
+
+/// A namespace that is going takes nothing new: it is said, what belongs to the cluster is made, and nobody hammers.
+#[tokio::test]
+async fn namespace_is_terminating() {
+    let world = World::new("AWS").await;
+    let namespaces = kind("", "v1", "Namespace", "namespaces");
+    world
+        .api(&namespaces, "")
+        .delete(&world.namespace, &DeleteParams::default())
+        .await
+        .unwrap();
+    let mark = world.mark();
+    let operator = world.start();
+    let line = operator.logged("not everything could be written").await;
+    assert!(line.contains("being terminated"), "{line}");
+    let policies = kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    );
+    let look = async || {
+        let name = "openshift-cloud-controller-manager-cloud-provider-aws";
+        world
+            .get(&policies, "", name)
+            .await
+            .map(drop)
+            .ok_or("it is not there".to_owned())
+    };
+    operator.until("the policy", look).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let writes = world.writes_since(mark);
+    assert!(
+        writes.len() < 60,
+        "{} writes in a few seconds: {writes:#?}",
+        writes.len()
+    );
+    assert!(world.reports_since(mark) <= 4, "{writes:#?}");
+    assert!(operator.ended().is_none());
+}
+
+/// What somebody else has made under one of our names is taken over without a conflict, and keeps what we do not set.
+#[tokio::test]
+async fn somebody_was_there_before() {
+    let world = World::new("AWS").await;
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cloud-conf"},
+        "data": {"cloud.conf": "old", "stale": "x"},
+    });
+    let api = world.api(&config_map(), &world.namespace);
+    let params = PostParams {
+        field_manager: Some("config-sync-controllers".to_owned()),
+        ..PostParams::default()
+    };
+    api.create(&params, &serde_json::from_value(map).unwrap())
+        .await
+        .unwrap();
+    let label = json!({"metadata": {"labels": {"user": "kept"}}});
+    world.edit(&config_map(), &world.namespace, "cloud-conf", label).await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    let found = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
+    assert_eq!(found["metadata"]["labels"]["user"], "kept");
+    assert_ne!(found["data"]["cloud.conf"], "old");
+    assert_eq!(found["data"]["stale"], Value::Null);
+}
+
+/// Somebody deletes our word: it is said again, in full, and with it what is ours.
+#[tokio::test]
+async fn cluster_operator_is_deleted() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    world.settled().await;
+    let before = world.portrait().await;
+    let operators = crate::world::config("ClusterOperator", "clusteroperators");
+    world
+        .api(&operators, "")
+        .delete("cloud-controller-manager", &DeleteParams::default())
+        .await
+        .unwrap();
+    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.settled().await;
+    assert_eq!(world.portrait().await, before);
+    let all = world.api(&operators, "").list(&ListParams::default()).await.unwrap();
+    assert_eq!(all.items.len(), 1);
+    assert_ne!(world.cluster_operator().await["status"]["versions"], Value::Null);
+}

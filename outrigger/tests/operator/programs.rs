@@ -1,0 +1,357 @@
+//! Under the names and with the flags of the programs that it replaces; and the dry run.
+
+use crate::{
+    rig::{Launch, Manager, Port},
+    world::{OPERATOR_NAMESPACE, World, config_map, free_port},
+};
+use serde_json::{Value, json};
+use std::fs;
+
+const OPERATOR: &str = "cluster-controller-manager-operator";
+const CONFIG_SYNC: &str = "config-sync-controllers";
+const OPERANDS: &str = "openshift-cloud-controller-manager";
+
+/// What both containers of the original's Deployment are given.
+fn election(launch: Launch) -> Launch {
+    launch
+        .flag("--leader-elect=true")
+        .flag("--leader-elect-lease-duration=137s")
+        .flag("--leader-elect-renew-deadline=107s")
+        .flag("--leader-elect-retry-period=26s")
+        .flag(&format!("--leader-elect-resource-namespace={OPERATOR_NAMESPACE}"))
+}
+
+/// The first container: ports and files are those of this machine.
+fn operator(world: &World) -> Launch {
+    let path = |name: &str| world.folder.path().join(name).display().to_string();
+    election(world.program(OPERATOR))
+        .flag(&format!("--images-json={}", path("images.json")))
+        .flag("--webhook-port=9443")
+        .flag(&format!("--metrics-bind-address=127.0.0.1:{}", free_port()))
+        .flag(&format!("--health-addr=127.0.0.1:{}", free_port()))
+        .flag(&format!("--system-ca-bundle={}", path("bundle.pem")))
+}
+
+/// The second container.
+fn config_sync(world: &World) -> Launch {
+    let bundle = world.folder.path().join("bundle.pem");
+    election(world.program(CONFIG_SYNC))
+        .flag(&format!("--health-addr=127.0.0.1:{}", free_port()))
+        .flag(&format!("--system-ca-bundle={}", bundle.display()))
+}
+
+async fn world(platform: &str) -> World {
+    let world = World::in_namespace(OPERANDS).await;
+    world.set_platform(platform).await;
+    world
+}
+
+/// Who has written `cloud-conf`, by the names of the programs.
+fn writers(world: &World, mark: crate::rig::Mark) -> Vec<String> {
+    let writes = world.requests_since(mark).into_iter();
+    let mut writers: Vec<_> = writes
+        .filter(|entry| entry.is_write() && entry.name == "cloud-conf")
+        .map(|entry| entry.agent.split('/').next().unwrap_or_default().to_owned())
+        .collect();
+    writers.sort();
+    writers.dedup();
+    writers
+}
+
+/// Both containers of the original's Deployment at once: one of them writes the configuration, and they never collide.
+#[rstest::rstest]
+#[case::operator_first(OPERATOR)]
+#[case::config_sync_first(CONFIG_SYNC)]
+#[tokio::test]
+async fn side_by_side(#[case] first: &str) {
+    let world = world("AWS").await;
+    let mark = world.mark();
+    let (operator, _sync) = if first == OPERATOR {
+        let operator = operator(&world).start();
+        (operator, config_sync(&world).start())
+    } else {
+        let sync = config_sync(&world).start();
+        sync.leading().await;
+        (operator(&world).start(), sync)
+    };
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    world.settled().await;
+    assert_eq!(writers(&world, mark).len(), 1, "{:?}", writers(&world, mark));
+    let refused: Vec<_> = world
+        .requests_since(mark)
+        .into_iter()
+        .filter(|entry| entry.is_write() && entry.code >= 400)
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    assert_eq!(world.operands().await.len(), 7);
+}
+
+/// The configuration keeps being written when its writer goes.
+#[tokio::test]
+async fn config_sync_goes() {
+    let world = world("AWS").await;
+    let sync = config_sync(&world).start();
+    sync.leading().await;
+    let operator = operator(&world).start();
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    sync.signal("TERM");
+    assert_eq!(sync.exited().await.code, 0);
+    world.set_source("[Global]\nZone = another\n").await;
+    let look = async || {
+        let found = world
+            .get(&config_map(), OPERANDS, "cloud-conf")
+            .await
+            .unwrap_or_default();
+        let text = found["data"]["cloud.conf"].as_str().unwrap_or_default().to_owned();
+        if text.contains("another") { Ok(()) } else { Err(text) }
+    };
+    operator.until("the new configuration", look).await;
+}
+
+/// W1: the configuration alone makes no version, no operands, and no word about them.
+#[tokio::test]
+async fn w1_config_sync_alone() {
+    let world = world("AWS").await;
+    let sync = config_sync(&world).start();
+    let both = [
+        "CloudConfigControllerAvailable=True",
+        "CloudConfigControllerDegraded=False",
+        "TrustedCABundleControllerControllerAvailable=True",
+        "TrustedCABundleControllerControllerDegraded=False",
+    ];
+    let conditions = world.says(&sync, &both).await;
+    world.settled().await;
+    assert_eq!(conditions.lines().count(), 4, "{conditions}");
+    assert_eq!(world.cluster_operator().await["status"]["versions"], Value::Null);
+    assert_eq!(
+        world.operands().await,
+        ["ConfigMap ccm-trusted-ca", "ConfigMap cloud-conf"]
+    );
+    // Its failure is no version either.
+    world.set_source("[Global\n").await;
+    world.says(&sync, &["CloudConfigControllerDegraded=True"]).await;
+    assert_eq!(world.cluster_operator().await["status"]["versions"], Value::Null);
+}
+
+/// Without the configuration's writer operands wait; its word is enough to begin.
+#[tokio::test]
+async fn operator_waits_for_config_sync() {
+    let world = world("AWS").await;
+    world.set_source("[Global\n").await;
+    let sync = config_sync(&world).start();
+    sync.leading().await;
+    let operator = operator(&world).start();
+    world.says(&operator, &["CloudConfigControllerDegraded=True"]).await;
+    operator.logged("CloudConfigControllerDegraded").await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+    world.set_source("[Global]\n").await;
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+}
+
+/// The third program, in the init containers of Azure.
+#[tokio::test]
+async fn injector_by_its_name() {
+    let folder = crate::rig::Folder::new(&lab::unique("injector"));
+    let link = folder.path().join("azure-config-credentials-injector");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_outrigger"), &link).unwrap();
+    let input = folder.write("in.json", r#"{"tenantId": "t", "unknown": 12345678901234567890}"#);
+    fs::create_dir(folder.path().join("creds")).unwrap();
+    folder.write("creds/azure_client_id", "id\n");
+    folder.write("creds/azure_client_secret", "s3cret\n");
+    let output = folder.path().join("out.json");
+    let launch = |config: &str| {
+        Launch::new(folder.path())
+            .program(&link)
+            .flag(&format!("--cloud-config-file-path={config}"))
+            .flag(&format!("--output-file-path={}", output.display()))
+            .flag(&format!("--creds-path={}", folder.path().join("creds").display()))
+            .flag("--disable-identity-extension-auth")
+            .flag("--enable-azure-workload-identity=true")
+            .start()
+    };
+    let exit = launch(&input.display().to_string()).exited().await;
+    assert_eq!(exit.code, 0, "{exit:#?}");
+    let written = fs::read_to_string(&output).unwrap();
+    let parsed: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(parsed["aadClientId"], "id");
+    assert_eq!(parsed["aadClientSecret"], "s3cret");
+    assert!(written.contains("12345678901234567890"), "{written}");
+    assert!(!exit.stderr.contains("s3cret"));
+
+    let exit = launch("/nowhere/cloud.conf").exited().await;
+    assert_ne!(exit.code, 0);
+    assert!(exit.stderr.contains("/nowhere/cloud.conf"), "{}", exit.stderr);
+}
+
+/// A dry run says what would change, in the way of `kubectl diff`, and changes nothing.
+#[tokio::test]
+async fn dry_run() {
+    let world = World::new("AWS").await;
+    let preview = async || world.common(world.operator()).flag("--dry-run").start().exited().await;
+    let mark = world.mark();
+    let exit = preview().await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    for part in [
+        "+kind: Deployment",
+        "+  name: aws-cloud-controller-manager",
+        "+kind: Service",
+        "--- ",
+    ] {
+        assert!(exit.stdout.contains(part), "{part} is not in {}", exit.stdout);
+    }
+    let lasting = |write: &String| !write.starts_with("patch ") && !write.starts_with("create ");
+    assert_eq!(world.operands().await, [""; 0]);
+    assert_eq!(world.cluster_operator().await, Value::Null);
+    assert!(
+        !world.writes_since(mark).iter().any(lasting),
+        "{:?}",
+        world.writes_since(mark)
+    );
+
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let exit = preview().await;
+    assert_eq!((exit.code, exit.stdout.as_str()), (0, ""), "{exit:#?}");
+
+    let edit = json!({"spec": {"replicas": 5}});
+    world
+        .edit(
+            &crate::world::deployment(),
+            &world.namespace,
+            "aws-cloud-controller-manager",
+            edit,
+        )
+        .await;
+    let exit = preview().await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    assert!(
+        exit.stdout.contains("-  replicas: 5") && exit.stdout.contains("+  replicas: 2"),
+        "{}",
+        exit.stdout
+    );
+}
+
+/// Health is served without TLS and without a question, from the start.
+#[tokio::test]
+async fn health_port() {
+    let world = World::new("AWS").await;
+    let port = free_port();
+    let operator = world
+        .common(world.operator())
+        .flag(&format!("--health-addr=127.0.0.1:{port}"))
+        .start();
+    operator.leading().await;
+    for path in ["healthz", "readyz"] {
+        let look = async || {
+            let url = format!("http://127.0.0.1:{port}/{path}");
+            let answer = reqwest::get(&url).await.map_err(|error| error.to_string())?;
+            let (status, body) = (answer.status().as_u16(), answer.text().await.unwrap_or_default());
+            if status == 200 {
+                Ok(())
+            } else {
+                Err(format!("{status} {body}"))
+            }
+        };
+        operator.until(path, look).await;
+    }
+}
+
+/// A port that is taken is said, with the flag; the original hangs.
+#[tokio::test]
+async fn health_port_is_taken() {
+    let world = World::new("AWS").await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let operator = world
+        .common(world.operator())
+        .flag(&format!("--health-addr={address}"))
+        .start();
+    let exit = operator.exited().await;
+    assert_eq!(exit.code, 1);
+    let sentence = exit.sentence();
+    assert!(
+        sentence.contains(&address.to_string()) && sentence.contains("--health-addr"),
+        "{sentence}"
+    );
+}
+
+/// W21: metrics are served with a certificate of our own until there is one, and not to everybody.
+#[tokio::test]
+async fn w21_metrics() {
+    let world = World::new("AWS").await;
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let operator = world
+        .common(world.operator())
+        .flag(&format!("--metrics-bind-address={address}"))
+        .flag(&format!(
+            "--metrics-cert-dir={}",
+            world.folder.path().join("certs").display()
+        ))
+        .start();
+    operator.leading().await;
+    let port = Port::new(address, &crate::rig::Credentials::None);
+    let look = async || {
+        let reply = port.try_get("/metrics").await?;
+        if matches!(reply.status, 401 | 403) {
+            Ok(())
+        } else {
+            Err(format!("{}", reply.status))
+        }
+    };
+    operator.until("a refusal", look).await;
+}
+
+/// The help names every flag of the original.
+#[test]
+fn help() {
+    let exit = crate::rig::run(&["operator", "--help"]);
+    assert_eq!(exit.code, 0);
+    let flags = [
+        "metrics-bind-address",
+        "webhook-port",
+        "health-addr",
+        "namespace",
+        "images-json",
+        "tls-min-version",
+        "tls-cipher-suites",
+        "leader-elect",
+        "leader-elect-lease-duration",
+        "leader-elect-renew-deadline",
+        "leader-elect-retry-period",
+        "leader-elect-resource-lock",
+        "leader-elect-resource-name",
+        "leader-elect-resource-namespace",
+        "kubeconfig",
+        "dry-run",
+        "system-ca-bundle",
+    ];
+    for flag in flags {
+        assert!(
+            exit.stdout.contains(&format!("--{flag}")),
+            "--{flag} is not in the help"
+        );
+    }
+}
+
+/// Somebody stops it while it waits, too.
+#[tokio::test]
+async fn stops_while_it_waits() {
+    let world = World::new("AWS").await;
+    let first = world.start();
+    first.leading().await;
+    let second: Manager = world.start();
+    second.logged("attempting to acquire").await;
+    second.signal("TERM");
+    assert_eq!(second.exited().await.code, 0);
+}

@@ -1,0 +1,367 @@
+//! Somebody edits or deletes what the operator has made, or changes what it is made from.
+
+use crate::{
+    rig::Manager,
+    world::{World, deployment, kind, proxy},
+};
+use kube::api::{ApiResource, DeleteParams, PostParams};
+use rstest::rstest;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What somebody does to an object of this kind.
+fn damage(kind: &str) -> Value {
+    match kind {
+        "ConfigMap" => json!({"data": {"cloud.conf": "mine", "ca-bundle.crt": "mine"}}),
+        "Deployment" => json!({"metadata": {"labels": {"k8s-app": "mine"}}, "spec": {"replicas": 7}}),
+        // W28: of a DaemonSet only the labels.
+        "DaemonSet" => json!({"metadata": {"labels": {"k8s-app": "mine"}}}),
+        // W17: the ports of a Service.
+        "Service" => json!({"spec": {"ports": [{"name": "https", "port": 4444, "targetPort": 4444}]}}),
+        "PodDisruptionBudget" => json!({"spec": {"minAvailable": 0}}),
+        "Role" | "ClusterRole" => json!({"rules": []}),
+        "RoleBinding" | "ClusterRoleBinding" => json!({"subjects": []}),
+        "ValidatingAdmissionPolicy" => json!({"spec": {"failurePolicy": "Ignore"}}),
+        "ValidatingAdmissionPolicyBinding" => json!({"spec": {"validationActions": ["Audit"]}}),
+        other => panic!("nobody has thought of damaging a {other}"),
+    }
+}
+
+/// Waits until every operand looks like this again.
+async fn looks_like(world: &World, operator: &Manager, operand: &str, expected: &Value) {
+    let look = async || match world.portrait().await.get(operand) {
+        Some(found) if found == expected => Ok(()),
+        found => Err(format!("{found:#?} instead of {expected:#}")),
+    };
+    operator.until(&format!("{operand} as before"), look).await;
+}
+
+/// Where an operand is.
+async fn place(world: &World, operand: &str) -> (ApiResource, String, String) {
+    let (name_of_kind, name) = operand.split_once(' ').unwrap();
+    for (resource, namespace) in world.kinds() {
+        if resource.kind == name_of_kind && world.get(&resource, &namespace, name).await.is_some() {
+            return (resource, namespace, name.to_owned());
+        }
+    }
+    panic!("{operand} is not there")
+}
+
+/// How often each object was written.
+fn counted(writes: &[String]) -> BTreeMap<&str, usize> {
+    let mut counted = BTreeMap::new();
+    for write in writes.iter().filter(|write| !write.contains("clusteroperators")) {
+        *counted.entry(write.as_str()).or_default() += 1;
+    }
+    counted
+}
+
+/// W17, W28, operator.md §10.9: each operand in turn is edited and deleted; what is ours is reverted, what the user has added
+/// stays, and nobody writes in circles.
+#[rstest]
+#[case::azure("Azure", "azure")]
+#[case::vsphere("VSphere", "vsphere")]
+#[case::gcp("GCP", "gcp")]
+#[case::aws("AWS", "aws")]
+#[tokio::test]
+async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
+    let world = World::new(platform).await;
+    let operator = world.start();
+    let deployment = format!("Deployment {prefix}-cloud-controller-manager");
+    world.roll_out_until(&operator, &deployment).await;
+    world.settled().await;
+    let portrait = world.portrait().await;
+    for operand in world.operands().await {
+        let before = &portrait[&operand];
+        let (resource, namespace, name) = place(&world, &operand).await;
+        let mark = world.mark();
+
+        let mut patch = damage(&resource.kind);
+        patch["metadata"]["labels"]["user"] = json!("kept");
+        world.edit(&resource, &namespace, &name, patch).await;
+        let mut expected = before.clone();
+        expected["metadata"]["labels"]["user"] = json!("kept");
+        looks_like(&world, &operator, &operand, &expected).await;
+
+        let api = world.api(&resource, &namespace);
+        api.delete(&name, &DeleteParams::background()).await.unwrap();
+        looks_like(&world, &operator, &operand, before).await;
+        let writes = world.writes_since(mark);
+        assert!(
+            counted(&writes).values().all(|times| *times <= 3),
+            "{operand}: {writes:#?}"
+        );
+    }
+    world.settled().await;
+    world.roll_out_until(&operator, &deployment).await;
+    world.settled().await;
+    let mark = world.mark();
+    world.settled().await;
+    assert_eq!(world.writes_since(mark), [""; 0]);
+    assert_eq!(world.portrait().await, portrait);
+}
+
+/// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
+#[rstest]
+#[case::of_a_namespace("RoleBinding", "rolebindings", "Role")]
+#[case::of_the_cluster("ClusterRoleBinding", "clusterrolebindings", "ClusterRole")]
+#[tokio::test]
+async fn w17_role_ref(#[case] binding: &str, #[case] plural: &str, #[case] role: &str) {
+    let world = World::new("VSphere").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment vsphere-cloud-controller-manager")
+        .await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let name = "vsphere-cloud-controller-manager:vsphere-cloud-controller-manager";
+    let group = "rbac.authorization.k8s.io";
+    let namespace = if role == "Role" { world.namespace.as_str() } else { "" };
+    let api = world.api(&kind(group, "v1", binding, plural), namespace);
+    api.delete(name, &DeleteParams::default()).await.unwrap();
+    let other = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": binding, "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": role, "name": "another"}, "subjects": [],
+    });
+    api.create(&PostParams::default(), &serde_json::from_value(other).unwrap())
+        .await
+        .unwrap();
+    // Its neighbours go at the same time: one that is difficult does not stop the others.
+    let budgets = world.api(
+        &kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+        &world.namespace,
+    );
+    budgets
+        .delete("vsphere-cloud-controller-manager", &DeleteParams::default())
+        .await
+        .unwrap();
+
+    let operator = world.start();
+    let look = async || match api.get_opt(name).await.unwrap() {
+        Some(binding) if binding.data["roleRef"]["name"] == "vsphere-cloud-controller-manager" => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    operator.until("the right role", look).await;
+    world.installed(&operator, 11).await;
+}
+
+/// The script of the first container, and its environment.
+async fn container(world: &World, name: &str) -> String {
+    let live = world.get(&deployment(), &world.namespace, name).await.unwrap();
+    live["spec"]["template"]["spec"]["containers"][0].to_string()
+}
+
+async fn runs_with(world: &World, operator: &Manager, name: &str, parts: &[&str]) {
+    let look = async || {
+        let container = container(world, name).await;
+        let missing: Vec<_> = parts.iter().filter(|part| !container.contains(**part)).collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{missing:?} is not in {container}"))
+        }
+    };
+    operator.until(&format!("{parts:?}"), look).await;
+}
+
+/// W10, W11: what the cluster says about its proxy and its features, and the flags about TLS, reaches the Pods at once.
+#[tokio::test]
+async fn w10_w11_proxy_gates_and_tls() {
+    let world = World::new("OpenStack").await;
+    let operator = world.start();
+    let name = "openstack-cloud-controller-manager";
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS12"]).await;
+
+    let status =
+        json!({"httpProxy": "http://proxy.lab:3128", "httpsProxy": "http://proxy.lab:3129", "noProxy": ".lab"});
+    world.set_status(&proxy(), "cluster", status).await;
+    runs_with(
+        &world,
+        &operator,
+        name,
+        &["HTTP_PROXY", "HTTPS_PROXY", "http://proxy.lab:3129", "NO_PROXY"],
+    )
+    .await;
+
+    world.set_gates(&["CloudControllerManagerWebhook", "Unheard"]).await;
+    runs_with(
+        &world,
+        &operator,
+        name,
+        &["--feature-gates=CloudControllerManagerWebhook=true"],
+    )
+    .await;
+
+    operator.signal("TERM");
+    operator.exited().await;
+    let launch = world.common(world.operator());
+    let operator = launch.flag("--tls-min-version=VersionTLS13").start();
+    runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS13"]).await;
+    assert!(!container(&world, name).await.contains("--tls-cipher-suites"));
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+}
+
+/// W16: credentials that come, change and go reach the Pods.
+#[tokio::test]
+async fn w16_credentials_roll_the_pods() {
+    let world = World::new("GCP").await;
+    let operator = world.start();
+    let name = "gcp-cloud-controller-manager";
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    let hash = async || {
+        let live = world.get(&deployment(), &world.namespace, name).await.unwrap();
+        let template = &live["spec"]["template"]["metadata"]["annotations"];
+        template["operator.openshift.io/config-hash"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let mut seen = vec![hash().await];
+    assert!(seen[0].is_some(), "a hash although the Secret is missing");
+    for content in ["one", "two"] {
+        let secret = json!({"stringData": {"service_account.json": content}});
+        let secrets = kind("", "v1", "Secret", "secrets");
+        world
+            .apply(&secrets, &world.namespace, "gcp-ccm-cloud-credentials", secret)
+            .await;
+        let look = async || match hash().await {
+            Some(new) if !seen.contains(&Some(new.clone())) => Ok(new),
+            same => Err(format!("{same:?}")),
+        };
+        let new = operator.until("another hash", look).await;
+        seen.push(Some(new));
+    }
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+}
+
+/// W14, operator.md §10.10: what the managed configuration says wins, and every other key is copied.
+#[tokio::test]
+async fn configuration_changes() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    let maps = crate::world::config_map();
+    let says = async |operator: &Manager, part: &str| {
+        let look = async || {
+            let found = world
+                .get(&maps, &world.namespace, "cloud-conf")
+                .await
+                .unwrap_or_default();
+            let text = found["data"].to_string();
+            if text.contains(part) { Ok(()) } else { Err(text) }
+        };
+        operator.until(part, look).await;
+    };
+    world.set_source("[Global]\nZone = eu-lab-1b\nUnknown = kept\n").await;
+    says(&operator, "eu-lab-1b").await;
+    says(&operator, "Unknown").await;
+    let managed = json!({"data": {"cloud.conf": "[Global]\nZone = managed\n", "more": "copied"}});
+    world
+        .apply(&maps, "openshift-config-managed", "kube-cloud-config", managed)
+        .await;
+    says(&operator, "managed").await;
+    says(&operator, "copied").await;
+}
+
+/// W23: a configuration that somebody has made immutable is replaced when it has to change, and left alone until then.
+#[tokio::test]
+async fn w23_immutable() {
+    let world = World::new("GCP").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment gcp-cloud-controller-manager")
+        .await;
+    let maps = crate::world::config_map();
+    world
+        .edit(&maps, &world.namespace, "cloud-conf", json!({"immutable": true}))
+        .await;
+    world.settled().await;
+    world.set_source("[global]\nproject-id = another\n").await;
+    let look = async || {
+        let found = world
+            .get(&maps, &world.namespace, "cloud-conf")
+            .await
+            .unwrap_or_default();
+        let text = found["data"].to_string();
+        if text.contains("another") {
+            Ok(())
+        } else {
+            Err(found.to_string())
+        }
+    };
+    operator.until("the new configuration", look).await;
+    world.settled().await;
+    let mark = world.mark();
+    world.settled().await;
+    assert_eq!(world.writes_since(mark), [""; 0]);
+}
+
+/// W20: everything that belongs into the operands' namespace is in the one that was given, and speaks of that one.
+#[rstest]
+#[case::vsphere("VSphere", "vsphere")]
+#[case::nutanix("Nutanix", "nutanix")]
+#[tokio::test]
+async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
+    let world = World::new(platform).await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, &format!("Deployment {name}-cloud-controller-manager"))
+        .await;
+    for (operand, object) in world.portrait().await {
+        let text = object.to_string();
+        for literal in [
+            "=openshift-cloud-controller-manager ",
+            ":\"openshift-cloud-controller-manager\"",
+        ] {
+            assert!(!text.contains(literal), "{operand}: {text}");
+        }
+    }
+}
+
+/// Only what the operator has made is its own to delete, whatever the list says.
+#[tokio::test]
+async fn foreign_objects_stay() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let services = kind("", "v1", "Service", "services");
+    world
+        .apply(
+            &services,
+            &world.namespace,
+            "foreign",
+            json!({"spec": {"ports": [{"port": 1}]}}),
+        )
+        .await;
+    let operators = crate::world::config("ClusterOperator", "clusteroperators");
+    let mut related = world.cluster_operator().await["status"]["relatedObjects"].clone();
+    for (resource, name, namespace) in [
+        ("services", "foreign", &world.namespace),
+        ("namespaces", "openshift-config", &String::new()),
+    ] {
+        let reference = json!({"group": "", "resource": resource, "name": name, "namespace": namespace});
+        related.as_array_mut().unwrap().push(reference);
+    }
+    world
+        .set_status(
+            &operators,
+            "cloud-controller-manager",
+            json!({"relatedObjects": related}),
+        )
+        .await;
+    let operator = world.start();
+    world.set_platform("None").await;
+    world.gone(&operator, "aws").await;
+    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.settled().await;
+    assert!(world.get(&services, &world.namespace, "foreign").await.is_some());
+    let namespaces = kind("", "v1", "Namespace", "namespaces");
+    let kept = world.get(&namespaces, "", "openshift-config").await.unwrap();
+    assert_eq!(kept["metadata"]["deletionTimestamp"], Value::Null);
+}

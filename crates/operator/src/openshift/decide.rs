@@ -306,7 +306,6 @@ fn part(
 ) -> Outcome {
     match decided {
         Ok(decided) => {
-            window.worked();
             objects.extend(decided.objects);
             match decided.remarks.as_slice() {
                 [] => Outcome::Fine,

@@ -73,6 +73,20 @@ pub(super) struct Found {
     pub(super) failing: bool,
 }
 
+impl Windows {
+    /// A part works when what it wants has been written, too.
+    fn close(&mut self, found: &Found) {
+        for (outcome, window) in [
+            (&found.cloud_config, &mut self.cloud_config),
+            (&found.trusted_ca, &mut self.trusted_ca),
+        ] {
+            if let Some(Outcome::Fine | Outcome::Remarkable(_)) = outcome {
+                window.worked();
+            }
+        }
+    }
+}
+
 impl Operator {
     /// Nothing is read or written yet. `changed` wakes it up.
     pub fn new(settings: Settings, hands: Hands, changed: Arc<Notify>) -> Self {
@@ -202,6 +216,7 @@ impl Operator {
         let after = self.learn(&report, &keys, &inventory, pruned);
         telling::tell(&self.hands.recorder, &report);
         self.judge(&report, &workloads, &mut found).await;
+        self.windows.close(&found);
         self.report(&mut observed, &after, &mut found).await;
         self.watches.want(&self.needed).await;
         found
@@ -234,4 +249,44 @@ fn pause(failures: u32) -> Duration {
     PAUSE
         .saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1).min(16)))
         .min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::Verdict;
+    use rstest::rstest;
+
+    fn found(cloud_config: Outcome) -> Found {
+        Found {
+            cloud_config: Some(cloud_config),
+            ..Found::default()
+        }
+    }
+
+    #[rstest]
+    #[case::decided_but_not_written(Outcome::Failing, Verdict::Tell)]
+    #[case::written(Outcome::Fine, Verdict::Wait(PARTS_FAIL))]
+    fn a_part_works_once_it_has_written(#[case] outcome: Outcome, #[case] later: Verdict) {
+        let window = || Window::new(PARTS_FAIL);
+        let mut windows = Windows {
+            cloud_config: window(),
+            trusted_ca: window(),
+            operands: window(),
+        };
+        let start = Instant::now();
+        windows.cloud_config.failed(start);
+        windows.close(&found(outcome));
+        assert_eq!(windows.cloud_config.failed(start + PARTS_FAIL), later);
+    }
+
+    #[rstest]
+    #[case(1, 200)]
+    #[case(2, 400)]
+    #[case(8, 25_600)]
+    #[case(9, 30_000)]
+    #[case(1000, 30_000)]
+    fn pauses_grow(#[case] failures: u32, #[case] milliseconds: u64) {
+        assert_eq!(pause(failures), Duration::from_millis(milliseconds));
+    }
 }

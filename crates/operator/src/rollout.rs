@@ -17,8 +17,10 @@ use tracing::debug;
 
 /// How long nothing may run before that is told: a node that restarts is not an outage.
 const DOWN: Duration = Duration::from_secs(15);
-/// How long Pods may be missing before that is a failure.
+/// How long a change may not get on, or nothing may run, before that is a failure.
 const UNWELL: Duration = Duration::from_secs(150);
+/// How long some of the Pods may be missing before that is one: nodes join, leave and restart all the time.
+const PARTIAL: Duration = Duration::from_mins(10);
 
 /// A workload as it is, and its Pods if they are known.
 pub(crate) struct Workload {
@@ -32,6 +34,7 @@ pub(crate) struct Workload {
 pub(crate) struct Patience {
     down: Window,
     unwell: Window,
+    partial: Window,
 }
 
 /// What to tell, and when to look again although nothing changes.
@@ -46,6 +49,7 @@ impl Default for Patience {
         Self {
             down: Window::new(DOWN),
             unwell: Window::new(UNWELL),
+            partial: Window::new(PARTIAL),
         }
     }
 }
@@ -63,14 +67,24 @@ impl Patience {
             }
         }
         if !stalled.is_empty() {
-            return self.unwell(&stalled, now);
+            let down = workloads.iter().any(runs_nothing);
+            return match self.unwell.failed(now) {
+                Verdict::Tell if down => told(Operands::Outage(stalled.join("; "))),
+                Verdict::Tell => told(Operands::Failed(stalled.join("; "))),
+                Verdict::Wait(left) => wait(left),
+            };
         }
         if !underway.is_empty() {
-            self.down.worked();
-            self.unwell.worked();
+            self.well();
             return told(Operands::Progressing(underway));
         }
         self.healthy(workloads, now)
+    }
+
+    fn well(&mut self) {
+        for window in [&mut self.down, &mut self.unwell, &mut self.partial] {
+            window.worked();
+        }
     }
 
     fn healthy(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
@@ -83,36 +97,48 @@ impl Patience {
             .collect();
         let with = |state: State| all.iter().filter(move |health| health.state == state);
         let down: Vec<_> = with(State::Unavailable).map(ToString::to_string).collect();
-        let partial = with(State::Partial).map(ToString::to_string);
-        let unwell: Vec<_> = down.iter().cloned().chain(partial).collect();
-        if unwell.is_empty() {
-            self.down.worked();
-            self.unwell.worked();
+        // A DaemonSet has a Pod less wherever a node is away.
+        let partial = with(State::Partial).filter(|health| health.key.kind != "DaemonSet");
+        let partial: Vec<_> = partial.map(ToString::to_string).collect();
+        if !down.is_empty() {
+            return self.down(&down, now);
+        }
+        self.down.worked();
+        self.unwell.worked();
+        if partial.is_empty() {
+            self.partial.worked();
             return told(Operands::Done);
         }
-        let mut judgement = self.unwell(&unwell, now);
-        if down.is_empty() {
-            self.down.worked();
-            return judgement;
-        }
-        match self.down.failed(now) {
-            Verdict::Tell if judgement.operands == Operands::Failing => {
-                judgement.operands = Operands::Down(down.join("; "));
-            }
-            Verdict::Tell => {}
-            Verdict::Wait(left) => judgement.again = Some(left),
-        }
-        judgement
-    }
-
-    fn unwell(&mut self, why: &[String], now: Instant) -> Judgement {
-        match self.unwell.failed(now) {
-            Verdict::Tell => told(Operands::Failed(why.join("; "))),
+        match self.partial.failed(now) {
+            Verdict::Tell => told(Operands::Failed(partial.join("; "))),
             Verdict::Wait(left) => Judgement {
-                operands: Operands::Failing,
+                operands: Operands::Done,
                 again: Some(left),
             },
         }
+    }
+
+    fn down(&mut self, why: &[String], now: Instant) -> Judgement {
+        let why = why.join("; ");
+        match (self.down.failed(now), self.unwell.failed(now)) {
+            (_, Verdict::Tell) => told(Operands::Outage(why)),
+            (Verdict::Tell, Verdict::Wait(left)) => Judgement {
+                operands: Operands::Down(why),
+                again: Some(left),
+            },
+            (Verdict::Wait(left), Verdict::Wait(_)) => wait(left),
+        }
+    }
+}
+
+fn runs_nothing(workload: &Workload) -> bool {
+    health::health(&workload.key, workload.live.as_deref(), &[]).available == 0
+}
+
+fn wait(left: Duration) -> Judgement {
+    Judgement {
+        operands: Operands::Failing,
+        again: Some(left),
     }
 }
 
@@ -180,14 +206,15 @@ mod tests {
     #[rstest]
     #[case::well(&[(0, 2, THERE)], "Done")]
     #[case::rolling(&[(0, 0, "ReplicaSetUpdated")], "Progressing")]
-    #[case::one_is_missing(&[(0, 1, THERE)], "Failing")]
-    #[case::one_is_missing_for_long(&[(0, 1, THERE), (150, 1, THERE)], "Failed")]
+    #[case::one_is_missing(&[(0, 1, THERE), (150, 1, THERE)], "Done")]
+    #[case::one_is_missing_for_long(&[(0, 1, THERE), (600, 1, THERE)], "Failed")]
     #[case::nothing_runs(&[(0, 0, THERE)], "Failing")]
     #[case::nothing_runs_for_a_while(&[(0, 0, THERE), (15, 0, THERE)], "Down")]
-    #[case::nothing_runs_for_long(&[(0, 0, THERE), (150, 0, THERE)], "Failed")]
+    #[case::nothing_runs_for_long(&[(0, 0, THERE), (150, 0, THERE)], "Outage")]
     #[case::it_came_back(&[(0, 0, THERE), (10, 2, THERE), (20, 0, THERE)], "Failing")]
     #[case::stuck(&[(0, 0, "ProgressDeadlineExceeded")], "Failing")]
-    #[case::stuck_for_long(&[(0, 0, "ProgressDeadlineExceeded"), (150, 0, "ProgressDeadlineExceeded")], "Failed")]
+    #[case::stuck_for_long(&[(0, 1, "ProgressDeadlineExceeded"), (150, 1, "ProgressDeadlineExceeded")], "Failed")]
+    #[case::stuck_with_nothing(&[(0, 0, "ProgressDeadlineExceeded"), (150, 0, "ProgressDeadlineExceeded")], "Outage")]
     fn judges(#[case] story: &[(u64, i64, &str)], #[case] last: &str) {
         let (start, mut patience) = (Instant::now(), Patience::default());
         let mut judged = None;

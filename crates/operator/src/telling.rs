@@ -1,23 +1,40 @@
 //! Tells users about objects, in events under the names of the original.
 
-use crate::operands::{Report, report::Severity};
+use crate::{
+    Key,
+    operands::{Report, report::Severity},
+    platforms::config_hash::Reference,
+};
 use k8s_openapi::api::core::v1::ObjectReference;
 use runtime::events::{Kind, Recorder};
+
+/// Which object an event is about.
+fn reference(key: &Key) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(key.api_version.clone()),
+        kind: Some(key.kind.clone()),
+        namespace: key.namespace.clone(),
+        name: Some(key.name.clone()),
+        ..ObjectReference::default()
+    }
+}
+
+/// Tells that Pods read something that is not there.
+pub(crate) fn missing(recorder: &Recorder, workload: &Key, what: &Reference) {
+    let message = format!(
+        "error calculating configuration hash: {:?} \"{}\" not found",
+        what.kind, what.name
+    );
+    recorder.event(reference(workload), Kind::Warning, "ConfigurationCheckFailed", message);
+}
 
 /// Tells what became of objects.
 pub(crate) fn tell(recorder: &Recorder, report: &Report) {
     for event in report.events() {
-        let reference = ObjectReference {
-            api_version: Some(event.key.api_version.clone()),
-            kind: Some(event.key.kind.clone()),
-            namespace: event.key.namespace.clone(),
-            name: Some(event.key.name.clone()),
-            ..ObjectReference::default()
-        };
         let kind = match event.severity {
             Severity::Normal => Kind::Normal,
             Severity::Warning => Kind::Warning,
         };
-        recorder.event(reference, kind, event.reason, event.message);
+        recorder.event(reference(event.key), kind, event.reason, event.message);
     }
 }

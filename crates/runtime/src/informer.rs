@@ -13,8 +13,9 @@ use std::{
     collections::HashMap,
     fmt::Debug,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// What an informer can hold.
@@ -95,21 +96,68 @@ impl<K: Object> Informer<K> {
     pub async fn run(&self, cancel: CancellationToken) {
         let mut events = Box::pin(watcher(self.0.api.clone(), self.0.config.clone()).default_backoff());
         let mut listing = HashMap::new();
+        let mut health = Health::default();
         loop {
             let event = tokio::select! {
                 () = cancel.cancelled() => return,
+                () = health.over() => {
+                    health = Health::default();
+                    self.0.resumed();
+                    continue;
+                }
                 event = events.next() => event,
             };
             match event {
-                Some(Ok(event)) => self.0.apply(event, &mut listing),
-                Some(Err(error)) => self.0.failed(&error),
+                Some(Ok(event)) => {
+                    health = Health::default();
+                    self.0.apply(event, &mut listing);
+                }
+                Some(Err(error)) => {
+                    if health.failed(&error) {
+                        self.0.failed(&error);
+                    }
+                }
                 None => return,
             }
         }
     }
 }
 
+/// A watch that goes on again says nothing until something changes: it is believed to go on when it has not failed for
+/// longer than it takes to try again.
+const QUIET: Duration = Duration::from_mins(2);
+
+/// How a watch fares, for whoever runs one.
+#[derive(Debug, Default)]
+pub struct Health {
+    failed: Option<Instant>,
+}
+
+impl Health {
+    /// Takes note of a failure; says whether it matters. A watch that broke off is taken up where it was: that is no failure
+    /// yet, unless it follows another one.
+    pub fn failed(&mut self, error: &watcher::Error) -> bool {
+        let first = self.failed.replace(Instant::now()).is_none();
+        !(first && matches!(error, watcher::Error::WatchFailed(_)))
+    }
+
+    /// The moment when what failed is believed to be over; never, if nothing failed.
+    pub async fn over(&self) {
+        match self.failed {
+            Some(failed) => tokio::time::sleep_until(failed + QUIET).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 impl<K: Object> Inner<K> {
+    /// What was listed once is kept up again.
+    fn resumed(&self) {
+        if *self.store.0.synced.borrow() {
+            self.store.set_state(State::Synced);
+        }
+    }
+
     fn handlers(&self) -> MutexGuard<'_, Vec<Handler<K>>> {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -324,6 +372,24 @@ mod tests {
             .collect();
         changes.sort();
         assert_eq!(changes, ["+new", "-gone", "~changed"]);
+    }
+
+    fn refused() -> kube::Error {
+        kube::Error::Api(kube::core::Status::failure("no", "Forbidden").with_code(403).boxed())
+    }
+
+    /// A connection that breaks is not told; one that cannot be made again is, until it has been quiet for a while.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_goes_on_is_believed() {
+        let mut health = Health::default();
+        let broke = || watcher::Error::WatchFailed(kube::Error::LinesCodecMaxLineLengthExceeded);
+        assert!(!health.failed(&broke()), "it is taken up again at once");
+        assert!(health.failed(&watcher::Error::WatchStartFailed(refused())));
+        assert!(health.failed(&broke()), "one after the other");
+        tokio::time::advance(QUIET.saturating_sub(Duration::from_secs(1))).await;
+        assert!(futures::poll!(Box::pin(health.over())).is_pending());
+        health.over().await;
+        assert!(Health::default().failed(&watcher::Error::InitialListFailed(refused())));
     }
 
     #[tokio::test]

@@ -3,9 +3,12 @@
 use super::{
     Controller, Labels,
     plan::{self, Plan, Rules},
-    write::Outcome,
+    write::{Outcome, came_of},
 };
-use crate::nodes::{self, taints};
+use crate::nodes::{
+    self, taints,
+    tally::{Tally, Wrote},
+};
 use cloud::{Answer, Detail};
 use futures::{StreamExt, stream::FuturesUnordered};
 use k8s_openapi::api::core::v1::Node;
@@ -21,7 +24,7 @@ impl Controller {
             match self.refresh(&cancel).await {
                 Ok(()) => self.status_pulse.success(),
                 Err(reason) => {
-                    warn!(reason, "cannot ask the cloud about nodes");
+                    warn!(reason, "cannot keep nodes up to date");
                     self.status_pulse.failure(reason);
                 }
             }
@@ -50,7 +53,8 @@ impl Controller {
                 .zip(answers)
                 .map(|(node, answer)| self.update(node, answer))
                 .collect();
-            updates.collect::<()>().await;
+            let written: Tally = updates.collect().await;
+            outcome = outcome.and(written.verdict());
         }
         outcome
     }
@@ -61,7 +65,7 @@ impl Controller {
         nodes
     }
 
-    async fn update(&self, node: Arc<Node>, answer: cloud::Result<Answer>) {
+    async fn update(&self, node: Arc<Node>, answer: cloud::Result<Answer>) -> Wrote {
         let before = match self.options.labels {
             Labels::Follow => self.said().get(nodes::uid(&node)).cloned(),
             Labels::Stay => None,
@@ -74,16 +78,19 @@ impl Controller {
         };
         let decide = |node: &Node| plan::update(node, &answer, rules);
         let name = nodes::name(&node);
-        match self.status_writer.carry_out(node.clone(), decide).await {
+        let outcome = self.status_writer.carry_out(node.clone(), decide).await;
+        let wrote = came_of(&outcome);
+        match outcome {
             Ok(Outcome::Written(writes)) => info!(node = name, changes = %writes, "updated node"),
             Ok(Outcome::Idle(Plan::Stuck(stuck))) | Err(stuck) => {
                 warn!(node = name, reason = %stuck, "cannot update node");
-                return;
+                return wrote;
             }
             Ok(outcome) => debug!(node = name, ?outcome, "looked at node"),
         }
         if matches!(answer, Ok(Answer::Found(_))) {
             self.remember(&node, answer);
         }
+        wrote
     }
 }

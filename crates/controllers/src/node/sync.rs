@@ -3,9 +3,14 @@
 use super::{
     Controller,
     plan::{self, Plan, Rules, Writes},
-    write::Outcome,
+    write::{Outcome, came_of},
 };
-use crate::nodes::{self, labels, scope::Claim as Whose, taints};
+use crate::nodes::{
+    self, labels,
+    scope::Claim as Whose,
+    taints,
+    tally::{Tally, Wrote},
+};
 use cloud::{Answer, Detail};
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
@@ -97,13 +102,9 @@ impl Controller {
         let (new, others) = self.sort(claims);
         let (claims, nodes): (Vec<_>, Vec<_>) = new.into_iter().unzip();
         let answers = nodes::ask(self.provider.instances(), &nodes, Detail::Full, self.options.deadline).await;
-        match nodes::failed_as_a_whole(&answers) {
-            Some(error) => {
-                let error = error.report();
-                warn!(nodes = nodes.len(), error, "cannot ask the cloud about new nodes");
-                self.sync_pulse.failure(error);
-            }
-            None => self.sync_pulse.success(),
+        let unasked = nodes::failed_as_a_whole(&answers).map(cloud::Error::report);
+        if let Some(error) = &unasked {
+            warn!(nodes = nodes.len(), error, "cannot ask the cloud about new nodes");
         }
         let new = claims.into_iter().zip(nodes).zip(answers);
         let work: FuturesUnordered<_> = new
@@ -114,7 +115,14 @@ impl Controller {
                     .map(|(claim, node)| self.rename(claim, node).right_future()),
             )
             .collect();
-        work.collect::<()>().await;
+        let idle = work.is_empty();
+        let written: Tally = work.collect().await;
+        match unasked.map_or_else(|| written.verdict(), Err) {
+            // Nothing was tried, so nothing is known.
+            Ok(()) if idle => self.sync_pulse.end(),
+            Ok(()) => self.sync_pulse.success(),
+            Err(reason) => self.sync_pulse.failure(reason),
+        }
     }
 
     /// Takes out what needs no work any more; the rest is new, or has labels with old names only.
@@ -131,7 +139,7 @@ impl Controller {
         (new, others)
     }
 
-    async fn initialize(&self, claim: Claim<String>, node: Arc<Node>, answer: cloud::Result<Answer>) {
+    async fn initialize(&self, claim: Claim<String>, node: Arc<Node>, answer: cloud::Result<Answer>) -> Wrote {
         let rules = Rules {
             provider_ids: self.provider.instances().provider_ids(),
             labels: self.options.labels,
@@ -143,6 +151,7 @@ impl Controller {
             plan
         };
         let outcome = self.writer.carry_out(node.clone(), decide).await;
+        let wrote = came_of(&outcome);
         let next = match outcome {
             Ok(Outcome::Written(writes)) => {
                 self.remember(&node, answer);
@@ -157,6 +166,7 @@ impl Controller {
             Ok(Outcome::Idle(_) | Outcome::Gone) => Next::Done,
         };
         claim.settle(next);
+        wrote
     }
 
     fn initialized(&self, node: &Node, writes: &Writes) {
@@ -188,8 +198,10 @@ impl Controller {
         stuck.next()
     }
 
-    async fn rename(&self, claim: Claim<String>, node: Arc<Node>) {
-        let next = match self.writer.carry_out(node.clone(), plan::aliases).await {
+    async fn rename(&self, claim: Claim<String>, node: Arc<Node>) -> Wrote {
+        let outcome = self.writer.carry_out(node.clone(), plan::aliases).await;
+        let wrote = came_of(&outcome);
+        let next = match outcome {
             Ok(Outcome::Written(writes)) => {
                 info!(node = nodes::name(&node), changes = %writes, "updated labels");
                 Next::Done
@@ -201,6 +213,7 @@ impl Controller {
             }
         };
         claim.settle(next);
+        wrote
     }
 
     /// Remembers the labels of its own that the cloud said, once they stand in the Node.

@@ -5,7 +5,7 @@ use super::{
     plan::{Plan, Writes},
     stuck::Stuck,
 };
-use crate::nodes::{self, api};
+use crate::nodes::{self, api, tally::Wrote};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use runtime::informer::Store;
@@ -24,6 +24,15 @@ pub(super) enum Outcome {
     Written(Writes),
     /// The Node is gone, or is another one of the same name by now.
     Gone,
+}
+
+/// What that means for the loop that wanted it.
+pub(super) fn came_of(outcome: &Result<Outcome, Stuck>) -> Wrote {
+    match outcome {
+        Ok(Outcome::Written(_)) => Wrote::Done,
+        Ok(Outcome::Idle(_) | Outcome::Gone) => Wrote::Nothing,
+        Err(stuck) => Wrote::Refused(stuck.to_string()),
+    }
 }
 
 /// Writes to Nodes, some at a time.

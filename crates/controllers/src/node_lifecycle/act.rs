@@ -5,7 +5,10 @@ use super::{
     brake::{Brake, Verdict},
     decide::{self, Action, Reason, Verb},
 };
-use crate::nodes::{self, api, patch, taints};
+use crate::nodes::{
+    self, api, patch, taints,
+    tally::{Tally, Wrote},
+};
 use cloud::{Answer, Detail, Provider};
 use futures::StreamExt;
 use jiff::Timestamp;
@@ -89,8 +92,8 @@ impl Controller {
         actions.retain(|action| action.verb != Verb::Keep(Reason::Fine));
         actions.extend(decide::decide(&asked, &answers, Timestamp::now(), &self.options));
         let actions = self.slow_down(actions, total);
-        self.act(actions).await;
-        failed.map_or(Ok(()), Err)
+        let written = self.act(actions).await;
+        failed.map_or_else(|| written.verdict(), Err)
     }
 
     /// Takes out the deletions that are held back, and says so.
@@ -139,65 +142,73 @@ impl Controller {
         }
     }
 
-    async fn act(&mut self, actions: Vec<Action>) {
+    async fn act(&mut self, actions: Vec<Action>) -> Tally {
         let this = &*self;
         let acts = actions.into_iter().map(|action| this.perform(action));
-        let gone: Vec<_> = futures::stream::iter(acts)
+        let done: Vec<_> = futures::stream::iter(acts)
             .buffer_unordered(self.options.writes.get())
             .collect()
             .await;
         let now = Instant::now();
-        for uid in gone.into_iter().flatten() {
-            self.brake.went(&uid, now);
+        let mut written = Tally::default();
+        for (wrote, gone) in done {
+            written.extend([wrote]);
+            if let Some(uid) = gone {
+                self.brake.went(&uid, now);
+            }
         }
+        written
     }
 
-    /// Performs one action; the UID of the Node if it is gone now.
-    async fn perform(&self, action: Action) -> Option<String> {
+    /// Performs one action; with the UID of the Node if it is gone now.
+    async fn perform(&self, action: Action) -> (Wrote, Option<String>) {
         debug!(%action, "decided");
         let Action { node, verb } = action;
         match verb {
-            Verb::Keep(_) => None,
+            Verb::Keep(_) => (Wrote::Nothing, None),
             Verb::Taint => {
-                self.patch(
-                    &node,
-                    patch::Spec::of(&node).with_taint(&taints::shutdown()),
-                    "tainted node: its machine is shut down",
-                )
-                .await;
-                None
+                let patch = patch::Spec::of(&node).with_taint(&taints::shutdown());
+                let done = "tainted node: its machine is shut down";
+                (self.patch(&node, patch, done).await, None)
             }
             Verb::Untaint => {
                 let positions = taints::positions(taints::of(&node), &taints::shutdown());
-                self.patch(
-                    &node,
-                    patch::Spec::of(&node).without_taints(&positions),
-                    "untainted node: it is ready again",
+                let patch = patch::Spec::of(&node).without_taints(&positions);
+                (
+                    self.patch(&node, patch, "untainted node: it is ready again").await,
+                    None,
                 )
-                .await;
-                None
             }
             Verb::Delete => self.delete(&node).await,
         }
     }
 
     /// A patch that comes too late is tried again at the next look.
-    async fn patch(&self, node: &Node, patch: patch::Spec<'_>, done: &'static str) {
+    async fn patch(&self, node: &Node, patch: patch::Spec<'_>, done: &'static str) -> Wrote {
         let name = nodes::name(node);
         match api::call(self.api.patch(name, &api::params(COMPONENT), &patch.build())).await {
-            Ok(_) => info!(node = name, "{done}"),
-            Err(api::Fault::Gone) => {}
-            Err(reason) => warn!(node = name, %reason, "cannot patch taints"),
+            Ok(_) => {
+                info!(node = name, "{done}");
+                Wrote::Done
+            }
+            Err(api::Fault::Gone) => Wrote::Nothing,
+            Err(reason) => {
+                warn!(node = name, %reason, "cannot patch taints");
+                refused(&reason)
+            }
         }
     }
 
-    async fn delete(&self, node: &Node) -> Option<String> {
+    async fn delete(&self, node: &Node) -> (Wrote, Option<String>) {
         let (name, uid) = (nodes::name(node), nodes::uid(node));
         // Asking may have taken a while: a kubelet that came back meanwhile is believed.
         let still = self
             .nodes
             .find(name)
-            .filter(|now| nodes::uid(now) == uid && decide::is_in_question(now))?;
+            .filter(|now| nodes::uid(now) == uid && decide::is_in_question(now));
+        let Some(still) = still else {
+            return (Wrote::Nothing, None);
+        };
         let reference = nodes::reference(&still);
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
         self.recorder
@@ -214,17 +225,25 @@ impl Controller {
             Ok(_) => {
                 info!(node = name, "deleted node: its machine is gone");
                 self.metrics.deleted();
-                Some(uid.to_owned())
+                (Wrote::Done, Some(uid.to_owned()))
             }
-            Err(api::Fault::Gone) => Some(uid.to_owned()),
+            Err(api::Fault::Gone) => (Wrote::Nothing, Some(uid.to_owned())),
             Err(reason) => {
                 warn!(node = name, %reason, "cannot delete node");
                 let message = format!("Failed deleting node {name}: {reason}");
                 self.recorder
                     .event(reference, Kind::Warning, "DeletingNodeFailed", message);
-                None
+                (refused(&reason), None)
             }
         }
+    }
+}
+
+/// Somebody who was faster is no failure of ours.
+fn refused(fault: &api::Fault) -> Wrote {
+    match fault {
+        api::Fault::Gone | api::Fault::Contended(_) => Wrote::Nothing,
+        api::Fault::Failed(reason) => Wrote::Refused(reason.clone()),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod patch;
 pub(crate) mod rig;
 pub mod scope;
 pub mod taints;
+pub(crate) mod tally;
 mod trim;
 
 pub use ask::{ask, failed_as_a_whole};

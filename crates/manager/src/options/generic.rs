@@ -128,7 +128,7 @@ impl Generic {
             .flag(
                 "min-resync-period",
                 min_resync_period,
-                "Informers hand out all objects anew after a random time between this and twice this.",
+                "Time between two complete looks at all objects. (No effect: loops that need one have a period of their own.)",
             )
             .flag("feature-gates", feature_gates, gates);
         vec![own, client.section(), leader_election.section(), cloud.section()]

@@ -370,6 +370,7 @@ fn sections_stand_in_upstreams_order() {
 #[case("node-sync-period")]
 #[case("contention-profiling")]
 #[case("kube-api-content-type")]
+#[case("min-resync-period")]
 fn flags_without_effect_say_so(#[case] flag: &str) {
     let help = printed("--help");
     let line = help.lines().find(|line| line.contains(&format!("--{flag} "))).unwrap();

@@ -70,11 +70,10 @@ impl Operator {
 
     /// What belongs to another process is not ours to remove.
     pub(super) fn prunable(&self, inventory: &[Key]) -> Vec<Key> {
-        let sync = [
-            observe::config_map(&self.settings.namespace, cloud_config::NAME),
-            observe::config_map(&self.settings.namespace, crate::trusted_ca::NAME),
-        ];
-        let ours = |key: &&Key| self.settings.duties.has_sync() || !sync.contains(key);
+        let cloud_conf = observe::config_map(&self.settings.namespace, cloud_config::NAME);
+        // Pods cannot start without it, and where there is no Proxy nobody says what should be in it.
+        let certificates = observe::config_map(&self.settings.namespace, crate::trusted_ca::NAME);
+        let ours = |key: &&Key| **key != certificates && (self.settings.duties.has_sync() || **key != cloud_conf);
         inventory.iter().filter(ours).cloned().collect()
     }
 
@@ -125,7 +124,10 @@ impl Operator {
             });
         }
         let mut judgement = self.patience.judge(&all, Instant::now());
-        if matches!(judgement.operands, Operands::Down(_) | Operands::Failed(_)) {
+        if matches!(
+            judgement.operands,
+            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_)
+        ) {
             rollout::add_pods(&self.hands.eyes, &self.settings.namespace, &mut all).await;
             judgement = self.patience.judge(&all, Instant::now());
         }

@@ -11,6 +11,7 @@ use crate::{
     Key, Object, certificates, cloud_config,
     platforms::{Platform, Sources, config_hash},
     status::{CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
+    telling,
     watching::Lookup,
 };
 use operator_api::cluster_operator::Condition;
@@ -111,32 +112,25 @@ impl Operator {
         synced: &[Object],
         found: &mut Found,
     ) -> Result<Desired, Problem> {
+        let settings = &self.settings;
+        let nothing = |prune| Desired {
+            objects: Vec::new(),
+            workloads: Vec::new(),
+            prune,
+        };
+        let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
+        // To take something away no configuration is needed.
+        match plan {
+            Ok(Plan::Remove) => return Ok(nothing(Prune::All)),
+            Ok(Plan::Leave) => return Ok(nothing(Prune::Nothing)),
+            Ok(Plan::Want(_)) | Err(_) => {}
+        }
         if !self.may_provision(observed, found)? {
             found.operands = Some(Operands::Waiting);
-            return Ok(Desired {
-                objects: Vec::new(),
-                workloads: Vec::new(),
-                prune: Prune::Nothing,
-            });
+            return Ok(nothing(Prune::Nothing));
         }
-        let settings = &self.settings;
-        let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref())?;
-        let wanted = match plan {
-            Plan::Want(wanted) => wanted,
-            Plan::Remove => {
-                return Ok(Desired {
-                    objects: Vec::new(),
-                    workloads: Vec::new(),
-                    prune: Prune::All,
-                });
-            }
-            Plan::Leave => {
-                return Ok(Desired {
-                    objects: Vec::new(),
-                    workloads: Vec::new(),
-                    prune: Prune::Nothing,
-                });
-            }
+        let Plan::Want(wanted) = plan? else {
+            return Ok(nothing(Prune::Nothing));
         };
         let mut objects = self.rendered(&wanted, synced).await?;
         objects.extend(self.certificates(&wanted, &objects)?);
@@ -186,11 +180,17 @@ impl Operator {
         self.watches.want(&self.kept(&selections)).await;
         self.needed.extend(selections);
         let sources = self.sources(&references, synced)?;
+        let mut absent = BTreeSet::new();
         for object in &first {
             for missing in config_hash::missing(object.value(), &sources) {
-                warn!(workload = %object.key(), %missing, "Pods will not start before this is there");
+                if !self.missing.contains(&missing) {
+                    warn!(workload = %object.key(), %missing, "Pods will not start before this is there");
+                    telling::missing(&self.hands.recorder, object.key(), &missing);
+                }
+                absent.insert(missing);
             }
         }
+        self.missing = absent;
         wanted.objects(sources)
     }
 

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     operands::Engine,
+    platforms::config_hash,
     rollout::Patience,
     run::Hands,
     status::{Operands, Outcome, Window},
@@ -50,6 +51,8 @@ pub struct Operator {
     pub(super) looked: Instant,
     /// What the last pass had to look at.
     pub(super) needed: BTreeSet<Selection>,
+    /// What Pods read and is not there, as far as it was told.
+    pub(super) missing: BTreeSet<config_hash::Reference>,
     pub(super) windows: Windows,
     pub(super) patience: Patience,
 }
@@ -100,6 +103,7 @@ impl Operator {
             changed,
             pulse: Pulse::default(),
             needed: BTreeSet::new(),
+            missing: BTreeSet::new(),
             windows: Windows {
                 cloud_config: Window::new(PARTS_FAIL),
                 trusted_ca: Window::new(PARTS_FAIL),

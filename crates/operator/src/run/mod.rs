@@ -133,6 +133,14 @@ impl Process {
 
 async fn dry_run(process: &Process) -> Result<Ended, String> {
     let client = process.cluster.clients.plain("dry-run");
+    let groups = client.list_api_groups().await;
+    let groups = groups.map_err(|error| runtime::client::explain(&error))?;
+    if !groups.groups.iter().any(|group| group.name == "config.openshift.io") {
+        let sentence = "--dry-run shows what would change on OpenShift, and this cluster has no config.openshift.io";
+        return Err(format!(
+            "{sentence}; of a CloudControllerManager its status says what is going on"
+        ));
+    }
     let mut operator = openshift::Operator::new(
         process.settings()?,
         process.cluster.hands(client),

@@ -140,8 +140,13 @@ impl Operator {
         self.watches.want(&self.kept([Selection::all(&kind)])).await;
         let managers: Vec<CloudControllerManager> =
             self.watches.all(&kind).iter().filter_map(|value| read(value)).collect();
-        self.patience
-            .retain(|name, _| managers.iter().any(|manager| manager.name_any() == *name));
+        let is_there = |name: &String| managers.iter().any(|manager| manager.name_any() == *name);
+        for name in self.patience.keys().filter(|name| !is_there(name)) {
+            for condition in ["Available", "Progressing", "Degraded"] {
+                self.hands.metrics.condition(name, condition, Truth::Unknown);
+            }
+        }
+        self.patience.retain(|name, _| is_there(name));
         let overlaps = scope::overlaps(&managers);
         let mut again: Option<Duration> = None;
         for manager in managers
@@ -176,7 +181,7 @@ impl Operator {
                 ..Found::default()
             },
             ManagementState::Removed => self.removed(&inventory).await,
-            ManagementState::Managed if !refused.is_empty() => failed("ScopeOverlap", refused.to_owned(), inventory),
+            ManagementState::Managed if !refused.is_empty() => failed(scope::OVERLAP, refused.to_owned(), inventory),
             ManagementState::Managed => match self.desired(manager).await {
                 Ok(objects) => self.managed(manager, objects, inventory).await,
                 Err((reason, why)) => Found {
@@ -367,7 +372,10 @@ impl Operator {
         let mut workloads: Vec<_> = deployments.filter_map(|(key, _)| workload(key)).collect();
         let patience = self.patience.entry(manager.name_any()).or_default();
         let mut judgement = patience.judge(&workloads, Instant::now());
-        if matches!(judgement.operands, Operands::Down(_) | Operands::Failed(_)) {
+        if matches!(
+            judgement.operands,
+            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_)
+        ) {
             rollout::add_pods(&self.hands.eyes, &self.namespace, &mut workloads).await;
             judgement = patience.judge(&workloads, Instant::now());
         }
@@ -375,7 +383,7 @@ impl Operator {
         let (mut progressing, mut degraded) = (None, None);
         match operands {
             Operands::Progressing(waiting) => progressing = Some(("RollingOut", waiting.join("; "))),
-            Operands::Down(why) | Operands::Failed(why) => degraded = Some(("PodsFail", why)),
+            Operands::Down(why) | Operands::Failed(why) | Operands::Outage(why) => degraded = Some(("PodsFail", why)),
             Operands::Done | Operands::Waiting | Operands::Failing => {}
         }
         Found {

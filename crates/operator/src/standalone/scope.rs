@@ -16,23 +16,26 @@ use operator_api::{
 };
 use std::collections::BTreeSet;
 
+/// The reason of the condition of a manager that is refused.
+pub const OVERLAP: &str = "ScopeOverlap";
+
 /// Two managers that cannot run side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The younger one, which is not run.
+    /// The one whose scope is not taken: the younger one, or the one that was changed.
     pub refused: String,
-    /// The older one, which goes on.
+    /// The one that goes on.
     pub by: String,
     /// Why, and what to do: for a condition of the younger one.
     pub sentence: String,
 }
 
-/// Every manager that may not run because of an older one. One that is refused stands in nobody's way.
+/// Every manager whose scope is not taken because of another one's. One that is refused stands in nobody's way.
 ///
 /// A manager that is being removed counts as long as its status still lists objects: until then its Pods may be working.
 pub fn overlaps(managers: &[CloudControllerManager]) -> Vec<Overlap> {
     let mut managers: Vec<_> = managers.iter().filter(|manager| may_run(manager)).collect();
-    managers.sort_by_key(|manager| age(manager));
+    managers.sort_by_key(|manager| (!is_settled(manager), age(manager)));
     let mut running: Vec<&CloudControllerManager> = Vec::new();
     let mut overlaps = Vec::new();
     for manager in managers {
@@ -43,6 +46,16 @@ pub fn overlaps(managers: &[CloudControllerManager]) -> Vec<Overlap> {
         overlaps.extend(found);
     }
     overlaps
+}
+
+/// Whether it runs with exactly this scope. Such a one goes on: whoever asks for a change that would meet it is refused, also if he
+/// is older, and keeps running with the scope he had.
+fn is_settled(manager: &CloudControllerManager) -> bool {
+    let Some(status) = &manager.status else { return false };
+    let refused = status
+        .condition("Degraded")
+        .is_some_and(|degraded| degraded.status == "True" && degraded.reason == OVERLAP);
+    !status.related_objects.is_empty() && status.observed_generation == manager.metadata.generation && !refused
 }
 
 fn may_run(manager: &CloudControllerManager) -> bool {
@@ -68,7 +81,7 @@ fn between(younger: &CloudControllerManager, older: &CloudControllerManager) -> 
     (!reasons.is_empty()).then(|| Overlap {
         refused: younger.name_any(),
         sentence: format!(
-            "in conflict with CloudControllerManager {by:?}, which is older: {}",
+            "in conflict with CloudControllerManager {by:?}, which runs already or is older: {}",
             reasons.join("; ")
         ),
         by,

@@ -69,6 +69,8 @@ pub enum Operands {
     Failing,
     /// Something fails, for this reason.
     Failed(String),
+    /// Something fails, for this reason, and nothing runs.
+    Outage(String),
 }
 
 /// What a pass has found out. `None` is what this process does not take care of.
@@ -176,6 +178,10 @@ fn tell(status: &mut Status, operands: &Operands, release: &str, now: Timestamp)
             set(&mut status.conditions, "Available", "False", "NothingRuns", why, now);
         }
         Operands::Failed(cause) => failed(&mut status.conditions, cause, moving, release, now),
+        Operands::Outage(cause) => {
+            set(&mut status.conditions, "Available", "False", "NothingRuns", cause, now);
+            failed(&mut status.conditions, cause, moving, release, now);
+        }
     }
 }
 

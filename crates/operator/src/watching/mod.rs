@@ -13,7 +13,7 @@ use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject},
     core::{GroupVersionKind, gvk::ParseGroupVersionError},
-    runtime::{WatchStreamExt, watcher},
+    runtime::watcher,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,6 +23,10 @@ use std::{
 use store::State;
 use tokio::{sync::Notify, task::AbortHandle};
 use tracing::warn;
+
+/// The pause after a watch has failed; each further failure doubles it.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long a new watch may take to say what is there before the operator goes on without it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -180,7 +184,7 @@ impl Watches {
     /// Takes note of an object as the API server has just answered with it, so that the next look is not an old one.
     pub fn saw(&self, key: &Key, value: &Arc<serde_json::Value>) {
         for (_, running) in self.running.iter().filter(|(selection, _)| selection.covers(key)) {
-            running.store.put(key, Some(value.clone()));
+            running.store.saw(key, value);
         }
     }
 }
@@ -208,20 +212,37 @@ async fn watch(client: Client, selection: Selection, store: Store, changed: Arc<
     if let Some(name) = &selection.name {
         config = config.fields(&format!("metadata.name={name}"));
     }
-    let mut events = Box::pin(watcher(api, config).default_backoff());
-    let mut listing = BTreeMap::new();
-    while let Some(event) = events.next().await {
-        let news = match event {
-            Ok(event) => store.apply(&selection.resource, event, &mut listing),
-            Err(error) => failed(&store, &selection, &error),
+    let mut pause = PAUSE;
+    loop {
+        let mut events = Box::pin(watcher(api.clone(), config.clone()));
+        let mut listing = BTreeMap::new();
+        let error = loop {
+            let news = match events.next().await {
+                None => return,
+                Some(Err(error)) => break error,
+                Some(Ok(event)) => {
+                    pause = PAUSE;
+                    store.apply(&selection.resource, event, &mut listing)
+                }
+            };
+            if news {
+                changed.notify_one();
+            }
         };
-        if news {
+        if failed(&store, &selection, &error) {
             changed.notify_one();
         }
+        // A watch that is taken up again says nothing until something changes. A new one says what is there.
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
     }
 }
 
 fn failed(store: &Store, selection: &Selection, error: &watcher::Error) -> bool {
+    if matches!(error, watcher::Error::WatchFailed(_)) {
+        // It broke off, and is begun again: what was seen is still believed.
+        return false;
+    }
     let state = if is_unserved(error) {
         State::Unserved
     } else {
@@ -238,11 +259,9 @@ fn failed(store: &Store, selection: &Selection, error: &watcher::Error) -> bool 
 
 /// Whether the API server does not know the kind at all, or not yet.
 fn is_unserved(error: &watcher::Error) -> bool {
-    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    use watcher::Error::{InitialListFailed, WatchStartFailed};
     match error {
-        InitialListFailed(kube::Error::Api(status))
-        | WatchStartFailed(kube::Error::Api(status))
-        | WatchFailed(kube::Error::Api(status)) => status.code == 404,
+        InitialListFailed(kube::Error::Api(status)) | WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
         _ => false,
     }
 }

@@ -6,7 +6,10 @@ use kube::{ResourceExt, api::DynamicObject, runtime::watcher};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tokio::sync::watch;
 
@@ -39,6 +42,8 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     objects: RwLock<BTreeMap<Key, Arc<Value>>>,
     state: watch::Sender<State>,
+    /// The newest version that the watch has seen, of whatever object.
+    newest: AtomicU64,
 }
 
 impl Default for Store {
@@ -46,6 +51,7 @@ impl Default for Store {
         Self(Arc::new(Inner {
             objects: RwLock::default(),
             state: watch::Sender::new(State::Starting),
+            newest: AtomicU64::new(0),
         }))
     }
 }
@@ -81,6 +87,14 @@ impl Store {
         self.0.state.send_replace(state);
     }
 
+    /// Takes in what somebody else than the watch has seen. What the watch knows to be gone since does not come back.
+    pub(super) fn saw(&self, key: &Key, value: &Arc<Value>) {
+        let gone = self.read().get(key).is_none() && version(value) <= self.0.newest.load(Ordering::Relaxed);
+        if !gone {
+            self.put(key, Some(value.clone()));
+        }
+    }
+
     /// Takes an object in, or out; one that is older than what is known changes nothing. Says whether it is news.
     pub(super) fn put(&self, key: &Key, value: Option<Arc<Value>>) -> bool {
         let mut objects = self.write();
@@ -104,6 +118,12 @@ impl Store {
         event: watcher::Event<DynamicObject>,
         listing: &mut BTreeMap<Key, Arc<Value>>,
     ) -> bool {
+        if let watcher::Event::Apply(object) | watcher::Event::InitApply(object) | watcher::Event::Delete(object) =
+            &event
+        {
+            let seen = object.resource_version().and_then(|version| version.parse().ok());
+            self.0.newest.fetch_max(seen.unwrap_or(0), Ordering::Relaxed);
+        }
         match event {
             watcher::Event::Init => {
                 listing.clear();

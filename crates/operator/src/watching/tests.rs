@@ -97,3 +97,22 @@ async fn a_kind_that_nobody_serves_is_absent() {
     };
     assert_eq!(watches.find(&key), Lookup::Absent);
 }
+
+/// A copy from before a deletion does not bring the object back.
+#[test]
+fn what_is_gone_stays_gone() {
+    let object = |version: &str| -> DynamicObject {
+        let object = json!({"metadata": {"name": "x", "namespace": "default", "resourceVersion": version}});
+        serde_json::from_value(object).expect("an object")
+    };
+    let copy = |version: &str| Arc::new(serde_json::to_value(object(version)).expect("JSON"));
+    let (store, mut listing) = (Store::default(), BTreeMap::new());
+    let mut tell = |event| store.apply(&config_maps(), event, &mut listing);
+    tell(watcher::Event::InitDone);
+    tell(watcher::Event::Apply(object("5")));
+    tell(watcher::Event::Delete(object("7")));
+    store.saw(&key("x"), &copy("5"));
+    assert_eq!(store.find(&key("x")), Lookup::Absent);
+    store.saw(&key("x"), &copy("8"));
+    assert_ne!(store.find(&key("x")), Lookup::Absent);
+}

@@ -35,6 +35,11 @@ impl Pulse {
         *self.lock() = State::default();
     }
 
+    /// Says that it ended without anything tried: whether the loop succeeds is as unknown as before.
+    pub fn end(&self) {
+        self.lock().busy = None;
+    }
+
     /// Says that it failed, and why.
     pub fn failure(&self, reason: impl Into<String>) {
         let mut state = self.lock();

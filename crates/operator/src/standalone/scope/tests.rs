@@ -118,7 +118,7 @@ fn says_why_and_what_to_do() {
     let expected = Overlap {
         refused: "young".to_owned(),
         by: "old".to_owned(),
-        sentence: "in conflict with CloudControllerManager \"old\", which is older: both look after all nodes; tell them apart by \
+        sentence: "in conflict with CloudControllerManager \"old\", which runs already or is older: both look after all nodes; tell them apart by \
                    spec.scope.nodeSelector or spec.scope.providerIDSchemes of both; both serve Services without a load balancer class; give \
                    one of them other spec.scope.loadBalancerClasses; both use port 10258 of the nodes they run on; give one of them \
                    another spec.securePort"
@@ -164,4 +164,41 @@ fn one_that_is_not_managed_goes_on_running() {
         manager("young", 1, &json!({})),
     ];
     assert_eq!(overlaps(&managers).len(), 1);
+}
+
+/// Whoever changes his scope so that it meets one that runs is refused, older or not; and still is when that was told.
+#[test]
+fn one_that_runs_goes_on() {
+    let running = |mut manager: CloudControllerManager, generation: i64| {
+        manager.metadata.generation = Some(generation);
+        manager.status = Some(operator_api::cloud_controller_manager::Status {
+            observed_generation: Some(1),
+            related_objects: vec![ObjectReference::default()],
+            ..Default::default()
+        });
+        manager
+    };
+    let (older, younger) = (manager("a", 1, &json!({})), manager("b", 2, &json!({})));
+    let refused = |managers: &[CloudControllerManager]| -> Vec<String> {
+        overlaps(managers).into_iter().map(|overlap| overlap.refused).collect()
+    };
+    assert_eq!(refused(&[older.clone(), younger.clone()]), ["b"], "neither runs");
+    assert_eq!(
+        refused(&[running(older.clone(), 2), running(younger.clone(), 1)]),
+        ["a"]
+    );
+    let mut told = running(older, 1);
+    let mut condition = k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition {
+        type_: "Degraded".to_owned(),
+        status: "True".to_owned(),
+        reason: OVERLAP.to_owned(),
+        message: String::new(),
+        last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        observed_generation: Some(1),
+    };
+    told.status.as_mut().unwrap().conditions = vec![condition.clone()];
+    assert_eq!(refused(&[told.clone(), running(younger.clone(), 1)]), ["a"]);
+    condition.status = "False".to_owned();
+    told.status.as_mut().unwrap().conditions = vec![condition];
+    assert_eq!(refused(&[told, running(younger, 1)]), ["b"]);
 }

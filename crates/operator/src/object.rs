@@ -19,6 +19,40 @@ pub struct Key {
     pub name: String,
 }
 
+impl Key {
+    /// A `ConfigMap`.
+    #[must_use]
+    pub fn config_map(namespace: &str, name: &str) -> Self {
+        Self::namespaced("v1", "ConfigMap", namespace, name)
+    }
+
+    /// A Secret.
+    #[must_use]
+    pub fn secret(namespace: &str, name: &str) -> Self {
+        Self::namespaced("v1", "Secret", namespace, name)
+    }
+
+    /// An object in a namespace.
+    #[must_use]
+    pub fn namespaced(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: Some(namespace.to_owned()),
+            ..Self::of_cluster(api_version, kind, name)
+        }
+    }
+
+    /// An object that belongs to the cluster.
+    #[must_use]
+    pub fn of_cluster(api_version: &str, kind: &str, name: &str) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            name: name.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {

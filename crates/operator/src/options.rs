@@ -1,6 +1,7 @@
 //! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
 
 use crate::platforms::tls;
+use crate::trusted_ca;
 use runtime::{
     flags::{GoDuration, Parsed, Problems, Section, Set, Show, Strings, Switch, Version},
     logging, version,
@@ -108,7 +109,7 @@ impl Options {
             webhook_port: 9443,
             namespace: MANAGED_NAMESPACE.to_owned(),
             images: "/etc/cloud-controller-manager-config/images.json".to_owned(),
-            system_bundle: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem".to_owned(),
+            system_bundle: trusted_ca::SYSTEM_FILE.to_owned(),
             cert_dir: "/tmp/k8s-metrics-server/serving-certs".to_owned(),
             tls_min_version: String::new(),
             tls_cipher_suites: Strings::default(),

@@ -2,7 +2,10 @@
 
 use crate::{
     Key,
-    operands::health::{self, Rollout, State},
+    operands::{
+        Report,
+        health::{self, Rollout, State},
+    },
     status::{Operands, Verdict, Window},
 };
 use k8s_openapi::api::core::v1::Pod;
@@ -37,6 +40,17 @@ pub(crate) struct Patience {
     partial: Window,
 }
 
+impl Workload {
+    /// As a run has left it.
+    pub(crate) fn of(report: &Report, key: &Key) -> Self {
+        Self {
+            key: key.clone(),
+            live: report.object(key).cloned(),
+            pods: Vec::new(),
+        }
+    }
+}
+
 /// What to tell, and when to look again although nothing changes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
@@ -55,6 +69,23 @@ impl Default for Patience {
 }
 
 impl Patience {
+    /// Judges the workloads now; if they are not well their Pods are asked why.
+    pub(crate) async fn examine(
+        &mut self,
+        client: &Client,
+        namespace: &str,
+        mut workloads: Vec<Workload>,
+    ) -> Judgement {
+        let judgement = self.judge(&workloads, Instant::now());
+        match judgement.operands {
+            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_) => {
+                add_pods(client, namespace, &mut workloads).await;
+                self.judge(&workloads, Instant::now())
+            }
+            _ => judgement,
+        }
+    }
+
     /// Judges the workloads at this moment.
     pub(crate) fn judge(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
         let mut underway = Vec::new();
@@ -143,7 +174,7 @@ fn wait(left: Duration) -> Judgement {
 }
 
 /// Asks for the Pods of workloads that are not well: they know why.
-pub(crate) async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) {
+async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) {
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
     for workload in workloads {
         let labels = workload

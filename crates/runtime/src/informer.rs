@@ -127,22 +127,22 @@ impl<K: Object> Informer<K> {
 /// longer than it takes to try again.
 const QUIET: Duration = Duration::from_mins(2);
 
-/// How a watch fares, for whoever runs one.
+/// How a watch fares.
 #[derive(Debug, Default)]
-pub struct Health {
+struct Health {
     failed: Option<Instant>,
 }
 
 impl Health {
     /// Takes note of a failure; says whether it matters. A watch that broke off is taken up where it was: that is no failure
     /// yet, unless it follows another one.
-    pub fn failed(&mut self, error: &watcher::Error) -> bool {
+    fn failed(&mut self, error: &watcher::Error) -> bool {
         let first = self.failed.replace(Instant::now()).is_none();
         !(first && matches!(error, watcher::Error::WatchFailed(_)))
     }
 
     /// The moment when what failed is believed to be over; never, if nothing failed.
-    pub async fn over(&self) {
+    async fn over(&self) {
         match self.failed {
             Some(failed) => tokio::time::sleep_until(failed + QUIET).await,
             None => std::future::pending().await,

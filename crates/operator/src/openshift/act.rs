@@ -2,13 +2,13 @@
 
 use super::{
     decide::{Desired, Prune},
-    observe::{self, Observed},
+    observe::Observed,
     pass::{Found, Operator},
 };
 use crate::{
     Key, Object, cloud_config,
     operands::{Failure, Report},
-    rollout::{self, Judgement, Workload},
+    rollout::{Judgement, Workload},
     status::{Operands, Outcome, Verdict},
 };
 use std::{
@@ -70,20 +70,16 @@ impl Operator {
 
     /// What belongs to another process is not ours to remove.
     pub(super) fn prunable(&self, inventory: &[Key]) -> Vec<Key> {
-        let cloud_conf = observe::config_map(&self.settings.namespace, cloud_config::NAME);
+        let cloud_conf = Key::config_map(&self.settings.namespace, cloud_config::NAME);
         // Pods cannot start without it, and where there is no Proxy nobody says what should be in it.
-        let certificates = observe::config_map(&self.settings.namespace, crate::trusted_ca::NAME);
+        let certificates = Key::config_map(&self.settings.namespace, crate::trusted_ca::NAME);
         let ours = |key: &&Key| **key != certificates && (self.settings.duties.has_sync() || **key != cloud_conf);
         inventory.iter().filter(ours).cloned().collect()
     }
 
     /// Takes note of what was written, and says what is ours now.
     pub(super) fn learn(&self, report: &Report, keys: &[Key], inventory: &[Key], prune: Prune) -> Vec<Key> {
-        for (key, _) in report.outcomes() {
-            if let Some(object) = report.object(key) {
-                self.watches.saw(key, object);
-            }
-        }
+        self.watches.learn(report);
         let mut after: Vec<_> = report.inventory().into_iter().filter(is_inventoried).collect();
         if prune == Prune::Nothing {
             after.extend(inventory.iter().cloned());
@@ -114,24 +110,9 @@ impl Operator {
             found.again = Some(SOON);
             return;
         }
-        let mut all = Vec::new();
-        for key in workloads {
-            let live = report.object(key).cloned();
-            all.push(Workload {
-                key: key.clone(),
-                live,
-                pods: Vec::new(),
-            });
-        }
-        let mut judgement = self.patience.judge(&all, Instant::now());
-        if matches!(
-            judgement.operands,
-            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_)
-        ) {
-            rollout::add_pods(&self.hands.eyes, &self.settings.namespace, &mut all).await;
-            judgement = self.patience.judge(&all, Instant::now());
-        }
-        let Judgement { operands, again } = judgement;
+        let all = workloads.iter().map(|key| Workload::of(report, key)).collect();
+        let judging = self.patience.examine(&self.hands.eyes, &self.settings.namespace, all);
+        let Judgement { operands, again } = judging.await;
         found.again = again;
         found.operands = Some(operands);
     }

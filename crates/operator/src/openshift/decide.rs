@@ -12,7 +12,7 @@ use crate::{
     platforms::{Platform, Sources, config_hash},
     status::{CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
     telling,
-    watching::Lookup,
+    watching::{Lookup, Selection},
 };
 use operator_api::cluster_operator::Condition;
 use serde_json::Value;
@@ -77,12 +77,12 @@ impl Operator {
             infrastructure: by_ref(&observed.infrastructure),
             network: by_ref(&observed.network),
             gates: operands::enabled(observed, &self.settings.release),
-            managed: map(Some(observe::config_map(
+            managed: map(Some(Key::config_map(
                 cloud_config::MANAGED_NAMESPACE,
                 cloud_config::MANAGED_NAME,
             ))),
             referenced: map(observed.referenced()),
-            current: map(Some(observe::config_map(namespace, cloud_config::NAME))),
+            current: map(Some(Key::config_map(namespace, cloud_config::NAME))),
             proxy: by_ref(&observed.proxy),
             proxy_ca: map(observed.proxy_ca()),
             system_bundle: &observed.files.system_bundle,
@@ -168,16 +168,16 @@ impl Operator {
         let mut references: BTreeSet<Key> = first
             .iter()
             .flat_map(|object| config_hash::references(object.value()))
-            .map(|reference| observe::reference(&self.settings.namespace, &reference))
+            .map(|reference| reference.key(&self.settings.namespace))
             .collect();
         references.extend(hashed(wanted.platform, &self.settings.namespace));
         if first.iter().any(serves) {
             let secrets = [certificates::CA_SECRET, certificates::SERVING_SECRET];
-            references.extend(secrets.map(|name| observe::secret(&self.settings.namespace, name)));
+            references.extend(secrets.map(|name| Key::secret(&self.settings.namespace, name)));
         }
         let keys = references.iter().chain(first.iter().map(Object::key));
-        let selections: BTreeSet<_> = keys.filter_map(observe::selection).collect();
-        self.watches.want(&self.kept(&selections)).await;
+        let selections: BTreeSet<_> = keys.filter_map(Selection::of).collect();
+        self.watches.want_also(selections.iter().cloned()).await;
         self.needed.extend(selections);
         let sources = self.sources(&references, synced)?;
         let mut absent = BTreeSet::new();
@@ -222,7 +222,7 @@ impl Operator {
             return Ok(Vec::new());
         }
         let namespace = &wanted.setting.namespace;
-        let live = |name: &str| match self.watches.find(&observe::secret(namespace, name)) {
+        let live = |name: &str| match self.watches.find(&Key::secret(namespace, name)) {
             Lookup::Found(secret) => Ok(Some(secret)),
             Lookup::Absent => Ok(None),
             Lookup::Unknown(reason) => Err(Problem::Transient(reason)),
@@ -279,7 +279,7 @@ fn hashed(platform: &Platform, namespace: &str) -> Vec<Key> {
     platform
         .hashed_secrets
         .iter()
-        .map(|name| observe::secret(namespace, name))
+        .map(|name| Key::secret(namespace, name))
         .collect()
 }
 

@@ -2,10 +2,7 @@
 
 use super::Settings;
 use crate::{
-    Key, cloud_config,
-    operands::kinds,
-    platforms::config_hash,
-    status, trusted_ca,
+    Key, cloud_config, status, trusted_ca,
     watching::{Lookup, Resource, Selection, Watches},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -78,9 +75,9 @@ impl Observed {
     /// The `ConfigMaps` that the cloud configuration and the certificates come from and go to.
     pub(super) fn config_maps(&self, namespace: &str) -> Vec<Key> {
         let mut maps = vec![
-            config_map(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME),
-            config_map(namespace, cloud_config::NAME),
-            config_map(namespace, trusted_ca::NAME),
+            Key::config_map(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME),
+            Key::config_map(namespace, cloud_config::NAME),
+            Key::config_map(namespace, trusted_ca::NAME),
         ];
         maps.extend(self.referenced());
         maps.extend(self.proxy_ca());
@@ -91,65 +88,26 @@ impl Observed {
     pub(super) fn referenced(&self) -> Option<Key> {
         let infrastructure = self.infrastructure.as_ref().ok()?.as_ref()?;
         let name = &infrastructure.spec.cloud_config.name;
-        (!name.is_empty()).then(|| config_map(cloud_config::USER_NAMESPACE, name))
+        (!name.is_empty()).then(|| Key::config_map(cloud_config::USER_NAMESPACE, name))
     }
 
     /// What the Proxy names as trusted.
     pub(super) fn proxy_ca(&self) -> Option<Key> {
         let proxy = self.proxy.as_ref().ok()?.as_ref()?;
         let name = &proxy.spec.trusted_ca.name;
-        (!name.is_empty()).then(|| config_map(cloud_config::USER_NAMESPACE, name))
-    }
-}
-
-/// The key of a `ConfigMap`.
-pub(super) fn config_map(namespace: &str, name: &str) -> Key {
-    core("ConfigMap", namespace, name)
-}
-
-/// The key of a Secret.
-pub(super) fn secret(namespace: &str, name: &str) -> Key {
-    core("Secret", namespace, name)
-}
-
-fn core(kind: &str, namespace: &str, name: &str) -> Key {
-    Key {
-        api_version: "v1".to_owned(),
-        kind: kind.to_owned(),
-        namespace: Some(namespace.to_owned()),
-        name: name.to_owned(),
+        (!name.is_empty()).then(|| Key::config_map(cloud_config::USER_NAMESPACE, name))
     }
 }
 
 /// The key of our `ClusterOperator`.
 pub(super) fn cluster_operator() -> Key {
-    Key {
-        api_version: CONFIG.to_owned(),
-        kind: "ClusterOperator".to_owned(),
-        namespace: None,
-        name: status::NAME.to_owned(),
-    }
+    Key::of_cluster(CONFIG, "ClusterOperator", status::NAME)
 }
 
 /// What is always watched.
 pub(super) fn always() -> BTreeSet<Selection> {
     let one = |(kind, plural, name)| Selection::one(&Resource::new(CONFIG, kind, plural), None, name);
     SINGLETONS.into_iter().map(one).collect()
-}
-
-/// The watch of one object. `None` for a kind that the operator never touches.
-pub(super) fn selection(key: &Key) -> Option<Selection> {
-    let kind = kinds::get(key).ok()?;
-    let resource = Resource::new(&key.api_version, kind.kind, kind.plural);
-    Some(Selection::one(&resource, key.namespace.as_deref(), &key.name))
-}
-
-/// The `ConfigMap` or Secret that Pods read.
-pub(super) fn reference(namespace: &str, reference: &config_hash::Reference) -> Key {
-    match reference.kind {
-        config_hash::Kind::ConfigMap => config_map(namespace, &reference.name),
-        config_hash::Kind::Secret => secret(namespace, &reference.name),
-    }
 }
 
 /// A `ConfigMap` as it is.
@@ -164,13 +122,7 @@ pub(super) fn find_secret(watches: &Watches, key: &Key) -> Read<Secret> {
 
 fn singleton<T: DeserializeOwned>(watches: &Watches, which: usize) -> Read<T> {
     let (kind, _, name) = SINGLETONS[which];
-    let key = Key {
-        api_version: CONFIG.to_owned(),
-        kind: kind.to_owned(),
-        namespace: None,
-        name: name.to_owned(),
-    };
-    read(watches, &key)
+    read(watches, &Key::of_cluster(CONFIG, kind, name))
 }
 
 fn read<T: DeserializeOwned>(watches: &Watches, key: &Key) -> Read<T> {

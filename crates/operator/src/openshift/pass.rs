@@ -230,22 +230,17 @@ impl Operator {
     async fn observe(&mut self) -> Observed {
         let mut wanted = observe::always();
         loop {
-            self.watches.want(&self.kept(&wanted)).await;
+            self.watches.want_also(wanted.iter().cloned()).await;
             let observed = Observed::of(&self.watches, self.files.clone());
             let maps = observed.config_maps(&self.settings.namespace);
             let inventory = inventory(&observed);
-            let more: BTreeSet<_> = maps.iter().chain(&inventory).filter_map(observe::selection).collect();
+            let more: BTreeSet<_> = maps.iter().chain(&inventory).filter_map(Selection::of).collect();
             if more.is_subset(&wanted) {
                 self.needed = wanted;
                 return observed;
             }
             wanted.extend(more);
         }
-    }
-
-    /// What is watched already stays watched until a pass has decided.
-    pub(super) fn kept(&self, wanted: &BTreeSet<Selection>) -> BTreeSet<Selection> {
-        self.watches.selections().chain(wanted).cloned().collect()
     }
 }
 

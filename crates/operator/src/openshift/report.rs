@@ -7,10 +7,7 @@ use super::{
 use crate::{
     Key,
     monitoring::Truth,
-    operands::{
-        MANAGER,
-        kinds::{self, Related},
-    },
+    operands::{MANAGER, kinds},
     status,
 };
 use k8s_openapi::{api::core::v1, jiff::Timestamp};
@@ -117,34 +114,13 @@ fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<
         reference("config.openshift.io", "clusteroperators", status::NAME),
         reference("", "namespaces", namespace),
     ];
-    let operands = inventory
-        .iter()
-        .filter_map(kinds::related)
-        .map(|related| ObjectReference {
-            group: related.group,
-            resource: related.resource,
-            namespace: related.namespace,
-            name: related.name,
-        });
+    let operands = inventory.iter().filter_map(kinds::related);
     first.into_iter().chain(operands).collect()
 }
 
 /// What the operator has made, by its own word: all that it relates to but namespaces.
 fn listed(status: &Status) -> Vec<Key> {
-    let keys = status.related_objects.iter().filter_map(|reference| {
-        let ObjectReference {
-            group,
-            resource,
-            namespace,
-            name,
-        } = reference.clone();
-        kinds::key(&Related {
-            group,
-            resource,
-            namespace,
-            name,
-        })
-    });
+    let keys = status.related_objects.iter().filter_map(kinds::key);
     keys.filter(|key| key.kind != "Namespace").collect()
 }
 

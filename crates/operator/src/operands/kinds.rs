@@ -1,6 +1,7 @@
 //! The kinds that the operator ever makes: where they are served, and in which order they are written.
 
 use crate::Key;
+use operator_api::cluster_operator::ObjectReference;
 use std::fmt;
 
 /// A kind of object.
@@ -50,19 +51,6 @@ pub enum Rank {
     Surroundings,
     /// What runs.
     Workload,
-}
-
-/// An object as `status.relatedObjects` of a `ClusterOperator` names it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Related {
-    /// `apps`; empty for the core.
-    pub group: String,
-    /// `deployments`
-    pub resource: String,
-    /// Empty for what belongs to the cluster.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
 }
 
 /// A kind that we do not make, or a key that does not fit its kind.
@@ -201,9 +189,9 @@ pub fn get(key: &Key) -> Result<&'static Kind, Unknown> {
 }
 
 /// How `relatedObjects` names an object; `None` if it is of a kind we do not make.
-pub fn related(key: &Key) -> Option<Related> {
+pub fn related(key: &Key) -> Option<ObjectReference> {
     let kind = get(key).ok()?;
-    Some(Related {
+    Some(ObjectReference {
         group: kind.group.to_owned(),
         resource: kind.plural.to_owned(),
         namespace: key.namespace.clone().unwrap_or_default(),
@@ -212,8 +200,8 @@ pub fn related(key: &Key) -> Option<Related> {
 }
 
 /// What an entry of `relatedObjects` names; `None` if it is of a kind we do not make.
-pub fn key(related: &Related) -> Option<Key> {
-    let Related {
+pub fn key(related: &ObjectReference) -> Option<Key> {
+    let ObjectReference {
         group,
         resource,
         namespace,
@@ -264,7 +252,7 @@ mod tests {
         #[case] expected: &str,
     ) {
         let [group, resource, namespace] = [group, resource, namespace].map(str::to_owned);
-        let related_object = Related {
+        let related_object = ObjectReference {
             group,
             resource,
             namespace,
@@ -277,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_others_make_is_no_key() {
-        let other = |group: &str, resource: &str| Related {
+        let other = |group: &str, resource: &str| ObjectReference {
             group: group.into(),
             resource: resource.into(),
             namespace: String::new(),

@@ -1,6 +1,7 @@
 //! Pods are rolled when what they read changes: a hash of it is an annotation of theirs.
 
 use super::{Sources, pod};
+use crate::Key;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use k8s_openapi::ByteString;
 use serde::Serialize;
@@ -44,6 +45,16 @@ pub enum Need {
     Required,
     /// They do.
     Optional,
+}
+
+impl Reference {
+    /// Which object it is, for Pods in this namespace.
+    pub fn key(&self, namespace: &str) -> Key {
+        match self.kind {
+            Kind::ConfigMap => Key::config_map(namespace, &self.name),
+            Kind::Secret => Key::secret(namespace, &self.name),
+        }
+    }
 }
 
 impl fmt::Display for Reference {

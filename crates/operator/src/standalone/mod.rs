@@ -14,6 +14,7 @@ pub mod names;
 mod pass;
 pub mod provider;
 pub mod scope;
+mod status;
 #[cfg(test)]
 mod tests;
 

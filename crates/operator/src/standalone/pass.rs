@@ -1,33 +1,25 @@
 //! One pass after the other over all managers: read, decide, act, report.
 
-use super::{Context, names, owner, provider, resources, scope};
+use super::{
+    Context, names, owner, provider, resources, scope,
+    status::{Found, Said, State, failed, next},
+};
 use crate::{
     Key, Object, certificates,
     monitoring::{self, Truth},
-    operands::{
-        Engine, Report,
-        kinds::{self, Related},
-    },
+    operands::{Engine, Report, kinds},
     platforms::{Images, Sources, config_hash},
-    rollout::{self, Judgement, Patience, Workload},
+    rollout::{Judgement, Patience, Workload},
     run::Hands,
     status::Operands,
     telling,
     watching::{Lookup, Resource, Selection, Watches},
 };
-use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-    jiff::Timestamp,
-};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
 };
-use operator_api::{
-    CloudControllerManager,
-    cloud_controller_manager::{ManagementState, Status},
-    cluster_operator::ObjectReference,
-};
+use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
 use runtime::{client::explain, health::Pulse};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,7 +27,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -71,31 +63,6 @@ pub enum Monitoring {
     Served,
     /// It has not.
     Absent,
-}
-
-/// What became of one manager, and when to look again.
-#[derive(Default)]
-struct Found {
-    state: State,
-    /// What is being waited for.
-    progressing: Option<Said>,
-    /// What is wrong.
-    degraded: Option<Said>,
-    inventory: Vec<Key>,
-    again: Option<Duration>,
-}
-
-/// A reason for programs, and a sentence for people.
-type Said = (&'static str, String);
-
-/// What is to be said about the Pods.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// How many there are.
-    #[default]
-    Managed,
-    Unmanaged,
-    Removed,
 }
 
 impl Operator {
@@ -137,7 +104,7 @@ impl Operator {
 
     async fn pass(&mut self) -> Option<Duration> {
         let kind = Resource::new(API, "CloudControllerManager", "cloudcontrollermanagers");
-        self.watches.want(&self.kept([Selection::all(&kind)])).await;
+        self.watches.want_also([Selection::all(&kind)]).await;
         let managers: Vec<CloudControllerManager> =
             self.watches.all(&kind).iter().filter_map(|value| read(value)).collect();
         let is_there = |name: &String| managers.iter().any(|manager| manager.name_any() == *name);
@@ -166,10 +133,6 @@ impl Operator {
             again = next.into_iter().flatten().min();
         }
         again
-    }
-
-    fn kept(&self, more: impl IntoIterator<Item = Selection>) -> BTreeSet<Selection> {
-        self.watches.selections().cloned().chain(more).collect()
     }
 
     async fn one(&mut self, manager: &CloudControllerManager, refused: &str) -> Found {
@@ -229,7 +192,7 @@ impl Operator {
         let mut objects = resources(manager, &context).map_err(|error| ("InvalidSpec", error.to_string()))?;
         let name = manager.name_any();
         let secrets = [certificates::CA_SECRET, certificates::SERVING_SECRET];
-        let secrets = secrets.map(|secret| core("Secret", &self.namespace, &prefixed(&name, secret)));
+        let secrets = secrets.map(|secret| Key::secret(&self.namespace, &prefixed(&name, secret)));
         let keys: Vec<_> = objects
             .iter()
             .map(|object| object.key().clone())
@@ -286,10 +249,7 @@ impl Operator {
         let references: BTreeSet<Key> = objects
             .iter()
             .flat_map(|object| config_hash::references(object.value()))
-            .map(|reference| match reference.kind {
-                config_hash::Kind::ConfigMap => core("ConfigMap", &self.namespace, &reference.name),
-                config_hash::Kind::Secret => core("Secret", &self.namespace, &reference.name),
-            })
+            .map(|reference| reference.key(&self.namespace))
             .collect();
         let keys: Vec<_> = references.iter().cloned().collect();
         self.watch(&keys).await;
@@ -313,12 +273,7 @@ impl Operator {
     }
 
     async fn watch(&mut self, keys: &[Key]) {
-        let wanted = keys.iter().filter_map(|key| {
-            let kind = kinds::get(key).ok()?;
-            let resource = Resource::new(&key.api_version, kind.kind, kind.plural);
-            Some(Selection::one(&resource, key.namespace.as_deref(), &key.name))
-        });
-        self.watches.want(&self.kept(wanted)).await;
+        self.watches.want_also(keys.iter().filter_map(Selection::of)).await;
     }
 
     async fn managed(&mut self, manager: &CloudControllerManager, objects: Vec<Object>, inventory: Vec<Key>) -> Found {
@@ -345,11 +300,7 @@ impl Operator {
         }
         let report = self.engine.converge(objects, &inventory, &self.watches).await;
         telling::tell(&self.hands.recorder, &report);
-        for (key, _) in report.outcomes() {
-            if let Some(object) = report.object(key) {
-                self.watches.saw(key, object);
-            }
-        }
+        self.watches.learn(&report);
         self.judged(manager, &report).await
     }
 
@@ -361,25 +312,12 @@ impl Operator {
                 ..failed("SyncingFailed", failures.join("; "), report.inventory())
             };
         }
-        let deployments = report.outcomes().filter(|(key, _)| key.kind == "Deployment");
-        let workload = |key: &Key| {
-            Some(Workload {
-                key: key.clone(),
-                live: Some(report.object(key)?.clone()),
-                pods: Vec::new(),
-            })
-        };
-        let mut workloads: Vec<_> = deployments.filter_map(|(key, _)| workload(key)).collect();
+        let is_there = |key: &Key| key.kind == "Deployment" && report.object(key).is_some();
+        let deployments = report.outcomes().filter(|(key, _)| is_there(key));
+        let workloads = deployments.map(|(key, _)| Workload::of(report, key)).collect();
         let patience = self.patience.entry(manager.name_any()).or_default();
-        let mut judgement = patience.judge(&workloads, Instant::now());
-        if matches!(
-            judgement.operands,
-            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_)
-        ) {
-            rollout::add_pods(&self.hands.eyes, &self.namespace, &mut workloads).await;
-            judgement = patience.judge(&workloads, Instant::now());
-        }
-        let Judgement { operands, again } = judgement;
+        let judging = patience.examine(&self.hands.eyes, &self.namespace, workloads);
+        let Judgement { operands, again } = judging.await;
         let (mut progressing, mut degraded) = (None, None);
         match operands {
             Operands::Progressing(waiting) => progressing = Some(("RollingOut", waiting.join("; "))),
@@ -397,12 +335,12 @@ impl Operator {
 
     /// The manager's Deployment, if there is one.
     fn deployment(&self, manager: &CloudControllerManager) -> Option<Arc<Value>> {
-        let key = Key {
-            api_version: "apps/v1".to_owned(),
-            kind: "Deployment".to_owned(),
-            namespace: Some(self.namespace.clone()),
-            name: names::full(&manager.name_any()),
-        };
+        let key = Key::namespaced(
+            "apps/v1",
+            "Deployment",
+            &self.namespace,
+            &names::full(&manager.name_any()),
+        );
         match self.watches.find(&key) {
             Lookup::Found(deployment) => Some(deployment),
             Lookup::Absent | Lookup::Unknown(_) => None,
@@ -438,12 +376,7 @@ impl Operator {
         match api.patch_status(&manager.name_any(), &params, &patch).await {
             Ok(written) => {
                 if let Ok(value) = serde_json::to_value(&written) {
-                    let key = Key {
-                        api_version: API.to_owned(),
-                        kind: "CloudControllerManager".to_owned(),
-                        namespace: None,
-                        name: manager.name_any(),
-                    };
+                    let key = Key::of_cluster(API, "CloudControllerManager", &manager.name_any());
                     self.watches.saw(&key, &Arc::new(value));
                 }
                 true
@@ -454,105 +387,6 @@ impl Operator {
                 false
             }
         }
-    }
-}
-
-/// The status after what was found.
-fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deployment: Option<&Value>) -> Status {
-    let number = |pointer: &str| {
-        let number = deployment.and_then(|live| live.pointer(pointer)?.as_i64());
-        number.and_then(|number| i32::try_from(number).ok()).unwrap_or_default()
-    };
-    let (replicas, ready) = (number("/status/replicas"), number("/status/readyReplicas"));
-    let conditions = conditions(found, number("/status/availableReplicas"), manager.spec.replicas);
-    let is_done = conditions
-        .iter()
-        .zip(["True", "False", "False"])
-        .all(|(each, good)| each.1 == good);
-    let mut status = Status {
-        observed_generation: manager.metadata.generation,
-        conditions: before.conditions.clone(),
-        related_objects: related(&found.inventory),
-        version: match (is_done, found.state) {
-            (true, _) => runtime::version::Info::current().to_string(),
-            (_, State::Removed) => String::new(),
-            _ => before.version.clone(),
-        },
-        replicas: Some(replicas),
-        ready_replicas: Some(ready),
-    };
-    for (type_, truth, reason, message) in &conditions {
-        set(
-            &mut status.conditions,
-            type_,
-            truth,
-            reason,
-            message,
-            manager.metadata.generation,
-        );
-    }
-    status
-}
-
-/// Type, status, reason, message: available, progressing, degraded.
-fn conditions(found: &Found, available: i32, wanted: i32) -> [(&'static str, &'static str, &'static str, String); 3] {
-    let count = format!("{available} of {wanted} Pods are available");
-    let availability = match found.state {
-        State::Unmanaged => ("Unknown", "Unmanaged", "the operator touches nothing".to_owned()),
-        State::Removed => ("False", "Removed", "the manager is not wanted".to_owned()),
-        State::Managed if available > 0 => ("True", "AsExpected", count),
-        State::Managed => match &found.degraded {
-            Some((reason, why)) => ("False", *reason, why.clone()),
-            None => ("False", "NothingRuns", count),
-        },
-    };
-    let said = |said: &Option<Said>| match said {
-        Some((reason, message)) => ("True", *reason, message.clone()),
-        None => ("False", "AsExpected", String::new()),
-    };
-    let (progressing, degraded) = (said(&found.progressing), said(&found.degraded));
-    [
-        ("Available", availability),
-        ("Progressing", progressing),
-        ("Degraded", degraded),
-    ]
-    .map(|(type_, (truth, reason, message))| (type_, truth, reason, message))
-}
-
-fn set(
-    conditions: &mut Vec<Condition>,
-    type_: &str,
-    truth: &str,
-    reason: &str,
-    message: &str,
-    generation: Option<i64>,
-) {
-    let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default();
-    let new = Condition {
-        type_: type_.to_owned(),
-        status: truth.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        observed_generation: generation,
-        last_transition_time: Time(now),
-    };
-    match conditions.iter_mut().find(|condition| condition.type_ == type_) {
-        Some(old) if old.status == new.status => {
-            *old = Condition {
-                last_transition_time: old.last_transition_time.clone(),
-                ..new
-            };
-        }
-        Some(old) => *old = new,
-        None => conditions.push(new),
-    }
-}
-
-fn failed(reason: &'static str, why: String, inventory: Vec<Key>) -> Found {
-    Found {
-        degraded: Some((reason, why)),
-        inventory,
-        ..Found::default()
     }
 }
 
@@ -577,48 +411,12 @@ fn monitored(manager: &CloudControllerManager, namespace: &str) -> Result<Vec<Ob
 
 fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
     let related = manager.status.iter().flat_map(|status| &status.related_objects);
-    let key = |reference: &ObjectReference| {
-        let ObjectReference {
-            group,
-            resource,
-            namespace,
-            name,
-        } = reference.clone();
-        kinds::key(&Related {
-            group,
-            resource,
-            namespace,
-            name,
-        })
-    };
-    related.filter_map(key).collect()
-}
-
-fn related(inventory: &[Key]) -> Vec<ObjectReference> {
-    let references = inventory
-        .iter()
-        .filter_map(kinds::related)
-        .map(|related| ObjectReference {
-            group: related.group,
-            resource: related.resource,
-            namespace: related.namespace,
-            name: related.name,
-        });
-    references.collect()
+    related.filter_map(kinds::key).collect()
 }
 
 /// Each manager has an authority of its own, in objects of its own.
 fn prefixed(manager: &str, name: &str) -> String {
     format!("{manager}-{name}")
-}
-
-fn core(kind: &str, namespace: &str, name: &str) -> Key {
-    Key {
-        api_version: "v1".to_owned(),
-        kind: kind.to_owned(),
-        namespace: Some(namespace.to_owned()),
-        name: name.to_owned(),
-    }
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &Value) -> Option<T> {

@@ -7,7 +7,10 @@ mod store;
 
 pub use store::{Lookup, Store};
 
-use crate::{Key, operands};
+use crate::{
+    Key,
+    operands::{self, Report, kinds},
+};
 use futures::StreamExt;
 use kube::{
     Api, Client,
@@ -86,6 +89,14 @@ impl Selection {
         }
     }
 
+    /// The watch of one object. `None` for a kind that the operator never touches.
+    #[must_use]
+    pub fn of(key: &Key) -> Option<Self> {
+        let kind = kinds::get(key).ok()?;
+        let resource = Resource::new(&key.api_version, kind.kind, kind.plural);
+        Some(Self::one(&resource, key.namespace.as_deref(), &key.name))
+    }
+
     /// All objects of a kind.
     #[must_use]
     pub fn all(resource: &Resource) -> Self {
@@ -159,9 +170,10 @@ impl Watches {
         self.running.insert(selection.clone(), Running { store, task });
     }
 
-    /// What is watched.
-    pub fn selections(&self) -> impl Iterator<Item = &Selection> {
-        self.running.keys()
+    /// Watches this, too, and waits until each new watch has said what is there.
+    pub async fn want_also(&mut self, more: impl IntoIterator<Item = Selection>) {
+        let all = self.running.keys().cloned().chain(more).collect();
+        self.want(&all).await;
     }
 
     /// What is known of an object.
@@ -179,6 +191,15 @@ impl Watches {
         self.running
             .get(&whole)
             .map_or_else(Vec::new, |running| running.store.all())
+    }
+
+    /// Takes note of objects as a run has left them.
+    pub fn learn(&self, report: &Report) {
+        for (key, _) in report.outcomes() {
+            if let Some(object) = report.object(key) {
+                self.saw(key, object);
+            }
+        }
     }
 
     /// Takes note of an object as the API server has just answered with it, so that the next look is not an old one.

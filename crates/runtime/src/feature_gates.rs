@@ -74,8 +74,8 @@ impl FeatureGates {
 
     /// The help of the flag, with every gate that does something.
     pub fn help(&self) -> String {
-        let mut help = "Features to switch, as name=true or name=false. Those of the generic API server library are \
-                        accepted and have no effect. The others are:"
+        let mut help = "Features to switch, as name=true or name=false. Those of Kubernetes itself and of the generic \
+                        API server library are accepted and have no effect. The others are:"
             .to_owned();
         let all = ALL.map(|(name, stage)| Gate {
             name,
@@ -153,8 +153,12 @@ impl Value for FeatureGates {
 }
 
 fn is_inert(name: &str) -> bool {
-    API_SERVER.contains(&name) || RETIRED.contains(&name)
+    API_SERVER.contains(&name) || RETIRED.contains(&name) || KUBERNETES.lines().any(|known| known == name)
 }
+
+/// The gates of Kubernetes itself, 1.35. Cloud controller managers that are built with its libraries accept them, and
+/// charts give one list to all components.
+const KUBERNETES: &str = include_str!("feature_gates/kubernetes.txt");
 
 /// Once known to cloud controller managers; what they switched is now always so.
 const RETIRED: [&str; 4] = [
@@ -271,6 +275,7 @@ mod tests {
     #[case::no_beta(&["AllBeta=false"], "")]
     #[case::spaces(&[" NewTea = true , "], "NewLogs NewTea")]
     #[case::of_the_api_server(&["WatchList=true,KMSv1=false"], "NewLogs")]
+    #[case::of_kubernetes(&["InPlacePodVerticalScaling=true,NodeSwap=false"], "NewLogs")]
     #[case::retired(&["StableLoadBalancerNodeSet=true"], "NewLogs")]
     fn are_on(#[case] given: &[&str], #[case] on: &str) {
         let gates = parse(given).unwrap();

@@ -31,7 +31,7 @@ const CONCURRENT: NonZeroUsize = NonZeroUsize::new(30).expect("30 is not 0");
 #[must_use]
 pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<String> {
     Queue::new(
-        "cidrallocator-node",
+        "cidrallocator_node",
         Limiter::exponential(BACKOFF.0, BACKOFF.1),
         metrics,
     )
@@ -40,7 +40,9 @@ pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<String> {
 /// Allocates until cancelled; what is under way is finished.
 pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, queue: Queue<String>, cancel: CancellationToken) {
     // Everything that is taken must be known before the first range is given away.
-    nodes.store().synced().await;
+    if cancel.run_until_cancelled(nodes.store().synced()).await.is_none() {
+        return;
+    }
     let ipam = Arc::new(ipam);
     ipam.take_stock(&nodes.store().list());
     nodes.on_change({

@@ -26,7 +26,9 @@ pub const COMPONENT: &str = "route_controller";
 
 /// A burst of nodes is one look at the cloud.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// Where only changes of Nodes count.
+const LAST_RETRY: Duration = Duration::from_mins(5);
 
 /// How the controller is set up.
 #[derive(Clone)]
@@ -44,15 +46,25 @@ pub struct Options {
 /// There is one piece of work: all routes.
 pub type Key = ();
 
-/// The queue of the controller: whoever holds it can publish its metrics and see whether it is stuck.
+/// The queue of the controller: whoever holds it can publish its metrics and see whether it is stuck. One route that
+/// fails must not keep the others from being looked at every `period`.
 #[must_use]
-pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<Key> {
-    Queue::new("Routes", Limiter::exponential(BACKOFF.0, BACKOFF.1), metrics)
+pub fn queue(period: Option<Duration>, metrics: Option<&queue::Metrics>) -> Queue<Key> {
+    let (first, last) = retries(period);
+    Queue::new("Routes", Limiter::exponential(first, last), metrics)
+}
+
+/// How long to wait after the first failure, and at most.
+fn retries(period: Option<Duration>) -> (Duration, Duration) {
+    let last = period.unwrap_or(LAST_RETRY);
+    (FIRST_RETRY.min(last), last)
 }
 
 /// Keeps the routes right until cancelled; what is under way is finished.
 pub async fn run(routes: Routes, nodes: Informer<Node>, queue: Queue<Key>, cancel: CancellationToken) {
-    nodes.store().synced().await;
+    if cancel.run_until_cancelled(nodes.store().synced()).await.is_none() {
+        return;
+    }
     nodes.on_change({
         let queue = queue.clone();
         move |change| {

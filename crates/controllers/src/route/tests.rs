@@ -340,3 +340,13 @@ fn conditions(
     });
     assert_eq!(said.as_deref(), expected, "{name}");
 }
+
+/// One route that fails for ever does not keep the others waiting for longer than a look takes anyway.
+#[rstest]
+#[case::default(Some(10), (1, 10))]
+#[case::short(Some(0), (0, 0))]
+#[case::only_changes_count(None, (1, 300))]
+fn failures_are_tried_again_within_the_period(#[case] period: Option<u64>, #[case] expected: (u64, u64)) {
+    let (first, last) = retries(period.map(Duration::from_secs));
+    assert_eq!((first.as_secs(), last.as_secs()), expected);
+}

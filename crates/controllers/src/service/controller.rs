@@ -21,6 +21,7 @@ use runtime::{
     queue::{self, Limiter, Next, Queue, work},
 };
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -45,6 +46,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// Hears how it goes.
     pub pulse: Pulse,
+    /// Changes whenever the cloud's settings have: then every load balancer is looked at again.
+    pub reloads: Option<watch::Receiver<u64>>,
     /// The settings.
     pub options: Options,
 }
@@ -66,6 +69,7 @@ struct Inner {
     service_queue: Queue<String>,
     node_queue: Queue<()>,
     gatherer: Gatherer,
+    reloads: Option<watch::Receiver<u64>>,
 }
 
 impl Controller {
@@ -83,6 +87,7 @@ impl Controller {
             queues,
             metrics,
             pulse,
+            reloads,
             options,
         } = context;
         provider.load_balancers().ok_or(NotSupported)?;
@@ -104,6 +109,7 @@ impl Controller {
             client,
             services,
             nodes,
+            reloads,
         })))
     }
 
@@ -122,11 +128,13 @@ impl Controller {
             self.0.node_queue.stop();
         };
         let gather = cancel.run_until_cancelled(self.gather_forever());
+        let follow = cancel.run_until_cancelled(self.follow_reloads());
         let sweep = cancel.run_until_cancelled(self.0.reconciler.sweep_forever(&self.0.client));
         tokio::join!(
             self.work_on_services(&cancel),
             self.work_on_nodes(),
             gather,
+            follow,
             sweep,
             stop
         );
@@ -185,6 +193,19 @@ impl Controller {
         .await;
     }
 
+    /// Settings that have changed may ask for other load balancers, or make those possible that were refused.
+    async fn follow_reloads(&self) {
+        let Some(mut reloads) = self.0.reloads.clone() else {
+            return;
+        };
+        reloads.mark_unchanged();
+        while reloads.changed().await.is_ok() {
+            for key in self.0.reconciler.ledger.reopen() {
+                self.0.service_queue.add(key);
+            }
+        }
+    }
+
     async fn gather_forever(&self) {
         loop {
             self.0.gatherer.gathered().await;
@@ -202,10 +223,18 @@ impl Inner {
                 .ledger
                 .caught_up(&key, new, &self.reconciler.options.classes);
         }
-        if concerns(change, &self.reconciler.options.classes)
-            || (is_departure(change) && self.reconciler.ledger.knows(&key))
-        {
+        if concerns(change, &self.reconciler.options.classes) || self.leaves_work(change, &key) {
             self.service_queue.add(key);
+        }
+    }
+
+    /// Whether a Service that is gone leaves something to do. One that was in order goes only if somebody took the
+    /// finalizer away, or with the whole API server's memory: what it has in the cloud stays.
+    fn leaves_work(&self, change: &Change<Service>, key: &str) -> bool {
+        match change {
+            Change::Added(_) => false,
+            Change::Updated { old, new } => old.metadata.uid != new.metadata.uid,
+            Change::Deleted(_) => self.reconciler.ledger.is_busy(key),
         }
     }
 }
@@ -220,14 +249,5 @@ pub fn concerns(change: &Change<Service>, classes: &Classes) -> bool {
                 || (predicates::needs_cleanup(new, classes) && predicates::is_changed(old, new))
         }
         Change::Deleted(_) => false,
-    }
-}
-
-/// Whether the Service that was there is gone.
-fn is_departure(change: &Change<Service>) -> bool {
-    match change {
-        Change::Added(_) => false,
-        Change::Updated { old, new } => old.metadata.uid != new.metadata.uid,
-        Change::Deleted(_) => true,
     }
 }

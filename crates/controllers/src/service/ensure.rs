@@ -5,6 +5,7 @@ use super::{
     error::Error,
     ledger::{Phase, Reach, Round, Voice},
     metrics::Pending,
+    predicates,
     reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
     spec, write,
 };
@@ -54,7 +55,9 @@ impl Reconciler {
     /// Replaces only the hosts.
     pub(super) async fn update_hosts(&self, job: &mut Job) -> Result<Next, Error> {
         self.ledger.with(&job.key, |known| {
-            if !matches!(known.phase, Phase::Updating(_)) {
+            if let Phase::Updating(round) = &mut known.phase {
+                round.failed_with = None;
+            } else {
                 known.phase = Phase::Updating(Round::new(Voice::Told));
             }
         });
@@ -79,6 +82,30 @@ impl Reconciler {
             Err(cloud::Error::NotFound { .. }) => self.ensure(job).await,
             Err(error) => Err(Error::cloud(UPDATE)(error)),
         }
+    }
+
+    /// Gives what is there the hosts of today, although it cannot be made to match: it serves somebody.
+    pub(super) async fn refresh(&self, job: &Job) -> Result<Next, Error> {
+        let hosts = job.hosts.fingerprint();
+        let has_them = self.ledger.with(&job.key, |known| known.hosts == Some(hosts));
+        if has_them != Some(false) || !predicates::is_served(&job.service) {
+            return Ok(Next::Done);
+        }
+        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        let answer = self
+            .call("update_hosts", |balancers| balancers.update_hosts(&spec))
+            .await;
+        match settled(answer).map(|noted| noted.answer) {
+            Ok(Outcome::Ready(_)) => self.announcer.updated(&job.service),
+            Ok(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            }) => return Ok(poll(poll_after, &waiting_for)),
+            Err(cloud::Error::ImplementedElsewhere | cloud::Error::NotFound { .. }) => {}
+            Err(error) => return Err(Error::cloud(UPDATE)(error)),
+        }
+        self.note_hosts(job);
+        Ok(Next::Done)
     }
 
     /// Warns the user of what is news, and keeps the annotations to be written with whatever is written next.
@@ -182,9 +209,10 @@ impl Reconciler {
     /// Takes down that it matches now. If the hosts changed meanwhile, there is more to do.
     fn settle(&self, job: &Job) -> (Next, Option<Round>) {
         let hosts = job.hosts.fingerprint();
-        let before = self
-            .ledger
-            .with(&job.key, |known| mem::replace(&mut known.phase, Phase::Settled(hosts)));
+        let before = self.ledger.with(&job.key, |known| {
+            known.hosts = Some(hosts);
+            mem::replace(&mut known.phase, Phase::Settled)
+        });
         let round = before.and_then(|phase| match phase {
             Phase::Ensuring(round) | Phase::Updating(round) => Some(round),
             _ => None,

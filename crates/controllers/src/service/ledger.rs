@@ -5,7 +5,7 @@ use super::{
     metrics::{Pass, Pending},
     options::Classes,
     plan::{Step, plan},
-    predicates::needs_update,
+    predicates::{self, needs_update},
     write::{self, Annotations},
 };
 use k8s_openapi::api::core::v1::Service;
@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub service: Arc<Service>,
     /// How far we are.
     pub phase: Phase,
+    /// The hosts that its load balancer was last given, as far as we know.
+    pub hosts: Option<Fingerprint>,
     /// Whether the cloud may have something of it.
     pub reach: Reach,
     /// What its user was warned of by the cloud.
@@ -40,9 +42,9 @@ pub(super) enum Phase {
     Ensuring(Round),
     /// Its hosts are being replaced.
     Updating(Round),
-    /// It matched, with these hosts.
-    Settled(Fingerprint),
-    /// Only its user can help: nothing is tried until it changes.
+    /// It matched.
+    Settled,
+    /// Only its user can help: until it changes nothing is tried but to keep the hosts of what is there up to date.
     Refused,
     /// Another controller looks after it.
     Elsewhere,
@@ -66,6 +68,8 @@ pub(super) struct Round {
     pub voice: Voice,
     /// Counts it as pending.
     pub pending: Option<Pending>,
+    /// The hosts with which the last attempt failed; none while there is one going on.
+    pub failed_with: Option<Fingerprint>,
 }
 
 /// Whether the user has been told that work is going on; then its end is told as well.
@@ -99,6 +103,7 @@ impl Round {
             since: Instant::now(),
             voice,
             pending: None,
+            failed_with: None,
         }
     }
 }
@@ -108,6 +113,7 @@ impl Known {
         Self {
             service,
             phase,
+            hosts: None,
             reach: Reach::Here,
             warnings: Vec::new(),
             written: None,
@@ -115,11 +121,25 @@ impl Known {
         }
     }
 
+    /// Whether it has to hear of these hosts: otherwise it has them, or hears of them soon.
+    fn is_outdated(&self, hosts: Fingerprint) -> bool {
+        match &self.phase {
+            Phase::Settled => self.hosts != Some(hosts),
+            Phase::Refused => self.hosts != Some(hosts) && predicates::is_served(&self.service),
+            Phase::Ensuring(round) | Phase::Updating(round) => round.failed_with.is_some_and(|failed| failed != hosts),
+            Phase::Elsewhere | Phase::Deleting(_) => false,
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Ensuring(_) | Phase::Updating(_) | Phase::Deleting(_))
+    }
+
     /// The work that is going on.
     pub(super) fn round(&mut self) -> Option<&mut Round> {
         match &mut self.phase {
             Phase::Ensuring(round) | Phase::Updating(round) | Phase::Deleting(round) => Some(round),
-            Phase::Settled(_) | Phase::Refused | Phase::Elsewhere => None,
+            Phase::Settled | Phase::Refused | Phase::Elsewhere => None,
         }
     }
 }
@@ -130,18 +150,27 @@ impl Ledger {
         plan(service, self.lock().known.get(key), classes, hosts)
     }
 
-    /// Whether anything is known of it.
-    pub(super) fn knows(&self, key: &str) -> bool {
-        self.lock().known.contains_key(key)
+    /// Whether there is work going on for it.
+    pub(super) fn is_busy(&self, key: &str) -> bool {
+        self.lock().known.get(key).is_some_and(Known::is_busy)
     }
 
-    /// The UIDs of all Services that are known.
-    pub(super) fn uids(&self) -> Vec<String> {
-        self.lock()
-            .known
-            .values()
-            .filter_map(|known| known.service.metadata.uid.clone())
-            .collect()
+    /// The UIDs of all Services that are worked on.
+    pub(super) fn busy_uids(&self) -> Vec<String> {
+        let entries = self.lock();
+        let busy = entries.known.values().filter(|known| known.is_busy());
+        busy.filter_map(|known| known.service.metadata.uid.clone()).collect()
+    }
+
+    /// Takes down that the settings have changed, so that all Services have to be made to match once more; their keys.
+    pub(super) fn reopen(&self) -> Vec<String> {
+        let mut entries = self.lock();
+        let settled = entries.known.iter_mut().filter(|(_, known)| !known.is_busy());
+        let reopen = |(key, known): (&String, &mut Known)| {
+            known.phase = Phase::Ensuring(Round::new(Voice::Quiet));
+            key.clone()
+        };
+        settled.map(reopen).collect()
     }
 
     /// Looks at, or changes, what is known of a Service; `None` if nothing is.
@@ -165,7 +194,10 @@ impl Ledger {
         };
         let changed = needs_update(&known.service, service, classes);
         known.service = service.clone();
-        if matches!(known.phase, Phase::Ensuring(_)) && !changed {
+        if let Phase::Ensuring(round) = &mut known.phase
+            && !changed
+        {
+            round.failed_with = None;
             return Voice::Quiet;
         }
         known.phase = Phase::Ensuring(Round::new(Voice::Told));
@@ -186,8 +218,7 @@ impl Ledger {
     pub(super) fn outdated(&self, hosts: Fingerprint, pass: &Arc<Pass>) -> Vec<String> {
         let mut entries = self.lock();
         entries.hosts = Some(hosts);
-        let outdated = |known: &Known| matches!(known.phase, Phase::Settled(applied) if applied != hosts);
-        let affected = entries.known.iter_mut().filter(|(_, known)| outdated(known));
+        let affected = entries.known.iter_mut().filter(|(_, known)| known.is_outdated(hosts));
         let attach = |(key, known): (&String, &mut Known)| {
             known.pass = Some(pass.clone());
             key.clone()

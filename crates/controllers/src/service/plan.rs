@@ -83,8 +83,9 @@ fn wanted(service: &Service, known: &Known, classes: &Classes, hosts: Fingerprin
     match &known.phase {
         Phase::Ensuring(_) | Phase::Deleting(_) => Step::Ensure,
         Phase::Updating(_) => Step::UpdateHosts,
-        Phase::Settled(applied) if *applied != hosts => Step::UpdateHosts,
-        Phase::Settled(_) | Phase::Refused | Phase::Elsewhere => Step::Nothing,
+        Phase::Settled if known.hosts != Some(hosts) => Step::UpdateHosts,
+        Phase::Refused if known.hosts != Some(hosts) && predicates::is_served(service) => Step::UpdateHosts,
+        Phase::Settled | Phase::Refused | Phase::Elsewhere => Step::Nothing,
     }
 }
 

@@ -80,6 +80,13 @@ pub fn has_finalizer(service: &Service) -> bool {
         .any(|finalizer| finalizer == FINALIZER)
 }
 
+/// Whether there is something in the cloud that it is reached by.
+#[must_use]
+pub fn is_served(service: &Service) -> bool {
+    let status = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+    status.is_some_and(|status| status.ingress.as_ref().is_some_and(|ingress| !ingress.is_empty()))
+}
+
 /// Whether somebody deleted the Service.
 #[must_use]
 pub fn is_deleted(service: &Service) -> bool {

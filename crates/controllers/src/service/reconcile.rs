@@ -97,6 +97,7 @@ impl Reconciler {
     async fn act(&self, step: Step, mut job: Job) -> Next {
         let outcome = match step {
             Step::Ensure => self.ensure(&mut job).await,
+            Step::UpdateHosts if self.is_refused(&job.key) => Ok(self.keep_serving(&job).await),
             Step::UpdateHosts => self.update_hosts(&mut job).await,
             Step::Cleanup => self.cleanup(&mut job).await,
             Step::CleanupIfOurs => self.cleanup_if_ours(&mut job).await,
@@ -115,7 +116,10 @@ impl Reconciler {
     /// Reports a failure, and says what is next.
     async fn failed(&self, mut job: Job, error: &Error) -> Next {
         let report = error.report();
-        let work = self.note_failure(&job.key, error);
+        let work = self.note_failure(&job, error);
+        if error.is_final() && work == Work::Hosts {
+            self.note_hosts(&job);
+        }
         warn!(%report, "cannot bring the load balancer in order");
         self.mourn(work.operation(), error, &report);
         match work {
@@ -133,11 +137,45 @@ impl Reconciler {
         if let Some(say) = say {
             self.say(&mut job, &say).await;
         }
-        if work == Work::Delete {
-            error.next_of_deletion()
-        } else {
-            error.next()
+        match work {
+            Work::Delete => error.next_of_deletion(),
+            Work::Hosts => error.next(),
+            Work::Ensure if error.is_final() => self.keep_serving(&job).await,
+            Work::Ensure => {
+                // The whole is tried again anyway, so it is not told that this fails too.
+                if let Err(error) = self.refresh(&job).await {
+                    debug!(report = error.report(), "cannot give it the hosts of today either");
+                }
+                error.next()
+            }
         }
+    }
+
+    /// Does for a Service that is refused what can be done.
+    async fn keep_serving(&self, job: &Job) -> Next {
+        let error = match self.refresh(job).await {
+            Ok(next) => return next,
+            Err(error) => error,
+        };
+        let report = error.report();
+        self.mourn(Work::Hosts.operation(), &error, &report);
+        self.metrics.node_sync_errors.inc();
+        self.announcer.update_failed(&job.service, &job.hosts, &report);
+        if error.is_final() {
+            self.note_hosts(job);
+        }
+        error.next()
+    }
+
+    fn is_refused(&self, key: &str) -> bool {
+        let refused = self.ledger.with(key, |known| matches!(known.phase, Phase::Refused));
+        refused.unwrap_or(false)
+    }
+
+    /// Takes down that its load balancer has these hosts, or cannot have them.
+    pub(super) fn note_hosts(&self, job: &Job) {
+        let hosts = job.hosts.fingerprint();
+        self.ledger.with(&job.key, |known| known.hosts = Some(hosts));
     }
 
     /// Counts a failure. One Service that is wrong is not a controller that is sick.
@@ -150,8 +188,8 @@ impl Reconciler {
     }
 
     /// Takes down a failure, and says what it was that failed.
-    fn note_failure(&self, key: &str, error: &Error) -> Work {
-        let note = self.ledger.with(key, |known| {
+    fn note_failure(&self, job: &Job, error: &Error) -> Work {
+        let note = self.ledger.with(&job.key, |known| {
             let work = match &known.phase {
                 Phase::Updating(_) => Work::Hosts,
                 Phase::Deleting(_) => Work::Delete,
@@ -160,9 +198,13 @@ impl Reconciler {
             if let Some(round) = known.round() {
                 round.voice = Voice::Told;
                 round.pending = None;
+                round.failed_with = Some(job.hosts.fingerprint());
             }
-            if error.is_final() && work != Work::Delete {
-                known.phase = Phase::Refused;
+            match work {
+                Work::Ensure if error.is_final() => known.phase = Phase::Refused,
+                // It matches otherwise; other hosts may do.
+                Work::Hosts if error.is_final() => known.phase = Phase::Settled,
+                _ => {}
             }
             work
         });

@@ -51,7 +51,7 @@ impl Reconciler {
         let known = services
             .iter()
             .filter_map(|service| service.uid())
-            .chain(self.ledger.uids())
+            .chain(self.ledger.busy_uids())
             .collect();
         let orphans = orphans(owned, &known);
         self.metrics

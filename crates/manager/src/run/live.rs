@@ -71,6 +71,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
         reloads,
         accepted,
         problem,
+        reloaded: process.reloaded.clone(),
     };
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
@@ -117,16 +118,22 @@ struct Follower {
     accepted: watch::Sender<bool>,
     /// Why nothing was accepted yet.
     problem: watch::Sender<Option<String>>,
+    /// Counts what was accepted and differs from what was in use.
+    reloaded: watch::Sender<u64>,
 }
 
 impl Follower {
     async fn run(mut self) {
         let (mut origin, mut retry) = (Origin::Watch, FIRST_RETRY);
+        let mut different = false;
         loop {
             let files = self.files().await;
             let limit = match self.reload(origin).await {
                 Ok(()) => {
                     retry = FIRST_RETRY;
+                    if std::mem::take(&mut different) {
+                        self.reloaded.send_modify(|count| *count += 1);
+                    }
                     None
                 }
                 Err(Refused::Again) => continue,
@@ -138,7 +145,7 @@ impl Follower {
                 }
             };
             match self.wake(files, limit).await {
-                Woken::Changed => (origin, retry) = (Origin::Watch, FIRST_RETRY),
+                Woken::Changed => (origin, retry, different) = (Origin::Watch, FIRST_RETRY, true),
                 Woken::Refused => {
                     self.heed_refusals = Instant::now() + BETWEEN_REFUSALS;
                     origin = Origin::Server;

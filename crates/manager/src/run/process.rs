@@ -14,6 +14,7 @@ use runtime::{
     queue,
 };
 use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
@@ -53,6 +54,8 @@ pub(crate) struct Process {
     pub(crate) running: prometheus::IntGaugeVec,
     pub(crate) checks: Checks,
     pub(crate) configz: Configz,
+    /// Counts the changes of the cloud's configuration that took effect.
+    pub(crate) reloaded: watch::Sender<u64>,
     writing_events: TaskTracker,
     end_of_events: CancellationToken,
 }
@@ -101,6 +104,7 @@ impl Process {
             events,
             event_metrics,
             configz,
+            reloaded: watch::Sender::new(0),
             options,
             writing_events: TaskTracker::new(),
             end_of_events: CancellationToken::new(),

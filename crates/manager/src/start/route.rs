@@ -18,10 +18,11 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     }
     let watch_only = options.generic.feature_gates.is_on(WATCH_BASED_ROUTES);
     let scope = start.scope();
+    let period = (!watch_only).then(|| cloud.route_reconciliation_period.std());
     let settings = route::Options {
         cluster: cloud.cluster_name.clone(),
         cluster_cidrs: cloud.cluster_cidr.nets().to_vec(),
-        period: (!watch_only).then(|| cloud.route_reconciliation_period.std()),
+        period,
         in_scope: std::sync::Arc::new(move |node| scope.contains(node)),
     };
     let metrics = route::Metrics::register(start.registry()).map_err(metrics_failed)?;
@@ -42,7 +43,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
             "the cloud provider does not support routes".to_owned(),
         ));
     };
-    let queue = route::queue(Some(&start.process.queues));
+    let queue = route::queue(period, Some(&start.process.queues));
     health::of_loops(start.process, NODE_ROUTE.name, [&pulse]);
     health::of_queue(start.process, NODE_ROUTE.name, &queue);
     Ok(Started::Running {

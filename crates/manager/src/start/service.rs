@@ -23,6 +23,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         queues: Some(start.process.queues.clone()),
         metrics: service::Metrics::register(start.registry()).map_err(metrics_failed)?,
         pulse,
+        reloads: Some(process.reloaded.subscribe()),
         options: service::Options {
             concurrency: workers(options.service.concurrent_syncs.given()),
             classes: Classes {

@@ -103,7 +103,8 @@ impl Set<'_> {
             };
             words.pop();
             let is_flag = arg.starts_with('-');
-            if is_flag || !skip_value {
+            // An empty word is what a template leaves of a value that is not set: it means nothing.
+            if is_flag || !(skip_value || arg.is_empty()) {
                 parsed.unknown.push(self.sentence(&error, &arg));
             }
             skip_value = is_flag && !arg.contains('=');

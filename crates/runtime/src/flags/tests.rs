@@ -162,6 +162,15 @@ fn says_which_flags_were_given_and_every_value() {
     );
 }
 
+/// As a template leaves them: `args: ["--v=3", ""]`.
+#[test]
+fn empty_words_mean_nothing() {
+    let mut demo = Demo::default();
+    demo.set().parse(["", "--v=3", ""]).unwrap();
+    demo.set().parse(["--cluster-name", "", "--v=4"]).unwrap();
+    assert_eq!(demo.name, "", "there it is a value");
+}
+
 #[rstest]
 #[case::version("--version", Version::Print)]
 #[case::raw("--version=raw", Version::Raw)]

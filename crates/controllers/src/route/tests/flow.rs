@@ -59,7 +59,7 @@ impl Rig {
         let watch = (informer.clone(), cancel.clone());
         let tasks = vec![
             tokio::spawn(async move { watch.0.run(watch.1).await }),
-            tokio::spawn(run(routes, informer, queue(None), cancel.clone())),
+            tokio::spawn(run(routes, informer, queue(period, None), cancel.clone())),
         ];
         Self {
             nodes,

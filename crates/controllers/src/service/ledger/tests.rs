@@ -9,7 +9,20 @@ fn hosts(names: &[&str]) -> Fingerprint {
 }
 
 fn settled(name: &str, on: &[&str]) -> Known {
-    Known::new(load_balancer(name).build().into(), Phase::Settled(hosts(on)))
+    let mut known = Known::new(load_balancer(name).build().into(), Phase::Settled);
+    known.hosts = Some(hosts(on));
+    known
+}
+
+impl Ledger {
+    pub(in crate::service) fn knows(&self, key: &str) -> bool {
+        self.lock().known.contains_key(key)
+    }
+
+    fn uids(&self) -> Vec<String> {
+        let uid = |known: &Known| known.service.metadata.uid.clone();
+        self.lock().known.values().filter_map(uid).collect()
+    }
 }
 
 fn put(ledger: &Ledger, known: Known) {
@@ -40,13 +53,13 @@ fn keeps_services() {
 }
 
 #[test]
-fn only_settled_services_hear_of_new_hosts() {
+fn services_that_are_not_worked_on_hear_of_new_hosts() {
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let ledger = Ledger::default();
     put(&ledger, settled("old", &["n1"]));
     put(&ledger, settled("new", &["n1", "n2"]));
     let ensuring = Phase::Ensuring(Round::new(Voice::Quiet));
-    put(&ledger, Known::new(load_balancer("failing").build().into(), ensuring));
+    put(&ledger, Known::new(load_balancer("under-way").build().into(), ensuring));
     let pass = Arc::new(Pass::start(&metrics));
     assert_eq!(ledger.outdated(hosts(&["n1", "n2"]), &pass), ["default/old"]);
 

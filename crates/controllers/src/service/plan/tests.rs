@@ -24,6 +24,20 @@ fn known(service: Builder, phase: Phase) -> Known {
     known
 }
 
+/// In order, with so many hosts.
+fn settled(service: Builder, count: usize) -> Known {
+    let mut known = known(service, Phase::Settled);
+    known.hosts = Some(hosts(count));
+    known
+}
+
+/// What only its user can mend; its load balancer has so many hosts.
+fn refused(service: Builder, count: usize) -> Known {
+    let mut known = known(service, Phase::Refused);
+    known.hosts = Some(hosts(count));
+    known
+}
+
 fn never_asked_for(service: Builder) -> Known {
     Known::new(service.build().into(), Phase::Refused)
 }
@@ -48,31 +62,34 @@ const REMOVE: &str = "remove the load balancer of a Service that is gone";
 #[case::new(Some(lb()), None, "ensure")]
 #[case::not_wanted(Some(cluster_ip("a")), None, "nothing")]
 #[case::class_of_others(Some(lb().class("x")), None, "nothing")]
-#[case::unchanged(Some(lb()), Some(known(lb(), Phase::Settled(hosts(2)))), "nothing")]
-#[case::our_own_write(Some(lb().ingress_ip("192.0.2.1")), Some(known(lb(), Phase::Settled(hosts(2)))), "nothing")]
-#[case::changed(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Settled(hosts(2)))), "ensure")]
-#[case::node_joined(Some(lb()), Some(known(lb(), Phase::Settled(hosts(1)))), "update hosts")]
-#[case::changed_and_node_joined(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Settled(hosts(1)))), "ensure")]
+#[case::unchanged(Some(lb()), Some(settled(lb(), 2)), "nothing")]
+#[case::our_own_write(Some(lb().ingress_ip("192.0.2.1")), Some(settled(lb(), 2)), "nothing")]
+#[case::changed(Some(lb().annotation("a", "b")), Some(settled(lb(), 2)), "ensure")]
+#[case::node_joined(Some(lb()), Some(settled(lb(), 1)), "update hosts")]
+#[case::changed_and_node_joined(Some(lb().annotation("a", "b")), Some(settled(lb(), 1)), "ensure")]
 #[case::pending_or_failed(Some(lb()), Some(known(lb(), ensuring())), "ensure")]
 #[case::hosts_pending_or_failed(Some(lb()), Some(known(lb(), updating())), "update hosts")]
 #[case::hosts_failed_and_changed(Some(lb().annotation("a", "b")), Some(known(lb(), updating())), "ensure")]
-#[case::refused(Some(lb()), Some(known(lb(), Phase::Refused)), "nothing")]
+#[case::refused(Some(lb()), Some(refused(lb(), 2)), "nothing")]
+#[case::refused_but_serving(Some(lb().ingress_ip("192.0.2.1")), Some(refused(lb(), 1)), "update hosts")]
+#[case::refused_and_serving_the_same(Some(lb().ingress_ip("192.0.2.1")), Some(refused(lb(), 2)), "nothing")]
+#[case::refused_and_serving_nobody(Some(lb()), Some(refused(lb(), 1)), "nothing")]
 #[case::mended(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Refused)), "ensure")]
 #[case::elsewhere(Some(lb()), Some(known(lb(), Phase::Elsewhere)), "nothing")]
 #[case::came_to_us(Some(lb().annotation("a", "b")), Some(known(lb(), Phase::Elsewhere)), "ensure")]
 #[case::wanted_again(Some(lb()), Some(known(lb(), deleting())), "ensure")]
-#[case::deleted(Some(lb().finalizer(FINALIZER).deleted()), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::deleted(Some(lb().finalizer(FINALIZER).deleted()), Some(settled(lb(), 2)), "clean up")]
 #[case::deleted_before_we_came(Some(lb().finalizer(FINALIZER).deleted()), None, "clean up")]
 #[case::deletion_goes_on(Some(lb().finalizer(FINALIZER).deleted()), Some(known(lb(), deleting())), "clean up")]
-#[case::no_load_balancer_any_more(Some(cluster_ip("a").finalizer(FINALIZER)), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
-#[case::finalizer_was_stripped(Some(cluster_ip("a")), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
-#[case::deleted_without_our_finalizer(Some(lb().finalizer("x").deleted()), Some(known(lb(), Phase::Settled(hosts(2)))), "clean up")]
+#[case::no_load_balancer_any_more(Some(cluster_ip("a").finalizer(FINALIZER)), Some(settled(lb(), 2)), "clean up")]
+#[case::finalizer_was_stripped(Some(cluster_ip("a")), Some(settled(lb(), 2)), "clean up")]
+#[case::deleted_without_our_finalizer(Some(lb().finalizer("x").deleted()), Some(settled(lb(), 2)), "clean up")]
 #[case::held_by_others(Some(lb().finalizer("x").deleted()), None, "nothing")]
-#[case::gone_without_finalizer(GONE, Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
+#[case::gone_without_finalizer(GONE, Some(settled(lb(), 2)), REMOVE)]
 #[case::gone_and_never_asked_for(GONE, Some(never_asked_for(lb())), "forget")]
 #[case::gone_and_unknown(GONE, None, "nothing")]
-#[case::replaced(Some(lb().uid("other")), Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
-#[case::replaced_by_another_type(Some(cluster_ip("a").uid("other")), Some(known(lb(), Phase::Settled(hosts(2)))), REMOVE)]
+#[case::replaced(Some(lb().uid("other")), Some(settled(lb(), 2)), REMOVE)]
+#[case::replaced_by_another_type(Some(cluster_ip("a").uid("other")), Some(settled(lb(), 2)), REMOVE)]
 #[case::replaced_and_never_asked_for(Some(lb().uid("other")), Some(never_asked_for(lb())), "forget")]
 #[case::refused_and_not_wanted(Some(cluster_ip("a")), Some(never_asked_for(lb())), "forget")]
 fn plans(#[case] service: Option<Builder>, #[case] known: Option<Known>, #[case] step: &str) {
@@ -91,7 +108,7 @@ fn plans(#[case] service: Option<Builder>, #[case] known: Option<Known>, #[case]
 #[case::theirs_deleted(Some(lb().class("y").finalizer(FINALIZER).deleted()), None, "nothing")]
 #[case::classless_deleted(Some(lb().finalizer(FINALIZER).deleted()), None, "nothing")]
 #[case::whose(Some(cluster_ip("a").finalizer(FINALIZER)), None, "clean up if it is ours")]
-#[case::known_to_be_ours(Some(cluster_ip("a").finalizer(FINALIZER)), Some(known(lb().class("x"), Phase::Settled(hosts(2)))), "clean up")]
+#[case::known_to_be_ours(Some(cluster_ip("a").finalizer(FINALIZER)), Some(settled(lb().class("x"), 2)), "clean up")]
 fn plans_by_class(#[case] service: Option<Builder>, #[case] known: Option<Known>, #[case] step: &str) {
     let classes = Classes {
         named: ["x".to_owned()].into(),

@@ -27,7 +27,10 @@ use std::{
     time::Duration,
 };
 use testkit::{service::load_balancer, wait::until};
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 /// A controller over a cluster of its own: one namespace, and the nodes with its label.
@@ -39,6 +42,7 @@ struct Flow {
     registry: Registry,
     options: Options,
     events: Arc<Mutex<Vec<Event>>>,
+    reloads: watch::Sender<u64>,
     running: Vec<(CancellationToken, JoinHandle<()>)>,
 }
 
@@ -66,6 +70,7 @@ impl Flow {
                 ..Options::new("test-cluster")
             },
             events: Arc::default(),
+            reloads: watch::Sender::new(1),
             running: Vec::new(),
         }
     }
@@ -89,6 +94,7 @@ impl Flow {
             queues: Some(queue::Metrics::register(&self.registry).unwrap()),
             metrics: Metrics::register(&self.registry).unwrap(),
             pulse: Pulse::default(),
+            reloads: Some(self.reloads.subscribe()),
             options: self.options.clone(),
         }
     }
@@ -399,18 +405,45 @@ async fn what_happened_while_nobody_looked_is_made_up_for() {
 }
 
 #[tokio::test]
-async fn a_service_whose_finalizer_was_stripped_leaves_nothing_behind() {
+async fn a_service_that_did_not_wait_for_us_keeps_its_load_balancer_until_another_takes_its_name() {
     let mut flow = Flow::new().await;
     flow.start();
-    flow.create("web").await;
+    let old = flow.create("web").await.uid().unwrap();
     flow.ready("web").await;
     flow.change("web", json!({"metadata": {"finalizers": null}})).await;
     flow.services().delete("web", &DeleteParams::default()).await.unwrap();
-    flow.until(|cloud| cloud.load_balancers().is_empty()).await;
+    // What is heard later is done later.
+    flow.create("later").await;
+    flow.ready("later").await;
+    let uids = |cloud: &Cloud| -> Vec<_> { cloud.load_balancers().into_iter().map(|one| one.service.uid).collect() };
+    assert!(uids(&flow.cloud).contains(&old));
+    assert_eq!(flow.count(Operation::DeleteLoadBalancer), 0);
+
     let new = flow.create("web").await.uid().unwrap();
     flow.ready("web").await;
     flow.stop().await;
-    assert_eq!(flow.cloud.load_balancers()[0].service.uid, new);
+    let left = uids(&flow.cloud);
+    assert!(left.contains(&new) && !left.contains(&old), "{left:?}");
+}
+
+#[tokio::test]
+async fn other_settings_of_the_cloud_are_a_reason_to_try_again() {
+    let mut flow = Flow::new().await;
+    let invalid = Failure::Invalid {
+        field: "class".into(),
+        reason: "there is none".into(),
+    };
+    let wrong = flow
+        .cloud
+        .inject(Fault::fail(invalid).at(Operation::EnsureLoadBalancer));
+    flow.start();
+    flow.create("web").await;
+    flow.wait("web", |service| condition(service) == "False Invalid").await;
+    flow.cloud.withdraw(wrong);
+    flow.reloads.send_modify(|count| *count += 1);
+    flow.ready("web").await;
+    flow.stop().await;
+    assert_eq!(flow.count(Operation::EnsureLoadBalancer), 2);
 }
 
 #[tokio::test]

@@ -252,6 +252,7 @@ async fn a_cloud_that_hangs_is_given_up_on() {
     rig.cloud.inject(Fault::hang());
     assert_eq!(rig.sync("s").await, Next::Retry);
     assert_eq!(failures(&mut rig).len(), 1);
+    assert_eq!(rig.sync("s").await, Next::Retry);
     assert!(rig.reconciler.pulse.failing(Duration::ZERO).is_err());
 }
 
@@ -358,6 +359,65 @@ async fn a_deletion_that_fails_is_tried_again_even_if_the_service_is_wrong() {
     assert_eq!(failures(&mut rig), [expected]);
     assert_eq!(rig.sync("s").await, Next::Done);
     assert_eq!(rig.look("s").await, None);
+}
+
+/// Its user makes a mistake, and then all nodes are replaced: what is served by the old load balancer still is.
+#[rstest]
+#[case::refused(Failure::Invalid { field: "annotation x".into(), reason: "bad".into() }, Next::Done)]
+#[case::failing(Failure::Unavailable("the key manager is down".into()), Next::Retry)]
+#[tokio::test]
+async fn the_hosts_of_what_cannot_be_made_to_match_follow_the_nodes(#[case] failure: Failure, #[case] next: Next) {
+    let mut rig = Rig::new().await;
+    rig.set_nodes([node("node1", "")]);
+    in_order(&mut rig).await;
+    rig.calls();
+    rig.cloud.inject(Fault::fail(failure).at(Operation::EnsureLoadBalancer));
+    rig.change("s", json!({"metadata": {"annotations": {"x": "bad"}}}))
+        .await;
+    assert_eq!(rig.sync("s").await, next);
+    let said = condition(&rig.look("s").await.unwrap());
+    rig.reasons();
+
+    rig.set_nodes([node("node2", "")]);
+    assert_eq!(rig.sync("s").await, next);
+    assert_eq!(rig.cloud.load_balancers()[0].host_names(), ["node2"]);
+    assert!(rig.reasons().contains(&"UpdatedLoadBalancer"));
+    assert_eq!(
+        condition(&rig.look("s").await.unwrap()),
+        said,
+        "the mistake is still told"
+    );
+    rig.calls();
+    assert_eq!(rig.sync("s").await, next);
+    assert!(
+        !rig.calls().iter().any(|call| call.starts_with("update")),
+        "they are told once"
+    );
+}
+
+#[tokio::test]
+async fn hosts_that_are_refused_do_not_keep_others_out() {
+    let mut rig = Rig::new().await;
+    rig.set_nodes([node("node1", "")]);
+    in_order(&mut rig).await;
+    let invalid = Failure::Invalid {
+        field: "member".into(),
+        reason: "bad".into(),
+    };
+    rig.cloud
+        .inject(Fault::fail(invalid).at(Operation::UpdateHosts).times(1));
+    rig.set_nodes([node("node2", "")]);
+    assert_eq!(rig.sync("s").await, Next::Done);
+    assert_eq!(rig.cloud.load_balancers()[0].host_names(), ["node1"]);
+    assert_eq!(rig.sync("s").await, Next::Done);
+    assert_eq!(
+        rig.cloud.load_balancers()[0].host_names(),
+        ["node1"],
+        "the same hosts are not tried twice"
+    );
+    rig.set_nodes([node("node3", "")]);
+    assert_eq!(rig.sync("s").await, Next::Done);
+    assert_eq!(rig.cloud.load_balancers()[0].host_names(), ["node3"]);
 }
 
 #[tokio::test]

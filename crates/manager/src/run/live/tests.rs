@@ -144,6 +144,7 @@ fn follower(provider: Arc<Safe>, server: &Server) -> (Follower, watch::Receiver<
         reloads: register(&Registry::new()).unwrap(),
         accepted,
         problem: watch::channel(None).0,
+        reloaded: watch::Sender::new(0),
     };
     (follower, receiver)
 }

@@ -12,7 +12,7 @@ use std::{
 const LINKS: &str = include_str!("../../deploy/image/links");
 const PASSWD: &str = include_str!("../../deploy/image/passwd");
 const GROUP: &str = include_str!("../../deploy/image/group");
-const USER: &str = "65532:65532";
+const USER: &str = "65532:0";
 const BINARY: &str = "/outrigger";
 /// Where the real image has the roots of Mozilla.
 const ROOTS: &str = "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem";

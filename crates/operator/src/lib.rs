@@ -14,6 +14,7 @@ pub mod operands;
 pub mod options;
 pub mod platforms;
 pub mod render;
+mod retry;
 mod rollout;
 pub mod run;
 pub mod standalone;

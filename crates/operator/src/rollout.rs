@@ -4,7 +4,7 @@ use crate::{
     Key,
     operands::{
         Report,
-        health::{self, Rollout, State},
+        health::{self, Health, Rollout, State},
     },
     status::{Operands, Verdict, Window},
 };
@@ -20,10 +20,19 @@ use tracing::debug;
 
 /// How long nothing may run before that is told: a node that restarts is not an outage.
 const DOWN: Duration = Duration::from_secs(15);
-/// How long a change may not get on, or nothing may run, before that is a failure.
+/// How long a change may not get on, or nothing may run, before that is a failure; and how long a change that gets on may leave
+/// nothing running before that is told.
 const UNWELL: Duration = Duration::from_secs(150);
-/// How long some of the Pods may be missing before that is one: nodes join, leave and restart all the time.
+/// How long some of the Pods may be missing before that is a failure: nodes join, leave and restart all the time. And how long a
+/// change that gets on may leave nothing running.
 const PARTIAL: Duration = Duration::from_mins(10);
+/// How long Pods have to run after an outage before that is believed: without a readiness probe a Pod that crashes is available
+/// until it does.
+const CALM: Duration = Duration::from_secs(30);
+/// The same for Pods that have crashed again and again: they may do so with minutes in between.
+const STEADY: Duration = Duration::from_mins(5);
+/// From how many restarts on they have.
+const AGAIN_AND_AGAIN: i64 = 3;
 
 /// A workload as it is, and its Pods if they are known.
 pub(crate) struct Workload {
@@ -38,6 +47,9 @@ pub(crate) struct Patience {
     down: Window,
     unwell: Window,
     partial: Window,
+    /// A change is on its way and nothing runs: until that is told, and until it is a failure.
+    idle: Window,
+    stuck: Window,
 }
 
 impl Workload {
@@ -64,21 +76,28 @@ impl Default for Patience {
             down: Window::new(DOWN),
             unwell: Window::new(UNWELL),
             partial: Window::new(PARTIAL),
+            idle: Window::new(UNWELL),
+            stuck: Window::new(PARTIAL),
         }
     }
 }
 
 impl Patience {
-    /// Judges the workloads now; if they are not well their Pods are asked why.
+    /// Judges the workloads now; if they have not been well their Pods are asked why.
     pub(crate) async fn examine(
         &mut self,
         client: &Client,
         namespace: &str,
         mut workloads: Vec<Workload>,
     ) -> Judgement {
+        let troubled = [&self.down, &self.unwell, &self.partial].map(Window::is_open);
+        if troubled.contains(&true) {
+            add_pods(client, namespace, &mut workloads).await;
+            return self.judge(&workloads, Instant::now());
+        }
         let judgement = self.judge(&workloads, Instant::now());
         match judgement.operands {
-            Operands::Down(_) | Operands::Failed(_) | Operands::Outage(_) => {
+            Operands::Down(_) | Operands::Outage(_) => {
                 add_pods(client, namespace, &mut workloads).await;
                 self.judge(&workloads, Instant::now())
             }
@@ -98,34 +117,62 @@ impl Patience {
             }
         }
         if !stalled.is_empty() {
-            let down = workloads.iter().any(runs_nothing);
-            return match self.unwell.failed(now) {
-                Verdict::Tell if down => told(Operands::Outage(stalled.join("; "))),
-                Verdict::Tell => told(Operands::Failed(stalled.join("; "))),
-                Verdict::Wait(left) => wait(left),
-            };
+            return self.stalled(&stalled, workloads, now);
         }
         if !underway.is_empty() {
-            self.well();
-            return told(Operands::Progressing(underway));
+            return self.underway(underway, workloads, now);
         }
+        self.idle.worked();
+        self.stuck.worked();
         self.healthy(workloads, now)
     }
 
-    fn well(&mut self) {
+    fn stalled(&mut self, why: &[String], workloads: &[Workload], now: Instant) -> Judgement {
+        let all: Vec<_> = workloads.iter().map(health).collect();
+        let missing = all.iter().filter(|health| health.available < health.wanted);
+        let why = why.iter().cloned().chain(missing.map(ToString::to_string));
+        let why = why.collect::<Vec<_>>().join("; ");
+        let nothing_runs = all.iter().any(|health| health.available == 0);
+        let left = if nothing_runs {
+            self.down.failed(now);
+            None
+        } else {
+            self.down.works(now, calm(workloads))
+        };
+        match (self.unwell.failed(now), left) {
+            (Verdict::Tell, _) if nothing_runs => told(Operands::Outage(why)),
+            (Verdict::Wait(left), _) | (Verdict::Tell, Some(left)) => wait(left),
+            (Verdict::Tell, None) => told(Operands::Limping(why)),
+        }
+    }
+
+    /// A change is on its way. One that leaves nothing running has to arrive some time.
+    fn underway(&mut self, what: Vec<String>, workloads: &[Workload], now: Instant) -> Judgement {
         for window in [&mut self.down, &mut self.unwell, &mut self.partial] {
             window.worked();
+        }
+        let idle: Vec<_> = workloads.iter().filter_map(idle).collect();
+        if idle.is_empty() {
+            self.idle.worked();
+            self.stuck.worked();
+            return told(Operands::Progressing(what));
+        }
+        let why = || what.iter().chain(&idle).cloned().collect::<Vec<_>>().join("; ");
+        match (self.idle.failed(now), self.stuck.failed(now)) {
+            (_, Verdict::Tell) => told(Operands::Outage(why())),
+            (Verdict::Tell, Verdict::Wait(left)) => Judgement {
+                operands: Operands::Down(why()),
+                again: Some(left),
+            },
+            (Verdict::Wait(left), Verdict::Wait(_)) => Judgement {
+                operands: Operands::Progressing(what),
+                again: Some(left),
+            },
         }
     }
 
     fn healthy(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
-        let all: Vec<_> = workloads
-            .iter()
-            .map(|workload| {
-                let pods: Vec<_> = workload.pods.iter().map(AsRef::as_ref).collect();
-                health::health(&workload.key, workload.live.as_deref(), &pods)
-            })
-            .collect();
+        let all: Vec<_> = workloads.iter().map(health).collect();
         let with = |state: State| all.iter().filter(move |health| health.state == state);
         let down: Vec<_> = with(State::Unavailable).map(ToString::to_string).collect();
         // A DaemonSet has a Pod less wherever a node is away.
@@ -134,14 +181,26 @@ impl Patience {
         if !down.is_empty() {
             return self.down(&down, now);
         }
-        self.down.worked();
-        self.unwell.worked();
+        let calm = calm(workloads);
+        let told_down = self.down.is_told() || self.unwell.is_told();
+        let left = [self.down.works(now, calm), self.unwell.works(now, calm)];
+        match left.into_iter().flatten().max() {
+            Some(left) if told_down => wait(left),
+            _ => self.running(&partial, calm, now),
+        }
+    }
+
+    /// Something runs; is it everything?
+    fn running(&mut self, partial: &[String], calm: Duration, now: Instant) -> Judgement {
         if partial.is_empty() {
-            self.partial.worked();
-            return told(Operands::Done);
+            let told_partial = self.partial.is_told();
+            return match self.partial.works(now, calm) {
+                Some(left) if told_partial => wait(left),
+                _ => told(Operands::Done),
+            };
         }
         match self.partial.failed(now) {
-            Verdict::Tell => told(Operands::Failed(partial.join("; "))),
+            Verdict::Tell => told(Operands::Limping(partial.join("; "))),
             Verdict::Wait(left) => Judgement {
                 operands: Operands::Done,
                 again: Some(left),
@@ -162,8 +221,31 @@ impl Patience {
     }
 }
 
-fn runs_nothing(workload: &Workload) -> bool {
-    health::health(&workload.key, workload.live.as_deref(), &[]).available == 0
+fn health(workload: &Workload) -> Health {
+    let pods: Vec<_> = workload.pods.iter().map(AsRef::as_ref).collect();
+    health::health(&workload.key, workload.live.as_deref(), &pods)
+}
+
+/// A workload of which nothing runs, although something should.
+fn idle(workload: &Workload) -> Option<String> {
+    let health = health(workload);
+    let number = |pointer: &str| workload.live.as_ref()?.pointer(pointer)?.as_i64();
+    let asks_for_nothing = health.wanted == 0 && number("/status/observedGeneration") == number("/metadata/generation");
+    let is_idle = health.state == State::Changing && health.available == 0 && !asks_for_nothing;
+    is_idle.then(|| health.to_string())
+}
+
+/// How long Pods have to run before that is believed.
+fn calm(workloads: &[Workload]) -> Duration {
+    if workloads.iter().any(crashes) { STEADY } else { CALM }
+}
+
+/// Whether Pods of a workload have crashed again and again.
+fn crashes(workload: &Workload) -> bool {
+    workload
+        .pods
+        .iter()
+        .any(|pod| health::restarts(pod) >= AGAIN_AND_AGAIN || health::is_crash_looping(pod))
 }
 
 fn wait(left: Duration) -> Judgement {
@@ -200,60 +282,4 @@ fn told(operands: Operands) -> Judgement {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-    use serde_json::json;
-
-    fn workload(replicas: i64, available: i64, reason: &str) -> Workload {
-        let status = if reason == "ProgressDeadlineExceeded" {
-            "False"
-        } else {
-            "True"
-        };
-        let live = json!({
-            "metadata": {"generation": 1},
-            "spec": {"replicas": replicas},
-            "status": {
-                "observedGeneration": 1, "updatedReplicas": replicas, "availableReplicas": available,
-                "conditions": [{"type": "Progressing", "status": status, "reason": reason, "message": "too slow"}],
-            },
-        });
-        Workload {
-            key: Key {
-                api_version: "apps/v1".to_owned(),
-                kind: "Deployment".to_owned(),
-                namespace: Some("ns".to_owned()),
-                name: "a".to_owned(),
-            },
-            live: Some(Arc::new(live)),
-            pods: Vec::new(),
-        }
-    }
-
-    const THERE: &str = "NewReplicaSetAvailable";
-
-    // W4: Pods that do not work are told, and a short interruption is not.
-    #[rstest]
-    #[case::well(&[(0, 2, THERE)], "Done")]
-    #[case::rolling(&[(0, 0, "ReplicaSetUpdated")], "Progressing")]
-    #[case::one_is_missing(&[(0, 1, THERE), (150, 1, THERE)], "Done")]
-    #[case::one_is_missing_for_long(&[(0, 1, THERE), (600, 1, THERE)], "Failed")]
-    #[case::nothing_runs(&[(0, 0, THERE)], "Failing")]
-    #[case::nothing_runs_for_a_while(&[(0, 0, THERE), (15, 0, THERE)], "Down")]
-    #[case::nothing_runs_for_long(&[(0, 0, THERE), (150, 0, THERE)], "Outage")]
-    #[case::it_came_back(&[(0, 0, THERE), (10, 2, THERE), (20, 0, THERE)], "Failing")]
-    #[case::stuck(&[(0, 0, "ProgressDeadlineExceeded")], "Failing")]
-    #[case::stuck_for_long(&[(0, 1, "ProgressDeadlineExceeded"), (150, 1, "ProgressDeadlineExceeded")], "Failed")]
-    #[case::stuck_with_nothing(&[(0, 0, "ProgressDeadlineExceeded"), (150, 0, "ProgressDeadlineExceeded")], "Outage")]
-    fn judges(#[case] story: &[(u64, i64, &str)], #[case] last: &str) {
-        let (start, mut patience) = (Instant::now(), Patience::default());
-        let mut judged = None;
-        for (second, available, reason) in story {
-            let now = start + Duration::from_secs(*second);
-            judged = Some(patience.judge(&[workload(2, *available, reason)], now));
-        }
-        let judged = format!("{:?}", judged.expect("a story").operands);
-        assert_eq!(judged.split('(').next(), Some(last));
-    }
-}
+mod tests;

@@ -28,6 +28,27 @@ pub(crate) fn missing(recorder: &Recorder, workload: &Key, what: &Reference) {
     recorder.event(reference(workload), Kind::Warning, "ConfigurationCheckFailed", message);
 }
 
+/// Tells which features are on, at first and whenever that changes.
+pub(crate) fn gates(recorder: &Recorder, namespace: &str, before: Option<&[String]>, now: &[String]) {
+    let reason = match before {
+        None => "FeatureGatesInitialized",
+        Some(before) if before != now => "FeatureGatesModified",
+        Some(_) => return,
+    };
+    let on = if now.is_empty() {
+        "none".to_owned()
+    } else {
+        now.join(", ")
+    };
+    let key = Key::namespaced("v1", "Namespace", namespace, namespace);
+    recorder.event(
+        reference(&key),
+        Kind::Normal,
+        reason,
+        format!("FeatureGates updated, enabled are: {on}"),
+    );
+}
+
 /// Tells what became of objects.
 pub(crate) fn tell(recorder: &Recorder, report: &Report) {
     for event in report.events() {

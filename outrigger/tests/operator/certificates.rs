@@ -2,6 +2,7 @@
 
 use crate::{
     rig::Manager,
+    rights::{OPERANDS, release},
     world::{World, certificate, config_map, proxy},
 };
 use kube::api::DeleteParams;
@@ -205,4 +206,86 @@ async fn system_without_certificates() {
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
         .await;
+}
+
+/// W7: a failure that somebody has to mend stays told, whatever else happens in the namespace of the user's bundle.
+#[tokio::test]
+async fn w7_failure_stays() {
+    let world = world(&certificate("user")).await;
+    let operator = world.start();
+    trusts(&world, &operator, 2).await;
+    world.folder.write("bundle.pem", "not a certificate\n");
+    let degraded = "TrustedCABundleControllerControllerDegraded=True SyncingFailed";
+    let told = world.says(&operator, &[degraded]).await;
+    world.settled().await;
+    let mark = world.mark();
+    for content in ["one", "two"] {
+        let unrelated = json!({"data": {"a": content}});
+        world
+            .apply(&config_map(), "openshift-config", "unrelated", unrelated)
+            .await;
+        world.settled().await;
+    }
+    let related = certificate("another");
+    set_bundle(&world, &related).await;
+    world.settled().await;
+    let conditions = world.conditions().await;
+    let of_part = |text: &str| {
+        text.lines()
+            .filter(|line| line.starts_with("TrustedCA"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(of_part(&conditions), of_part(&told));
+    assert_eq!(world.writes_since(mark), [""; 0]);
+
+    world.folder.write("bundle.pem", &certificate("system"));
+    let look = async || match trusted(&world).await {
+        bundle if bundle.contains(related.trim()) => Ok(()),
+        bundle => Err(bundle),
+    };
+    operator.until("the other bundle", look).await;
+    world
+        .says(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
+        .await;
+}
+
+/// W8: a bundle that cannot be read takes nobody's trust away.
+#[tokio::test]
+async fn w8_unreadable_bundle() {
+    let world = World::in_namespace(OPERANDS).await;
+    set_bundle(&world, &certificate("user")).await;
+    name(&world, "user-ca").await;
+    world.set_platform("None").await;
+    let operator = release(&world, |_| {}).await;
+    trusts(&world, &operator, 2).await;
+    operator.signal("TERM");
+    operator.exited().await;
+
+    let before = trusted(&world).await;
+    let mark = world.mark();
+    let operator = release(&world, |object| {
+        if object["metadata"]["namespace"] == "openshift-config" && object["kind"] == "Role" {
+            object["rules"] = json!([]);
+        }
+    })
+    .await;
+    let line = operator.logged("cannot sync").await;
+    assert!(
+        line.contains("user-ca") && line.contains("cannot list resource"),
+        "{line}"
+    );
+    // What else it has to write it writes; not this.
+    world.says(&operator, &["Available=True"]).await;
+    world.settled().await;
+    assert_eq!(trusted(&world).await, before);
+    let touched = world.writes_since(mark);
+    assert!(
+        !touched.iter().any(|write| write.contains("ccm-trusted-ca")),
+        "{touched:?}"
+    );
+
+    drop(release(&world, |_| {}).await);
+    set_bundle(&world, &[certificate("user"), certificate("more")].concat()).await;
+    trusts(&world, &operator, 3).await;
 }

@@ -1,8 +1,7 @@
 //! Killed behind every single write: the end is that of an undisturbed run.
 
 use crate::{
-    door::Door,
-    rig::Manager,
+    rig::{Door, Manager},
     world::{World, images, infrastructure},
 };
 use rstest::rstest;
@@ -160,7 +159,7 @@ async fn killed_behind_every_write(#[case] story: Story, #[case] at_least: usize
     loop {
         let world = story.begin().await;
         story.change(&world).await;
-        let door = Door::open(&world).await;
+        let door = Door::to(&world.client, &world.folder).await;
         let killed = killed_behind(&world, &door, write).await;
         let last = door.writes().last().cloned().unwrap_or_default();
         let operator = start(&world, Some(&door));

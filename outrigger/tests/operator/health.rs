@@ -4,9 +4,16 @@ use crate::{
     rig::Manager,
     world::{OPERATOR_NAMESPACE, RELEASE, World, config, deployment, images, kind},
 };
-use kube::api::{ListParams, Patch, PatchParams};
+use futures::StreamExt;
+use kube::{
+    api::{DeleteParams, ListParams, Patch, PatchParams, WatchParams},
+    core::WatchEvent,
+};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 const AWS: &str = "Deployment aws-cloud-controller-manager";
 const NEXT: &str = "5.1.0-lab";
@@ -95,10 +102,74 @@ async fn w4_nothing_runs() {
     ] {
         assert!(line.contains(part), "{line}");
     }
+
+    // A Pod without a readiness probe is available until it crashes again: that is no reason to say so.
+    let since = transition(&world, "Available").await;
+    for _ in 0..3 {
+        world.roll_out(9).await;
+        world.settled().await;
+        world.roll_out(0).await;
+        world.settled().await;
+    }
+    assert_eq!(transition(&world, "Available").await, since);
+    let pods = world.api(&kind("", "v1", "Pod", "pods"), &world.namespace);
+    pods.delete("aws-1", &DeleteParams::default().grace_period(0))
+        .await
+        .unwrap();
     world.roll_out(9).await;
     world
         .says(&operator, &["Available=True AsExpected", "Degraded=False"])
         .await;
+}
+
+/// Since when a condition is what it is, and that it is `False`.
+async fn transition(world: &World, condition: &str) -> String {
+    let operator = world.cluster_operator().await;
+    let all = operator["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let found = all.into_iter().find(|each| each["type"] == condition).unwrap();
+    assert_eq!(found["status"], "False", "{found}");
+    found["lastTransitionTime"].to_string()
+}
+
+/// W2: whatever is reported on the way, with a new version and without one, says why.
+#[tokio::test]
+async fn w2_every_report_says_why() {
+    let world = World::new("AWS SingleReplica").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    world.settled().await;
+    let operators = config("ClusterOperator", "clusteroperators");
+    let version = world.cluster_operator().await["metadata"]["resourceVersion"].to_string();
+    let api = world.api(&operators, "");
+    let (seen, version) = (Arc::new(Mutex::new(Vec::new())), version.replace('"', ""));
+    let watching = tokio::spawn({
+        let seen = seen.clone();
+        async move {
+            let mut events = api.watch(&WatchParams::default(), &version).await.unwrap().boxed();
+            while let Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object))) = events.next().await {
+                seen.lock().unwrap().push(object.data["status"]["conditions"].clone());
+            }
+        }
+    });
+    world.set_platform("AWS").await;
+    world.installed(&operator, 7).await;
+    world.roll_out_until(&operator, AWS).await;
+    world.says(&operator, &["Progressing=False"]).await;
+    world.settled().await;
+    watching.abort();
+    let seen = seen.lock().unwrap();
+    let all: Vec<_> = seen.iter().filter_map(Value::as_array).flatten().collect();
+    let progressing = |each: &&&Value| each["type"] == "Progressing" && each["status"] == "True";
+    assert!(all.iter().any(|each| progressing(&each)), "{seen:#?}");
+    for condition in all {
+        let good = match condition["type"].as_str().unwrap() {
+            "Progressing" => "False",
+            name if name.ends_with("Degraded") => "False",
+            _ => "True",
+        };
+        let silent = condition["message"].as_str().unwrap_or_default().is_empty();
+        assert!(condition["status"] == good || !silent, "{condition}");
+    }
 }
 
 async fn crash_looping_pod(world: &World) {
@@ -182,6 +253,11 @@ async fn w26_events() {
     assert!(said.contains("Resource was successfully created"), "{said}");
     told(&world, &operator, OPERATOR_NAMESPACE, "LeaderElection").await;
     told(&world, &operator, "default", "StatusUpgrade").await;
+    let said = told(&world, &operator, &world.namespace, "FeatureGatesInitialized").await;
+    assert!(said.contains("none"), "{said}");
+    world.set_gates(&["CloudControllerManagerWebhook"]).await;
+    let said = told(&world, &operator, &world.namespace, "FeatureGatesModified").await;
+    assert!(said.contains("CloudControllerManagerWebhook"), "{said}");
     let events = kind("", "v1", "Event", "events");
     for event in world.api(&events, "").list(&ListParams::default()).await.unwrap() {
         let reason = event.data["reason"].as_str().unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use crate::{
     health::told,
+    rig::{Manager, Mark},
+    wire::Wire,
     world::{World, config_map, kind},
 };
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
@@ -60,6 +62,80 @@ async fn api_server_restarts() {
     let conditions = world.says(&operator, &["Available=True", "Degraded=False"]).await;
     assert!(!conditions.contains("Degraded=True"), "{conditions}");
     assert!(!operator.log().contains("panic"), "{}", operator.told());
+}
+
+/// Deletes these operands of vSphere, all at the same time.
+async fn delete_some(world: &World) -> usize {
+    let name = "vsphere-cloud-controller-manager";
+    let role = format!("{name}:{name}");
+    let rbac = |kind_, plural| kind("rbac.authorization.k8s.io", "v1", kind_, plural);
+    let here = world.namespace.as_str();
+    let all = [
+        (kind("", "v1", "Service", "services"), here, name),
+        (
+            kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+            here,
+            name,
+        ),
+        (rbac("Role", "roles"), here, name),
+        (rbac("RoleBinding", "rolebindings"), here, &role),
+        // The same name in another place: one must not be taken for the other.
+        (rbac("ClusterRole", "clusterroles"), "", name),
+        (rbac("ClusterRoleBinding", "clusterrolebindings"), "", &role),
+        (config_map(), here, "cloud-conf"),
+        (config_map(), here, "ccm-trusted-ca"),
+    ];
+    let deletions = all.iter().map(async |(resource, namespace, name)| {
+        let api = world.api(resource, namespace);
+        api.delete(name, &DeleteParams::background()).await.unwrap();
+    });
+    futures::future::join_all(deletions).await.len()
+}
+
+/// W19: what was deleted while the watches were cut comes back, and so does what is deleted all at once: each one time.
+#[tokio::test]
+async fn w19_deleted_while_nobody_looked() {
+    let world = World::new("VSphere").await;
+    let server = world.plane().url().trim_start_matches("https://").parse().unwrap();
+    let wire = Wire::to(server).await;
+    let kubeconfig = std::fs::read_to_string(world.plane().kubeconfig()).unwrap();
+    let kubeconfig = kubeconfig.replace(&server.to_string(), &wire.address().to_string());
+    let kubeconfig = world.folder.write("cut.kubeconfig", &kubeconfig);
+    let launch = world.common(world.operator());
+    let operator = launch.flag(&format!("--kubeconfig={}", kubeconfig.display())).start();
+    let deployment = "Deployment vsphere-cloud-controller-manager";
+    world.roll_out_until(&operator, deployment).await;
+    world.settled().await;
+    let portrait = world.portrait().await;
+
+    wire.cut();
+    let deleted = delete_some(&world).await;
+    assert_eq!(world.operands().await.len(), 11 - deleted);
+    let mark = world.mark();
+    wire.mend();
+    world.installed(&operator, 11).await;
+    world.roll_out_until(&operator, deployment).await;
+    world.settled().await;
+    assert_eq!(world.portrait().await, portrait);
+    written_once(&world, mark);
+
+    let mark = world.mark();
+    delete_some(&world).await;
+    let look = async || match world.portrait().await {
+        found if found == portrait => Ok(()),
+        found => Err(format!("{:#?}", found.keys())),
+    };
+    operator.until("all of them", look).await;
+    world.settled().await;
+    written_once(&world, mark);
+}
+
+/// Nobody writes an object twice where once is enough. (A Deployment is written again when what it reads comes back.)
+fn written_once(world: &World, mark: Mark) {
+    let mut writes = world.writes_since(mark);
+    writes.retain(|write| !write.contains("clusteroperators") && !write.contains("deployments"));
+    let distinct: std::collections::BTreeSet<_> = writes.iter().collect();
+    assert_eq!(distinct.len(), writes.len(), "{writes:#?}");
 }
 
 /// Refuses all new Services of a namespace.
@@ -224,6 +300,79 @@ async fn namespace_is_terminating() {
     );
     assert!(world.reports_since(mark) <= 4, "{writes:#?}");
     assert!(operator.ended().is_none());
+}
+
+/// operator.md §2.0: waits the two minutes and a half after which a failure is told, and says what is told then.
+async fn degraded(world: &World, operator: &Manager) -> String {
+    let since = Instant::now();
+    let conditions = loop {
+        let conditions = world.conditions().await;
+        if conditions.contains("\nDegraded=True") {
+            break conditions;
+        }
+        assert!(
+            since.elapsed() < Duration::from_mins(4),
+            "{conditions}{}",
+            operator.told()
+        );
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
+    assert!(since.elapsed() > Duration::from_mins(2), "{:?}", since.elapsed());
+    let upgradeable = conditions
+        .lines()
+        .find(|line| line.starts_with("Upgradeable=False"))
+        .unwrap();
+    assert!(
+        upgradeable.len() > "Upgradeable=False SyncingFailed ".len(),
+        "{conditions}"
+    );
+    conditions
+}
+
+/// W5, W17: what a policy refuses for long is told in the conditions: which object, and in whose words.
+#[tokio::test]
+#[ignore = "takes three minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+async fn policy_refuses_for_long() {
+    let world = World::apart(&lab::unique("ccm")).await;
+    world.set_platform("AWS").await;
+    refuse_services(&world).await;
+    let operator = world.start();
+    world.installed(&operator, 6).await;
+    let conditions = degraded(&world, &operator).await;
+    let line = conditions
+        .lines()
+        .find(|line| line.starts_with("Degraded=True"))
+        .unwrap();
+    let object = format!("cannot create Service {}/aws-cloud-controller-manager", world.namespace);
+    assert!(
+        line.contains(&object) && line.contains("no Services on Mondays"),
+        "{line}"
+    );
+    assert!(!line.contains("Deployment"), "{line}");
+}
+
+/// W5: a namespace that does not get rid of itself is named, with what cannot be made in it.
+#[tokio::test]
+#[ignore = "takes three minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+async fn namespace_is_terminating_for_long() {
+    let world = World::apart(&lab::unique("ccm")).await;
+    world.set_platform("AWS").await;
+    let namespaces = kind("", "v1", "Namespace", "namespaces");
+    let api = world.api(&namespaces, "");
+    api.delete(&world.namespace, &DeleteParams::default()).await.unwrap();
+    let operator = world.start();
+    let conditions = degraded(&world, &operator).await;
+    let line = conditions
+        .lines()
+        .find(|line| line.starts_with("Degraded=True"))
+        .unwrap();
+    let namespace = &world.namespace;
+    for part in [
+        &format!("Deployment {namespace}/aws-cloud-controller-manager"),
+        &format!("namespace {namespace} because it is being terminated"),
+    ] {
+        assert!(line.contains(part.as_str()), "{part} is not in {line}");
+    }
 }
 
 /// What somebody else has made under one of our names is taken over without a conflict, and keeps what we do not set.

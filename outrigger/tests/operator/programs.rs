@@ -1,11 +1,12 @@
 //! Under the names and with the flags of the programs that it replaces; and the dry run.
 
 use crate::{
-    rig::{Launch, Manager, Port},
+    repair::{define_adherence, set_profile},
+    rig::{Launch, Manager},
     world::{OPERATOR_NAMESPACE, World, config_map, free_port},
 };
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 const OPERATOR: &str = "cluster-controller-manager-operator";
 const CONFIG_SYNC: &str = "config-sync-controllers";
@@ -286,30 +287,90 @@ async fn health_port_is_taken() {
     );
 }
 
-/// W21: metrics are served with a certificate of our own until there is one, and not to everybody.
-#[tokio::test]
-async fn w21_metrics() {
-    let world = World::new("AWS").await;
-    let address = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
+/// The operator with a port for its metrics, and a folder for that port's certificate, which does not exist.
+fn with_metrics(world: &World) -> (Manager, SocketAddr, PathBuf) {
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let folder = world.folder.path().join("certs");
     let operator = world
         .common(world.operator())
         .flag(&format!("--metrics-bind-address={address}"))
-        .flag(&format!(
-            "--metrics-cert-dir={}",
-            world.folder.path().join("certs").display()
-        ))
+        .flag(&format!("--metrics-cert-dir={}", folder.display()))
         .start();
-    operator.leading().await;
-    let port = Port::new(address, &crate::rig::Credentials::None);
+    (operator, address, folder)
+}
+
+/// Asks for metrics as nobody in particular, and is refused: by whom, is what matters.
+async fn refused(operator: &Manager, what: &str, client: &reqwest::Client, address: SocketAddr) {
     let look = async || {
-        let reply = port.try_get("/metrics").await?;
-        if matches!(reply.status, 401 | 403) {
-            Ok(())
-        } else {
-            Err(format!("{}", reply.status))
+        let answer = client.get(format!("https://{address}/metrics")).send().await;
+        match answer.map(|answer| answer.status().as_u16()) {
+            Ok(401 | 403) => Ok(()),
+            other => Err(format!("{other:?}")),
         }
     };
-    operator.until("a refusal", look).await;
+    operator.until(what, look).await;
+}
+
+fn client(change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> reqwest::Client {
+    lab::install_crypto();
+    let builder = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+    change(builder).build().unwrap()
+}
+
+/// W21: metrics are served with a certificate of our own until there is one, and with that one as soon as it is there; and not
+/// to everybody.
+#[tokio::test]
+async fn w21_metrics() {
+    let world = World::new("AWS").await;
+    let (operator, address, folder) = with_metrics(&world);
+    operator.leading().await;
+    let anybody = client(|builder| builder.tls_danger_accept_invalid_certs(true));
+    refused(&operator, "a certificate of our own", &anybody, address).await;
+
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let root = reqwest::Certificate::from_pem(certificate.as_bytes()).unwrap();
+    let careful = client(|builder| builder.tls_certs_only([root]));
+    let answer = careful.get(format!("https://{address}/metrics")).send().await;
+    assert!(answer.is_err(), "{answer:?}");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("tls.key"), key.serialize_pem()).unwrap();
+    fs::write(folder.join("tls.crt"), &certificate).unwrap();
+    refused(&operator, "the certificate of the folder", &careful, address).await;
+    assert!(operator.ended().is_none());
+}
+
+/// operator.md §1.5: our own port follows the profile that the cluster asks for. The original ends, to be started again.
+#[tokio::test]
+async fn tls_profile_changes() {
+    let world = World::new("AWS").await;
+    define_adherence(&world).await;
+    let (operator, address, _) = with_metrics(&world);
+    let old = client(|builder| {
+        let builder = builder.tls_danger_accept_invalid_certs(true);
+        builder.max_tls_version(reqwest::tls::Version::TLS_1_2)
+    });
+    let new = client(|builder| builder.tls_danger_accept_invalid_certs(true));
+    refused(&operator, "TLS 1.2", &old, address).await;
+    set_profile(&world, json!({"type": "Modern", "modern": {}})).await;
+    let look = async || match old.get(format!("https://{address}/metrics")).send().await {
+        Ok(answer) => Err(format!("TLS 1.2 is still spoken: {}", answer.status())),
+        Err(error) if error.is_connect() => Ok(()),
+        Err(error) => Err(format!("{error:?}")),
+    };
+    operator.until("the end of TLS 1.2", look).await;
+    refused(&operator, "TLS 1.3", &new, address).await;
+
+    // What a profile asks for and this program does not have leaves the newest version, which everybody has.
+    let ciphers = ["AES128-SHA"];
+    let custom =
+        json!({"type": "Custom", "modern": null, "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}});
+    set_profile(&world, custom).await;
+    let line = operator.logged("serving TLS 1.3 only").await;
+    assert!(line.contains("TLS_RSA_WITH_AES_128_CBC_SHA"), "{line}");
+    refused(&operator, "TLS 1.3 again", &new, address).await;
+    assert!(operator.ended().is_none());
 }
 
 /// The help names every flag of the original.

@@ -2,12 +2,15 @@
 
 use crate::{
     rig::Manager,
-    world::{World, deployment, kind, proxy},
+    world::{World, api_server, config_map, deployment, kind, proxy},
 };
 use kube::api::{ApiResource, DeleteParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 /// What somebody does to an object of this kind.
 fn damage(kind: &str) -> Value {
@@ -151,7 +154,8 @@ async fn container(world: &World, name: &str) -> String {
     live["spec"]["template"]["spec"]["containers"][0].to_string()
 }
 
-async fn runs_with(world: &World, operator: &Manager, name: &str, parts: &[&str]) {
+/// Waits until the manager of this name has all of this in its container.
+pub async fn runs_with(world: &World, operator: &Manager, name: &str, parts: &[&str]) {
     let look = async || {
         let container = container(world, name).await;
         let missing: Vec<_> = parts.iter().filter(|part| !container.contains(**part)).collect();
@@ -202,6 +206,87 @@ async fn w10_w11_proxy_gates_and_tls() {
     world.roll_out_until(&operator, &format!("Deployment {name}")).await;
 }
 
+/// W11: a feature that is about the cloud configuration reaches it at once, and leaves it again.
+#[tokio::test]
+async fn w11_gate_of_the_configuration() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    let mode = async |expected: bool| {
+        let look = async || {
+            let found = world.get(&config_map(), &world.namespace, "cloud-conf").await;
+            let text = found.unwrap_or_default()["data"]["cloud.conf"].to_string();
+            if text.contains("NLBSecurityGroupMode") == expected {
+                Ok(())
+            } else {
+                Err(text)
+            }
+        };
+        operator.until("NLBSecurityGroupMode", look).await;
+    };
+    mode(false).await;
+    let changed = Instant::now();
+    world.set_gates(&["AWSServiceLBNetworkSecurityGroup"]).await;
+    mode(true).await;
+    world.set_gates(&[]).await;
+    mode(false).await;
+    // Not when everything is looked at again, ten minutes later.
+    assert!(changed.elapsed() < Duration::from_mins(1), "{:?}", changed.elapsed());
+}
+
+/// Lets a cluster say that all parts have to heed its profile of TLS: a field that not all clusters have yet. Before the operator
+/// starts, because a watch that is open shows objects as they were defined when it was opened.
+pub async fn define_adherence(world: &World) {
+    let variant = lab::openshift::Variant::TechPreviewNoUpgrade;
+    let definition = lab::openshift::crd("apiservers", variant).unwrap();
+    world.plane().install_crds(&[definition]).await.unwrap();
+    let set = async || {
+        let spec = json!({"spec": {"tlsAdherence": "StrictAllComponents"}});
+        world.edit(&api_server(), "", "cluster", spec).await;
+        let found = world.get(&api_server(), "", "cluster").await.unwrap();
+        match found["spec"]["tlsAdherence"].as_str() {
+            Some(_) => Ok(()),
+            None => Err("the definition is not in force".to_owned()),
+        }
+    };
+    testkit::wait::until("the field", set).await;
+}
+
+/// Asks for a profile of TLS.
+pub async fn set_profile(world: &World, profile: Value) {
+    let spec = json!({"spec": {"tlsSecurityProfile": profile}});
+    world.edit(&api_server(), "", "cluster", spec).await;
+}
+
+/// W10: a profile that the cluster asks for while the operator runs reaches the managers, without a restart of it; what it
+/// asks for and cannot have is said once.
+#[tokio::test]
+async fn w10_tls_profile() {
+    let world = World::new("OpenStack").await;
+    define_adherence(&world).await;
+    let operator = world.start();
+    let name = "openstack-cloud-controller-manager";
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS12"]).await;
+    set_profile(&world, json!({"type": "Modern", "modern": {}})).await;
+    runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS13"]).await;
+    assert!(!container(&world, name).await.contains("--tls-cipher-suites"));
+
+    let ciphers = ["ECDHE-RSA-AES128-GCM-SHA256", "ROT13"];
+    let custom =
+        json!({"type": "Custom", "modern": null, "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}});
+    set_profile(&world, custom).await;
+    let suites = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+    runs_with(&world, &operator, name, &[suites]).await;
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.settled().await;
+    let said = operator.lines_with("ROT13");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(operator.ended().is_none());
+}
+
 /// W16: credentials that come, change and go reach the Pods.
 #[tokio::test]
 async fn w16_credentials_roll_the_pods() {
@@ -242,7 +327,7 @@ async fn configuration_changes() {
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
         .await;
-    let maps = crate::world::config_map();
+    let maps = config_map();
     let says = async |operator: &Manager, part: &str| {
         let look = async || {
             let found = world
@@ -273,7 +358,7 @@ async fn w23_immutable() {
     world
         .roll_out_until(&operator, "Deployment gcp-cloud-controller-manager")
         .await;
-    let maps = crate::world::config_map();
+    let maps = config_map();
     world
         .edit(&maps, &world.namespace, "cloud-conf", json!({"immutable": true}))
         .await;

@@ -11,15 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-const OPERANDS: &str = "openshift-cloud-controller-manager";
+/// The namespace that the manifests are about.
+pub const OPERANDS: &str = "openshift-cloud-controller-manager";
 const MANIFESTS: [&str; 3] = [
     include_str!("../../../deploy/openshift/0000_26_cloud-controller-manager-operator_02_rbac_operator.yaml"),
     include_str!("../../../deploy/openshift/0000_26_cloud-controller-manager-operator_03_rbac_provider.yaml"),
     include_str!("../../../deploy/openshift/0000_26_cloud-controller-manager-operator_04_rbac_provider_openstack.yaml"),
 ];
 
-/// Applies the manifests, after something has been done to them, and says whose kubeconfig to use.
-async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manager {
+/// Applies the manifests, after something has been done to them, and starts the operator with what they grant.
+pub async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manager {
     for manifest in MANIFESTS {
         for mut object in serde_saphyr::from_multiple::<Value>(manifest).unwrap() {
             change(&mut object);
@@ -37,6 +38,11 @@ async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manager {
             world.apply(&resource, &namespace, &name, object.clone()).await;
         }
     }
+    start(world)
+}
+
+/// Starts the operator as its own account.
+pub fn start(world: &World) -> Manager {
     let group = format!("system:serviceaccounts:{OPERATOR_NAMESPACE}");
     let kubeconfig = world
         .plane()
@@ -45,7 +51,8 @@ async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manager {
     launch.flag(&format!("--kubeconfig={}", kubeconfig.display())).start()
 }
 
-fn user() -> String {
+/// The operator's account.
+pub fn user() -> String {
     format!("system:serviceaccount:{OPERATOR_NAMESPACE}:cluster-cloud-controller-manager")
 }
 

@@ -108,6 +108,11 @@ pub fn infrastructure() -> ApiResource {
     config("Infrastructure", "infrastructures")
 }
 
+/// The kind of the `APIServer`.
+pub fn api_server() -> ApiResource {
+    config("APIServer", "apiservers")
+}
+
 /// The kind of the Proxy.
 pub fn proxy() -> ApiResource {
     config("Proxy", "proxies")
@@ -138,18 +143,39 @@ impl World {
         Self::on(plane, Origin::Own, namespace).await
     }
 
+    /// A cluster that is not one of `OpenShift` yet: with namespaces, and these definitions.
+    pub async fn before(definitions: &[String]) -> Self {
+        let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
+        plane.install_crds(definitions).await.unwrap();
+        let world = Self::unfurnished(plane, Origin::Own, &lab::unique("ccm"));
+        world.make_room().await;
+        world
+    }
+
+    /// Makes it one, apart from definitions with this in their text.
+    pub async fn become_openshift(&self, without: &str) {
+        let mut definitions = lab::openshift_crds().unwrap();
+        definitions.retain(|text| without.is_empty() || !text.contains(without));
+        self.plane().install_crds(&definitions).await.unwrap();
+    }
+
     async fn on(plane: ControlPlane, origin: Origin, namespace: &str) -> Self {
         plane.install_openshift_crds().await.unwrap();
-        let world = Self {
+        let world = Self::unfurnished(plane, origin, namespace);
+        world.clean().await;
+        world.make_room().await;
+        world.furnish().await;
+        world
+    }
+
+    fn unfurnished(plane: ControlPlane, origin: Origin, namespace: &str) -> Self {
+        Self {
             client: plane.client(),
             namespace: namespace.to_owned(),
             folder: Folder::new(&lab::unique("operator")),
             plane: Some(plane),
             origin,
-        };
-        world.clean().await;
-        world.furnish().await;
-        world
+        }
     }
 
     /// The control plane.
@@ -223,7 +249,10 @@ impl World {
         }
     }
 
-    async fn furnish(&self) {
+    /// The namespaces, and the operator's own files.
+    async fn make_room(&self) {
+        self.folder.write("images.json", &images().to_string());
+        self.folder.write("bundle.pem", &SYSTEM);
         for name in [
             "openshift-config",
             "openshift-config-managed",
@@ -233,23 +262,24 @@ impl World {
             self.apply(&kind("", "v1", "Namespace", "namespaces"), "", name, json!({}))
                 .await;
         }
+    }
+
+    /// What the installer writes.
+    pub async fn furnish(&self) {
+        self.furnish_without_proxy().await;
+        let proxy_ = json!({"spec": {"trustedCA": {"name": ""}}});
+        self.apply(&proxy(), "", "cluster", proxy_).await;
+    }
+
+    /// The same in a cluster that has no Proxy.
+    pub async fn furnish_without_proxy(&self) {
         let gates = json!({"spec": {}});
         self.apply(&config("FeatureGate", "featuregates"), "", "cluster", gates)
             .await;
         self.set_gates(&[]).await;
         let network = json!({"spec": {"serviceNetwork": ["172.30.0.0/16"], "clusterNetwork": [], "networkType": "OVNKubernetes"}});
         self.apply(&config("Network", "networks"), "", "cluster", network).await;
-        self.apply(
-            &config("Proxy", "proxies"),
-            "",
-            "cluster",
-            json!({"spec": {"trustedCA": {"name": ""}}}),
-        )
-        .await;
-        self.apply(&config("APIServer", "apiservers"), "", "cluster", json!({"spec": {}}))
-            .await;
-        self.folder.write("images.json", &images().to_string());
-        self.folder.write("bundle.pem", &SYSTEM);
+        self.apply(&api_server(), "", "cluster", json!({"spec": {}})).await;
     }
 
     /// Says which features are on.

@@ -13,6 +13,7 @@
 )]
 
 mod audit;
+mod door;
 mod folder;
 mod launch;
 mod objects;
@@ -21,6 +22,7 @@ mod process;
 mod rights;
 
 pub use audit::{Entry, Mark};
+pub use door::Door;
 pub use folder::Folder;
 pub use launch::{Launch, run};
 pub use objects::{TAINT, is_initialised, is_ready, service_address};

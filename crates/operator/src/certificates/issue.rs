@@ -1,11 +1,10 @@
 //! Makes certificates, and the objects they live in.
 
 use super::{
-    BUNDLE, BUNDLE_KEY, CA_SECRET, CA_VALIDITY, Error, Live, Names, Plan, SERVING_SECRET, SERVING_VALIDITY, SKEW,
-    Serving,
+    BUNDLE_KEY, CA_SECRET, CA_VALIDITY, Error, Live, Names, Plan, SERVING_SECRET, SERVING_VALIDITY, SKEW, Serving,
     read::{self, Authority, CERT, Certificate, KEY, PREVIOUS, Pair},
 };
-use crate::Object;
+use crate::{Key, Object};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use rcgen::{
@@ -23,7 +22,7 @@ const OWNER: (&str, &str) = (
 /// The certificates as they have to be. Does not print its keys.
 pub struct Issued {
     plan: Plan,
-    namespace: String,
+    names: Names,
     ca: Signed,
     previous: Option<String>,
     serving: Signed,
@@ -40,14 +39,14 @@ impl fmt::Debug for Issued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             plan,
-            namespace,
+            names,
             ca,
             serving,
             ..
         } = self;
         f.debug_struct("Issued")
             .field("plan", plan)
-            .field("namespace", namespace)
+            .field("names", names)
             .field("ca_expires", &ca.not_after)
             .field("serving_expires", &serving.not_after)
             .finish_non_exhaustive()
@@ -81,17 +80,17 @@ impl Issued {
     /// The three objects, in the order to apply them: what is to be trusted comes before what has to be.
     #[must_use]
     pub fn objects(&self) -> Vec<Object> {
-        let mut ca = tls(&self.namespace, CA_SECRET, &self.ca);
+        let mut ca = tls(&self.names.ca_secret(), &self.ca);
         if let Some(previous) = &self.previous {
             ca["data"][PREVIOUS] = BASE64_STANDARD.encode(previous).into();
         }
         let bundle = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": metadata(&self.namespace, BUNDLE),
+            "metadata": metadata(&self.names.bundle()),
             "data": { BUNDLE_KEY: self.bundle() },
         });
-        let serving = tls(&self.namespace, SERVING_SECRET, &self.serving);
+        let serving = tls(&self.names.serving_secret(), &self.serving);
         [ca, bundle, serving]
             .into_iter()
             .filter_map(|value| Object::new(value).ok())
@@ -105,10 +104,10 @@ impl Issued {
 /// If a certificate cannot be made.
 pub fn issue(now: Timestamp, plan: Plan, live: Live<'_>, names: &Names) -> Result<Issued, Error> {
     let (ca, previous) = match &plan {
-        Plan::Keep | Plan::IssueServing(_) => kept(now, live)?,
+        Plan::Keep | Plan::IssueServing(_) => kept(now, live, names)?,
         Plan::RotateCa(..) | Plan::IssueAll(_) => {
             let old = read::previous(live, now, CERT).map(|certificate| certificate.pem);
-            (authority(now)?, old)
+            (authority(now, names)?, old)
         }
     };
     let serving = match &plan {
@@ -121,7 +120,7 @@ pub fn issue(now: Timestamp, plan: Plan, live: Live<'_>, names: &Names) -> Resul
     };
     Ok(Issued {
         plan,
-        namespace: names.namespace.clone(),
+        names: names.clone(),
         ca,
         previous,
         serving,
@@ -129,10 +128,10 @@ pub fn issue(now: Timestamp, plan: Plan, live: Live<'_>, names: &Names) -> Resul
 }
 
 /// The authority that is there; a new one if the Secret has changed behind the plan's back.
-fn kept(now: Timestamp, live: Live<'_>) -> Result<(Signed, Option<String>), Error> {
+fn kept(now: Timestamp, live: Live<'_>, names: &Names) -> Result<(Signed, Option<String>), Error> {
     match Authority::read(live, now) {
         Ok(Authority { pair, previous }) => Ok((pair.into(), previous.map(|certificate| certificate.pem))),
-        Err(_) => Ok((authority(now)?, None)),
+        Err(_) => Ok((authority(now, names)?, None)),
     }
 }
 
@@ -147,9 +146,9 @@ impl From<Pair> for Signed {
     }
 }
 
-fn authority(now: Timestamp) -> Result<Signed, Error> {
+fn authority(now: Timestamp, names: &Names) -> Result<Signed, Error> {
     let failed = |source| Error::Issue {
-        what: CA_SECRET,
+        what: Box::new(names.ca_secret()),
         source,
     };
     let key = KeyPair::generate().map_err(failed)?;
@@ -177,7 +176,7 @@ fn authority_params(name: &str) -> CertificateParams {
 
 fn leaf(now: Timestamp, ca: &Signed, names: &Names) -> Result<Signed, Error> {
     let failed = |source| Error::Issue {
-        what: SERVING_SECRET,
+        what: Box::new(names.serving_secret()),
         source,
     };
     let signer = KeyPair::from_pem(ca.key.expose_secret()).map_err(failed)?;
@@ -212,11 +211,11 @@ fn valid(params: &mut CertificateParams, from: Timestamp, until: Timestamp) {
     params.not_after = epoch + since(until);
 }
 
-fn tls(namespace: &str, name: &str, signed: &Signed) -> Value {
+fn tls(secret: &Key, signed: &Signed) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": metadata(namespace, name),
+        "metadata": metadata(secret),
         "type": "kubernetes.io/tls",
         "data": {
             CERT: BASE64_STANDARD.encode(&signed.cert),
@@ -225,6 +224,6 @@ fn tls(namespace: &str, name: &str, signed: &Signed) -> Value {
     })
 }
 
-fn metadata(namespace: &str, name: &str) -> Value {
-    json!({ "namespace": namespace, "name": name, "annotations": { OWNER.0: OWNER.1 } })
+fn metadata(key: &Key) -> Value {
+    json!({ "namespace": key.namespace, "name": key.name, "annotations": { OWNER.0: OWNER.1 } })
 }

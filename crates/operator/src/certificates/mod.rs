@@ -1,6 +1,6 @@
 //! The certificate of the manager's secure port: issued by the operator, rotated in time, and trusted by monitoring.
 //!
-//! Three objects in the operands' namespace, and nothing else, are the whole state:
+//! Three objects in the operands' namespace, and nothing else, are the whole state ([`Names`] may put something before what they are called):
 //!
 //! | object | what is in it |
 //! |---|---|
@@ -22,6 +22,7 @@ mod tests;
 pub use issue::{Issued, issue};
 pub use plan::{Plan, Reason, Serving, plan};
 
+use crate::Key;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub struct Names {
     pub service: String,
     /// Its namespace, where the three objects are, too.
     pub namespace: String,
+    /// What the names of the three objects begin with, where several managers share a namespace; empty where there is one.
+    pub prefix: String,
 }
 
 impl Names {
@@ -63,6 +66,28 @@ impl Names {
             "localhost".to_owned(),
             "127.0.0.1".to_owned(),
         ]
+    }
+
+    /// The Secret with the authority.
+    #[must_use]
+    pub fn ca_secret(&self) -> Key {
+        Key::secret(&self.namespace, &self.prefixed(CA_SECRET))
+    }
+
+    /// The Secret that the manager serves with.
+    #[must_use]
+    pub fn serving_secret(&self) -> Key {
+        Key::secret(&self.namespace, &self.prefixed(SERVING_SECRET))
+    }
+
+    /// The `ConfigMap` with what callers have to trust.
+    #[must_use]
+    pub fn bundle(&self) -> Key {
+        Key::config_map(&self.namespace, &self.prefixed(BUNDLE))
+    }
+
+    fn prefixed(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 }
 
@@ -79,10 +104,10 @@ pub struct Live<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The names cannot stand in a certificate, or the random source fails.
-    #[error("cannot issue the certificate {what}")]
+    #[error("cannot issue the certificate of {what}")]
     Issue {
-        /// Which one.
-        what: &'static str,
+        /// Which Secret it is for.
+        what: Box<Key>,
         /// Why.
         source: rcgen::Error,
     },

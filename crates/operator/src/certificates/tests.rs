@@ -22,6 +22,7 @@ fn names() -> Names {
     Names {
         service: "openstack-cloud-controller-manager".to_owned(),
         namespace: "clouds".to_owned(),
+        prefix: String::new(),
     }
 }
 
@@ -305,4 +306,25 @@ fn keys_are_not_printed() {
     assert!(printed.contains("clouds") && !printed.contains("PRIVATE"), "{printed}");
     let key = decoded(issued.objects()[0].value(), "tls.key");
     assert!(!printed.contains(key.lines().nth(1).unwrap()));
+}
+
+#[rstest]
+#[case::alone(
+    "",
+    "cloud-controller-manager-serving-ca cloud-controller-manager-serving-ca-bundle cloud-controller-manager-serving-cert"
+)]
+#[case::one_of_several(
+    "west-",
+    "west-cloud-controller-manager-serving-ca west-cloud-controller-manager-serving-ca-bundle west-cloud-controller-manager-serving-cert"
+)]
+fn objects_are_called(#[case] prefix: &str, #[case] expected: &str) {
+    let names = Names {
+        prefix: prefix.to_owned(),
+        ..names()
+    };
+    let issued = desired(start(), Live::default(), &names).unwrap();
+    let keys: Vec<_> = issued.objects().iter().map(|object| object.key().clone()).collect();
+    let called: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
+    assert_eq!(called.join(" "), expected);
+    assert_eq!(keys, [names.ca_secret(), names.bundle(), names.serving_secret()]);
 }

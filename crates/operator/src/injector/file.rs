@@ -8,7 +8,8 @@ use std::{
 };
 
 /// The result holds a secret, and the container that reads it may run under another user than this one. Containers of a
-/// pod share the group at least: the root group, which `OpenShift` gives to every arbitrary user, or the pod's `fsGroup`.
+/// pod share the group at least: the root group, which our image has and `OpenShift` gives to every arbitrary user, or the pod's
+/// `fsGroup`.
 const MODE: u32 = 0o640;
 
 /// A file's text.

@@ -45,11 +45,11 @@ impl Metrics {
         );
         let certificates = Opts::new(
             "outrigger_operator_certificate_expiration_timestamp_seconds",
-            "When a certificate that the operator renews expires, in seconds since the epoch.",
+            "When a certificate that the operator renews expires, in seconds since the epoch, by the object that reports it.",
         );
         let metrics = Self {
             conditions: IntGaugeVec::new(conditions, &["name", "condition"])?,
-            certificates: IntGaugeVec::new(certificates, &["certificate"])?,
+            certificates: IntGaugeVec::new(certificates, &["name", "certificate"])?,
         };
         registry.register(Box::new(metrics.conditions.clone()))?;
         registry.register(Box::new(metrics.certificates.clone()))?;
@@ -67,16 +67,22 @@ impl Metrics {
         }
     }
 
-    /// Says when the certificates expire; `None` if there are none.
-    pub fn certificates(&self, issued: Option<&crate::certificates::Issued>) {
-        let Some(issued) = issued else {
-            return self.certificates.reset();
-        };
-        self.expires("CA", issued.ca_expires());
-        self.expires("serving", issued.serving_expires());
+    /// Says when the certificates of an object expire; `None` if it has none.
+    pub fn certificates(&self, name: &str, issued: Option<&crate::certificates::Issued>) {
+        self.expires(name, "CA", issued.map(crate::certificates::Issued::ca_expires));
+        self.expires(
+            name,
+            "serving",
+            issued.map(crate::certificates::Issued::serving_expires),
+        );
     }
 
-    fn expires(&self, certificate: &str, at: Timestamp) {
-        self.certificates.with_label_values(&[certificate]).set(at.as_second());
+    fn expires(&self, name: &str, certificate: &str, at: Option<Timestamp>) {
+        let labels = [name, certificate];
+        match at {
+            Some(at) => self.certificates.with_label_values(&labels).set(at.as_second()),
+            // Err means that it was not there either.
+            None => drop(self.certificates.remove_label_values(&labels)),
+        }
     }
 }

@@ -141,6 +141,7 @@ fn prometheus_trusts_what_the_operator_issues() {
     let names = certificates::Names {
         service: "memory-cloud-controller-manager".to_owned(),
         namespace: "clouds".to_owned(),
+        prefix: String::new(),
     };
     let monitor = &operand("clouds", &names.service).unwrap()[0];
     let tls = &monitor.value()["spec"]["endpoints"][0]["tlsConfig"];
@@ -176,21 +177,24 @@ fn what_the_operator_counts() {
     let names = certificates::Names {
         service: "a".to_owned(),
         namespace: "b".to_owned(),
+        prefix: String::new(),
     };
     let now = "2026-11-16T05:00:00Z".parse().unwrap();
     let issued = certificates::desired(now, certificates::Live::default(), &names).unwrap();
-    metrics.certificates(Some(&issued));
+    metrics.certificates("west", Some(&issued));
+    metrics.certificates("east", Some(&issued));
+    metrics.certificates("east", None);
     let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(
         lines,
         [
-            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="CA"} 1857877200"#,
-            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="serving"} 1802581200"#,
+            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="CA",name="west"} 1857877200"#,
+            r#"outrigger_operator_certificate_expiration_timestamp_seconds{certificate="serving",name="west"} 1802581200"#,
             r#"outrigger_operator_condition{condition="Available",name="cloud-controller-manager"} 1"#,
             r#"outrigger_operator_condition{condition="Degraded",name="cloud-controller-manager"} 0"#,
         ]
     );
-    metrics.certificates(None);
+    metrics.certificates("west", None);
     assert_eq!(registry.gather().len(), 1);
 }

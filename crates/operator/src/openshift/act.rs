@@ -31,12 +31,16 @@ impl Operator {
         found: &mut Found,
     ) -> bool {
         let operands = found.operands.as_ref();
-        let news = keys.iter().any(|key| is_inventoried(key) && !inventory.contains(key));
-        if !self.settings.duties.has_operands() || !news || operands.is_some() {
+        let news: Vec<_> = keys
+            .iter()
+            .filter(|key| is_inventoried(key) && !inventory.contains(key))
+            .map(|key| format!("{key} is not there yet"))
+            .collect();
+        if !self.settings.duties.has_operands() || news.is_empty() || operands.is_some() {
             return true;
         }
         let mut announced = Found {
-            operands: Some(Operands::Progressing(Vec::new())),
+            operands: Some(Operands::Progressing(news)),
             ..Found::default()
         };
         let mut all = inventory.to_vec();
@@ -92,9 +96,9 @@ impl Operator {
 
     /// What became of the objects, and how their Pods are.
     pub(super) async fn judge(&mut self, report: &Report, workloads: &[Key], found: &mut Found) {
-        let mut failures: Vec<_> = report.failures().map(ToString::to_string).collect();
-        failures.sort();
-        failures.dedup();
+        let (left, failures): (Vec<_>, Vec<_>) = report.failures().partition(|failure| failure.is_left_behind());
+        self.leave(sentences(left), found);
+        let failures = sentences(failures);
         if !failures.is_empty() {
             found.failing = true;
             self.failed(report, failures.join("; "), found);
@@ -117,13 +121,24 @@ impl Operator {
         found.operands = Some(operands);
     }
 
+    /// What may not be removed stays, and is told once: whoever grants the verb will see it go.
+    fn leave(&mut self, left: Vec<String>, found: &mut Found) {
+        if !left.is_empty() && left != self.left {
+            let what = left.join("; ");
+            warn!(%what, "something is not wanted any more and stays, because it may not be deleted");
+        }
+        self.left.clone_from(&left);
+        found.left = left;
+    }
+
     pub(super) fn failed(&mut self, report: &Report, cause: String, found: &mut Found) {
         warn!(%cause, "not everything could be written");
         let sync = |failure: &Failure| {
             let maps = [cloud_config::NAME, cloud_config::MANAGED_NAME, crate::trusted_ca::NAME];
             failure.key.kind == "ConfigMap" && maps.contains(&failure.key.name.as_str())
         };
-        let (of_sync, of_operands): (Vec<_>, Vec<_>) = report.failures().partition(|failure| sync(failure));
+        let failures = report.failures().filter(|failure| !failure.is_left_behind());
+        let (of_sync, of_operands): (Vec<_>, Vec<_>) = failures.partition(|failure| sync(failure));
         for failure in of_sync {
             let (outcome, window) = if failure.key.name == crate::trusted_ca::NAME {
                 (&mut found.trusted_ca, &mut self.windows.trusted_ca)
@@ -147,6 +162,12 @@ impl Operator {
             Verdict::Wait(_) => Operands::Failing,
         });
     }
+}
+
+/// In words, each once.
+fn sentences(failures: Vec<&Failure>) -> Vec<String> {
+    let all: BTreeSet<_> = failures.into_iter().map(ToString::to_string).collect();
+    all.into_iter().collect()
 }
 
 /// What the operator removes when it is not wanted any more: everything but what it writes for others.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Key, Object, certificates, cloud_config,
     platforms::{Platform, Sources, config_hash},
-    status::{CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
+    status::{self, CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
     telling,
     watching::{Lookup, Selection},
 };
@@ -41,6 +41,11 @@ pub(super) enum Prune {
 impl Operator {
     /// What should be there. Where that is not known nothing is touched.
     pub(super) async fn decide(&mut self, observed: &Observed, found: &mut Found) -> Desired {
+        if let Ok(gates) = operands::enabled(observed, &self.settings.release) {
+            let before = self.gates.as_deref();
+            telling::gates(&self.hands.recorder, &self.settings.namespace, before, &gates);
+            self.gates = Some(gates);
+        }
         let objects = if self.settings.duties.has_sync() {
             self.sync(observed, found)
         } else {
@@ -132,6 +137,11 @@ impl Operator {
         let Plan::Want(wanted) = plan? else {
             return Ok(nothing(Prune::Nothing));
         };
+        let warnings = wanted.warnings.iter().cloned().collect();
+        for warning in BTreeSet::difference(&warnings, &self.warnings) {
+            warn!("{warning}");
+        }
+        self.warnings = warnings;
         let mut objects = self.rendered(&wanted, synced).await?;
         objects.extend(self.certificates(&wanted, &objects)?);
         let runs = |object: &&Object| matches!(object.key().kind.as_str(), "Deployment" | "DaemonSet");
@@ -231,6 +241,7 @@ impl Operator {
         let names = certificates::Names {
             service: service.key().name.clone(),
             namespace: namespace.clone(),
+            prefix: String::new(),
         };
         let live = certificates::Live {
             ca: ca.as_deref(),
@@ -238,7 +249,7 @@ impl Operator {
         };
         let issued = certificates::desired(jiff::Timestamp::now(), live, &names);
         let issued = issued.map_err(|error| Problem::Transient(runtime::logging::chain(&error).to_string()))?;
-        self.hands.metrics.certificates(Some(&issued));
+        self.hands.metrics.certificates(status::NAME, Some(&issued));
         Ok(issued.objects())
     }
 

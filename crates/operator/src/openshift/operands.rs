@@ -24,6 +24,8 @@ pub(super) enum Plan {
 pub(super) struct Wanted {
     pub(super) setting: Setting,
     pub(super) platform: &'static Platform,
+    /// What the cluster asks for and cannot have.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Wanted {
@@ -74,6 +76,7 @@ fn wanted(
         return Ok(Plan::Remove);
     };
     let proxy = observed.proxy.clone().map_err(Problem::Transient)?.unwrap_or_default();
+    let (tls, warnings) = tls(observed, flags)?;
     let setting = Setting {
         namespace: namespace.to_owned(),
         infrastructure_name: infrastructure.status.infrastructure_name.clone(),
@@ -82,10 +85,14 @@ fn wanted(
         images: images(observed)?,
         proxy: proxy.status,
         gates: enabled(observed, release).map_err(Problem::Transient)?,
-        tls: tls(observed, flags)?,
+        tls,
         sources: Sources::default(),
     };
-    Ok(Plan::Want(Box::new(Wanted { setting, platform })))
+    Ok(Plan::Want(Box::new(Wanted {
+        setting,
+        platform,
+        warnings,
+    })))
 }
 
 fn images(observed: &Observed) -> Result<Images, Problem> {
@@ -107,13 +114,14 @@ pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>,
     gates::enabled(&gate, release, version.as_ref()).map_err(|error| error.to_string())
 }
 
-fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<tls::Settings, Problem> {
+/// What managers are to speak, and what of it cannot be had.
+fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<(tls::Settings, Vec<String>), Problem> {
     if let Some(flags) = flags {
-        return Ok(flags.clone());
+        return Ok((flags.clone(), Vec::new()));
     }
     let server = observed.api_server.clone().map_err(Problem::Transient)?;
     let resolved = tls::resolve("", &[], server.as_ref().map(|server| &server.spec));
     resolved
-        .map(|resolved| resolved.settings)
+        .map(|resolved| (resolved.settings, resolved.warnings))
         .map_err(|error| Problem::Terminal(error.to_string()))
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     operands::Engine,
     platforms::config_hash,
+    retry,
     rollout::Patience,
     run::Hands,
     status::{Operands, Outcome, Window},
@@ -32,9 +33,6 @@ const PARTS_FAIL: Duration = Duration::from_mins(2);
 const FILES: Duration = Duration::from_secs(5);
 /// Everything is looked at again after this time, whether or not something has changed.
 const RESYNC: Duration = Duration::from_mins(10);
-/// The pause after the first failure; each further one doubles it.
-const PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A pass that takes longer than this hangs.
 const HANGS: Duration = Duration::from_mins(5);
 
@@ -53,6 +51,12 @@ pub struct Operator {
     pub(super) needed: BTreeSet<Selection>,
     /// What Pods read and is not there, as far as it was told.
     pub(super) missing: BTreeSet<config_hash::Reference>,
+    /// What the cluster asks for and cannot have, as far as it was told.
+    pub(super) warnings: BTreeSet<String>,
+    /// What stays although it is not wanted, as far as it was told.
+    pub(super) left: Vec<String>,
+    /// The features that are on, as far as it was told.
+    pub(super) gates: Option<Vec<String>>,
     pub(super) windows: Windows,
     pub(super) patience: Patience,
 }
@@ -70,6 +74,8 @@ pub(super) struct Found {
     pub(super) cloud_config: Option<Outcome>,
     pub(super) trusted_ca: Option<Outcome>,
     pub(super) operands: Option<Operands>,
+    /// What is not wanted any more and stays all the same.
+    pub(super) left: Vec<String>,
     /// When to look again although nothing changes.
     pub(super) again: Option<Duration>,
     /// Whether something failed that may pass by itself.
@@ -104,6 +110,9 @@ impl Operator {
             pulse: Pulse::default(),
             needed: BTreeSet::new(),
             missing: BTreeSet::new(),
+            warnings: BTreeSet::new(),
+            left: Vec::new(),
+            gates: None,
             windows: Windows {
                 cloud_config: Window::new(PARTS_FAIL),
                 trusted_ca: Window::new(PARTS_FAIL),
@@ -132,7 +141,7 @@ impl Operator {
             };
             self.pulse.success();
             failures = if found.failing { failures + 1 } else { 0 };
-            let pause = found.failing.then(|| pause(failures));
+            let pause = found.failing.then(|| retry::pause(failures));
             let wait = [found.again, pause, Some(RESYNC)]
                 .into_iter()
                 .flatten()
@@ -244,12 +253,6 @@ impl Operator {
     }
 }
 
-fn pause(failures: u32) -> Duration {
-    PAUSE
-        .saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1).min(16)))
-        .min(LONGEST_PAUSE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,15 +280,5 @@ mod tests {
         windows.cloud_config.failed(start);
         windows.close(&found(outcome));
         assert_eq!(windows.cloud_config.failed(start + PARTS_FAIL), later);
-    }
-
-    #[rstest]
-    #[case(1, 200)]
-    #[case(2, 400)]
-    #[case(8, 25_600)]
-    #[case(9, 30_000)]
-    #[case(1000, 30_000)]
-    fn pauses_grow(#[case] failures: u32, #[case] milliseconds: u64) {
-        assert_eq!(pause(failures), Duration::from_millis(milliseconds));
     }
 }

@@ -146,18 +146,32 @@ fn daemon_set(key: &Key, live: &Value) -> Rollout {
     Rollout::Underway(format!("{key}: {updated} of {current} Pods updated"))
 }
 
+/// How often the container of a Pod was restarted that was most often.
+pub fn restarts(pod: &Value) -> i64 {
+    let restarts = containers(pod).filter_map(|container| container["restartCount"].as_i64());
+    restarts.max().unwrap_or_default()
+}
+
+/// Whether the kubelet waits before it starts a container of a Pod once more.
+pub fn is_crash_looping(pod: &Value) -> bool {
+    containers(pod).any(|container| container.pointer("/state/waiting/reason") == Some(&"CrashLoopBackOff".into()))
+}
+
+fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
+    let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
+    statuses.filter_map(|list| pod.pointer(list)?.as_array()).flatten()
+}
+
 /// Why a Pod does not run.
 fn waits(pod: &Value) -> Option<String> {
     let name = pod.pointer("/metadata/name").and_then(Value::as_str)?;
-    let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
-    let containers = statuses.filter_map(|list| pod.pointer(list)?.as_array()).flatten();
     let unscheduled = || {
         let conditions = pod.pointer("/status/conditions")?.as_array()?;
         conditions
             .iter()
             .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False")
     };
-    let mut waiting = containers.filter_map(|container| container.pointer("/state/waiting"));
+    let mut waiting = containers(pod).filter_map(|container| container.pointer("/state/waiting"));
     let why = waiting
         .find(|waiting| waiting["reason"] != "PodInitializing")
         .or_else(unscheduled)?;

@@ -1,6 +1,6 @@
 //! What became of each object.
 
-use super::kinds::Unknown;
+use super::kinds::{self, Rank, Unknown};
 use crate::Key;
 use kube::core::Status;
 use runtime::client::{explain, is_fenced};
@@ -196,7 +196,9 @@ impl Report {
 
     /// What to tell the user.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
-        self.outcomes.iter().filter_map(|(key, outcome)| event(key, outcome))
+        self.outcomes
+            .iter()
+            .flat_map(|(key, outcome)| recreating(key, outcome).into_iter().chain(event(key, outcome)))
     }
 }
 
@@ -205,6 +207,21 @@ impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(&self.outcomes).finish()
     }
+}
+
+/// The original says beforehand that it replaces something.
+fn recreating<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
+    let tried = match outcome {
+        Outcome::Recreated => true,
+        Outcome::Failed(failure) => failure.action == Action::Recreate,
+        _ => false,
+    };
+    tried.then(|| Event {
+        key,
+        severity: Severity::Normal,
+        reason: "ResourceRecreating",
+        message: "Resource cannot be changed and is recreated".to_owned(),
+    })
 }
 
 fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
@@ -263,6 +280,14 @@ impl Failure {
             _ if is_fenced(error) => Self::new(key, action, Class::Fenced, explain(error)),
             _ => Self::new(key, action, Class::Transient, explain(error)),
         }
+    }
+
+    /// Whether something that harms nobody stays where it is not wanted any more, because we may not delete its kind: the Go
+    /// operator never deletes, so the rights that come with it do not say so. A workload is another matter: two of them fight.
+    pub fn is_left_behind(&self) -> bool {
+        let may_not = self.class == Class::Refused && self.reason.contains("cannot delete resource");
+        let is_workload = kinds::get(&self.key).is_ok_and(|kind| kind.rank == Rank::Workload);
+        self.action == Action::Delete && may_not && !is_workload
     }
 
     pub(super) fn unknown(key: &Key, action: Action, error: &Unknown) -> Self {
@@ -338,22 +363,49 @@ mod tests {
 
     // operator.md §7: the names of events.
     #[rstest]
-    #[case(Outcome::Created, Some("ResourceCreateSuccess"))]
-    #[case(Outcome::Updated, Some("ResourceUpdateSuccess"))]
-    #[case(Outcome::Recreated, Some("ResourceRecreateSuccess"))]
-    #[case(Outcome::Pruned, Some("ResourceDeleteSuccess"))]
-    #[case(Outcome::Kept, None)]
-    #[case(Outcome::Gone, None)]
-    #[case(Outcome::Pending("x".into()), None)]
-    #[case(failed(Action::Read), Some("ResourceCreateOrUpdateFailed"))]
-    #[case(failed(Action::Create), Some("ResourceCreateFailed"))]
-    #[case(failed(Action::Update), Some("ResourceUpdateFailed"))]
-    #[case(failed(Action::Recreate), Some("ResourceRecreateFailed"))]
-    #[case(failed(Action::Delete), Some("ResourceDeleteFailed"))]
-    fn outcomes_are_told(#[case] outcome: Outcome, #[case] reason: Option<&str>) {
+    #[case(Outcome::Created, &["ResourceCreateSuccess"])]
+    #[case(Outcome::Updated, &["ResourceUpdateSuccess"])]
+    #[case(Outcome::Recreated, &["ResourceRecreating", "ResourceRecreateSuccess"])]
+    #[case(Outcome::Pruned, &["ResourceDeleteSuccess"])]
+    #[case(Outcome::Kept, &[])]
+    #[case(Outcome::Gone, &[])]
+    #[case(Outcome::Pending("x".into()), &[])]
+    #[case(failed(Action::Read), &["ResourceCreateOrUpdateFailed"])]
+    #[case(failed(Action::Create), &["ResourceCreateFailed"])]
+    #[case(failed(Action::Update), &["ResourceUpdateFailed"])]
+    #[case(failed(Action::Recreate), &["ResourceRecreating", "ResourceRecreateFailed"])]
+    #[case(failed(Action::Delete), &["ResourceDeleteFailed"])]
+    fn outcomes_are_told(#[case] outcome: Outcome, #[case] expected: &[&str]) {
         let mut report = Report::default();
         report.add(key(), (outcome, None));
-        assert_eq!(report.events().next().map(|event| event.reason), reason);
+        let reasons: Vec<_> = report.events().map(|event| event.reason).collect();
+        assert_eq!(reasons, expected);
+    }
+
+    // Roles that the Go operator's rights do not let anybody delete; a workload that stays is a failure.
+    #[rstest]
+    #[case::a_role("ClusterRole", "rbac.authorization.k8s.io/v1", Action::Delete, Class::Refused, true)]
+    #[case::a_workload("Deployment", "apps/v1", Action::Delete, Class::Refused, false)]
+    #[case::written("ClusterRole", "rbac.authorization.k8s.io/v1", Action::Update, Class::Refused, false)]
+    #[case::a_busy_server(
+        "ClusterRole",
+        "rbac.authorization.k8s.io/v1",
+        Action::Delete,
+        Class::Transient,
+        false
+    )]
+    fn some_things_are_left_behind(
+        #[case] kind: &str,
+        #[case] api_version: &str,
+        #[case] action: Action,
+        #[case] class: Class,
+        #[case] expected: bool,
+    ) {
+        let key = Key::of_cluster(api_version, kind, "x");
+        let words = r#"x is forbidden: User "me" cannot delete resource "things" in API group """#;
+        assert_eq!(Failure::new(&key, action, class, words).is_left_behind(), expected);
+        let policy = Failure::new(&key, action, class, "a policy says no");
+        assert!(!policy.is_left_behind());
     }
 
     fn failed(action: Action) -> Outcome {

@@ -3,10 +3,13 @@
 use super::Problem;
 use crate::platforms::{Images, Setting, Topology, external::NoPlatform};
 use k8s_openapi::api::core::v1::ConfigMap;
-use operator_api::{Infrastructure, infrastructure::CloudConfig};
+use operator_api::Infrastructure;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// The key that says where the services of Azure Stack Hub are.
+const ENDPOINTS: &str = "endpoints";
 
 /// The manifests that the installer has made.
 #[derive(Debug, Clone)]
@@ -41,20 +44,20 @@ pub struct Read {
     pub setting: Setting,
     /// The configuration, unless it is empty.
     pub cloud_config: Option<String>,
+    /// Where the services of Azure Stack Hub are, on that platform.
+    pub endpoints: Option<String>,
 }
 
 /// Reads all of them, so that all problems are found at once.
 pub fn read(inputs: &Inputs) -> Result<Read, Vec<Problem>> {
     let infrastructure = infrastructure(&inputs.infrastructure);
     let images = images(&inputs.images);
-    let wanted = infrastructure
-        .as_ref()
-        .map(|infrastructure| infrastructure.spec.cloud_config.clone());
-    let cloud_config = cloud_config(inputs.cloud_config.as_ref(), &wanted.unwrap_or_default());
+    let cloud_config = cloud_config(inputs.cloud_config.as_ref(), infrastructure.as_ref().ok());
     match (infrastructure, images, cloud_config) {
-        (Ok(infrastructure), Ok(images), Ok(cloud_config)) => Ok(Read {
+        (Ok(infrastructure), Ok(images), Ok((cloud_config, endpoints))) => Ok(Read {
             setting: setting(infrastructure, images),
             cloud_config,
+            endpoints,
         }),
         (infrastructure, images, cloud_config) => {
             let problems = [infrastructure.err(), images.err(), cloud_config.err()];
@@ -98,21 +101,39 @@ fn images(document: &Document) -> Result<Images, Problem> {
     })
 }
 
-/// The configuration, if the Infrastructure refers to one: under the usual key, or the one that it names.
-fn cloud_config(document: Option<&Document>, wanted: &CloudConfig) -> Result<Option<String>, Problem> {
-    let Some(document) = document.filter(|_| !wanted.name.is_empty()) else {
-        return Ok(None);
+/// The configuration, if the Infrastructure refers to one: under the usual key, or the one that it names. And what stands beside
+/// it where the cloud is in one's own data centre.
+fn cloud_config(
+    document: Option<&Document>,
+    infrastructure: Option<&Infrastructure>,
+) -> Result<(Option<String>, Option<String>), Problem> {
+    let named = |infrastructure: &&Infrastructure| !infrastructure.spec.cloud_config.name.is_empty();
+    let (Some(document), Some(infrastructure)) = (document, infrastructure.filter(named)) else {
+        return Ok((None, None));
     };
+    let wanted = &infrastructure.spec.cloud_config;
     let config_map: ConfigMap = manifest(document, "v1", "ConfigMap")?;
     let mut data = config_map.data.unwrap_or_default();
-    match data.remove("cloud.conf").or_else(|| data.remove(&wanted.key)) {
-        Some(text) => Ok(Some(text).filter(|text| !text.is_empty())),
-        None if wanted.key.is_empty() => Err(malformed(document, "the ConfigMap has no key cloud.conf")),
-        None => {
-            let reason = format!("the ConfigMap has neither the key cloud.conf nor {}", wanted.key);
-            Err(malformed(document, reason))
-        }
+    let text = data.remove("cloud.conf").or_else(|| data.remove(&wanted.key));
+    let text = text.ok_or_else(|| match wanted.key.as_str() {
+        "" => malformed(document, "the ConfigMap has no key cloud.conf"),
+        key => malformed(
+            document,
+            format!("the ConfigMap has neither the key cloud.conf nor {key}"),
+        ),
+    })?;
+    let endpoints = data.remove(ENDPOINTS).filter(|_| is_stack_hub(infrastructure));
+    if endpoints.is_none() && is_stack_hub(infrastructure) {
+        let reason = format!("the ConfigMap has no key {ENDPOINTS}, and Azure Stack Hub is nowhere else described");
+        return Err(malformed(document, reason));
     }
+    Ok((Some(text).filter(|text| !text.is_empty()), endpoints))
+}
+
+fn is_stack_hub(infrastructure: &Infrastructure) -> bool {
+    let status = infrastructure.status.platform_status.as_ref();
+    let azure = status.and_then(|status| status.azure.as_ref());
+    azure.is_some_and(|azure| azure.cloud_name == "AzureStackCloud")
 }
 
 /// Reads one manifest of a kind; a file with another kind was given by mistake.

@@ -70,12 +70,17 @@ pub enum Problem {
 }
 
 /// The files to write, by their path below the destination: static Pods in `bootstrap/`, the cloud's configuration, if
-/// there is one, in `config/cloud.conf`. A platform without operands has no Pods.
+/// there is one, in `config/cloud.conf`, and that of Azure Stack Hub's services in `config/endpoints.conf`. A platform without
+/// operands has no Pods.
 ///
 /// # Errors
 /// Everything that is wrong.
 pub fn render(inputs: &Inputs) -> Result<Vec<(PathBuf, String)>, Vec<Problem>> {
-    let Read { setting, cloud_config } = inputs::read(inputs)?;
+    let Read {
+        setting,
+        cloud_config,
+        endpoints,
+    } = inputs::read(inputs)?;
     let setting = with_config(setting, cloud_config.as_deref());
     let pods = platforms::bootstrap_resources(&setting).map_err(|error| vec![error.into()])?;
     let mut files = Vec::new();
@@ -89,8 +94,9 @@ pub fn render(inputs: &Inputs) -> Result<Vec<(PathBuf, String)>, Vec<Problem>> {
         })?;
         files.push((Path::new(BOOTSTRAP).join(name), text));
     }
-    let config = cloud_config.map(|text| (Path::new(CONFIG).join("cloud.conf"), text));
-    files.extend(config);
+    for (name, text) in [("cloud.conf", cloud_config), ("endpoints.conf", endpoints)] {
+        files.extend(text.map(|text| (Path::new(CONFIG).join(name), text)));
+    }
     Ok(files)
 }
 

@@ -156,6 +156,39 @@ fn renders_every_platform(#[values(0, 1, 2, 3, 4, 5, 6, 7)] platform: usize) {
     );
 }
 
+fn stack_hub() -> String {
+    let mut infrastructure: Value = serde_saphyr::from_str(&infrastructure("Azure")).unwrap();
+    infrastructure["status"]["platformStatus"]["azure"] = json!({"cloudName": "AzureStackCloud"});
+    infrastructure.to_string()
+}
+
+/// Azure Stack Hub is described nowhere else than beside its configuration.
+#[test]
+fn stack_hub_has_its_endpoints() {
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"},
+        "data": {"cloud.conf": "{}", "endpoints": "{\"name\": \"hub\"}"},
+    });
+    let files = render(&inputs(&stack_hub(), &images(), Some(&config.to_string()))).unwrap();
+    let [(_, pod), (_, _), (path, endpoints)] = files.as_slice() else {
+        panic!("{files:?}");
+    };
+    assert_eq!(
+        (path.as_path(), endpoints.as_str()),
+        (Path::new("config/endpoints.conf"), "{\"name\": \"hub\"}")
+    );
+    let pod: Value = serde_saphyr::from_str(pod).unwrap();
+    let env = json!([{"name": "AZURE_ENVIRONMENT_FILEPATH", "value": "/etc/kubernetes/configs/endpoints.conf"}]);
+    assert_eq!(pod["spec"]["containers"][0]["env"], env);
+
+    let without = inputs(&stack_hub(), &images(), Some(&config_map("cloud.conf", "{}")));
+    let problems = render(&without).unwrap_err();
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}");
+    };
+    assert!(problem.to_string().contains("no key endpoints"), "{problem}");
+}
+
 /// As the Go program had it: empty folders and a warning.
 #[rstest]
 fn a_platform_without_operands_has_no_pod(#[values("None", "BareMetal", "External", "Tomorrow")] platform: &str) {

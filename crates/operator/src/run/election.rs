@@ -1,10 +1,13 @@
 //! Works while it leads.
 
-use super::Process;
+use super::{
+    Hands, Process,
+    served::{self, Served},
+};
 use crate::{
     openshift::{self, Duties},
     options::{Role, SYNC_LOCK},
-    standalone::{self, Monitoring},
+    standalone,
 };
 use operator_api::Infrastructure;
 use runtime::{
@@ -25,9 +28,6 @@ const ONE: [i32; 3] = [270, 240, 60];
 
 /// How long the API server may take to say how many machines there are.
 const GLANCE: Duration = Duration::from_secs(10);
-
-/// How often it is looked whether the cluster has something for us.
-const AGAIN: Duration = Duration::from_secs(2);
 
 /// Waits until it leads, and works until it is stopped or does not lead any more.
 pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
@@ -105,28 +105,12 @@ async fn work(
         ..process.settings()?
     };
     let working = async {
-        let Some(served) = served(&hands.eyes, stop).await else {
+        let Some(mut served) = served::first(&hands.eyes, stop).await else {
             return;
         };
-        let standalone = served.standalone && duties != Duties::ConfigSync;
-        let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
-        let mut standalone_ =
-            standalone::Operator::new(settings.namespace, settings.images, hands.clone(), served.monitoring);
-        let (on_openshift, anywhere) = (openshift.liveness(), standalone_.liveness());
-        process.checks.add("operator", Scope::Live, move || {
-            on_openshift().and_then(|()| anywhere())
-        });
-        let first = async {
-            if served.openshift {
-                openshift.run(stop).await;
-            }
-        };
-        let second = async {
-            if standalone {
-                standalone_.run(stop).await;
-            }
-        };
-        tokio::join!(first, second);
+        while let Some(more) = Box::pin(serve(process, &settings, &hands, served, changed, stop)).await {
+            served = more;
+        }
     };
     tokio::select! {
         () = working => Ok(()),
@@ -134,44 +118,40 @@ async fn work(
     }
 }
 
-/// Which of the two kinds of cluster this is; it may be both.
-#[derive(Debug, Clone, Copy)]
-struct Served {
-    openshift: bool,
-    standalone: bool,
-    monitoring: Monitoring,
-}
-
-/// Waits until the cluster has something for the operator to do.
-async fn served(client: &kube::Client, stop: &CancellationToken) -> Option<Served> {
-    let mut told = String::new();
-    loop {
-        let problem = match client.list_api_groups().await {
-            Ok(list) => {
-                let has = |name: &str| list.groups.iter().any(|group| group.name == name);
-                let served = Served {
-                    openshift: has("config.openshift.io"),
-                    standalone: has("outrigger.dev"),
-                    monitoring: if has("monitoring.coreos.com") {
-                        Monitoring::Served
-                    } else {
-                        Monitoring::Absent
-                    },
-                };
-                if served.openshift || served.standalone {
-                    return Some(served);
-                }
-                "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml"
-                    .to_owned()
-            }
-            Err(error) => explain(&error),
-        };
-        if problem != told {
-            warn!("waiting: {problem}");
-            told = problem;
+/// Does what there is to do in such a cluster, until it is told to stop or the cluster serves more, and says what.
+async fn serve(
+    process: &Process,
+    settings: &openshift::Settings,
+    hands: &Hands,
+    served: Served,
+    changed: &Arc<Notify>,
+    stop: &CancellationToken,
+) -> Option<Served> {
+    let round = stop.child_token();
+    let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
+    let (namespace, images) = (settings.namespace.clone(), settings.images.clone());
+    let mut standalone = standalone::Operator::new(namespace, images, hands.clone(), served.monitoring);
+    let (on_openshift, anywhere) = (openshift.liveness(), standalone.liveness());
+    process.checks.add("operator", Scope::Live, move || {
+        on_openshift().and_then(|()| anywhere())
+    });
+    let first = async {
+        if served.openshift {
+            openshift.run(&round).await;
         }
-        stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
-    }
+    };
+    let second = async {
+        if served.standalone && settings.duties != Duties::ConfigSync {
+            standalone.run(&round).await;
+        }
+    };
+    let more = async {
+        let more = round.run_until_cancelled(served::more(&hands.eyes, served)).await;
+        round.cancel();
+        more
+    };
+    let ((), (), more) = tokio::join!(first, second, more);
+    more
 }
 
 async fn lost(leadership: &Leadership) -> String {

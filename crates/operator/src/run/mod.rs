@@ -5,18 +5,22 @@
 mod cluster;
 mod election;
 mod ports;
+mod profile;
+mod served;
 
 use crate::{
     openshift,
     options::{Options, Role},
     platforms::tls,
+    standalone,
 };
 use cluster::Cluster;
 pub use cluster::Hands;
 use runtime::{health::Checks, lease, metrics::Metrics, serve::SetVerbosity, version};
+use served::{NEITHER, Served};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
-use tracing::{info, warn};
+use tracing::info;
 
 /// How long the API server may take to say which TLS the cluster speaks.
 const GLANCE: Duration = Duration::from_secs(10);
@@ -60,7 +64,7 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String
         return dry_run(&process).await;
     }
     let tls = process.tls().await?;
-    let ports = ports::open(&process, &program, &tls)?;
+    let ports = ports::open(&process, &program, tls)?;
     let ended = Box::pin(election::lead(&process, &stop)).await;
     ports.close().await;
     process.cluster.flush().await;
@@ -98,21 +102,18 @@ impl Process {
     }
 
     /// What our own port speaks: the flags, or the cluster's profile as far as it can be read now.
-    async fn tls(&self) -> Result<tls::Settings, String> {
+    async fn tls(&self) -> Result<ports::Tls, String> {
         if let Some(flags) = self.tls_flags()? {
-            return Ok(flags);
+            return Ok(ports::Tls::Given(flags));
         }
-        let api: kube::Api<operator_api::ApiServer> = kube::Api::all(self.cluster.clients.plain("tls-profile"));
+        let client = self.cluster.clients.plain("tls-profile");
+        let api: kube::Api<operator_api::ApiServer> = kube::Api::all(client.clone());
         let server = match tokio::time::timeout(GLANCE, api.get_opt("cluster")).await {
             Ok(Ok(server)) => server,
             _ => None,
         };
-        let resolved = tls::resolve("", &[], server.as_ref().map(|server| &server.spec));
-        let resolved = resolved.map_err(|error| error.to_string())?;
-        for warning in &resolved.warnings {
-            warn!("{warning}");
-        }
-        Ok(resolved.settings)
+        let settings = profile::resolved(server.as_ref());
+        Ok(ports::Tls::Followed { settings, client })
     }
 
     pub(crate) fn settings(&self) -> Result<openshift::Settings, String> {
@@ -134,28 +135,34 @@ impl Process {
 async fn dry_run(process: &Process) -> Result<Ended, String> {
     let client = process.cluster.clients.plain("dry-run");
     let groups = client.list_api_groups().await;
-    let groups = groups.map_err(|error| runtime::client::explain(&error))?;
-    if !groups.groups.iter().any(|group| group.name == "config.openshift.io") {
-        let sentence = "--dry-run shows what would change on OpenShift, and this cluster has no config.openshift.io";
-        return Err(format!(
-            "{sentence}; of a CloudControllerManager its status says what is going on"
-        ));
+    let served = Served::of(&groups.map_err(|error| runtime::client::explain(&error))?);
+    if !served.openshift && !served.standalone {
+        return Err(NEITHER.to_owned());
     }
-    let mut operator = openshift::Operator::new(
-        process.settings()?,
-        process.cluster.hands(client),
-        Arc::new(Notify::new()),
-    );
-    let text = operator.preview().await?;
+    let (settings, hands) = (process.settings()?, process.cluster.hands(client));
+    let (mut text, mut problems) = (String::new(), Vec::new());
+    if served.openshift {
+        let mut operator = openshift::Operator::new(settings.clone(), hands.clone(), Arc::new(Notify::new()));
+        match Box::pin(operator.preview()).await {
+            Ok(changes) => text += &changes,
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if served.standalone && process.options.role == Role::Operator {
+        let mut operator = standalone::Operator::new(settings.namespace, settings.images, hands, served.monitoring);
+        let (changes, unknown) = Box::pin(operator.preview()).await;
+        text += &changes;
+        problems.extend(unknown);
+    }
     #[expect(clippy::print_stdout, reason = "it is what was asked for")]
     {
         print!("{text}");
     }
-    Ok(if text.is_empty() {
-        Ended::Stopped
-    } else {
-        Ended::Differences
-    })
+    match (problems.is_empty(), text.is_empty()) {
+        (false, _) => Err(problems.join("; ")),
+        (true, true) => Ok(Ended::Stopped),
+        (true, false) => Ok(Ended::Differences),
+    }
 }
 
 /// As the original: what is not said is unknown.

@@ -1,25 +1,31 @@
 //! The ports: health for everybody on this machine, metrics for those who may.
 
-use super::{Process, Program};
+use super::{Process, Program, profile};
 use crate::{options::address, platforms::tls};
 use runtime::{
     client::{Builder, explain},
     configz::Configz,
+    health::Checks,
+    metrics::Metrics,
     serve::{
-        self, Chain, Debugging, Plain, Server,
+        self, Chain, Debugging, Plain, Server, SetVerbosity,
         authn::{self, Authenticator, Lookup},
         authz::{self, Authorizer},
         tls::{Certificate, Profile},
     },
 };
-use std::{path::Path, time::Duration};
+use std::{net::SocketAddr, path::Path, time::Duration};
+use tokio::{sync::watch, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{info, warn};
 
 /// How long the API server may take to say who somebody is, and what he may do.
 const REVIEW: Duration = Duration::from_secs(10);
 /// How long its answers are believed.
 const ALLOWED: Duration = Duration::from_mins(1);
 const DENIED: Duration = Duration::from_secs(10);
+/// How long to wait for a port that somebody has taken meanwhile.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// The ports, while they are served.
 pub(super) struct Ports {
@@ -35,8 +41,19 @@ impl Ports {
     }
 }
 
+/// What the port of the metrics speaks.
+pub(super) enum Tls {
+    /// This, for good.
+    Given(tls::Settings),
+    /// This, and what the cluster's profile becomes.
+    Followed {
+        settings: tls::Settings,
+        client: kube::Client,
+    },
+}
+
 /// Listens, and serves in the background.
-pub(super) fn open(process: &Process, program: &Program<'_>, tls: &tls::Settings) -> Result<Ports, String> {
+pub(super) fn open(process: &Process, program: &Program<'_>, tls: Tls) -> Result<Ports, String> {
     let ports = Ports {
         cancel: CancellationToken::new(),
         tasks: TaskTracker::new(),
@@ -47,20 +64,120 @@ pub(super) fn open(process: &Process, program: &Program<'_>, tls: &tls::Settings
         ports.tasks.spawn(port.run(ports.cancel.clone()));
     }
     if let Some(address) = address(&process.options.metrics_address)? {
-        let metrics = serve::Metrics::register(process.metrics.registry())
-            .map_err(|error| format!("cannot register metrics: {error}"))?;
+        let door = Door::new(process, program, address)?;
+        match tls {
+            Tls::Given(settings) => {
+                let server = door.bind(parsed(&settings)?)?;
+                ports.tasks.spawn(server.run(ports.cancel.clone()));
+            }
+            Tls::Followed { settings, client } => {
+                let server = door.bind(of_cluster(&settings))?;
+                let (sender, changes) = watch::channel(settings);
+                ports.tasks.spawn(profile::follow(client, sender, ports.cancel.clone()));
+                ports.tasks.spawn(keep_up(door, server, changes, ports.cancel.clone()));
+            }
+        }
+    }
+    Ok(ports)
+}
+
+/// Serves; and whenever the profile changes, in the new one. Who was served in the old one has to connect again.
+async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Settings>, cancel: CancellationToken) {
+    let mut server = first;
+    loop {
+        let round = cancel.child_token();
+        let mut serving = std::pin::pin!(server.run(round.clone()));
+        tokio::select! {
+            () = &mut serving => return,
+            // Nobody follows the profile any more only when everything ends.
+            Ok(()) = changes.changed() => {}
+        }
+        round.cancel();
+        serving.await;
+        let settings = changes.borrow_and_update().clone();
+        info!(
+            min_version = settings.min_version,
+            "the cluster's TLS profile has changed"
+        );
+        let bound = cancel.run_until_cancelled(door.bind_again(&settings)).await;
+        match bound {
+            Some(again) => server = again,
+            None => return,
+        }
+    }
+}
+
+/// The port of the metrics, closed.
+struct Door {
+    options: serve::Options,
+    config: kube::Config,
+    checks: Checks,
+    metrics: Metrics,
+    counted: serve::Metrics,
+    verbosity: SetVerbosity,
+}
+
+impl Door {
+    fn new(process: &Process, program: &Program<'_>, address: SocketAddr) -> Result<Self, String> {
+        let counted = serve::Metrics::register(process.metrics.registry());
         let mut options = serve::Options {
             address: address.ip(),
             port: address.port(),
             ..serve::Options::default()
         };
-        options.tls.profile = profile(tls)?;
         options.tls.certificate = certificate(&process.options.cert_dir);
-        let server = Server::bind(options, chain(process, program, &metrics)?, &metrics)
-            .map_err(|error| taken("--metrics-bind-address", &error))?;
-        ports.tasks.spawn(server.run(ports.cancel.clone()));
+        Ok(Self {
+            options,
+            config: process.cluster.config.clone(),
+            checks: process.checks.clone(),
+            metrics: process.metrics.clone(),
+            counted: counted.map_err(|error| format!("cannot register metrics: {error}"))?,
+            verbosity: program.verbosity.clone(),
+        })
     }
-    Ok(ports)
+
+    fn bind(&self, profile: Profile) -> Result<Server, String> {
+        for warning in &profile.warnings {
+            warn!("metrics port: {warning}");
+        }
+        let mut options = self.options.clone();
+        options.tls.profile = profile;
+        Server::bind(options, self.chain()?, &self.counted).map_err(|error| taken("--metrics-bind-address", &error))
+    }
+
+    /// Binds what was bound a moment ago; somebody may have been quicker.
+    async fn bind_again(&self, settings: &tls::Settings) -> Server {
+        loop {
+            match self.bind(of_cluster(settings)) {
+                Ok(server) => return server,
+                Err(problem) => warn!("{problem}"),
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    fn chain(&self) -> Result<Chain, String> {
+        let clients = Builder::new(self.config.clone()).timeout(REVIEW).build();
+        let clients = clients.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
+        let debugging = Debugging::On {
+            verbosity: self.verbosity.clone(),
+        };
+        let mux = serve::endpoints(&self.checks, &self.metrics, &Configz::default(), debugging);
+        let identify = authn::Options {
+            client: Some(clients.plain("authentication")),
+            lookup: Lookup::Skip,
+            ..authn::Options::default()
+        };
+        let authenticator = Authenticator::new(identify, self.counted.clone()).map_err(|error| error.to_string())?;
+        let allow = authz::Options {
+            client: Some(clients.plain("authorization")),
+            allow_ttl: ALLOWED,
+            deny_ttl: DENIED,
+            ..authz::Options::default()
+        };
+        let authorizer = Authorizer::new(allow, self.counted.clone()).map_err(|error| error.to_string())?;
+        Ok(Chain::guarded(mux, authenticator, authorizer))
+    }
 }
 
 fn taken(flag: &str, error: &serve::Error) -> String {
@@ -69,13 +186,22 @@ fn taken(flag: &str, error: &serve::Error) -> String {
 }
 
 /// What the platform's name for a version and the suites mean to the port.
-fn profile(tls: &tls::Settings) -> Result<Profile, String> {
+fn parsed(tls: &tls::Settings) -> Result<Profile, String> {
     Profile::parse(&tls.min_version, &tls.cipher_suites, &[]).map_err(|problems| {
         let problems: Vec<_> = problems
             .iter()
             .map(|problem| runtime::logging::chain(problem).to_string())
             .collect();
         problems.join("; ")
+    })
+}
+
+/// The same for what a cluster asks for, which may be nothing that this program has: then it is the newest version, whose suites
+/// nobody can choose.
+fn of_cluster(tls: &tls::Settings) -> Profile {
+    parsed(tls).unwrap_or_else(|problem| {
+        warn!("metrics port: {problem}; serving TLS 1.3 only");
+        Profile::parse("VersionTLS13", &[], &[]).unwrap_or_default()
     })
 }
 
@@ -88,27 +214,4 @@ fn certificate(folder: &str) -> Certificate {
         cert: Path::new(folder).join("tls.crt"),
         key: Path::new(folder).join("tls.key"),
     }
-}
-
-fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> Result<Chain, String> {
-    let clients = Builder::new(process.cluster.config.clone()).timeout(REVIEW).build();
-    let clients = clients.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
-    let debugging = Debugging::On {
-        verbosity: program.verbosity.clone(),
-    };
-    let mux = serve::endpoints(&process.checks, &process.metrics, &Configz::default(), debugging);
-    let identify = authn::Options {
-        client: Some(clients.plain("authentication")),
-        lookup: Lookup::Skip,
-        ..authn::Options::default()
-    };
-    let authenticator = Authenticator::new(identify, metrics.clone()).map_err(|error| error.to_string())?;
-    let allow = authz::Options {
-        client: Some(clients.plain("authorization")),
-        allow_ttl: ALLOWED,
-        deny_ttl: DENIED,
-        ..authz::Options::default()
-    };
-    let authorizer = Authorizer::new(allow, metrics.clone()).map_err(|error| error.to_string())?;
-    Ok(Chain::guarded(mux, authenticator, authorizer))
 }

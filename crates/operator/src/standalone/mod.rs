@@ -7,12 +7,17 @@
 //! Secret [`names::serving_cert`] with the certificate, which is no matter of a pure function. Everything here has the manager as its owner: if
 //! that is deleted, Kubernetes takes the rest away, whether the operator runs or not.
 
+mod act;
 mod check;
 pub mod controllers;
+mod desired;
 mod flags;
 pub mod names;
+mod observe;
 mod pass;
+mod preview;
 pub mod provider;
+mod report;
 pub mod scope;
 mod status;
 #[cfg(test)]
@@ -91,10 +96,7 @@ pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Res
 
 fn object(mut object: Value, manager: &CloudControllerManager, values: &Values) -> Result<Object, Error> {
     placeholder::fill(&mut object, values).map_err(|error| wrong(&error))?;
-    object["metadata"]["labels"] = json!(names::labels(manager, &manager.name_any()));
-    if let Some(owner) = owner(manager) {
-        object["metadata"]["ownerReferences"] = json!([owner]);
-    }
+    own(&mut object, manager);
     if object["kind"] == "Deployment" {
         let pod = &mut object["spec"]["template"]["spec"];
         set_env(pod, &manager.spec);
@@ -148,11 +150,16 @@ fn set_env(pod: &mut Value, spec: &Spec) {
     }
 }
 
-fn owner(manager: &CloudControllerManager) -> Option<OwnerReference> {
-    Some(OwnerReference {
-        controller: Some(true),
-        ..manager.owner_ref(&())?
-    })
+/// Makes an object the manager's: it bears its labels, and goes with it.
+fn own(object: &mut Value, manager: &CloudControllerManager) {
+    object["metadata"]["labels"] = json!(names::labels(manager, &manager.name_any()));
+    if let Some(owner) = manager.owner_ref(&()) {
+        let owner = OwnerReference {
+            controller: Some(true),
+            ..owner
+        };
+        object["metadata"]["ownerReferences"] = json!([owner]);
+    }
 }
 
 fn mount_config(pod: &mut Value, config: Option<&CloudConfig>) {

@@ -16,7 +16,16 @@ pub fn full(name: &str) -> String {
 
 /// The Secret with the certificate of its secure port.
 pub fn serving_cert(name: &str) -> String {
-    format!("{name}-{}", certificates::SERVING_SECRET)
+    self::certificates(name, "").serving_secret().name
+}
+
+/// Each manager has an authority of its own, in objects of its own.
+pub fn certificates(name: &str, namespace: &str) -> certificates::Names {
+    certificates::Names {
+        service: full(name),
+        namespace: namespace.to_owned(),
+        prefix: format!("{name}-"),
+    }
 }
 
 /// What tells its Pods from all others. A Deployment keeps it for life, so nothing that can change is in it.

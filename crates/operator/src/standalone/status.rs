@@ -1,16 +1,23 @@
 //! What a manager's resource says, decided purely.
 
-use crate::{Key, operands::kinds};
+use crate::{Key, monitoring::Truth, operands::kinds, status::Verdict, watching::Lookup};
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
 };
 use operator_api::{CloudControllerManager, cloud_controller_manager::Status};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::time::Duration;
 
+#[cfg(test)]
+mod tests;
+
+/// The conditions of a manager.
+pub(super) const TYPES: [&str; 3] = ["Available", "Progressing", "Degraded"];
+
 /// What became of one manager, and when to look again.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) state: State,
     /// What is being waited for.
@@ -19,10 +26,23 @@ pub(super) struct Found {
     pub(super) degraded: Option<Said>,
     pub(super) inventory: Vec<Key>,
     pub(super) again: Option<Duration>,
+    /// Whether it has to be tried again although nothing changes.
+    pub(super) failing: bool,
 }
 
 /// A reason for programs, and a sentence for people.
 pub(super) type Said = (&'static str, String);
+
+/// Why a manager is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// Somebody has to change what the operator watches: it is told at once.
+    Terminal(Said),
+    /// Somebody has to change something elsewhere: it is told at once, and tried again.
+    Refused(Said),
+    /// It may pass by itself: it is tried again, and an alarm only when it lasts.
+    Transient(Said),
+}
 
 /// What is to be said about the Pods.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -34,23 +54,53 @@ pub(super) enum State {
     Removed,
 }
 
-/// The status after what was found.
-pub(super) fn next(
-    manager: &CloudControllerManager,
-    before: &Status,
-    found: &Found,
-    deployment: Option<&Value>,
-) -> Status {
-    let number = |pointer: &str| {
-        let number = deployment.and_then(|live| live.pointer(pointer)?.as_i64());
-        number.and_then(|number| i32::try_from(number).ok()).unwrap_or_default()
+/// A condition as it will be.
+struct Line {
+    type_: &'static str,
+    truth: String,
+    reason: String,
+    message: String,
+}
+
+impl Line {
+    fn new(type_: &'static str, truth: &str, reason: &str, message: &str) -> Self {
+        Self {
+            type_,
+            truth: truth.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// It holds, for this reason; or there is nothing to be said.
+    fn of(type_: &'static str, said: Option<&Said>) -> Self {
+        match said {
+            Some((reason, message)) => Self::new(type_, "True", reason, message),
+            None => Self::new(type_, "False", "AsExpected", ""),
+        }
+    }
+}
+
+/// The status after what was found, and what is known of the Deployment.
+pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deployment: &Lookup) -> Status {
+    let number = |pointer: &str, unknown: Option<i32>| match deployment {
+        Lookup::Found(live) => {
+            let number = live.pointer(pointer).and_then(Value::as_i64);
+            number.and_then(|number| i32::try_from(number).ok()).or(Some(0))
+        }
+        Lookup::Absent => Some(0),
+        Lookup::Unknown(_) => unknown,
     };
-    let (replicas, ready) = (number("/status/replicas"), number("/status/readyReplicas"));
-    let conditions = conditions(found, number("/status/availableReplicas"), manager.spec.replicas);
-    let is_done = conditions
+    let available = number("/status/availableReplicas", None).ok_or(deployment);
+    let lines = [
+        availability(found, available, manager.spec.replicas, before),
+        Line::of("Progressing", found.progressing.as_ref()),
+        Line::of("Degraded", found.degraded.as_ref()),
+    ];
+    let is_done = lines
         .iter()
-        .zip(["True", "False", "False"])
-        .all(|(each, good)| each.1 == good);
+        .map(|line| line.truth.as_str())
+        .eq(["True", "False", "False"]);
     let mut status = Status {
         observed_generation: manager.metadata.generation,
         conditions: before.conditions.clone(),
@@ -60,61 +110,90 @@ pub(super) fn next(
             (_, State::Removed) => String::new(),
             _ => before.version.clone(),
         },
-        replicas: Some(replicas),
-        ready_replicas: Some(ready),
+        replicas: number("/status/replicas", before.replicas),
+        ready_replicas: number("/status/readyReplicas", before.ready_replicas),
     };
-    for (type_, truth, reason, message) in &conditions {
-        set(
-            &mut status.conditions,
-            type_,
-            truth,
-            reason,
-            message,
-            manager.metadata.generation,
-        );
+    for line in lines {
+        set(&mut status.conditions, line, manager.metadata.generation);
     }
     status
 }
 
-/// Type, status, reason, message: available, progressing, degraded.
-fn conditions(found: &Found, available: i32, wanted: i32) -> [(&'static str, &'static str, &'static str, String); 3] {
-    let count = format!("{available} of {wanted} Pods are available");
-    let availability = match found.state {
-        State::Unmanaged => ("Unknown", "Unmanaged", "the operator touches nothing".to_owned()),
-        State::Removed => ("False", "Removed", "the manager is not wanted".to_owned()),
-        State::Managed if available > 0 => ("True", "AsExpected", count),
-        State::Managed => match &found.degraded {
-            Some((reason, why)) => ("False", *reason, why.clone()),
-            None => ("False", "NothingRuns", count),
-        },
-    };
-    let said = |said: &Option<Said>| match said {
-        Some((reason, message)) => ("True", *reason, message.clone()),
-        None => ("False", "AsExpected", String::new()),
-    };
-    let (progressing, degraded) = (said(&found.progressing), said(&found.degraded));
-    [
-        ("Available", availability),
-        ("Progressing", progressing),
-        ("Degraded", degraded),
-    ]
-    .map(|(type_, (truth, reason, message))| (type_, truth, reason, message))
+/// What the conditions are for those who watch numbers: nobody is woken up because of a manager that is not wanted.
+pub(super) fn gauges(status: &Status, state: State) -> [(&'static str, Truth); 3] {
+    let gone = state == State::Removed && status.related_objects.is_empty();
+    TYPES.map(|type_| {
+        let truth = status.condition(type_).map(|condition| Truth::of(&condition.status));
+        let silent = gone || (state == State::Removed && type_ == "Available");
+        (type_, truth.filter(|_| !silent).unwrap_or(Truth::Unknown))
+    })
 }
 
-fn set(
-    conditions: &mut Vec<Condition>,
-    type_: &str,
-    truth: &str,
-    reason: &str,
-    message: &str,
-    generation: Option<i64>,
-) {
+/// The status of an object that cannot be read, as a patch; `None` if it says so already.
+pub(super) fn unreadable(object: &Value, why: &str) -> Option<Value> {
+    let before = Vec::<Condition>::deserialize(&object["status"]["conditions"]).unwrap_or_default();
+    let mut after = before.clone();
+    let generation = object["metadata"]["generation"].as_i64();
+    set(&mut after, Line::new("Degraded", "True", "Unreadable", why), generation);
+    (after != before).then(|| json!({ "conditions": after }))
+}
+
+/// What is told of a problem; of one that may pass, how long it has lasted decides.
+pub(super) fn troubled(problem: Problem, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
+    let (mut progressing, mut degraded) = (None, None);
+    let failing = !matches!(problem, Problem::Terminal(_));
+    match problem {
+        Problem::Terminal(said) | Problem::Refused(said) => degraded = Some(said),
+        Problem::Transient(said) => match verdict() {
+            Verdict::Tell => degraded = Some(said),
+            Verdict::Wait(_) => progressing = Some(("Retrying", said.1)),
+        },
+    }
+    Found {
+        progressing,
+        degraded,
+        inventory,
+        failing,
+        ..Found::default()
+    }
+}
+
+/// How many Pods work; `Err` if nobody knows, and then what was said before is said again.
+fn availability(found: &Found, available: Result<i32, &Lookup>, wanted: i32, before: &Status) -> Line {
+    let line = |truth: &str, reason: &str, message: &str| Line::new("Available", truth, reason, message);
+    match (found.state, available, &found.degraded) {
+        (State::Unmanaged, ..) => line("Unknown", "Unmanaged", "the operator touches nothing"),
+        (State::Removed, ..) => line("False", "Removed", "the manager is not wanted"),
+        (State::Managed, Err(unknown), _) => match (before.condition("Available"), unknown) {
+            (Some(said), _) => line(&said.status, &said.reason, &said.message),
+            (None, Lookup::Unknown(reason)) => line("Unknown", "CannotRead", reason),
+            (None, _) => line("Unknown", "CannotRead", ""),
+        },
+        (State::Managed, Ok(0), Some((reason, why))) => line("False", reason, why),
+        (State::Managed, Ok(available), _) => {
+            let (truth, reason) = if available > 0 {
+                ("True", "AsExpected")
+            } else {
+                ("False", "NothingRuns")
+            };
+            line(truth, reason, &format!("{available} of {wanted} Pods are available"))
+        }
+    }
+}
+
+fn set(conditions: &mut Vec<Condition>, line: Line, generation: Option<i64>) {
     let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default();
+    let Line {
+        type_,
+        truth,
+        reason,
+        message,
+    } = line;
     let new = Condition {
         type_: type_.to_owned(),
-        status: truth.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
+        status: truth,
+        reason,
+        message,
         observed_generation: generation,
         last_transition_time: Time(now),
     };
@@ -127,14 +206,5 @@ fn set(
         }
         Some(old) => *old = new,
         None => conditions.push(new),
-    }
-}
-
-/// It does not work, for this reason.
-pub(super) fn failed(reason: &'static str, why: String, inventory: Vec<Key>) -> Found {
-    Found {
-        degraded: Some((reason, why)),
-        inventory,
-        ..Found::default()
     }
 }

@@ -30,6 +30,9 @@ pub const TRUSTED_CA: Part = Part {
     task: "sync the trusted CA bundle",
 };
 
+/// Why nothing is available that was.
+const NOTHING_RUNS: &str = "NothingRuns";
+
 /// A part of the operator with conditions of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
@@ -67,8 +70,10 @@ pub enum Operands {
     Waiting,
     /// Something has failed, but not for long: nothing is said yet.
     Failing,
-    /// Something fails, for this reason.
+    /// Something fails, for this reason; nobody has looked whether anything runs.
     Failed(String),
+    /// Something fails, for this reason, but something runs.
+    Limping(String),
     /// Something fails, for this reason, and nothing runs.
     Outage(String),
 }
@@ -82,6 +87,8 @@ pub struct Report {
     pub trusted_ca: Option<Outcome>,
     /// The operands.
     pub operands: Option<Operands>,
+    /// What is not as it should be and harms nobody.
+    pub remarks: Vec<String>,
     /// What the operator has made, or is about to make.
     pub related: Vec<ObjectReference>,
     /// The version that is being rolled out.
@@ -98,7 +105,7 @@ pub fn next(before: &Status, report: &Report, now: Timestamp) -> Status {
         }
     }
     if let Some(operands) = &report.operands {
-        tell(&mut status, operands, &report.release, now);
+        tell(&mut status, operands, report, now);
     }
     if !report.related.is_empty() {
         status.related_objects.clone_from(&report.related);
@@ -137,18 +144,19 @@ impl Part {
     }
 }
 
-fn tell(status: &mut Status, operands: &Operands, release: &str, now: Timestamp) {
+fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestamp) {
+    let Report { release, remarks, .. } = report;
     let versions = vec![OperandVersion {
         name: "operator".to_owned(),
-        version: release.to_owned(),
+        version: release.clone(),
     }];
     let moving = status.versions != versions;
     match operands {
         Operands::Waiting | Operands::Failing => {}
         Operands::Done => {
-            let available = format!("Cluster Cloud Controller Manager Operator is available at {release}");
+            let said: Vec<_> = [available(release)].iter().chain(remarks).cloned().collect();
             let all = &mut status.conditions;
-            set(all, "Available", "True", "AsExpected", &available, now);
+            set(all, "Available", "True", "AsExpected", &said.join("; "), now);
             set(all, "Progressing", "False", "AsExpected", "", now);
             set(all, "Degraded", "False", "AsExpected", "", now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
@@ -161,6 +169,7 @@ fn tell(status: &mut Status, operands: &Operands, release: &str, now: Timestamp)
             let (reason, message) = match (moving, waiting.as_slice()) {
                 (true, []) => ("SyncingResources", towards),
                 (true, waiting) => ("SyncingResources", format!("{towards}: {}", waiting.join("; "))),
+                (false, []) => ("AsExpected", "objects are being written".to_owned()),
                 (false, waiting) => ("AsExpected", waiting.join("; ")),
             };
             let all = &mut status.conditions;
@@ -175,11 +184,15 @@ fn tell(status: &mut Status, operands: &Operands, release: &str, now: Timestamp)
             set(all, "Upgradeable", "True", "AsExpected", "", now);
         }
         Operands::Down(why) => {
-            set(&mut status.conditions, "Available", "False", "NothingRuns", why, now);
+            set(&mut status.conditions, "Available", "False", NOTHING_RUNS, why, now);
         }
         Operands::Failed(cause) => failed(&mut status.conditions, cause, moving, release, now),
+        Operands::Limping(cause) => {
+            again(status, now);
+            failed(&mut status.conditions, cause, moving, release, now);
+        }
         Operands::Outage(cause) => {
-            set(&mut status.conditions, "Available", "False", "NothingRuns", cause, now);
+            set(&mut status.conditions, "Available", "False", NOTHING_RUNS, cause, now);
             failed(&mut status.conditions, cause, moving, release, now);
         }
     }
@@ -195,6 +208,30 @@ fn failed(conditions: &mut Vec<Condition>, cause: &str, moving: bool, release: &
     set(conditions, "Degraded", "True", "SyncingFailed", &message, now);
     let upgradeable = format!("an upgrade has to wait until this works again: {cause}");
     set(conditions, "Upgradeable", "False", "SyncingFailed", &upgradeable, now);
+}
+
+/// Takes back that nothing runs. What has never been rolled out is not available because of that.
+fn again(status: &mut Status, now: Timestamp) {
+    let Status {
+        conditions, versions, ..
+    } = status;
+    let is_down =
+        |each: &&Condition| each.type_ == "Available" && each.status == "False" && each.reason == NOTHING_RUNS;
+    if let (Some(_), Some(version)) = (conditions.iter().find(is_down), versions.first()) {
+        set(
+            conditions,
+            "Available",
+            "True",
+            "AsExpected",
+            &available(&version.version),
+            now,
+        );
+    }
+}
+
+/// What is said of a version that runs.
+fn available(version: &str) -> String {
+    format!("Cluster Cloud Controller Manager Operator is available at {version}")
 }
 
 /// Says `False` where nothing has been said before.

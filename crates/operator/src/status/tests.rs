@@ -13,6 +13,7 @@ fn report(operands: Operands) -> Report {
         cloud_config: None,
         trusted_ca: None,
         operands: Some(operands),
+        remarks: Vec::new(),
         related: Vec::new(),
         release: "5.0.0".to_owned(),
     }
@@ -22,6 +23,11 @@ fn installed(version: &str) -> Status {
     let mut done = report(Operands::Done);
     version.clone_into(&mut done.release);
     next(&Status::default(), &done, at(THEN))
+}
+
+fn down(version: &str) -> Status {
+    let down = report(Operands::Down("Deployment a: nothing runs".to_owned()));
+    next(&installed(version), &down, at(THEN))
 }
 
 fn show(status: &Status) -> String {
@@ -97,6 +103,24 @@ fn show(status: &Status) -> String {
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
      Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
 )]
+#[case::w4_one_of_two_runs_again(
+    down("5.0.0"),
+    Operands::Limping("Deployment a: 1 of 2 Pods available".to_owned()),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=False/AsExpected/\n\
+     Degraded=True/SyncingFailed/Failed to resync for operator: 5.0.0 because Deployment a: 1 of 2 Pods available\n\
+     Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: Deployment a: 1 of 2 Pods available\n\
+     5.0.0"
+)]
+#[case::w4_nobody_has_looked(
+    down("5.0.0"),
+    Operands::Failed("no".to_owned()),
+    "Available=False/NothingRuns/Deployment a: nothing runs\n\
+     Progressing=False/AsExpected/\n\
+     Degraded=True/SyncingFailed/Failed to resync for operator: 5.0.0 because no\n\
+     Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: no\n\
+     5.0.0"
+)]
 fn tells(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
     assert_eq!(show(&next(&before, &report(operands), at(NOW))), after);
 }
@@ -157,4 +181,46 @@ fn what_is_left_of_the_hand_over_goes() {
     );
     let after = next(&before, &report(Operands::Done), at(NOW));
     assert!(after.conditions.iter().all(|each| each.type_ != "CloudControllerOwner"));
+}
+
+/// What cannot be removed is said, and nothing is worse for it.
+#[test]
+fn what_is_left_behind_is_said() {
+    let mut done = report(Operands::Done);
+    done.remarks.push("cannot delete ClusterRole x: may not".to_owned());
+    let status = next(&installed("5.0.0"), &done, at(NOW));
+    assert_eq!(
+        show(&status),
+        "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0; \
+         cannot delete ClusterRole x: may not\n\
+         Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+    );
+}
+
+/// W2, W5: whatever is found, from wherever: a condition that is not as it should be says why.
+#[rstest]
+fn every_complaint_says_why(
+    #[values(Status::default(), installed("4.0.0"), installed("5.0.0"), down("5.0.0"))] before: Status,
+    #[values(
+        Operands::Done,
+        Operands::Progressing(Vec::new()),
+        Operands::Progressing(vec!["x".to_owned()]),
+        Operands::Down("x".to_owned()),
+        Operands::Waiting,
+        Operands::Failing,
+        Operands::Failed("x".to_owned()),
+        Operands::Limping("x".to_owned()),
+        Operands::Outage("x".to_owned())
+    )]
+    operands: Operands,
+) {
+    let status = next(&before, &report(operands), at(NOW));
+    for condition in &status.conditions {
+        let good = match condition.type_.as_str() {
+            "Progressing" | "Degraded" => "False",
+            _ => "True",
+        };
+        let silent = condition.status != good && (condition.message.is_empty() || condition.reason.is_empty());
+        assert!(!silent, "{condition:?}");
+    }
 }

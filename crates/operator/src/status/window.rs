@@ -2,11 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-/// The time since which something has failed without a success.
+/// The time since which something has failed without a success that lasted.
 #[derive(Debug, Clone)]
 pub struct Window {
     threshold: Duration,
     since: Option<Instant>,
+    /// Since when it works again, and how long it has to before that is believed.
+    recovering: Option<(Instant, Duration)>,
+    told: Told,
+}
+
+/// Whether somebody knows of the failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Yes,
+    No,
 }
 
 /// Whether a failure is to be told.
@@ -22,23 +32,64 @@ impl Window {
     /// A window that tolerates failures for so long.
     #[must_use]
     pub fn new(threshold: Duration) -> Self {
-        Self { threshold, since: None }
+        Self {
+            threshold,
+            since: None,
+            recovering: None,
+            told: Told::No,
+        }
     }
 
     /// It has worked.
     pub fn worked(&mut self) {
-        self.since = None;
+        *self = Self::new(self.threshold);
+    }
+
+    /// It works at this moment, which is believed once it has lasted so long: what goes up and down is down. Says how long
+    /// it still has to.
+    pub fn works(&mut self, now: Instant, calm: Duration) -> Option<Duration> {
+        self.since?;
+        let (since, _) = *self.recovering.get_or_insert((now, calm));
+        self.recovering = Some((since, calm));
+        let left = left(calm, since, now);
+        if left.is_none() {
+            self.worked();
+        }
+        left
     }
 
     /// It has failed at this moment.
     pub fn failed(&mut self, now: Instant) -> Verdict {
-        let since = *self.since.get_or_insert(now);
-        let lasted = now.saturating_duration_since(since);
-        match self.threshold.checked_sub(lasted) {
-            Some(left) if !left.is_zero() => Verdict::Wait(left),
-            _ => Verdict::Tell,
+        if let Some((since, calm)) = self.recovering.take()
+            && left(calm, since, now).is_none()
+        {
+            self.worked();
         }
+        let since = *self.since.get_or_insert(now);
+        if let Some(left) = left(self.threshold, since, now) {
+            return Verdict::Wait(left);
+        }
+        self.told = Told::Yes;
+        Verdict::Tell
     }
+
+    /// Whether it has failed without a success that lasted.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Whether the failure was told.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.told == Told::Yes
+    }
+}
+
+/// What is left of a time that began then.
+fn left(time: Duration, since: Instant, now: Instant) -> Option<Duration> {
+    let lasted = now.saturating_duration_since(since);
+    time.checked_sub(lasted).filter(|left| !left.is_zero())
 }
 
 #[cfg(test)]
@@ -47,6 +98,7 @@ mod tests {
     use rstest::rstest;
 
     const THRESHOLD: Duration = Duration::from_secs(150);
+    const CALM: Duration = Duration::from_secs(30);
 
     // operator.md §10.8
     #[rstest]
@@ -56,6 +108,10 @@ mod tests {
     #[case::above_the_threshold("fail 0, fail 40, fail 151", "tell")]
     #[case::a_success_starts_again("fail 0, work 100, fail 151", "wait 150")]
     #[case::it_is_told_again("fail 0, fail 150, fail 160", "tell")]
+    #[case::up_and_down_is_down("fail 0, up 100, up 120, fail 129, fail 150", "tell")]
+    #[case::up_and_down_after_it_was_told("fail 0, fail 150, up 160, fail 170", "tell")]
+    #[case::up_for_long_enough("fail 0, up 100, up 130, fail 151", "wait 150")]
+    #[case::up_without_a_look("fail 0, up 100, fail 131", "wait 150")]
     fn windows(#[case] story: &str, #[case] verdict: &str) {
         let start = Instant::now();
         let mut window = Window::new(THRESHOLD);
@@ -63,8 +119,12 @@ mod tests {
         for step in story.split(", ") {
             let (what, at) = step.split_once(' ').expect("two words");
             let now = start + Duration::from_secs(at.parse().expect("a number"));
-            if what == "work" {
-                window.worked();
+            match what {
+                "work" => window.worked(),
+                "up" => drop(window.works(now, CALM)),
+                _ => {}
+            }
+            if what != "fail" {
                 continue;
             }
             last = match window.failed(now) {
@@ -73,5 +133,23 @@ mod tests {
             };
         }
         assert_eq!(last, verdict);
+    }
+
+    // W4: how long it still has to work, and whether somebody waits to hear that it does.
+    #[test]
+    fn a_recovery_takes_its_time() {
+        let start = Instant::now();
+        let at = |second| start + Duration::from_secs(second);
+        let mut window = Window::new(THRESHOLD);
+        assert_eq!(window.works(at(0), CALM), None, "nothing has failed");
+        window.failed(at(0));
+        window.failed(at(150));
+        assert_eq!(window.works(at(160), CALM), Some(CALM));
+        assert_eq!(window.works(at(170), CALM), Some(Duration::from_secs(20)));
+        // Whoever has been seen to crash again and again has to run longer.
+        assert_eq!(window.works(at(180), CALM * 2), Some(Duration::from_secs(40)));
+        assert!(window.is_open() && window.is_told());
+        assert_eq!(window.works(at(220), CALM * 2), None);
+        assert!(!window.is_open() && !window.is_told());
     }
 }

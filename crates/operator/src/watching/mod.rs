@@ -179,18 +179,25 @@ impl Watches {
     /// What is known of an object.
     pub fn find(&self, key: &Key) -> Lookup {
         let covering = self.running.iter().filter(|(selection, _)| selection.covers(key));
-        covering
-            .map(|(_, running)| running.store.find(key))
-            .find(|found| !matches!(found, Lookup::Unknown(_)))
-            .unwrap_or(Lookup::Unknown("it is not watched yet".to_owned()))
+        let mut why = "it is not watched yet".to_owned();
+        for (_, running) in covering {
+            match running.store.find(key) {
+                Lookup::Unknown(reason) => why = reason,
+                known => return known,
+            }
+        }
+        Lookup::Unknown(why)
     }
 
     /// All objects of a kind that is watched as a whole.
-    pub fn all(&self, resource: &Resource) -> Vec<Arc<serde_json::Value>> {
-        let whole = Selection::all(resource);
-        self.running
-            .get(&whole)
-            .map_or_else(Vec::new, |running| running.store.all())
+    ///
+    /// # Errors
+    /// Why nobody knows which there are.
+    pub fn all(&self, resource: &Resource) -> Result<Vec<Arc<serde_json::Value>>, String> {
+        match self.running.get(&Selection::all(resource)) {
+            Some(running) => running.store.all(),
+            None => Err("they are not watched yet".to_owned()),
+        }
     }
 
     /// Takes note of objects as a run has left them.

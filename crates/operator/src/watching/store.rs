@@ -68,8 +68,13 @@ impl Store {
         }
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Value>> {
-        self.read().values().cloned().collect()
+    /// Everything; or why nobody knows.
+    pub(super) fn all(&self) -> Result<Vec<Arc<Value>>, String> {
+        match &*self.0.state.borrow() {
+            State::Synced | State::Unserved => Ok(self.read().values().cloned().collect()),
+            State::Starting => Err("they have not been read yet".to_owned()),
+            State::Failing(reason) => Err(reason.clone()),
+        }
     }
 
     /// Waits until the watch has said what is there, or why it cannot.

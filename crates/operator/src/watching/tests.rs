@@ -116,3 +116,20 @@ fn what_is_gone_stays_gone() {
     store.saw(&key("x"), &copy("8"));
     assert_ne!(store.find(&key("x")), Lookup::Absent);
 }
+
+/// W19: why something is not known is the API server's word, not ours.
+#[tokio::test]
+async fn w19_what_may_not_be_watched_says_why() {
+    let plane = lab::ControlPlane::shared();
+    let user = lab::unique("nobody");
+    let kubeconfig = kube::config::Kubeconfig::read_from(plane.kubeconfig_for(&user, &[])).expect("a kubeconfig");
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = Client::try_from(config.expect("a configuration")).expect("a client");
+    let mut watches = Watches::new(client, Arc::default());
+    watches.want(&[one("x")].into()).await;
+    let Lookup::Unknown(why) = watches.find(&key("x")) else {
+        panic!("it is known");
+    };
+    assert!(why.contains("cannot list resource \"configmaps\""), "{why}");
+}

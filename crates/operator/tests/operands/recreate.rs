@@ -102,10 +102,8 @@ async fn one_that_the_server_would_refuse_leaves_the_old_one() {
             .contains("`selector` does not match template `labels`"),
         "{failure}"
     );
-    assert_eq!(
-        report.events().next().map(|event| event.reason),
-        Some("ResourceRecreateFailed")
-    );
+    let reasons: Vec<_> = report.events().map(|event| event.reason).collect();
+    assert_eq!(reasons, ["ResourceRecreating", "ResourceRecreateFailed"]);
     assert_eq!(world.get(old.key()).await, before);
 }
 

@@ -188,6 +188,7 @@ async fn the_operator_may_write_what_operands_read() {
     let names = certificates::Names {
         service: "openstack-cloud-controller-manager".to_owned(),
         namespace: OPERANDS.to_owned(),
+        prefix: String::new(),
     };
     let now = "2026-11-16T05:00:00Z".parse().unwrap();
     let mut objects = certificates::desired(now, certificates::Live::default(), &names)

@@ -17,7 +17,7 @@ pub const PLATFORM: Platform = Platform {
         include_str!("node-admission.yaml"),
         include_str!("idle-timeout.yaml"),
     ],
-    bootstrap: BOOTSTRAP,
+    bootstrap: &[include_str!("bootstrap.yaml")],
     ..Platform::NEW
 };
 
@@ -29,5 +29,3 @@ pub(super) const IMAGES: &[(&str, &str)] = &[
 ];
 /// On any Azure.
 pub(super) const RESOURCE_LOCKER: &str = include_str!("resource-locker.yaml");
-/// On any Azure.
-pub(super) const BOOTSTRAP: &[&str] = &[include_str!("bootstrap.yaml")];

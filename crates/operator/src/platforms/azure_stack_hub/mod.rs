@@ -17,6 +17,6 @@ pub const PLATFORM: Platform = Platform {
         include_str!("node-manager.yaml"),
         azure::RESOURCE_LOCKER,
     ],
-    bootstrap: azure::BOOTSTRAP,
+    bootstrap: &[include_str!("bootstrap.yaml")],
     ..Platform::NEW
 };

@@ -1,6 +1,6 @@
 //! A way to the API server that counts writes, and that closes behind one of them.
 
-use crate::world::World;
+use super::Folder;
 use axum::{
     Router,
     body::Body,
@@ -22,7 +22,7 @@ const LIMIT: usize = 1 << 22;
 
 /// One way to the API server.
 pub struct Door {
-    /// What the operator uses.
+    /// What those use who go this way.
     pub kubeconfig: PathBuf,
     hall: Hall,
     task: JoinHandle<()>,
@@ -38,10 +38,10 @@ struct Hall {
 }
 
 impl Door {
-    /// Opens a way to the API server of a world.
-    pub async fn open(world: &World) -> Self {
+    /// Opens a way to an API server; its file is in this folder.
+    pub async fn to(server: &Client, folder: &Folder) -> Self {
         let hall = Hall {
-            server: world.client.clone(),
+            server: server.clone(),
             writes: Arc::default(),
             left: Arc::default(),
             closed: Arc::new(watch::Sender::new(false)),
@@ -57,9 +57,7 @@ impl Door {
             "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
         });
         Self {
-            kubeconfig: world
-                .folder
-                .write(&format!("{}.kubeconfig", lab::unique("door")), &config.to_string()),
+            kubeconfig: folder.write(&format!("{}.kubeconfig", lab::unique("door")), &config.to_string()),
             hall,
             task,
         }
@@ -78,6 +76,12 @@ impl Door {
     /// Whether it has closed.
     pub fn is_closed(&self) -> bool {
         *self.hall.closed.borrow()
+    }
+
+    /// Waits until it has closed.
+    pub async fn closed(&self) {
+        let mut closed = self.hall.closed.subscribe();
+        closed.wait_for(|closed| *closed).await.unwrap();
     }
 
     /// Opens it again.

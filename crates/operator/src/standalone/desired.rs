@@ -1,0 +1,146 @@
+//! The objects of a manager: from its spec, from what is in the cluster, and from the operator's own files.
+
+use super::{
+    Context, Error, names, observe, own,
+    pass::{Monitoring, Operator},
+    provider, resources,
+    status::{Problem, Said},
+};
+use crate::{
+    Key, Object, certificates, monitoring,
+    platforms::{Images, Sources, config_hash},
+    watching::Watches,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::ResourceExt;
+use operator_api::CloudControllerManager;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+impl Operator {
+    /// The objects of a manager, with its certificate. What they are made from is watched from now on.
+    pub(super) async fn desired(&mut self, manager: &CloudControllerManager) -> Result<Vec<Object>, Problem> {
+        let name = manager.name_any();
+        let image = self.image(manager).map_err(Problem::Terminal)?;
+        let context = Context {
+            namespace: &self.namespace,
+            image: &image,
+        };
+        let certificates = names::certificates(&name, &self.namespace);
+        let mut objects = resources(manager, &context).map_err(|error| invalid(&error))?;
+        if self.monitoring == Monitoring::Served {
+            objects.extend(monitored(manager, &certificates)?);
+        }
+        let read = read_once(manager, &objects, &self.namespace);
+        let mut keys: BTreeSet<Key> = objects.iter().map(|object| object.key().clone()).collect();
+        keys.extend([
+            certificates.ca_secret(),
+            certificates.serving_secret(),
+            certificates.bundle(),
+        ]);
+        keys.extend(read.iter().flatten().cloned());
+        self.watch(&name, &keys).await;
+        objects.extend(self.issued(manager, &certificates)?);
+        match read {
+            Some(read) => hashed(objects, &sources(&self.watches, &read)?),
+            None => Ok(objects),
+        }
+    }
+
+    fn image(&self, manager: &CloudControllerManager) -> Result<String, Said> {
+        if let Some(image) = &manager.spec.image {
+            return Ok(image.clone());
+        }
+        let text = self.images.as_ref().map_err(|problem| ("NoImage", problem.clone()))?;
+        let images = Images::parse(text).map_err(|error| ("NoImage", runtime::logging::chain(&error).to_string()))?;
+        images.own().map(str::to_owned).ok_or_else(|| {
+            let file = self.file.display();
+            let what = format!("{file} has no cloudControllerManagerOperator: add it, or give spec.image");
+            ("NoImage", what)
+        })
+    }
+
+    /// The certificate of the secure port: what is there if it will do, a new one otherwise.
+    fn issued(&self, manager: &CloudControllerManager, names: &certificates::Names) -> Result<Vec<Object>, Problem> {
+        let unknown = |reason| Problem::Transient(("CannotRead", reason));
+        let find = |key: &Key| observe::find::<Value>(&self.watches, key).map_err(unknown);
+        let (ca, serving) = (find(&names.ca_secret())?, find(&names.serving_secret())?);
+        let live = certificates::Live {
+            ca: ca.as_ref(),
+            serving: serving.as_ref(),
+        };
+        let issued = certificates::desired(jiff::Timestamp::now(), live, names)
+            .map_err(|error| Problem::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())))?;
+        self.hands.metrics.certificates(&manager.name_any(), Some(&issued));
+        let objects = issued.objects().into_iter().map(Object::into_value);
+        objects.map(|object| owned(object, manager)).collect()
+    }
+}
+
+fn invalid(error: &Error) -> Problem {
+    Problem::Terminal(match error {
+        Error::Spec(_) => ("InvalidSpec", error.to_string()),
+        Error::Manifest(_) => ("InvalidManifest", error.to_string()),
+    })
+}
+
+/// It goes with its manager, like everything else.
+fn owned(mut object: Value, manager: &CloudControllerManager) -> Result<Object, Problem> {
+    own(&mut object, manager);
+    made(object)
+}
+
+fn made(object: Value) -> Result<Object, Problem> {
+    Object::new(object).map_err(|error| Problem::Terminal(("InvalidManifest", error.to_string())))
+}
+
+/// What tells Prometheus where the manager's metrics are, whom to trust, and when to complain.
+fn monitored(manager: &CloudControllerManager, certificates: &certificates::Names) -> Result<Vec<Object>, Problem> {
+    let objects = monitoring::operand(&certificates.namespace, &certificates.service)
+        .map_err(|error| Problem::Terminal(("InvalidManifest", runtime::logging::chain(&error).to_string())))?;
+    let objects = objects.into_iter().map(|object| {
+        let mut value = object.into_value();
+        if value["kind"] == "ServiceMonitor" {
+            value["spec"]["selector"] = json!({ "matchLabels": names::selector(&manager.name_any()) });
+            let bundle = &mut value["spec"]["endpoints"][0]["tlsConfig"]["ca"]["configMap"]["name"];
+            *bundle = json!(certificates.bundle().name);
+        }
+        owned(value, manager)
+    });
+    objects.collect()
+}
+
+/// What the Pods read and do not look at again: a change has to roll them. `None` if they follow by themselves.
+fn read_once(manager: &CloudControllerManager, objects: &[Object], namespace: &str) -> Option<BTreeSet<Key>> {
+    let changes = provider::find(&manager.spec.provider).map(|provider| provider.changes);
+    let references = objects
+        .iter()
+        .flat_map(|object| config_hash::references(object.value()))
+        .map(|reference| reference.key(namespace));
+    (changes != Some(provider::Changes::Followed)).then(|| references.collect())
+}
+
+/// What Pods read. Something that could not be read is not missing: Pods would be rolled for that.
+fn sources(watches: &Watches, keys: &BTreeSet<Key>) -> Result<Sources, Problem> {
+    let unknown = |reason| Problem::Transient(("CannotRead", reason));
+    let mut sources = Sources::default();
+    for key in keys {
+        if key.kind == "Secret" {
+            if let Some(secret) = observe::find::<Secret>(watches, key).map_err(unknown)? {
+                sources.add_secret(&secret);
+            }
+        } else if let Some(map) = observe::find::<ConfigMap>(watches, key).map_err(unknown)? {
+            sources.add_config_map(&map);
+        }
+    }
+    Ok(sources)
+}
+
+fn hashed(objects: Vec<Object>, sources: &Sources) -> Result<Vec<Object>, Problem> {
+    let hashed = objects.into_iter().map(|object| {
+        let mut value = object.into_value();
+        config_hash::put(&mut value, sources, &[]);
+        made(value)
+    });
+    hashed.collect()
+}

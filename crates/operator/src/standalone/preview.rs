@@ -1,0 +1,48 @@
+//! What a pass would change, without changing it.
+
+use super::{act::inventory, observe, pass::Operator, status::Problem};
+use kube::ResourceExt;
+use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
+
+impl Operator {
+    /// What would be changed, as `kubectl diff` prints it, and what nobody can say: each a sentence that names the manager.
+    pub async fn preview(&mut self) -> (String, Vec<String>) {
+        let managers = match self.managers().await {
+            Ok(managers) => managers,
+            Err(reason) => return (String::new(), vec![reason]),
+        };
+        let about = |name: &str, why: &str| format!("{}: {why}", observe::key(name));
+        let unreadable = managers.unreadable.iter();
+        let mut problems: Vec<_> = unreadable.map(|each| about(&each.name, &each.why)).collect();
+        let (mut text, refusals) = (String::new(), managers.refusals());
+        for manager in &managers.readable {
+            let name = manager.name_any();
+            let result = match refusals.get(&name) {
+                Some((_, why)) if manager.spec.management_state == ManagementState::Managed => {
+                    (String::new(), vec![why.clone()])
+                }
+                _ => self.preview_one(manager).await,
+            };
+            text += &result.0;
+            problems.extend(result.1.iter().map(|why| about(&name, why)));
+        }
+        (text, problems)
+    }
+
+    async fn preview_one(&mut self, manager: &CloudControllerManager) -> (String, Vec<String>) {
+        let objects = match manager.spec.management_state {
+            ManagementState::Unmanaged => return (String::new(), Vec::new()),
+            ManagementState::Removed => Ok(Vec::new()),
+            ManagementState::Managed => self.desired(manager).await,
+        };
+        match objects {
+            Ok(objects) => {
+                let preview = self.engine.preview(&objects, &inventory(manager)).await;
+                (preview.text, preview.failures.iter().map(ToString::to_string).collect())
+            }
+            Err(Problem::Terminal((_, why)) | Problem::Refused((_, why)) | Problem::Transient((_, why))) => {
+                (String::new(), vec![why])
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+use super::*;
+use rstest::rstest;
+use std::sync::Arc;
+
+fn manager() -> CloudControllerManager {
+    let spec = serde_json::from_value(json!({"provider": "memory"})).unwrap();
+    CloudControllerManager::new("west", spec)
+}
+
+fn said(sentence: &str) -> Option<Said> {
+    (!sentence.is_empty()).then(|| ("Because", sentence.to_owned()))
+}
+
+fn found(state: State, progressing: &str, degraded: &str) -> Found {
+    let inventory = vec![Key::config_map("ns", "x")];
+    Found {
+        state,
+        progressing: said(progressing),
+        degraded: said(degraded),
+        inventory,
+        ..Found::default()
+    }
+}
+
+fn running(available: i64) -> Lookup {
+    let status = json!({"replicas": 2, "readyReplicas": available, "availableReplicas": available});
+    Lookup::Found(Arc::new(json!({ "status": status })))
+}
+
+fn lines(status: &Status) -> String {
+    let conditions = status.conditions.iter();
+    let lines = conditions.map(|each| format!("{}={} {} {}", each.type_, each.status, each.reason, each.message));
+    lines
+        .map(|line| line.trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[rstest]
+#[case::it_runs(
+    running(2),
+    "",
+    "",
+    "Available=True AsExpected 2 of 2 Pods are available\nProgressing=False AsExpected\nDegraded=False AsExpected"
+)]
+#[case::nothing_runs_yet(
+    Lookup::Absent,
+    "x",
+    "",
+    "Available=False NothingRuns 0 of 2 Pods are available\nProgressing=True Because x\nDegraded=False AsExpected"
+)]
+#[case::it_cannot_run(
+    Lookup::Absent,
+    "",
+    "y",
+    "Available=False Because y\nProgressing=False AsExpected\nDegraded=True Because y"
+)]
+#[case::nobody_knows(
+    Lookup::Unknown("no answer".to_owned()), "x", "",
+    "Available=Unknown CannotRead no answer\nProgressing=True Because x\nDegraded=False AsExpected"
+)]
+fn conditions(#[case] deployment: Lookup, #[case] progressing: &str, #[case] degraded: &str, #[case] expected: &str) {
+    let found = found(State::Managed, progressing, degraded);
+    assert_eq!(
+        lines(&next(&manager(), &Status::default(), &found, &deployment)),
+        expected
+    );
+}
+
+#[test]
+fn what_could_not_be_read_is_as_it_was() {
+    let (manager, found) = (manager(), found(State::Managed, "", ""));
+    let before = next(&manager, &Status::default(), &found, &running(1));
+    let after = next(&manager, &before, &found, &Lookup::Unknown("no answer".to_owned()));
+    assert_eq!(after, before);
+    assert_eq!((after.replicas, after.ready_replicas), (Some(2), Some(1)));
+}
+
+#[rstest]
+#[case::it_runs(State::Managed, "", Some(1), "Available:True Progressing:False Degraded:False")]
+#[case::it_does_not(State::Managed, "y", None, "Available:False Progressing:False Degraded:True")]
+#[case::nobody_looks(State::Unmanaged, "", None, "Available:Unknown Progressing:False Degraded:False")]
+#[case::it_is_being_removed(State::Removed, "", Some(1), "Available:Unknown Progressing:False Degraded:False")]
+#[case::it_cannot_be_removed(State::Removed, "y", Some(1), "Available:Unknown Progressing:False Degraded:True")]
+fn gauges_are(#[case] state: State, #[case] degraded: &str, #[case] available: Option<i64>, #[case] expected: &str) {
+    let deployment = available.map_or(Lookup::Absent, running);
+    let status = next(&manager(), &Status::default(), &found(state, "", degraded), &deployment);
+    let told = gauges(&status, state).map(|(type_, truth)| format!("{type_}:{truth:?}"));
+    assert_eq!(told.join(" "), expected);
+}
+
+#[test]
+fn what_is_removed_wakes_nobody() {
+    let removed = Found {
+        inventory: Vec::new(),
+        ..found(State::Removed, "", "")
+    };
+    let status = next(&manager(), &Status::default(), &removed, &Lookup::Absent);
+    assert!(lines(&status).starts_with("Available=False Removed"));
+    assert!(
+        gauges(&status, State::Removed)
+            .iter()
+            .all(|(_, truth)| *truth == Truth::Unknown)
+    );
+}
+
+#[rstest]
+#[case::somebody_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "degraded R x")]
+#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "degraded R x, again")]
+#[case::it_may_pass(Problem::Transient(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "progressing Retrying x, again")]
+#[case::it_lasts(Problem::Transient(("R", "x".to_owned())), Verdict::Tell, "degraded R x, again")]
+fn problems_are_told(#[case] problem: Problem, #[case] verdict: Verdict, #[case] expected: &str) {
+    let found = troubled(problem, || verdict, Vec::new());
+    let part = |name: &str, said: &Option<Said>| said.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
+    let parts = [
+        part("progressing", &found.progressing),
+        part("degraded", &found.degraded),
+        found.failing.then(|| "again".to_owned()),
+    ];
+    assert_eq!(parts.into_iter().flatten().collect::<Vec<_>>().join(", "), expected);
+}
+
+#[test]
+fn an_unreadable_object_is_told_once() {
+    let mut object = json!({"metadata": {"generation": 3}, "status": {"replicas": "many"}});
+    let patch = unreadable(&object, "spec.replicas: no number").unwrap();
+    assert_eq!(patch["conditions"][0]["message"], "spec.replicas: no number");
+    object["status"]["conditions"] = patch["conditions"].clone();
+    assert_eq!(unreadable(&object, "spec.replicas: no number"), None);
+    assert!(unreadable(&object, "spec.provider: no text").is_some());
+}

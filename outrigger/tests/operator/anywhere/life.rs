@@ -1,0 +1,157 @@
+//! Managers are run, changed and removed.
+
+use super::cluster::{Anywhere, IMAGES, scope};
+use crate::world::deployment;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+#[tokio::test]
+async fn runs_a_manager_and_removes_it() {
+    let world = Anywhere::new().await;
+    world.manager("lab", json!({"provider": "memory"})).await;
+    let operator = world.start();
+    let progressing = ["Progressing=True RollingOut", "Available=False", "Degraded=False"];
+    world.says(&operator, "lab", &progressing).await;
+    world.installed(&operator, "lab").await;
+    let related = world.related("lab").await;
+    for operand in [
+        "deployments lab-cloud-controller-manager",
+        "poddisruptionbudgets lab-cloud-controller-manager",
+        "secrets lab-cloud-controller-manager-serving-cert",
+        "servicemonitors lab-cloud-controller-manager",
+        "prometheusrules lab-cloud-controller-manager",
+    ] {
+        assert!(
+            related.iter().any(|each| each == operand),
+            "{operand} is not in {related:#?}"
+        );
+    }
+
+    // A restart writes nothing.
+    world.settled().await;
+    operator.signal("TERM");
+    assert_eq!(operator.exited().await.code, 0);
+    let mark = world.mark();
+    let operator = world.start();
+    operator.logged("acquired lease").await;
+    world.settled().await;
+    assert_eq!(world.writes_since(mark), [""; 0]);
+
+    // What a user breaks is put right.
+    let api = world.api(&deployment(), &world.namespace);
+    let edit = json!({"spec": {"replicas": 7}});
+    let name = "lab-cloud-controller-manager";
+    api.patch(name, &PatchParams::default(), &Patch::Merge(&edit))
+        .await
+        .unwrap();
+    let reverted = async || {
+        let live = api.get(name).await.unwrap();
+        let replicas = live.data["spec"]["replicas"].as_i64();
+        if replicas == Some(2) {
+            Ok(())
+        } else {
+            Err(format!("{replicas:?} replicas"))
+        }
+    };
+    operator.until("two replicas again", reverted).await;
+
+    world
+        .manager("lab", json!({"provider": "memory", "managementState": "Removed"}))
+        .await;
+    let gone = async || {
+        world.collect_garbage().await;
+        let left = world.related("lab").await;
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:#?}"))
+        }
+    };
+    operator.until("nothing left", gone).await;
+    world
+        .says(&operator, "lab", &["Available=False Removed", "Progressing=False"])
+        .await;
+    assert!(api.get_opt(name).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn two_managers_do_not_get_into_each_others_way() {
+    let world = Anywhere::new().await;
+    world.manager("older", json!({"provider": "memory"})).await;
+    // Of two that were made within one second the first by name counts as the older one.
+    world
+        .manager("younger", json!({"provider": "memory", "securePort": 10300}))
+        .await;
+    let operator = world.start();
+    world
+        .says(&operator, "older", &["Progressing=True", "Degraded=False"])
+        .await;
+    world
+        .says(
+            &operator,
+            "younger",
+            &["Degraded=True ScopeOverlap", "Available=False ScopeOverlap"],
+        )
+        .await;
+    assert_eq!(world.related("younger").await, [""; 0]);
+
+    world
+        .manager("older", json!({"provider": "memory", "scope": scope("a")}))
+        .await;
+    world
+        .manager(
+            "younger",
+            json!({"provider": "memory", "securePort": 10300, "scope": scope("b")}),
+        )
+        .await;
+    world.installed(&operator, "younger").await;
+}
+
+/// What is wrong is said in the resource, and heals when it is put right.
+#[tokio::test]
+async fn says_what_is_wrong() {
+    let world = Anywhere::new().await;
+    world.folder.write("images.json", "{}");
+    world
+        .manager("lab", json!({"provider": "memory", "scope": scope("a")}))
+        .await;
+    world
+        .manager(
+            "cloud",
+            json!({"provider": "openstack", "securePort": 10300, "scope": scope("b")}),
+        )
+        .await;
+    let operator = world.start();
+    world.says(&operator, "lab", &["Degraded=True NoImage"]).await;
+    world.folder.write("images.json", IMAGES);
+    world
+        .says(&operator, "lab", &["Degraded=False", "Progressing=True"])
+        .await;
+    world.says(&operator, "cloud", &["Degraded=True"]).await;
+    world.delete("cloud").await;
+    world.settled().await;
+    assert!(operator.ended().is_none(), "{}", operator.told());
+}
+
+/// Another image in images.json is rolled out although nothing in the cluster has changed.
+#[tokio::test]
+async fn follows_its_file() {
+    let world = Anywhere::new().await;
+    world.manager("lab", json!({"provider": "memory"})).await;
+    let operator = world.start();
+    world.installed(&operator, "lab").await;
+    world.settled().await;
+    world
+        .folder
+        .write("images.json", &IMAGES.replace("outrigger:1", "outrigger:2"));
+    let look = async || {
+        let live = world.deployment("lab").await.unwrap_or_default();
+        let image = live["spec"]["template"]["spec"]["containers"][0]["image"].clone();
+        if image == "registry.lab/outrigger:2" {
+            Ok(())
+        } else {
+            Err(image.to_string())
+        }
+    };
+    operator.until("the new image", look).await;
+}

@@ -1,0 +1,10 @@
+//! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
+
+mod cluster;
+mod crash;
+mod dry_run;
+mod life;
+mod numbers;
+mod stop;
+mod trouble;
+mod watches;

@@ -1,0 +1,261 @@
+//! What is refused, unknown or cannot be read is said in the manager's conditions, in words that name the object.
+
+use super::cluster::{Anywhere, definition, managers, scope};
+use crate::world::kind;
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use serde_json::{Value, json};
+
+const ADMISSION: &str = "admissionregistration.k8s.io";
+
+/// Refuses all new Deployments of the operator's namespace.
+async fn refuse_deployments(world: &Anywhere) {
+    let policies = kind(
+        ADMISSION,
+        "v1",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    );
+    let rule = json!({
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"],
+    });
+    let policy = json!({"spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": "no Deployments on Mondays"}],
+    }});
+    world.apply(&policies, "", "mondays.lab", policy).await;
+    let binding = json!({"spec": {
+        "policyName": "mondays.lab", "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}},
+    }});
+    world.apply(&bindings(), "", "mondays.lab", binding).await;
+    let pod = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
+    let attempt: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "try"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod},
+    }))
+    .unwrap();
+    let api = world.api(&crate::world::deployment(), &world.namespace);
+    let dry = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    testkit::wait::until("the policy", async || match api.create(&dry, &attempt).await {
+        Ok(_) => Err("it is not in force".to_owned()),
+        Err(_) => Ok(()),
+    })
+    .await;
+}
+
+fn bindings() -> kube::api::ApiResource {
+    kind(
+        ADMISSION,
+        "v1",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    )
+}
+
+/// Told at once, with the words of the policy; everything else is made; and it heals by itself.
+#[tokio::test]
+async fn a_policy_refuses_an_operand() {
+    let world = Anywhere::new().await;
+    refuse_deployments(&world).await;
+    world.manager("lab", json!({"provider": "memory"})).await;
+    let operator = world.start();
+    let said = world.says(&operator, "lab", &["Degraded=True SyncingFailed"]).await;
+    let object = format!(
+        "cannot create Deployment {}/lab-cloud-controller-manager: ",
+        world.namespace
+    );
+    for part in [
+        object.as_str(),
+        "no Deployments on Mondays",
+        "Available=False SyncingFailed",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let budgets = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+    let budgets = world.api(&budgets, &world.namespace);
+    assert!(budgets.get_opt("lab-cloud-controller-manager").await.unwrap().is_some());
+
+    let api = world.api(&bindings(), "");
+    api.delete("mondays.lab", &DeleteParams::default()).await.unwrap();
+    world.installed(&operator, "lab").await;
+}
+
+/// It may pass, so it is no alarm yet; but it is said.
+#[tokio::test]
+async fn the_namespace_is_terminating() {
+    let world = Anywhere::new().await;
+    world.manager("lab", json!({"provider": "memory"})).await;
+    let namespaces = world.api(&kind("", "v1", "Namespace", "namespaces"), "");
+    namespaces
+        .delete(&world.namespace, &DeleteParams::default())
+        .await
+        .unwrap();
+    let operator = world.operator().flag("--leader-elect=false").start();
+    let said = world
+        .says(&operator, "lab", &["Progressing=True Retrying", "Degraded=False"])
+        .await;
+    let object = format!(
+        "cannot create Deployment {}/lab-cloud-controller-manager: ",
+        world.namespace
+    );
+    for part in [object.as_str(), "because it is being terminated"] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let bound = world.api(
+        &kind(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "ClusterRoleBinding",
+            "clusterrolebindings",
+        ),
+        "",
+    );
+    let name = "outrigger:lab-cloud-controller-manager";
+    assert!(
+        bound.get_opt(name).await.unwrap().is_some(),
+        "what belongs to the cluster"
+    );
+}
+
+/// Lets a user do everything that the operator does, except to list and watch some resources.
+async fn grant_all_but(world: &Anywhere, user: &str, hidden: &str) {
+    let all = [
+        "cloudcontrollermanagers",
+        "cloudcontrollermanagers/status",
+        "serviceaccounts",
+        "services",
+        "configmaps",
+        "secrets",
+        "roles",
+        "clusterroles",
+        "rolebindings",
+        "clusterrolebindings",
+        "poddisruptionbudgets",
+        "deployments",
+        "servicemonitors",
+        "prometheusrules",
+        "pods",
+        "events",
+        "leases",
+    ];
+    let seen: Vec<_> = all.into_iter().filter(|resource| *resource != hidden).collect();
+    // Whoever grants a right must hold it.
+    let rules = json!({"rules": [
+        {"apiGroups": ["*"], "resources": seen, "verbs": ["*"]},
+        {"apiGroups": ["*"], "resources": [hidden], "verbs": ["get", "create", "patch", "delete"]},
+    ]});
+    let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
+    world.apply(&rbac("ClusterRole", "clusterroles"), "", user, rules).await;
+    let binding = json!({
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    });
+    world
+        .apply(&rbac("ClusterRoleBinding", "clusterrolebindings"), "", user, binding)
+        .await;
+}
+
+fn hash(deployment: &Value) -> Value {
+    deployment["spec"]["template"]["metadata"]["annotations"]["operator.openshift.io/config-hash"].clone()
+}
+
+/// A configuration that cannot be read is not one that is missing: Pods are not rolled for that.
+#[tokio::test]
+async fn an_unknown_configuration_rolls_nothing() {
+    let world = Anywhere::new().await;
+    world.config("cloud", "{}").await;
+    let map = json!({"name": "cloud", "key": "cloud.conf"});
+    world
+        .manager("lab", json!({"provider": "memory", "cloudConfig": {"configMap": map}}))
+        .await;
+    let operator = world.start();
+    world.installed(&operator, "lab").await;
+    world.settled().await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let before = world.deployment("lab").await.unwrap();
+    assert!(hash(&before).is_string(), "{before:#}");
+
+    grant_all_but(&world, "blind", "configmaps").await;
+    let mark = world.mark();
+    let operator = world.operator_as(&world.plane.kubeconfig_for("blind", &[])).start();
+    let said = world.says(&operator, "lab", &["Progressing=True Retrying"]).await;
+    let object = format!("cannot read ConfigMap {}/cloud: ", world.namespace);
+    for part in [object.as_str(), "Available=True", "Degraded=False"] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    world.settled().await;
+    let after = world.deployment("lab").await.unwrap();
+    assert_eq!(after["metadata"]["generation"], before["metadata"]["generation"]);
+    assert_eq!(hash(&after), hash(&before));
+    let others = |write: &&String| !write.contains("cloudcontrollermanagers");
+    let writes = world.writes_since(mark);
+    assert_eq!(writes.iter().filter(others).count(), 0, "{writes:#?}");
+
+    grant_all_but(&world, "blind", "nothing").await;
+    world
+        .says(
+            &operator,
+            "lab",
+            &["Available=True", "Progressing=False", "Degraded=False"],
+        )
+        .await;
+    assert_eq!(hash(&world.deployment("lab").await.unwrap()), hash(&before));
+}
+
+/// The definition without its rules, as of another version.
+fn lax() -> String {
+    let mut definition: Value = serde_saphyr::from_str(&definition()).unwrap();
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        let schema = &mut version["schema"]["openAPIV3Schema"];
+        *schema = json!({"type": "object", "properties": {
+            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        }});
+        version.as_object_mut().unwrap().remove("additionalPrinterColumns");
+    }
+    definition.to_string()
+}
+
+/// An object that cannot be read is left alone, and says which field is wrong; what may be in its way waits.
+#[tokio::test]
+async fn an_unreadable_manager_says_so() {
+    let world = Anywhere::with(lax()).await;
+    let spec = |zone: &str, port: u16| json!({"provider": "memory", "securePort": port, "scope": scope(zone)});
+    world.manager("first", spec("first", 10300)).await;
+    let operator = world.start();
+    world.installed(&operator, "first").await;
+    let mut odd = spec("odd", 10301);
+    odd["replicas"] = json!("two");
+    world.manager("odd", odd).await;
+    let said = world.says(&operator, "odd", &["Degraded=True Unreadable"]).await;
+    assert!(said.contains("spec.replicas: invalid type: string \"two\""), "{said}");
+    operator.logged("spec.replicas: invalid type").await;
+
+    world.manager("second", spec("second", 10302)).await;
+    let said = world.says(&operator, "second", &["Degraded=True ScopeUnknown"]).await;
+    assert!(said.contains("\"odd\""), "{said}");
+    assert_eq!(world.related("second").await, [""; 0]);
+    let first = world.conditions("first").await;
+    assert!(first[0].starts_with("Available=True"), "{first:#?}");
+
+    world.manager("odd", spec("odd", 10301)).await;
+    world.says(&operator, "odd", &["Degraded=False"]).await;
+    world
+        .says(&operator, "second", &["Degraded=False", "Progressing=True"])
+        .await;
+    assert_eq!(
+        world
+            .api(&managers(), "")
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+            .len(),
+        3
+    );
+}

@@ -1,0 +1,143 @@
+//! With exactly what the Go operator's release grants, whose manifests may be there when only the image is exchanged.
+
+use crate::{
+    rig::Manager,
+    rights::{OPERANDS, release, start, user},
+    world::{OPERATOR_NAMESPACE, World, kind},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const RIGHTS: &str = include_str!("upstream-rights.yaml");
+const NAME: &str = "upstream-rights";
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Grants it, and starts the operator with it.
+async fn started(world: &World) -> Manager {
+    // The accounts and roles of operands come with the release, too.
+    drop(release(world, |_| {}).await);
+    withdraw(world).await;
+    let rights: Value = serde_saphyr::from_str(RIGHTS).unwrap();
+    grant(world, "", rights["cluster"].clone()).await;
+    for (namespace, rules) in rights["namespaces"].as_object().unwrap() {
+        grant(world, namespace, rules.clone()).await;
+    }
+    for part in rights["admin"].as_array().unwrap() {
+        let name = part.as_str().unwrap();
+        bind(world, OPERANDS, name, "ClusterRole", name).await;
+    }
+    start(world)
+}
+
+/// Takes away what our own manifests have granted.
+async fn withdraw(world: &World) {
+    for (kind_, plural, namespaces) in [
+        ("ClusterRoleBinding", "clusterrolebindings", &[""][..]),
+        (
+            "RoleBinding",
+            "rolebindings",
+            &[
+                OPERANDS,
+                OPERATOR_NAMESPACE,
+                "openshift-config",
+                "openshift-config-managed",
+                "kube-system",
+            ],
+        ),
+    ] {
+        for namespace in namespaces {
+            let api = world.api(&kind(GROUP, "v1", kind_, plural), namespace);
+            for binding in api.list(&kube::api::ListParams::default()).await.unwrap() {
+                if binding.data["subjects"]
+                    .to_string()
+                    .contains("\"cluster-cloud-controller-manager\"")
+                {
+                    let name = binding.metadata.name.unwrap();
+                    api.delete(&name, &kube::api::DeleteParams::default()).await.unwrap();
+                }
+            }
+        }
+    }
+}
+
+async fn grant(world: &World, namespace: &str, rules: Value) {
+    let (role, plural) = if namespace.is_empty() {
+        ("ClusterRole", "clusterroles")
+    } else {
+        ("Role", "roles")
+    };
+    let resource = kind(GROUP, "v1", role, plural);
+    world.apply(&resource, namespace, NAME, json!({"rules": rules})).await;
+    bind(world, namespace, NAME, role, NAME).await;
+}
+
+async fn bind(world: &World, namespace: &str, name: &str, kind_: &str, role: &str) {
+    let binding = json!({
+        "roleRef": {"apiGroup": GROUP, "kind": kind_, "name": role},
+        "subjects": [{"apiGroup": GROUP, "kind": "User", "name": user()}],
+    });
+    let resource = if namespace.is_empty() {
+        kind(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings")
+    } else {
+        kind(GROUP, "v1", "RoleBinding", "rolebindings")
+    };
+    world.apply(&resource, namespace, name, binding).await;
+}
+
+/// Every platform is installed. What may not be removed of the last one is named with the verb, and nothing is worse for it.
+#[rstest]
+#[case::azure("Azure", "azure", Some("clusterroles"))]
+#[case::vsphere("VSphere", "vsphere", Some("clusterroles"))]
+#[case::aws("AWS", "aws", Some("validatingadmissionpolicies"))]
+#[case::nutanix("Nutanix", "nutanix", Some("clusterroles"))]
+#[case::gcp("GCP", "gcp", Some("clusterroles"))]
+#[case::openstack("OpenStack", "openstack", None)]
+#[tokio::test]
+async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Option<&str>) {
+    let world = World::in_namespace(OPERANDS).await;
+    world.set_platform(platform).await;
+    let operator = started(&world).await;
+    let deployment = format!("Deployment {name}-cloud-controller-manager");
+    world.roll_out_until(&operator, &deployment).await;
+    world
+        .says(&operator, &["Available=True", "Degraded=False", "Upgradeable=True"])
+        .await;
+
+    world.set_platform("IBMCloud").await;
+    world
+        .roll_out_until(&operator, "Deployment ibm-cloud-controller-manager")
+        .await;
+    world.gone(&operator, &deployment).await;
+    let Some(left) = left else {
+        let conditions = world.says(&operator, &["Available=True", "Progressing=False"]).await;
+        assert!(!conditions.contains("cannot delete"), "{conditions}");
+        return;
+    };
+    let line = operator.logged("may not be deleted").await;
+    let resource = format!("cannot delete resource \\\"{left}\\\"");
+    assert!(
+        line.replace("\\\\", "\\").contains(&resource),
+        "{resource} is not in {line}"
+    );
+    let conditions = world
+        .says(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
+        .await;
+    let said = conditions
+        .lines()
+        .find(|line| line.starts_with("Available=True"))
+        .unwrap();
+    assert!(said.contains("cannot delete resource") && said.contains(left), "{said}");
+
+    // With the verb it goes.
+    drop(release(&world, |_| {}).await);
+    operator.signal("TERM");
+    operator.exited().await;
+    let operator = start(&world);
+    let look = async || match world.conditions().await {
+        conditions if conditions.contains("cannot delete") => Err(conditions),
+        _ => Ok(()),
+    };
+    operator.until("the rest to go", look).await;
+    world.gone(&operator, &format!("{name}-cloud")).await;
+    world.gone(&operator, &format!("cloud-provider-{name}")).await;
+}

@@ -13,8 +13,7 @@ setup:
 
 .PHONY: demo
 demo: setup ## watch nodes and Services come alive on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
-	@$(CARGO) build --quiet --locked -p outrigger
-	@target/debug/outrigger demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
+	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test
 test: setup ## every test, also on the real OpenStack services and on a real node, and the checks of the house

@@ -1,9 +1,17 @@
 //! The demo tells its whole story, and says so when something is wrong.
 
+#![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
+
 use rstest::rstest;
 use std::{
-    process::Command,
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 const OUTRIGGER: &str = env!("CARGO_BIN_EXE_outrigger");
@@ -84,4 +92,178 @@ fn a_wrong_outcome_is_an_error() {
     assert!(errors.contains("KUBEBUILDER_ASSETS has no etcd"), "{errors}");
     assert!(!errors.contains("backtrace"), "{errors}");
     std::fs::remove_dir_all(nothing).unwrap();
+}
+
+/// A demo that runs, with all that it leaves behind in a folder of its own.
+struct Running {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+    folder: PathBuf,
+}
+
+impl Running {
+    fn start(args: &[&str]) -> Self {
+        let folder = std::env::temp_dir().join(lab::unique("demo"));
+        fs::create_dir_all(&folder).unwrap();
+        let mut child = Command::new(OUTRIGGER)
+            .args(["demo", "--pause", "0"])
+            .args(args)
+            .env("TMPDIR", &folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines, folder }
+    }
+
+    /// What it says until it says this.
+    fn until(&mut self, text: &str) -> String {
+        let mut said = String::new();
+        while !said.contains(text) {
+            let read = self.lines.read_line(&mut said).unwrap();
+            assert!(read > 0, "it never said {text:?}: {said}");
+        }
+        said
+    }
+
+    /// Sends a signal to one of its programs, by the name of its file of a process ID; `None` for the demo itself.
+    fn signal(&self, name: Option<&str>, signal: &str) {
+        let pid = match name {
+            Some(name) => {
+                let file = find(&self.folder, &format!("{name}.pid")).unwrap();
+                fs::read_to_string(file).unwrap().trim().to_owned()
+            }
+            None => self.child.id().to_string(),
+        };
+        let status = Command::new("kill").args([&format!("-{signal}"), &pid]).status();
+        assert!(status.unwrap().success(), "cannot send {signal} to {pid}");
+    }
+
+    /// Waits for its end; then nothing that it started may run.
+    fn end(mut self) -> Output {
+        let mut rest = String::new();
+        while self.lines.read_line(&mut rest).unwrap() > 0 {}
+        let mut output = self.child.wait_with_output().unwrap();
+        output.stdout = rest.into_bytes();
+        let started = Instant::now();
+        while let Some(left) = running_in(&self.folder) {
+            assert!(started.elapsed() < Duration::from_mins(1), "it left {left} running");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // A folder that is gone with the demo is as good.
+        let _ = fs::remove_dir_all(&self.folder);
+        output
+    }
+}
+
+/// The first file of this name in a folder.
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    entries.find_map(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            find(&path, name)
+        } else {
+            path.ends_with(name).then_some(path)
+        }
+    })
+}
+
+/// The command line of a process that mentions this folder.
+fn running_in(folder: &Path) -> Option<String> {
+    let folder = folder.to_str().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let mut commands = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    commands.find_map(|command| {
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        command.contains(folder).then_some(command)
+    })
+}
+
+#[test]
+fn a_step_that_fails_ends_it_with_a_sentence() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut demo = Running::start(&[]);
+    demo.until("three machines joined");
+    demo.signal(Some("kube-apiserver"), "KILL");
+    let output = demo.end();
+    let (said, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert_eq!(output.status.code(), Some(1), "{said}\n{errors}");
+    let failed: Vec<_> = said.lines().filter(|line| line.starts_with('✗')).collect();
+    let [step] = failed[..] else { panic!("{said}") };
+    let (step, _) = step.trim_start_matches("✗ ").rsplit_once(" (").unwrap();
+    let sentence = errors.lines().last().unwrap_or_default();
+    assert!(sentence.starts_with(&format!("outrigger demo: {step}: ")), "{errors}");
+    assert!(
+        !errors.contains("panicked") && !errors.contains("backtrace"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn is_left_running_until_it_is_stopped_as_it_says() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut demo = Running::start(&["--keep"]);
+    let said = demo.until("Ctrl-C stops everything.");
+    let commands: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    let commands: Vec<_> = commands.into_iter().filter(|line| !line.starts_with(' ')).collect();
+    let looked = Command::new("sh").args(["-ec", &commands.join("\n")]).output().unwrap();
+    let shown = String::from_utf8_lossy(&looked.stdout);
+    assert!(
+        looked.status.success(),
+        "{commands:?}: {}",
+        String::from_utf8_lossy(&looked.stderr)
+    );
+    for part in [
+        "node/node-1",
+        "service/kubernetes",
+        "cloud-controller-manager",
+        "manager-1.log",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+
+    demo.signal(None, "INT");
+    let output = demo.end();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let server = said
+        .split_once("are up at https://")
+        .and_then(|(_, rest)| rest.split_once(' '));
+    assert!(
+        TcpStream::connect(server.unwrap().0).is_err(),
+        "the API server is still there"
+    );
+}
+
+#[test]
+fn an_old_toolchain_is_refused_in_one_sentence() {
+    let folder = std::env::temp_dir().join(lab::unique("old-cargo"));
+    fs::create_dir_all(&folder).unwrap();
+    let cargo = folder.join("cargo");
+    fs::write(&cargo, "#!/bin/sh\necho 'cargo 1.80.1 (376290515 2024-07-16)'\n").unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = Command::new("./scripts/setup")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env(
+            "PATH",
+            format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()),
+        )
+        .output()
+        .unwrap();
+    let sentence = format!(
+        "setup: cargo is 1.80.1 but {} or newer is needed: update Rust (rustup update) and run make again\n",
+        env!("CARGO_PKG_RUST_VERSION")
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), sentence);
+    assert_eq!(output.status.code(), Some(1));
+    fs::remove_dir_all(folder).unwrap();
 }

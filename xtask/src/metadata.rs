@@ -17,6 +17,7 @@ pub(crate) struct Package {
     pub(crate) version: String,
     pub(crate) license: Option<String>,
     pub(crate) source: Option<String>,
+    pub(crate) manifest_path: String,
     pub(crate) dependencies: Vec<Dependency>,
 }
 

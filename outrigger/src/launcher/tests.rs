@@ -33,7 +33,7 @@ const URL: (&str, Option<&str>) = (
 );
 
 fn planned(script: &str, files: &Given) -> Result<Plan, Problem> {
-    let environment = [("HOME", "/root"), ("TWO", "a  b"), ("EMPTY", ""), ("BLANK", " a ")];
+    let environment = [("HOME", "/home/me"), ("TWO", "a  b"), ("EMPTY", ""), ("BLANK", " a ")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
     plan(script, Options::default(), BTreeMap::from(environment), files)
 }
@@ -161,7 +161,7 @@ fn runs(#[case] script: &str, #[case] files: Given, #[case] expected: &str) {
 
 #[rstest]
 #[case::single_quotes("exec /a 'one $HOME \"two\"'", r#"/a|one $HOME "two""#)]
-#[case::double_quotes(r#"exec /a "$HOME/${HOME} \$HOME \" \\ \n""#, r#"/a|/root//root $HOME " \ \n"#)]
+#[case::double_quotes(r#"exec /a "$HOME/${HOME} \$HOME \" \\ \n""#, r#"/a|/home/me//home/me $HOME " \ \n"#)]
 #[case::side_by_side(r#"exec /a a'b'"c"\ d"#, "/a|abc d")]
 #[case::empty_words(r#"exec /a "" '' --x="""#, "/a|||--x=")]
 #[case::variable_is_split("exec /a $TWO x$TWO-y", "/a|a|b|xa|b-y")]
@@ -177,7 +177,7 @@ fn runs(#[case] script: &str, #[case] files: Given, #[case] expected: &str) {
 #[case::inherited_stays_exported("HOME=/tmp; exec /a", "HOME=/tmp /a")]
 #[case::only_for_the_program("X=1 exec /a", "X=1 /a")]
 #[case::only_for_the_last("X=1 /a $X", "X=1 /a")]
-#[case::strict("set -euo pipefail; exec /a $HOME", "/a|/root")]
+#[case::strict("set -euo pipefail; exec /a $HOME", "/a|/home/me")]
 #[case::comments("# one\nexec /a x#y # two", "/a|x#y")]
 #[case::continued_in_a_word("exec /a --x=\\\ny", "/a|--x=y")]
 #[case::continued_at_the_end("exec /a \\\n", "/a")]

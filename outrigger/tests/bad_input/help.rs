@@ -1,7 +1,7 @@
 //! `--help`, and the flags of the program that this one replaces.
 
 use crate::rig::run;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, process::Command};
 
 /// The flags of the Go program, by the groups of its help.
 const PEER: &str = include_str!("peer-flags.txt");
@@ -85,6 +85,24 @@ fn groups_types_and_defaults_are_those_of_the_peer() {
             expected.default = "auto".to_owned();
         }
         assert_eq!(ours.get(&name), Some(&expected), "--{name}");
+    }
+}
+
+#[test]
+fn the_list_is_what_the_peer_says_of_itself() {
+    let program = lab::peer::program().unwrap();
+    let output = Command::new(&program).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let (mut said, groups) = help(&String::from_utf8_lossy(&output.stdout));
+    for flag in said.values_mut() {
+        flag.default = flag.default.replace("[]", "-");
+    }
+    let (listed, listed_groups) = peer();
+    assert_eq!(listed_groups, groups);
+    let names = |flags: &BTreeMap<String, Flag>| flags.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&listed), names(&said), "other flags are listed");
+    for (name, flag) in &said {
+        assert_eq!(&listed[name], flag, "--{name}");
     }
 }
 

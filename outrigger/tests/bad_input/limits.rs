@@ -1,9 +1,14 @@
 //! `--kube-api-qps`, `--kube-api-burst` and `--concurrent-*` are obeyed when given; when not, nothing of the kind is in force.
 
 use crate::rig::{Launch, Rig};
+use cloud::Detail;
 use futures::future::join_all;
 use memory::{Call, Fault, Operation};
-use std::{collections::BTreeMap, time::Duration};
+use rstest::rstest;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// When the requests came that such a limit is about, for each client, because each has its own, as in client-go, and
 /// another for events. The lease may not wait, and a watch is one request that lasts.
@@ -81,10 +86,90 @@ async fn at_once(flag: Option<&str>) -> usize {
     for service in services {
         rig.served(&manager, service.metadata.name.as_deref().unwrap()).await;
     }
-    let calls = rig.cloud.calls_of(Operation::EnsureLoadBalancer);
+    peak(&rig.cloud.calls_of(Operation::EnsureLoadBalancer), |_| 1)
+}
+
+/// How much there was at the same time, at most, if every call is so much.
+fn peak(calls: &[Call], much: impl Fn(&Call) -> usize) -> usize {
     let runs_at = |call: &Call, time: Duration| call.at <= time && time < call.at + call.took.unwrap_or_default();
-    let overlap = |one: &Call| calls.iter().filter(|call| runs_at(call, one.at)).count();
-    calls.iter().map(overlap).max().unwrap()
+    let at_start = |one: &Call| calls.iter().filter(|call| runs_at(call, one.at)).map(&much).sum();
+    calls.iter().map(at_start).max().unwrap_or_default()
+}
+
+/// How many Nodes the cloud was asked about at the same time, at most.
+#[derive(Debug, PartialEq, Eq)]
+struct Peaks {
+    initialised: usize,
+    updated: usize,
+    looked_at: usize,
+}
+
+impl Peaks {
+    fn of(calls: &[Call]) -> Self {
+        let (mut known, mut new, mut updates, mut looks) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
+        for call in calls {
+            // Who is heard of for the first time is new.
+            let before = known.len();
+            known.extend(&call.names);
+            let is_new = known.len() > before;
+            match call.detail {
+                Some(Detail::Full) if is_new => new.push(call.clone()),
+                Some(Detail::Full) => updates.push(call.clone()),
+                _ => looks.push(call.clone()),
+            }
+        }
+        let nodes = |calls: &[Call]| peak(calls, |call| call.names.len());
+        Self {
+            // Some may come a moment after the others: three at once are not one by one.
+            initialised: nodes(&new).min(3),
+            updated: nodes(&updates),
+            looked_at: nodes(&looks),
+        }
+    }
+}
+
+const NODES: usize = 6;
+
+// framework.md §3.1
+#[rstest]
+#[case::each_is_given(
+    &["--concurrent-node-syncs=2", "--concurrent-node-status-updates=3", "--concurrent-node-lifecycle-syncs=1"],
+    Peaks { initialised: 2, updated: 3, looked_at: 1 }
+)]
+#[case::updates_as_syncs(&["--concurrent-node-syncs=1"], Peaks { initialised: 1, updated: 1, looked_at: NODES })]
+#[case::ours(&[], Peaks { initialised: 3, updated: NODES, looked_at: NODES })]
+#[tokio::test]
+async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks) {
+    let rig = Rig::shared().await;
+    let names: Vec<_> = (0..NODES).map(|number| format!("n{number}")).collect();
+    let names = join_all(names.iter().map(|name| rig.join(name))).await;
+    rig.cloud
+        .inject(Fault::delay(Duration::from_millis(150)).at(Operation::Describe));
+    let quick = ["--node-status-update-frequency=200ms", "--node-monitor-period=200ms"];
+    let launch = flags
+        .iter()
+        .chain(&quick)
+        .fold(rig.manager(), |launch, flag| launch.flag(flag));
+    let manager = launch.start();
+    for name in &names {
+        rig.initialised(&manager, name).await;
+        rig.set_ready(name, "Unknown").await;
+    }
+    // Until each loop has seen all of them, and is at it again.
+    let mark = rig.cloud.calls_of(Operation::Describe).len();
+    let is_settled = |calls: &[Call]| {
+        let rounds = |detail| calls[mark..].iter().filter(|call| call.detail == Some(detail)).count();
+        [Detail::Full, Detail::Liveness]
+            .into_iter()
+            .all(|detail| rounds(detail) > 2 * NODES)
+    };
+    let settled = rig
+        .cloud
+        .until(|cloud| is_settled(&cloud.calls_of(Operation::Describe)));
+    tokio::time::timeout(Duration::from_mins(1), settled)
+        .await
+        .expect("rounds");
+    assert_eq!(Peaks::of(&rig.cloud.calls_of(Operation::Describe)), expected);
 }
 
 #[tokio::test]

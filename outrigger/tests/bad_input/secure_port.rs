@@ -146,6 +146,8 @@ async fn configz_tells_what_was_given_and_what_was_not() {
         "KubeAPIBurst",
         "ConcurrentServiceSyncs",
         "ConcurrentNodeSyncs",
+        "ConcurrentNodeStatusUpdates",
+        "ConcurrentNodeLifecycleSyncs",
     ] {
         assert_eq!(ours[key], "auto", "{key}");
     }
@@ -156,17 +158,27 @@ async fn configz_tells_what_was_given_and_what_was_not() {
         "--kube-api-burst=9",
         "--concurrent-service-syncs=3",
         "--concurrent-node-syncs=4",
+        "--concurrent-node-lifecycle-syncs=5",
     ];
     let given = configz(&flags).await;
     let connection = given.pointer("/Generic/ClientConnection").unwrap();
     assert_eq!((&connection["qps"], &connection["burst"]), (&json!(7.5), &json!(9)));
     assert_eq!(given.pointer("/ServiceController/ConcurrentServiceSyncs").unwrap(), 3);
     assert_eq!(given.pointer("/NodeController/ConcurrentNodeSyncs").unwrap(), 4);
-    let ours = &given["Outrigger"];
-    assert_eq!(
-        (&ours["KubeAPIQPS"], &ours["ConcurrentServiceSyncs"]),
-        (&json!("7.5"), &json!("3"))
-    );
+    // As many as are initialised, if nothing else is said.
+    let updates = given.pointer("/NodeController/ConcurrentNodeStatusUpdates").unwrap();
+    assert_eq!(updates, 4);
+    let in_force = [
+        ("KubeAPIQPS", "7.5"),
+        ("KubeAPIBurst", "9"),
+        ("ConcurrentServiceSyncs", "3"),
+        ("ConcurrentNodeSyncs", "4"),
+        ("ConcurrentNodeStatusUpdates", "4"),
+        ("ConcurrentNodeLifecycleSyncs", "5"),
+    ];
+    for (key, value) in in_force {
+        assert_eq!(given["Outrigger"][key], value, "{key}");
+    }
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! Rude clients of the secure port harm nobody else.
 
-use crate::rig::{Manager, Rig};
+use crate::rig::{Credentials, Manager, Rig};
+use futures::future::join_all;
 use rustls::{
     ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use std::{
     sync::Arc,
@@ -33,13 +34,23 @@ async fn manager(rig: &Rig) -> Manager {
 }
 
 async fn connect(rig: &Rig, manager: &Manager) -> TlsStream<TcpStream> {
+    connect_as(rig, manager, &Credentials::None).await
+}
+
+async fn connect_as(rig: &Rig, manager: &Manager, who: &Credentials) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_file(rig.plane().ca_file()).unwrap())
         .unwrap();
-    let config = ClientConfig::builder()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config = ClientConfig::builder().with_root_certificates(roots);
+    let config = match who {
+        Credentials::Certificate(cert, key) => {
+            let chain = vec![CertificateDer::from_pem_file(cert).unwrap()];
+            let key = PrivateKeyDer::from_pem_file(key).unwrap();
+            config.with_client_auth_cert(chain, key).unwrap()
+        }
+        _ => config.with_no_client_auth(),
+    };
     let stream = TcpStream::connect(manager.address()).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(Arc::new(config))
@@ -75,28 +86,70 @@ async fn huge_header() {
     assert_eq!(manager.port().get("/healthz").await.status, 200);
 }
 
-/// The limits of a request's head are the same, only longer.
+/// Says this, and then one byte a second; answers what it was told before the connection was closed, and when that was.
+async fn dribble(mut stream: TlsStream<TcpStream>, begin: &str) -> (String, Duration) {
+    let (started, mut answer) = (Instant::now(), Vec::new());
+    stream.write_all(begin.as_bytes()).await.unwrap();
+    let (mut read, mut write) = tokio::io::split(stream);
+    let write = async {
+        while write.write_all(b"x").await.is_ok() && write.flush().await.is_ok() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    // A server that has enough does not say goodbye.
+    let read = async { drop(read.read_to_end(&mut answer).await) };
+    tokio::select! { () = read => {}, () = write => {} }
+    (String::from_utf8_lossy(&answer).into_owned(), started.elapsed())
+}
+
 #[tokio::test]
-async fn slow_clients() {
+async fn slow_clients_are_left_while_others_are_served() {
     let rig = Rig::shared().await;
     let manager = manager(&rig).await;
-    let started = Instant::now();
-    let mut mute = TcpStream::connect(manager.address()).await.unwrap();
-    let mut dribbling = Vec::new();
-    for _ in 0..20 {
-        let mut stream = connect(&rig, &manager).await;
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHos").await.unwrap();
-        dribbling.push(stream);
-    }
-    let asked = Instant::now();
-    assert_eq!(manager.port().get("/healthz").await.status, 200);
-    assert!(asked.elapsed() < Duration::from_secs(5), "others wait for slow clients");
+    manager.logged("loaded new client authorities from the cluster").await;
+    let admin = Credentials::of(&rig.plane().kubeconfig());
+    let mute = async {
+        let (mut stream, started) = (TcpStream::connect(manager.address()).await.unwrap(), Instant::now());
+        let end = stream.read(&mut [0; 1]).await;
+        assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
+        started.elapsed()
+    };
+    let heads = join_all((0..20).map(async |_| {
+        let stream = connect(&rig, &manager).await;
+        dribble(stream, "GET /healthz HTTP/1.1\r\nHost: x\r\nX: ").await
+    }));
+    let bodies = join_all((0..5).map(async |_| {
+        let stream = connect_as(&rig, &manager, &admin).await;
+        let head = "PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n";
+        dribble(stream, head).await
+    }));
+    let others = async {
+        for _ in 0..15 {
+            let asked = Instant::now();
+            assert_eq!(manager.port().get("/healthz").await.status, 200);
+            assert!(asked.elapsed() < Duration::from_secs(5), "others wait for slow clients");
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+    };
+    let patience = Duration::from_mins(2);
+    let all = tokio::time::timeout(patience, async { tokio::join!(mute, heads, bodies, others) });
+    let (mute, heads, bodies, ()) = all.await.expect("slow clients to be left");
 
-    let end = mute.read(&mut [0; 1]).await;
-    assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
-    let after = started.elapsed();
-    assert!(
-        (9..20).contains(&after.as_secs()),
-        "a client that says nothing was kept for {after:?}"
-    );
+    let seconds = |time: Duration, expected: std::ops::Range<u64>| {
+        assert!(
+            expected.contains(&time.as_secs()),
+            "a slow client was kept for {time:?}"
+        );
+    };
+    seconds(mute, 9..30);
+    for (answer, time) in heads {
+        assert_eq!(answer, "", "there is nothing to answer yet");
+        seconds(time, 30..60);
+    }
+    for (answer, time) in bodies {
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout"), "{answer}");
+        seconds(time, 28..60);
+    }
+    assert_eq!(manager.port().get("/healthz").await.status, 200);
 }

@@ -5,6 +5,7 @@ use memory::Cloud;
 use std::{
     net::Ipv4Addr,
     sync::{Arc, Mutex},
+    time::Instant,
 };
 use tokio::{net::TcpListener, task::JoinHandle};
 
@@ -20,7 +21,7 @@ const WRITES: [&str; 5] = [
 /// One server of a cloud, for one replica.
 pub struct Door {
     url: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Mutex<Vec<(Instant, String)>>>,
     task: JoinHandle<()>,
 }
 
@@ -30,7 +31,8 @@ impl Door {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let list = asked.clone();
         let note = map_request(move |request: Request| {
-            list.lock().unwrap().push(request.uri().path().to_owned());
+            let path = request.uri().path().to_owned();
+            list.lock().unwrap().push((Instant::now(), path));
             std::future::ready(request)
         });
         let router = memory::server::router(cloud).layer(note);
@@ -48,12 +50,19 @@ impl Door {
 
     /// All that was asked for by this door to change the cloud, oldest first.
     pub fn writes(&self) -> Vec<String> {
+        self.timed_writes().into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// The same, of what came after this moment.
+    pub fn writes_after(&self, moment: Instant) -> Vec<String> {
+        let late = self.timed_writes().into_iter().filter(|(at, _)| *at > moment);
+        late.map(|(_, path)| path).collect()
+    }
+
+    fn timed_writes(&self) -> Vec<(Instant, String)> {
         let asked = self.asked.lock().unwrap();
-        asked
-            .iter()
-            .filter(|path| WRITES.contains(&path.as_str()))
-            .cloned()
-            .collect()
+        let writes = asked.iter().filter(|(_, path)| WRITES.contains(&path.as_str()));
+        writes.cloned().collect()
     }
 }
 

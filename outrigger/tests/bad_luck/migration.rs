@@ -2,14 +2,14 @@
 
 use crate::{
     replica::{Replica, Rights},
-    rig::{Rig, service_address},
+    rig::{Manager, Rig, service_address},
 };
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
-use memory::Operation;
+use memory::{Fault, Operation};
 use serde_json::json;
 use std::time::Duration;
 
@@ -21,13 +21,44 @@ struct Lock {
 
 impl Lock {
     async fn held(rig: &Rig) -> Self {
-        let leases: Api<Lease> = Api::namespaced(rig.client.clone(), "kube-system");
-        let name = rig.named("migration");
-        let lease = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
-        leases.create(&PostParams::default(), &lease).await.unwrap();
-        let lock = Self { leases, name };
+        let lock = Self::named(rig, &rig.named("migration"));
+        let lease = serde_json::from_value(json!({"metadata": {"name": lock.name}})).unwrap();
+        lock.leases.create(&PostParams::default(), &lease).await.unwrap();
         lock.renew("kube-controller-manager").await;
         lock
+    }
+
+    /// One that a manager holds, or will.
+    fn named(rig: &Rig, name: &str) -> Self {
+        Self {
+            leases: Api::namespaced(rig.client.clone(), "kube-system"),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Waits until this manager holds it.
+    async fn held_by(&self, manager: &Manager) {
+        let (text, lease) = ("\"acquired lease\"", format!("/{}\"", self.name));
+        manager
+            .until(&format!("{} to be held", self.name), async || {
+                let lines = manager.lines_with(text);
+                let found = lines.iter().any(|line| line.contains(&lease));
+                if found { Ok(()) } else { Err(format!("{lines:?}")) }
+            })
+            .await;
+    }
+
+    /// Another program takes it: then the manager that has it must end at once, whatever it is doing.
+    async fn taken_from(&self, manager: &Manager) {
+        self.renew("somebody-else").await;
+        let exit = manager.exited().await;
+        assert_eq!(exit.code, 1, "{}", manager.told());
+        assert!(exit.stderr.contains("leaderelection lost"), "{}", manager.told());
+        assert_eq!(
+            self.holder().await,
+            "somebody-else",
+            "it gave away what it did not have"
+        );
     }
 
     async fn renew(&self, holder: &str) {
@@ -121,9 +152,59 @@ async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_t
         "routes are the other program's"
     );
 
-    lock.renew("kube-controller-manager").await;
-    let exit = manager.exited().await;
-    assert_eq!(exit.code, 1, "{}", manager.told());
-    assert!(exit.stderr.contains("leaderelection lost"), "{}", manager.told());
-    assert_eq!(lock.holder().await, "kube-controller-manager");
+    lock.taken_from(&manager).await;
+}
+
+/// A pause between controllers that no test waits for.
+const SLOW_START: &str = "--controller-start-interval=1h";
+
+#[tokio::test]
+async fn the_main_lock_is_lost_while_controllers_are_started() {
+    let rig = Rig::shared().await;
+    let config = config(&rig);
+    let flags = ["--enable-leader-migration", &config, SLOW_START];
+    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
+    let main = Lock::named(&rig, &rig.name);
+    main.held_by(&manager).await;
+    manager.logged("\"started controller\"").await;
+    main.taken_from(&manager).await;
+}
+
+#[tokio::test]
+async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
+    let rig = Rig::shared().await;
+    let config = config(&rig);
+    let flags = [
+        "--enable-leader-migration",
+        &config,
+        SLOW_START,
+        // Nothing that stays, so that it comes to what migrates.
+        "--controllers=*,-cloud-node-controller",
+    ];
+    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
+    let migration = Lock::named(&rig, &rig.named("migration"));
+    migration.held_by(&manager).await;
+    manager.logged("\"started controller\"").await;
+    migration.taken_from(&manager).await;
+}
+
+/// The other program has the migration lock, the cloud does not answer, and the process is asked to stop.
+#[tokio::test]
+async fn the_main_lock_is_lost_while_the_last_work_is_finished() {
+    let rig = Rig::shared().await;
+    let lock = Lock::held(&rig).await;
+    let config = config(&rig);
+    let flags = ["--enable-leader-migration", &config, "--shutdown-grace-period=1h"];
+    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
+    let main = Lock::named(&rig, &rig.name);
+    let lost = async {
+        main.held_by(&manager).await;
+        rig.cloud.inject(Fault::hang().at(Operation::Describe));
+        rig.join("node").await;
+        rig.cloud_until(|cloud| cloud.count(Operation::Describe) > 0).await;
+        manager.signal("TERM");
+        manager.logged("asked to stop").await;
+        main.taken_from(&manager).await;
+    };
+    tokio::select! { () = lost => {}, () = lock.keep() => {} }
 }

@@ -7,7 +7,7 @@ use crate::{
 use k8s_openapi::jiff::Timestamp;
 use kube::{ResourceExt, api::DeleteParams};
 use memory::{Failure, Fault, Operation};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Both on one control plane, because each has to break it.
 #[tokio::test]
@@ -79,12 +79,19 @@ async fn etcd_stalls(rig: &Rig) {
         .await;
 
     rig.pause_etcd().await;
-    let stalled = Timestamp::now();
+    let (stalled, then) = (Timestamp::now(), Instant::now());
     let exit = leader.exited().await;
     let took = Timestamp::now().duration_since(stalled);
     assert_eq!(exit.code, 1, "{}", leader.told());
     assert!(exit.stderr.contains("leaderelection lost"), "{}", leader.told());
     assert!(took.as_secs() < 15, "it took {took:?}");
+    // It went on for as long as it was sure to lead, and not longer; a busy machine may delay what it sent before.
+    assert!(
+        !leader.door.writes_after(then).is_empty(),
+        "the cloud was not written to"
+    );
+    let late = leader.door.writes_after(then + Duration::from_millis(3500));
+    assert!(late.is_empty(), "it changed the cloud after its lease: {late:?}");
     rig.resume_etcd().await;
     rig.cloud.withdraw(pending);
 

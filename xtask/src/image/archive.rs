@@ -9,8 +9,9 @@ use std::{fmt::Write as _, io::Write as _};
 
 /// As everywhere where there is no time: the digest must not depend on it.
 const CREATED: &str = "1970-01-01T00:00:00Z";
-/// Not root. A number, so that `runAsNonRoot` can be checked.
-const USER: &str = "65532:65532";
+/// Not root. A number, so that `runAsNonRoot` can be checked. Its group is root's, as of every user on `OpenShift`: what one
+/// container of a Pod writes for another, whose user is somebody else, both may read by that.
+const USER: &str = "65532:0";
 
 /// A packed image.
 #[derive(Debug, PartialEq, Eq)]

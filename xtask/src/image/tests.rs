@@ -140,7 +140,7 @@ fn both_descriptions_lead_to_the_same_parts() {
     let manifest = json(&blob(&index["manifests"][0]["digest"]));
     assert_eq!(docker[0]["Config"], blob(&manifest["config"]["digest"]));
     let config = json(&blob(&manifest["config"]["digest"]));
-    assert_eq!(config["config"]["User"], "65532:65532");
+    assert_eq!(config["config"]["User"], "65532:0");
     assert_eq!(config["config"]["Entrypoint"][0], "/outrigger");
     assert_eq!(config["architecture"], "amd64");
     let layers = manifest["layers"].as_array().unwrap();

@@ -47,12 +47,14 @@ pub struct Options {
     pub status_period: Duration,
     /// What becomes of labels once a Node is initialised.
     pub labels: Labels,
-    /// How many Nodes are initialised at a time: `--concurrent-node-syncs`, where it is given.
+    /// How many Nodes are written to at a time while they are initialised.
     pub syncs: NonZeroUsize,
-    /// How many Nodes are updated at a time: `--concurrent-node-status-updates`, where it is given.
+    /// How many Nodes are written to at a time while they are updated.
     pub status_updates: NonZeroUsize,
     /// How many new Nodes one call asks about.
     pub batch: NonZeroUsize,
+    /// How many such calls, and what follows from their answers, may be under way.
+    pub batches: NonZeroUsize,
     /// How many other Nodes one call asks about.
     pub status_batch: NonZeroUsize,
     /// How long a cloud may take to answer.
@@ -61,6 +63,29 @@ pub struct Options {
     pub poll: Duration,
     /// How long a Node may be in trouble before an event and a condition say so.
     pub patience: Duration,
+}
+
+impl Options {
+    /// So many Nodes are initialised at a time, and not more: `--concurrent-node-syncs`.
+    #[must_use]
+    pub fn syncs(self, count: NonZeroUsize) -> Self {
+        Self {
+            syncs: count,
+            batch: count,
+            batches: NonZeroUsize::MIN,
+            ..self
+        }
+    }
+
+    /// So many Nodes are updated at a time, and not more: `--concurrent-node-status-updates`.
+    #[must_use]
+    pub fn status_updates(self, count: NonZeroUsize) -> Self {
+        Self {
+            status_updates: count,
+            status_batch: count,
+            ..self
+        }
+    }
 }
 
 impl Default for Options {
@@ -72,6 +97,7 @@ impl Default for Options {
             syncs: const { NonZeroUsize::new(32).unwrap() },
             status_updates: const { NonZeroUsize::new(8).unwrap() },
             batch: const { NonZeroUsize::new(1000).unwrap() },
+            batches: const { NonZeroUsize::new(4).unwrap() },
             status_batch: const { NonZeroUsize::new(500).unwrap() },
             deadline: Duration::from_mins(1),
             poll: Duration::from_secs(10),

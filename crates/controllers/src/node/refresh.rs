@@ -38,14 +38,14 @@ impl Controller {
         let nodes = self.settled();
         let uids: HashSet<&str> = nodes.iter().map(|node| nodes::uid(node)).collect();
         self.said().retain(|uid, _| uids.contains(uid.as_str()));
-        let mut outcome = Ok(());
+        let (mut unasked, mut written) = (None, Tally::default());
         for chunk in nodes.chunks(self.options.status_batch.get()) {
             if cancel.is_cancelled() {
                 break;
             }
             let answers = nodes::ask(self.provider.instances(), chunk, Detail::Full, self.options.deadline).await;
             if let Some(error) = nodes::failed_as_a_whole(&answers) {
-                outcome = Err(error.report());
+                unasked = Some(error.report());
                 continue;
             }
             let nodes = chunk.iter().cloned();
@@ -53,10 +53,9 @@ impl Controller {
                 .zip(answers)
                 .map(|(node, answer)| self.update(node, answer))
                 .collect();
-            let written: Tally = updates.collect().await;
-            outcome = outcome.and(written.verdict());
+            written.extend(updates.collect::<Vec<_>>().await);
         }
-        outcome
+        unasked.map_or_else(|| written.verdict(), Err)
     }
 
     fn settled(&self) -> Vec<Arc<Node>> {

@@ -31,9 +31,6 @@ const GATHER: Duration = Duration::from_millis(20);
 /// While one batch is under way more gather; but when it takes longer than this, they go ahead.
 const OVERTAKE: Duration = Duration::from_millis(500);
 
-/// How many batches may be under way.
-const BATCHES: usize = 4;
-
 /// A Node from the queue.
 type Claimed = (Claim<String>, Arc<Node>);
 
@@ -63,7 +60,7 @@ impl Controller {
             let this = self.clone();
             running.spawn(async move { this.guarded(claims).await });
             let _ = tokio::time::timeout(OVERTAKE, running.join_next()).await;
-            while running.len() >= BATCHES {
+            while running.len() >= self.options.batches.get() {
                 running.join_next().await;
             }
         }

@@ -3,7 +3,10 @@ use crate::nodes::pod_cidrs;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::NodeSpec;
 use kube::api::{Api, DeleteParams, PostParams};
-use runtime::{events::Recorder, health::Pulse};
+use runtime::{
+    events::{Event, Recorder},
+    health::Pulse,
+};
 use std::collections::BTreeSet;
 use testkit::wait;
 
@@ -139,49 +142,120 @@ async fn nodes_get_disjoint_ranges_and_give_them_back() {
     watch.await.unwrap();
 }
 
-#[tokio::test]
-async fn says_in_its_pulse_that_no_range_is_left() {
-    let client = lab::ControlPlane::shared().client();
-    let api: Api<Node> = Api::all(client.clone());
-    let prefix = lab::unique("full");
-    let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
-    let (cancel, pulse, ours) = (CancellationToken::new(), Pulse::default(), prefix.clone());
-    let (events, _kept) = tokio::sync::mpsc::channel(1000);
-    let ipam = NodeIpam::new(
-        &options("10.202.0.0/24", ""),
-        client,
-        informer.store(),
-        Recorder::new(COMPONENT, events),
-        Arc::new(move |node: &Node| {
+/// The controller with a client, on the Nodes whose names begin with this.
+struct Rig {
+    api: Api<Node>,
+    prefix: String,
+    pulse: Pulse,
+    events: tokio::sync::mpsc::Receiver<Event>,
+    cancel: CancellationToken,
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Rig {
+    fn start(client: kube::Client, range: &str) -> Self {
+        let (prefix, api) = (lab::unique("full"), Api::all(lab::ControlPlane::shared().client()));
+        let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
+        let (cancel, pulse, ours) = (CancellationToken::new(), Pulse::default(), prefix.clone());
+        let (sender, events) = tokio::sync::mpsc::channel(1000);
+        let is_ours = move |node: &Node| {
             node.metadata
                 .name
                 .as_deref()
                 .is_some_and(|name| name.starts_with(&ours))
-        }),
-        pulse.clone(),
-    );
-    let watch = tokio::spawn({
-        let (informer, cancel) = (informer.clone(), cancel.clone());
-        async move { informer.run(cancel).await }
-    });
-    let controller = tokio::spawn(run(ipam, informer, queue(None), cancel.clone()));
-    let names = ["a", "b"].map(|name| format!("{prefix}-{name}"));
-    for name in &names {
-        let mut node = node(name, &[]);
-        node.metadata.uid = None;
-        api.create(&PostParams::default(), &node).await.unwrap();
-    }
-    wait::until("a bad pulse", || async {
-        match pulse.failing(Duration::ZERO) {
-            Err(reason) if reason.contains("no range is left in --cluster-cidr") => Ok(()),
-            other => Err(format!("{other:?}")),
+        };
+        let ipam = NodeIpam::new(
+            &options(range, ""),
+            client,
+            informer.store(),
+            Recorder::new(COMPONENT, sender),
+            Arc::new(is_ours),
+            pulse.clone(),
+        );
+        let mut tasks = tokio::task::JoinSet::new();
+        let (watched, end) = (informer.clone(), cancel.clone());
+        tasks.spawn(async move { watched.run(end).await });
+        tasks.spawn(run(ipam, informer, queue(None), cancel.clone()));
+        Self {
+            api,
+            prefix,
+            pulse,
+            events,
+            cancel,
+            tasks,
         }
-    })
-    .await;
-    for name in &names {
-        api.delete(name, &DeleteParams::default()).await.unwrap();
     }
-    cancel.cancel();
-    controller.await.unwrap();
-    watch.await.unwrap();
+
+    async fn join(&self, name: &str) -> String {
+        let name = format!("{}-{name}", self.prefix);
+        let mut node = node(&name, &[]);
+        node.metadata.uid = None;
+        self.api.create(&PostParams::default(), &node).await.unwrap();
+        name
+    }
+
+    async fn until_failing(&self, why: &str) {
+        wait::until("a bad pulse", || async {
+            match self.pulse.failing(Duration::ZERO) {
+                Err(reason) if reason.contains(why) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+    }
+
+    /// The first event: `kind reason about: message`.
+    async fn told(&mut self) -> String {
+        let event = tokio::time::timeout(Duration::from_mins(1), self.events.recv()).await;
+        let Event {
+            kind,
+            reason,
+            message,
+            regarding,
+            ..
+        } = event.unwrap().unwrap();
+        format!("{kind:?} {reason} {}: {message}", regarding.name.unwrap_or_default())
+    }
+
+    async fn finish(mut self, names: &[String]) {
+        for name in names {
+            self.api.delete(name, &DeleteParams::default()).await.unwrap();
+        }
+        self.cancel.cancel();
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn says_that_no_range_is_left() {
+    let mut rig = Rig::start(lab::ControlPlane::shared().client(), "10.202.0.0/24");
+    let lucky = rig.join("a").await;
+    let has_it = |node: Option<&Node>| node.is_some_and(|node| !pod_cidrs(node).is_empty());
+    kube::runtime::wait::await_condition(rig.api.clone(), &lucky, has_it)
+        .await
+        .unwrap();
+    let unlucky = rig.join("b").await;
+    let expected = format!("Normal CIDRNotAvailable {unlucky}: Node {unlucky} status is now: CIDRNotAvailable");
+    assert_eq!(rig.told().await, expected);
+    rig.until_failing("no range is left in --cluster-cidr").await;
+    rig.finish(&[lucky, unlucky]).await;
+}
+
+#[tokio::test]
+async fn says_that_a_range_could_not_be_written() {
+    let plane = lab::ControlPlane::shared();
+    let user = lab::unique("powerless");
+    let file = kube::config::Kubeconfig::read_from(plane.kubeconfig_for(&user, &[])).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default()).await;
+    let powerless = kube::Client::try_from(config.unwrap()).unwrap();
+    let mut rig = Rig::start(powerless, "10.204.0.0/16");
+    let name = rig.join("a").await;
+    let expected = format!("Normal CIDRAssignmentFailed {name}: Node {name} status is now: CIDRAssignmentFailed");
+    assert_eq!(rig.told().await, expected);
+    rig.until_failing(&format!("User \"{user}\" cannot patch resource \"nodes\""))
+        .await;
+    assert_eq!(pod_cidrs(&rig.api.get(&name).await.unwrap()), [""; 0]);
+    rig.finish(&[name]).await;
 }

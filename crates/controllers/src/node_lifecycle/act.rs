@@ -76,13 +76,7 @@ impl Controller {
         let total = nodes.len();
         let (asked, ready): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| decide::is_in_question(node));
 
-        let answers = nodes::ask(
-            self.provider.instances(),
-            &asked,
-            Detail::Liveness,
-            self.options.deadline,
-        )
-        .await;
+        let answers = self.ask(&asked).await;
         let failed = nodes::failed_as_a_whole(&answers).map(cloud::Error::report);
         if failed.is_none() {
             say_doubts(&answers);
@@ -94,6 +88,15 @@ impl Controller {
         let actions = self.slow_down(actions, total);
         let written = self.act(actions).await;
         failed.map_or_else(|| written.verdict(), Err)
+    }
+
+    async fn ask(&self, nodes: &[Arc<Node>]) -> Vec<cloud::Result<Answer>> {
+        let (instances, deadline) = (self.provider.instances(), self.options.deadline);
+        let mut answers = Vec::with_capacity(nodes.len());
+        for batch in nodes.chunks(self.options.batch.get()) {
+            answers.extend(nodes::ask(instances, batch, Detail::Liveness, deadline).await);
+        }
+        answers
     }
 
     /// Takes out the deletions that are held back, and says so.

@@ -37,8 +37,22 @@ pub struct Options {
     pub limits: Limits,
     /// How many Nodes are written to at a time.
     pub writes: NonZeroUsize,
+    /// How many Nodes one call asks about.
+    pub batch: NonZeroUsize,
     /// How long a cloud may take to answer.
     pub deadline: Duration,
+}
+
+impl Options {
+    /// So many Nodes are looked at at a time, and not more: `--concurrent-node-lifecycle-syncs`.
+    #[must_use]
+    pub fn syncs(self, count: NonZeroUsize) -> Self {
+        Self {
+            writes: count,
+            batch: count,
+            ..self
+        }
+    }
 }
 
 impl Default for Options {
@@ -49,6 +63,7 @@ impl Default for Options {
             grace: Duration::from_secs(30),
             limits: Limits::default(),
             writes: const { NonZeroUsize::new(8).unwrap() },
+            batch: NonZeroUsize::MAX,
             deadline: Duration::from_mins(1),
         }
     }

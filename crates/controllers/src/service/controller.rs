@@ -141,10 +141,10 @@ impl Controller {
         info!("stopped service controller");
     }
 
-    /// How long the oldest piece of work has been waiting or running.
+    /// For how long its work has not moved.
     #[must_use]
-    pub fn age(&self) -> Duration {
-        self.0.service_queue.age().max(self.0.node_queue.age())
+    pub fn stillness(&self) -> Duration {
+        self.0.service_queue.stillness().max(self.0.node_queue.stillness())
     }
 
     /// Publishes the metrics that change by themselves; called when they are asked for.

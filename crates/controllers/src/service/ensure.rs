@@ -170,8 +170,8 @@ impl Reconciler {
         if self.note_pending(&job.key) == Voice::Quiet {
             self.announce(job);
         }
-        let is_new = conditions::find(&job.service).is_none();
-        if !(is_new && self.is_young(&job.key)) {
+        // What takes a moment only is not worth a write.
+        if !self.is_young(&job.key) {
             self.say(job, &Say::provisioning(waiting_for)).await;
         }
         poll(poll_after, waiting_for)

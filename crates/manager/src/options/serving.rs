@@ -176,7 +176,7 @@ impl SecureServing {
             .flag(
                 "permit-address-sharing",
                 permit_address_sharing,
-                "Take the address even while old connections linger (SO_REUSEADDR).",
+                "(No effect: the address is always taken, even while old connections linger.)",
             )
     }
 }

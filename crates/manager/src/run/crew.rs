@@ -211,3 +211,6 @@ impl<'a> Crew<'a> {
         self.watching.shutdown().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,11 +57,10 @@ async fn one_lock(process: &Process, params: Params, stop: &CancellationToken) -
     };
     let mut crew = Crew::new(process);
     let ended = tokio::select! {
-        ended = work(&mut crew, Share::All, stop) => ended,
+        ended = work(&mut crew, Lock::Main, Share::All, stop) => ended,
         lost = leadership.lost() => return Err(deposed(&lost)),
     };
-    // The lease is still renewed while the last pieces of work are finished.
-    tokio::select! { () = crew.stop() => {}, lost = leadership.lost() => return Err(deposed(&lost)) }
+    drain(&mut crew, leadership.lost()).await?;
     if let Err(problem) = leadership.release().await {
         warn!("{problem}");
     }
@@ -89,35 +88,45 @@ async fn two_locks(
     };
     let mut crew = Crew::new(process);
     let staying = Share::Of(&classifier, Ownership::NonMigrated);
-    crew.start(Lock::Main, |name| staying.has(name), stop).await?;
+    tokio::select! {
+        started = crew.start(Lock::Main, |name| staying.has(name), stop) => started?,
+        lost = held.lost() => return Err(deposed(&lost)),
+    }
     let next = tokio::select! {
         next = held.migrate(stop) => next,
         ended = crew.ended() => return Err(ended),
     };
     match next {
         Next::Lost(lost) => Err(deposed(&lost)),
-        Next::Cancelled(leadership) => {
-            crew.stop().await;
-            leadership.release().await.unwrap_or_else(|problem| warn!("{problem}"));
+        Next::Cancelled(main) => {
+            drain(&mut crew, main.lost()).await?;
+            main.release().await.unwrap_or_else(|problem| warn!("{problem}"));
             Ok(())
         }
         Next::Both(both) => {
-            let share = Share::Of(&classifier, Ownership::Migrated);
-            crew.start(Lock::Migration, |name| share.has(name), stop).await?;
+            let migrated = Share::Of(&classifier, Ownership::Migrated);
             let ended = tokio::select! {
-                ended = crew.until(stop) => ended,
+                ended = work(&mut crew, Lock::Migration, migrated, stop) => ended,
                 lost = both.lost() => return Err(deposed(&lost)),
             };
-            tokio::select! { () = crew.stop() => {}, lost = both.lost() => return Err(deposed(&lost)) }
+            drain(&mut crew, both.lost()).await?;
             both.release().await.unwrap_or_else(|problem| warn!("{problem}"));
             ended
         }
     }
 }
 
-async fn work(crew: &mut Crew<'_>, share: Share<'_>, stop: &CancellationToken) -> Result<(), String> {
-    crew.start(Lock::Main, |name| share.has(name), stop).await?;
+async fn work(crew: &mut Crew<'_>, lock: Lock, share: Share<'_>, stop: &CancellationToken) -> Result<(), String> {
+    crew.start(lock, |name| share.has(name), stop).await?;
     crew.until(stop).await
+}
+
+/// Finishes the last pieces of work, while the lease is still renewed.
+async fn drain(crew: &mut Crew<'_>, lost: impl Future<Output = Lost>) -> Result<(), String> {
+    tokio::select! {
+        () = crew.stop() => Ok(()),
+        lost = lost => Err(deposed(&lost)),
+    }
 }
 
 fn elector(process: &Process, params: Params, fence: &Fence) -> Result<Elector, String> {

@@ -1,13 +1,12 @@
 //! cloud-node-controller.
 
 use super::{Start, Started, health, metrics_failed, workers};
-use crate::controllers_flag::CLOUD_NODE;
+use crate::{controllers_flag::CLOUD_NODE, options::NodeController};
 use controllers::node;
 use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
-    let defaults = node::Options::default();
     let labels = if options.outrigger.node_label_sync.is_on() {
         node::Labels::Follow
     } else {
@@ -28,9 +27,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
             scope: start.scope(),
             status_period: options.misc.node_status_update_frequency.std(),
             labels,
-            syncs: workers(options.node.concurrent_syncs.given()).unwrap_or(defaults.syncs),
-            status_updates: workers(options.node.status_updates()).unwrap_or(defaults.status_updates),
-            ..defaults
+            ..concurrency(&options.node)
         },
         client: start.client,
         nodes: start.nodes,
@@ -39,4 +36,16 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         task: Box::pin(node::run(context, start.cancel)),
         watches: &["nodes"],
     })
+}
+
+/// What was given is obeyed; the rest is up to the controller.
+fn concurrency(flags: &NodeController) -> node::Options {
+    let mut options = node::Options::default();
+    if let Some(count) = workers(flags.concurrent_syncs.given()) {
+        options = options.syncs(count);
+    }
+    if let Some(count) = workers(flags.status_updates()) {
+        options = options.status_updates(count);
+    }
+    options
 }

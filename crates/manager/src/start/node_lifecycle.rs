@@ -7,7 +7,9 @@ use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let options = &start.process.options;
+    let given = workers(options.node_lifecycle.concurrent_syncs.given());
     let defaults = node_lifecycle::Options::default();
+    let defaults = given.map_or_else(|| defaults.clone(), |count| defaults.clone().syncs(count));
     let pulse = Pulse::default();
     health::of_loops(start.process, CLOUD_NODE_LIFECYCLE.name, [&pulse]);
     let context = node_lifecycle::Context {
@@ -21,7 +23,6 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
             period: options.node_lifecycle.monitor_period.std(),
             grace: options.outrigger.node_deletion_grace_period.std(),
             limits: options.outrigger.limits(),
-            writes: workers(options.node_lifecycle.concurrent_syncs.given()).unwrap_or(defaults.writes),
             ..defaults
         },
         client: start.client,

@@ -41,8 +41,8 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         Ok(controller) => controller,
         Err(unsupported) => return Ok(Started::Skipped(unsupported.to_string())),
     };
-    let (age, refresh) = (controller.clone(), controller.clone());
-    health::of_age(process, SERVICE_LB.name, move || age.age());
+    let (stillness, refresh) = (controller.clone(), controller.clone());
+    health::of_stillness(process, SERVICE_LB.name, move || stillness.stillness());
     process.metrics.before_reading(move || refresh.refresh_metrics());
     let cancel = start.cancel;
     Ok(Started::Running {

@@ -172,9 +172,17 @@ fn waits(pod: &Value) -> Option<String> {
             .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False")
     };
     let mut waiting = containers(pod).filter_map(|container| container.pointer("/state/waiting"));
+    // Between two attempts it does not wait: then its last words are the reason.
+    let ended = || {
+        let unready = containers(pod).filter(|container| container["ready"] != true);
+        let ends = unready
+            .flat_map(|container| ["/state/terminated", "/lastState/terminated"].map(|state| container.pointer(state)));
+        ends.flatten().find(|end| end["exitCode"] != 0)
+    };
     let why = waiting
         .find(|waiting| waiting["reason"] != "PodInitializing")
-        .or_else(unscheduled)?;
+        .or_else(unscheduled)
+        .or_else(ended)?;
     let said: Vec<_> = ["reason", "message"]
         .into_iter()
         .filter_map(|field| why[field].as_str())

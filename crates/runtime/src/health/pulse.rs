@@ -21,6 +21,7 @@ struct State {
 #[derive(Debug)]
 struct Failing {
     since: Instant,
+    times: u32,
     reason: String,
 }
 
@@ -44,12 +45,13 @@ impl Pulse {
     pub fn failure(&self, reason: impl Into<String>) {
         let mut state = self.lock();
         state.busy = None;
-        let since = state
+        let (since, before) = state
             .failing
             .as_ref()
-            .map_or_else(Instant::now, |failing| failing.since);
+            .map_or_else(|| (Instant::now(), 0), |failing| (failing.since, failing.times));
         state.failing = Some(Failing {
             since,
+            times: before.saturating_add(1),
             reason: reason.into(),
         });
     }
@@ -64,13 +66,14 @@ impl Pulse {
             .map_or(Ok(()), |time| Err(format!("stuck for {}s", time.as_secs())))
     }
 
-    /// Whether it has been failing for longer than `limit`.
+    /// Whether it has been failing for longer than `limit`. One failure does not count: of a loop that takes its next
+    /// turn in minutes it says nothing.
     ///
     /// # Errors
     /// If it has; the text says for how long, and why.
     pub fn failing(&self, limit: Duration) -> Result<(), String> {
         match &self.lock().failing {
-            Some(Failing { since, reason }) if since.elapsed() > limit => {
+            Some(Failing { since, times, reason }) if *times > 1 && since.elapsed() > limit => {
                 Err(format!("failing for {}s: {reason}", since.elapsed().as_secs()))
             }
             _ => Ok(()),
@@ -115,6 +118,7 @@ mod tests {
         let pulse = Pulse::default();
         pulse.failure("a");
         advance(LONG).await;
+        assert_eq!(pulse.failing(LIMIT), Ok(()), "it has had no second turn yet");
         pulse.begin();
         pulse.failure("b");
         assert_eq!(pulse.failing(LIMIT), Err("failing for 61s: b".into()));

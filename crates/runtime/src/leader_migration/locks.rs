@@ -46,6 +46,11 @@ impl Main {
             .map(|leadership| Self { leadership, migration })
     }
 
+    /// Resolves when the main lock is lost.
+    pub async fn lost(&self) -> Lost {
+        self.leadership.lost().await
+    }
+
     /// Waits for the migration lock, which may take forever: another program can have it.
     pub async fn migrate(self, cancel: &CancellationToken) -> Next {
         let Self {

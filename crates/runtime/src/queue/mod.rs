@@ -53,6 +53,8 @@ struct State<K> {
     /// Keys to be added later.
     delayed: HashMap<K, Instant>,
     limiter: Limiter<K>,
+    /// When the last piece of work was finished.
+    finished: Option<Instant>,
     stopping: bool,
 }
 
@@ -68,6 +70,7 @@ impl<K: Key> Queue<K> {
                 running: HashMap::new(),
                 delayed: HashMap::new(),
                 limiter,
+                finished: None,
                 stopping: false,
             }),
             changed: Notify::new(),
@@ -174,13 +177,14 @@ impl<K: Key> Queue<K> {
         self.len() == 0
     }
 
-    /// How long the oldest piece of work has been waiting or running: a queue that is stuck shows it here.
-    pub fn age(&self) -> Duration {
+    /// For how long it has not moved: how old the oldest piece of work is that is being done, or for how long something
+    /// waits and nothing was finished. A long queue whose work gets done, however slowly, is not stuck.
+    pub fn stillness(&self) -> Duration {
         let now = Instant::now();
         let state = self.0.lock();
-        let waiting = state.ready.front().map(|(_, since)| *since);
-        let oldest = state.running.values().copied().chain(waiting).min();
-        oldest.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+        let waiting = state.ready.front().map(|(_, since)| state.finished.max(Some(*since)));
+        let since = state.running.values().copied().chain(waiting.flatten()).min();
+        since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     /// Takes nothing new; what is ready is still handed out, what is delayed is dropped.
@@ -267,6 +271,7 @@ impl<K: Key> State<K> {
     }
 
     fn finish(&mut self, key: &K, now: Instant, metrics: Option<&QueueMetrics>) {
+        self.finished = Some(now);
         if let (Some(since), Some(metrics)) = (self.running.remove(key), metrics) {
             metrics.done(now.saturating_duration_since(since));
         }

@@ -100,13 +100,32 @@ async fn stop_hands_out_what_is_ready_and_then_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn age_shows_a_stuck_worker() {
+async fn a_worker_that_is_stuck_is_seen() {
     let queue = queue();
-    assert_eq!(queue.age(), Duration::ZERO);
+    assert_eq!(queue.stillness(), Duration::ZERO);
     queue.add("a");
     let _claim = queue.next().await.unwrap();
     tokio::time::advance(Duration::from_secs(90)).await;
-    assert_eq!(queue.age(), Duration::from_secs(90));
+    assert_eq!(queue.stillness(), Duration::from_secs(90));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_without_workers_is_seen_and_one_that_moves_slowly_is_none() {
+    let queue = queue();
+    for key in ["a", "b", "c"] {
+        queue.add(key);
+    }
+    tokio::time::advance(Duration::from_secs(50)).await;
+    assert_eq!(queue.stillness(), Duration::from_secs(50));
+    let claim = queue.next().await.unwrap();
+    tokio::time::advance(Duration::from_secs(40)).await;
+    drop(claim);
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(
+        queue.stillness(),
+        Duration::from_secs(10),
+        "since the last was finished"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -251,7 +251,7 @@ async fn the_life_of_a_service() {
     flow.gone("web").await;
     assert_eq!(flow.cloud.load_balancers(), []);
     controller.refresh_metrics();
-    assert!(controller.age() < Duration::from_secs(5));
+    assert!(controller.stillness() < Duration::from_secs(5));
     flow.stop().await;
     let updated = ["UpdatedLoadBalancer"; 3];
     let reasons = [

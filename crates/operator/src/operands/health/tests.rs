@@ -173,14 +173,34 @@ fn w4_says_why_pods_wait() {
     });
     let running =
         json!({ "metadata": { "name": "ccm-4" }, "status": { "containerStatuses": [{ "state": { "running": {} } }] } });
+    let between_two_attempts = json!({
+        "metadata": { "name": "ccm-5" },
+        "status": { "containerStatuses": [{
+            "ready": false, "state": { "running": {} },
+            "lastState": { "terminated": { "exitCode": 1, "reason": "Error", "message": "no such cloud" } },
+        }] },
+    });
+    let recovered = json!({
+        "metadata": { "name": "ccm-6" },
+        "status": { "containerStatuses": [{
+            "ready": true, "state": { "running": {} }, "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } },
+        }] },
+    });
     let health = health(
         &key("Deployment"),
         Some(&live),
-        &[&crashing, &homeless, &initializing, &running],
+        &[
+            &crashing,
+            &homeless,
+            &initializing,
+            &running,
+            &between_two_attempts,
+            &recovered,
+        ],
     );
     assert_eq!(
         health.to_string(),
         "Deployment ns/ccm: 0 of 2 Pods available (Pod ccm-1: CrashLoopBackOff: back-off 5m0s restarting failed container; \
-         Pod ccm-2: Unschedulable: 0/3 nodes are available; Pod ccm-3: ImagePullBackOff)"
+         Pod ccm-2: Unschedulable: 0/3 nodes are available; Pod ccm-3: ImagePullBackOff; Pod ccm-5: Error: no such cloud)"
     );
 }

@@ -1,0 +1,319 @@
+//! Health of the whole crew: real controllers on a real API server, and a cloud that fails or hangs. Only the minutes
+//! until a check turns red pass at once.
+
+use super::*;
+use crate::{
+    options::{Invocation, Options},
+    run::{Program, Provide},
+};
+use cloud::{ClusterMark, Detail};
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{DeleteParams, ListParams, PostParams};
+use memory::{Call, Cloud, Effect, Failure, Fault, Memory, Operation};
+use runtime::health::{Endpoint, Query};
+use std::{sync::Arc, time::Duration};
+use testkit::wait::until;
+
+const LABEL: &str = "outrigger.test/crew";
+
+/// A process that needs no lease, and looks after the Nodes and Services of its own name.
+struct Rig {
+    name: String,
+    cloud: Cloud,
+    process: Process,
+}
+
+impl Rig {
+    fn new(flags: &[&str]) -> Self {
+        Self::on(Cloud::new(), flags).unwrap()
+    }
+
+    fn on(cloud: Cloud, flags: &[&str]) -> Result<Self, String> {
+        let name = lab::unique("crew");
+        let args = [
+            "--cloud-provider=memory".to_owned(),
+            format!("--kubeconfig={}", lab::ControlPlane::shared().kubeconfig().display()),
+            format!("--cluster-name={name}"),
+            format!("--node-selector={LABEL}={name}"),
+            format!("--load-balancer-class={name}"),
+            "--load-balancer-without-class=false".to_owned(),
+            "--leader-elect=false".to_owned(),
+            "--node-deletion-grace-period=1h".to_owned(),
+            "--node-monitor-period=100ms".to_owned(),
+        ];
+        let args = args.into_iter().chain(flags.iter().map(|&flag| flag.to_owned()));
+        let program = "cloud-controller-manager";
+        let Ok(Invocation::Run(options)) = Options::parse(program, args, Vec::new()) else {
+            panic!("wrong flags")
+        };
+        let provide = |ask: &Provide<'_>| Ok(Arc::new(Memory::new(&cloud).with_gate(ask.gate.clone())) as Arc<_>);
+        let program = Program {
+            name: program,
+            provide: &provide,
+            verbosity: Arc::new(|_| Ok(())),
+        };
+        let process = Process::start(*options, &program)?;
+        Ok(Self { name, cloud, process })
+    }
+
+    async fn crew(&self) -> Crew<'_> {
+        let mut crew = Crew::new(&self.process);
+        crew.start(Lock::Main, |_| true, &CancellationToken::new())
+            .await
+            .unwrap();
+        crew
+    }
+
+    fn nodes() -> Api<Node> {
+        Api::all(lab::ControlPlane::shared().client())
+    }
+
+    fn services() -> Api<Service> {
+        Api::default_namespaced(lab::ControlPlane::shared().client())
+    }
+
+    async fn join(&self, name: &str, words: &str) -> String {
+        let name = format!("{}-{name}", self.name);
+        self.cloud.boot(&name);
+        let mut node = testkit::node::node(&name, &format!("{words} {LABEL}={}", self.name));
+        (node.metadata.uid, node.metadata.creation_timestamp) = (None, None);
+        Self::nodes().create(&PostParams::default(), &node).await.unwrap();
+        name
+    }
+
+    async fn serve(&self, name: &str) {
+        let service = testkit::service::load_balancer(&format!("{}-{name}", self.name)).class(&self.name);
+        let mut service = service.build();
+        service.metadata.uid = None;
+        Self::services().create(&PostParams::default(), &service).await.unwrap();
+    }
+
+    /// `Ok` if the check is green, what it says if it is red; `None` if this endpoint has no such check.
+    fn check(&self, endpoint: Endpoint, name: &str) -> Option<Result<(), String>> {
+        let report = self.process.checks.report_one(endpoint, name)?;
+        Some(if report.status == 200 { Ok(()) } else { Err(report.body) })
+    }
+
+    /// The names of the red checks of an endpoint.
+    fn red(&self, endpoint: Endpoint) -> Vec<String> {
+        let report = self.process.checks.report(endpoint, &Query::parse("verbose"));
+        let lines = report.body.lines().filter_map(|line| line.strip_prefix("[-]"));
+        let names: Vec<String> = lines
+            .filter_map(|line| line.split_once(' '))
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        assert_eq!(report.status == 200, names.is_empty(), "{}", report.body);
+        names
+    }
+
+    async fn until_green(&self) {
+        until("all checks to be green", || async {
+            match self.red(Endpoint::Readyz) {
+                red if red.is_empty() => Ok(()),
+                red => Err(format!("{red:?} are red")),
+            }
+        })
+        .await;
+    }
+
+    /// How many keys of a queue are waiting.
+    fn waiting(&self, queue: &str) -> f64 {
+        let families = self.process.metrics.registry().gather();
+        let depth = families.iter().find(|family| family.name() == "workqueue_depth");
+        let of_queue = |metric: &&prometheus::proto::Metric| metric.get_label().iter().any(|it| it.value() == queue);
+        let metric = depth.and_then(|family| family.get_metric().iter().find(of_queue));
+        metric.map_or(0.0, |metric| metric.get_gauge().get_value())
+    }
+
+    /// Waits until every loop has failed at least once.
+    async fn until_all_failed(&self, full: &str) {
+        let failed = |such: &dyn Fn(&Call) -> bool| {
+            let calls = self.cloud.calls();
+            calls.iter().any(|call| call.effect == Effect::Failed && such(call))
+        };
+        let events: Api<Event> = Api::default_namespaced(lab::ControlPlane::shared().client());
+        until("everything to fail", || async {
+            let said = events
+                .list(&ListParams::default())
+                .await
+                .map_err(|error| error.to_string())?;
+            let is_full = |event: &Event| {
+                let (reason, name) = (event.reason.as_deref(), event.involved_object.name.as_deref());
+                (reason, name) == (Some("CIDRNotAvailable"), Some(full))
+            };
+            let failures = [
+                failed(&|call| call.detail == Some(Detail::Full)),
+                failed(&|call| call.detail == Some(Detail::Liveness)),
+                failed(&|call| call.operation == Operation::EnsureLoadBalancer),
+                failed(&|call| call.operation == Operation::ListRoutes),
+                said.iter().any(is_full),
+            ];
+            if failures.iter().all(|failed| *failed) {
+                Ok(())
+            } else {
+                Err(format!("{failures:?}"))
+            }
+        })
+        .await;
+    }
+
+    async fn finish(&self, mut crew: Crew<'_>) {
+        self.cloud.withdraw_all();
+        crew.stop().await;
+    }
+}
+
+/// So much time passes at once; what looks at the clock next sees it.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+}
+
+#[tokio::test]
+async fn a_queue_that_a_slow_cloud_holds_up_is_no_reason_to_start_again() {
+    let rig = Rig::new(&["--concurrent-service-syncs=1"]);
+    let crew = rig.crew().await;
+    rig.until_green().await;
+    rig.cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer));
+    for name in ["a", "b", "c", "d"] {
+        rig.serve(name).await;
+    }
+    until("one to hang and the others to wait", || async {
+        let (hanging, waiting) = (rig.cloud.count(Operation::EnsureLoadBalancer), rig.waiting("service"));
+        if hanging == 1 && waiting > 2.0 {
+            Ok(())
+        } else {
+            Err(format!("{hanging} hang, {waiting} wait"))
+        }
+    })
+    .await;
+    let check = "service-lb-controller-queue";
+    assert_eq!(rig.check(Endpoint::Healthz, check), Some(Ok(())));
+
+    // Each attempt is given up in time, so that the queue moves, though nothing succeeds.
+    for attempts in 2..=4 {
+        pass(Duration::from_secs(121)).await;
+        tokio::time::resume();
+        rig.cloud
+            .until(|cloud| cloud.count(Operation::EnsureLoadBalancer) >= attempts)
+            .await;
+    }
+    for endpoint in [Endpoint::Healthz, Endpoint::Livez] {
+        assert_eq!(rig.red(endpoint), [""; 0], "{endpoint:?}");
+    }
+    assert_eq!(rig.red(Endpoint::Readyz), ["service-lb-controller-success"]);
+
+    rig.cloud.withdraw_all();
+    rig.until_green().await;
+    let cloud = rig.cloud.clone();
+    cloud.until(|cloud| cloud.load_balancers().len() == 4).await;
+    rig.finish(crew).await;
+}
+
+#[tokio::test]
+async fn a_loop_that_hangs_turns_health_red() {
+    let rig = Rig::new(&["--cluster-cidr=10.0.0.0/8"]);
+    rig.cloud.inject(Fault::hang().at(Operation::ListRoutes));
+    let crew = rig.crew().await;
+    rig.cloud.until(|cloud| cloud.count(Operation::ListRoutes) == 1).await;
+    rig.until_green().await;
+    pass(Duration::from_secs(301)).await;
+    for endpoint in [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz] {
+        let red = rig.red(endpoint);
+        let expected = ["node-route-controller", "node-route-controller-queue"];
+        assert!(expected.iter().all(|name| red.contains(&(*name).to_owned())), "{red:?}");
+    }
+    let said = rig.check(Endpoint::Healthz, "node-route-controller").unwrap();
+    assert!(
+        said.as_ref().is_err_and(|said| said.contains("stuck for 30")),
+        "{said:?}"
+    );
+    tokio::time::resume();
+    rig.cloud.withdraw_all();
+    rig.until_green().await;
+    rig.finish(crew).await;
+}
+
+/// All fail at the same time, each for a reason of its own; a restart would help none of them.
+#[tokio::test]
+async fn loops_that_do_not_succeed_turn_readiness_red() {
+    let rig = Rig::new(&[
+        "--controllers=*,node-ipam-controller",
+        "--allocate-node-cidrs",
+        "--cluster-cidr=10.203.0.0/24",
+        "--route-reconciliation-period=200ms",
+    ]);
+    let crew = rig.crew().await;
+    rig.until_green().await;
+    let down = Failure::Unavailable("down for maintenance".into());
+    rig.cloud.inject(Fault::fail(down));
+    let first = rig.join("gone", "ready:Unknown").await;
+    let has_a_range = |node: Option<&Node>| node.is_some_and(|node| !nodes::pod_cidrs(node).is_empty());
+    kube::runtime::wait::await_condition(Rig::nodes(), &first, has_a_range)
+        .await
+        .unwrap();
+    let second = rig.join("new", "tainted ready:True").await;
+    rig.serve("web").await;
+    rig.until_all_failed(&second).await;
+    assert_eq!(rig.red(Endpoint::Readyz), [""; 0], "it is too early");
+
+    pass(Duration::from_secs(61)).await;
+    tokio::time::resume();
+    let expected = [
+        ("cloud-node-controller-success", "down for maintenance"),
+        ("cloud-node-lifecycle-controller-success", "down for maintenance"),
+        ("service-lb-controller-success", "down for maintenance"),
+        (
+            "node-route-controller-success",
+            "cannot list routes: .*down for maintenance",
+        ),
+        ("node-ipam-controller-success", "no range is left in --cluster-cidr"),
+    ];
+    for (check, reason) in expected {
+        let said = until(check, || async {
+            match rig.check(Endpoint::Readyz, check) {
+                Some(Err(said)) => Ok(said),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+        assert!(mentions(&said, reason), "{check} says {said}");
+        assert_eq!(rig.check(Endpoint::Healthz, check), None);
+    }
+    assert_eq!(rig.red(Endpoint::Healthz), [""; 0], "a restart does not help");
+
+    rig.cloud.withdraw_all();
+    let params = DeleteParams::default();
+    Rig::nodes().delete(&first, &params).await.unwrap();
+    // Nobody has to wait for his next try.
+    pass(Duration::from_mins(2)).await;
+    tokio::time::resume();
+    rig.until_green().await;
+    rig.finish(crew).await;
+}
+
+/// Whether the parts between `.*` come in this order.
+fn mentions(text: &str, parts: &str) -> bool {
+    let mut rest = text;
+    parts.split(".*").all(|part| match rest.split_once(part) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
+}
+
+#[tokio::test]
+async fn a_cloud_without_the_mark_of_the_cluster_is_refused_unless_allowed() {
+    let untagged = || {
+        let cloud = Cloud::new();
+        cloud.configure(|settings| settings.cluster_mark = ClusterMark::Absent);
+        cloud
+    };
+    let refused = Rig::on(untagged(), &[]).err().expect("a refusal");
+    let expected = "no cluster ID was found in the cloud: a cluster ID is required for this cloud to function properly; \
+                    tag the cluster's machines, or set --allow-untagged-cloud";
+    assert_eq!(refused, expected);
+    assert!(Rig::on(untagged(), &["--allow-untagged-cloud"]).is_ok());
+}

@@ -16,13 +16,13 @@ pub async fn story(site: &Site, cloud: &OpenStack) {
     let folder = std::env::temp_dir().join(lab::unique("render"));
     render(&folder);
     install(site, &folder);
-    site.assert_uninitialised().await;
+    site.assert_uninitialised(site.machine()).await;
 
     let file = format!("{POD}-pod.yaml");
     let manifest = fs::read_to_string(folder.join("bootstrap").join(&file)).unwrap();
     site.cluster.node.run_static_pod(POD, &manifest).unwrap();
     site.initialised(&cloud.provider_id()).await;
-    let mirror = format!("/api/v1/namespaces/kube-system/pods/{POD}-{}", site.cluster.node.name());
+    let mirror = format!("/api/v1/namespaces/kube-system/pods/{POD}-{}", site.machine());
     let look = async || {
         let pod = site.find(&mirror).await.unwrap_or_default();
         let status = &pod["status"]["containerStatuses"][0];

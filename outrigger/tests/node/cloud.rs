@@ -9,6 +9,8 @@ const PASSWORD: &str = "labpass";
 /// The cloud, and where it is served.
 pub struct OpenStack {
     sim: Sim,
+    /// What is in it.
+    pub cloud: Cloud,
     /// Our node.
     pub server: ServerView,
 }
@@ -31,6 +33,7 @@ impl OpenStack {
         };
         Self {
             sim: Sim::start(&cloud).await.unwrap(),
+            cloud,
             server,
         }
     }

@@ -12,9 +12,15 @@
 
 mod bootstrap;
 mod cloud;
+mod history;
+mod machines;
+mod managers;
 mod openshift;
 mod plain;
+mod remains;
+mod several;
 mod site;
+mod stand_in;
 
 use cloud::OpenStack;
 use site::Site;
@@ -23,26 +29,26 @@ use std::time::Instant;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root, Debian, and a mount namespace: make test-cluster"]
 async fn stories() {
-    let start = Instant::now();
-    let site = Site::start().await;
-    told("cluster", start);
+    let site = told("cluster", Site::start()).await;
+    let cloud = OpenStack::start(site.machine(), site.ip).await;
 
-    let start = Instant::now();
-    plain::story(&site).await;
-    told("plain Kubernetes", start);
+    told("plain Kubernetes", plain::story(&site)).await;
+    site.renew_node().await;
+    told("two clouds", several::story(&site, &cloud)).await;
+    told("plain Kubernetes, the end", plain::uninstall(&site)).await;
 
     site.renew_node().await;
-    let cloud = OpenStack::start(site.cluster.node.name(), site.ip).await;
-    let start = Instant::now();
-    bootstrap::story(&site, &cloud).await;
-    told("bootstrap", start);
+    told("bootstrap", bootstrap::story(&site, &cloud)).await;
 
     site.renew_node().await;
-    let start = Instant::now();
-    openshift::story(&site, &cloud).await;
-    told("OpenShift", start);
+    let history = told("OpenShift", openshift::story(&site, &cloud)).await;
+    told("OpenShift, another cloud", openshift::switch(&site, &cloud, &history)).await;
+    told("OpenShift, the end", openshift::removal(&site, &cloud, &history)).await;
 }
 
-fn told(story: &str, start: Instant) {
+async fn told<T>(story: &str, tell: impl Future<Output = T>) -> T {
+    let start = Instant::now();
+    let end = tell.await;
     eprintln!("{story}: {:.1} s", start.elapsed().as_secs_f32());
+    end
 }

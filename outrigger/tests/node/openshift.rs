@@ -1,9 +1,18 @@
-//! A release on `OpenShift`: installed from its manifests, upgraded, and without a cloud in the end.
+//! A release on `OpenShift`: installed from its manifests, upgraded, on another cloud and back, and without one in the end.
+
+mod removal;
+mod switch;
+
+pub use removal::story as removal;
+pub use switch::story as switch;
 
 use crate::{
     cloud::OpenStack,
-    site::{ETC, Site, condition, related, root},
+    history::{History, State, assert_versions_after_the_roll_out},
+    site::{ETC, Site, related, root},
+    stand_in,
 };
+use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf};
 
@@ -11,15 +20,11 @@ const OPERATOR: &str = "openshift-cloud-controller-manager-operator";
 const OPERANDS: &str = "openshift-cloud-controller-manager";
 const CLUSTER_OPERATOR: &str = "/apis/config.openshift.io/v1/clusteroperators/cloud-controller-manager";
 const INFRASTRUCTURE: &str = "/apis/config.openshift.io/v1/infrastructures/cluster";
-const DEPLOYMENT: &str =
-    "/apis/apps/v1/namespaces/openshift-cloud-controller-manager/deployments/openstack-cloud-controller-manager";
 const OPERATOR_LABEL: &str = "k8s-app%3Dcloud-manager-operator";
-const OPERAND_LABEL: &str = "k8s-app%3Dopenstack-cloud-controller-manager";
-/// What the manifests call the image and the version: a release puts its own there.
-const PLACEHOLDERS: [&str; 2] = [
-    "quay.io/openshift/origin-cluster-cloud-controller-manager-operator",
-    "0.0.1-snapshot",
-];
+/// What the manifests call the images and the version: a release puts its own there.
+const OPERATOR_IMAGE: &str = "quay.io/openshift/origin-cluster-cloud-controller-manager-operator";
+const AWS_IMAGE: &str = "quay.io/openshift/origin-aws-cloud-controller-manager";
+const VERSION: &str = "0.0.1-snapshot";
 /// Not served here: its definition is in no module of the registry. The image stream of `image-references` is for the release only.
 const LEFT_OUT: &str = "CredentialsRequest";
 
@@ -29,48 +34,61 @@ struct Release(&'static str, &'static str);
 const FIRST: Release = Release("5.0.0", "localhost/outrigger:5.0.0");
 const SECOND: Release = Release("5.0.1", "localhost/outrigger:5.0.1");
 
-/// Installs, upgrades, and switches to a platform without a cloud.
-pub async fn story(site: &Site, cloud: &OpenStack) {
+/// Installs and upgrades.
+pub async fn story(site: &Site, cloud: &OpenStack) -> History {
     furnish(site, cloud).await;
     for Release(_, image) in [FIRST, SECOND] {
         site.import(image);
     }
-    site.assert_uninitialised().await;
+    site.assert_uninitialised(site.machine()).await;
+    let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "ClusterOperator");
+    let history = History::begin(site, &ApiResource::from_gvk(&kind), "cloud-controller-manager").await;
 
     apply(site, &FIRST);
     site.pod(OPERATOR, OPERATOR_LABEL, FIRST.1).await;
-    let operand = site.pod(OPERANDS, OPERAND_LABEL, FIRST.1).await;
+    let operand = site.pod(OPERANDS, &labels("openstack"), FIRST.1).await;
     let command = operand["spec"]["containers"][0]["command"].to_string();
     assert!(
         command.contains("exec /usr/bin/openstack-cloud-controller-manager"),
         "{command}"
     );
     site.initialised(&cloud.provider_id()).await;
-    reports(site, &FIRST).await;
+    let states = reports(site, &history, &FIRST).await;
+    assert!(states.iter().any(|state| state.version.is_empty()), "{states:#?}");
 
     apply(site, &SECOND);
-    reports(site, &SECOND).await;
-    // The version was not told before the last Pod was a new one.
-    let deployment = site.find(DEPLOYMENT).await.unwrap();
+    let states = reports(site, &history, &SECOND).await;
+    let towards = format!("True SyncingResources Progressing towards operator: {}", SECOND.0);
+    progressed(&states, &towards);
+    let deployment = site.find(&deployment("openstack")).await.unwrap();
     assert_eq!(
         deployment["spec"]["template"]["spec"]["containers"][0]["image"],
         SECOND.1
     );
     assert_eq!(deployment["status"]["updatedReplicas"], 1, "{}", deployment["status"]);
     assert_eq!(deployment["status"]["availableReplicas"], 1, "{}", deployment["status"]);
-    site.pod(OPERANDS, OPERAND_LABEL, SECOND.1).await;
+    site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
+    history
+}
 
-    let made = related(&site.find(CLUSTER_OPERATOR).await.unwrap());
-    assert!(made.contains(&DEPLOYMENT.to_owned()), "{made:#?}");
-    set_platform(site, "None").await;
-    site.gone(DEPLOYMENT).await;
-    site.gone(&format!("/api/v1/namespaces/{OPERANDS}/pods")).await;
-    // Everything goes but what is there on every platform.
-    for path in made.iter().filter(|path| !path.ends_with("/configmaps/ccm-trusted-ca")) {
-        site.gone(path).await;
-    }
-    reports(site, &SECOND).await;
-    site.initialised(&cloud.provider_id()).await;
+/// What selects the Pods of a cloud's manager.
+fn labels(cloud: &str) -> String {
+    format!("k8s-app%3D{cloud}-cloud-controller-manager")
+}
+
+/// Those Pods.
+fn pods(cloud: &str) -> String {
+    format!("/api/v1/namespaces/{OPERANDS}/pods?labelSelector={}", labels(cloud))
+}
+
+/// The Deployment of a cloud's manager.
+fn deployment(cloud: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{OPERANDS}/deployments/{cloud}-cloud-controller-manager")
+}
+
+/// What the operator says that it has made.
+async fn made(site: &Site) -> Vec<String> {
+    related(&site.find(CLUSTER_OPERATOR).await.unwrap())
 }
 
 /// What a cluster has before the operator comes.
@@ -131,27 +149,32 @@ fn apply(site: &Site, Release(version, image): &Release) {
         if is_tombstone || text.contains(&format!("kind: {LEFT_OUT}")) {
             continue;
         }
-        let text = text.replace(PLACEHOLDERS[0], image).replace(PLACEHOLDERS[1], version);
+        let text = text.replace(OPERATOR_IMAGE, image).replace(AWS_IMAGE, stand_in::IMAGE);
+        let text = text.replace(VERSION, version);
         site.run_with("kubectl apply --server-side --force-conflicts -f -", &text);
     }
 }
 
-/// Waits until the `ClusterOperator` says that this release is there, and that all is well.
-async fn reports(site: &Site, Release(version, _): &Release) {
+/// Waits until the `ClusterOperator` says that this release is there, and that all is well; answers what it said until then.
+async fn reports(site: &Site, history: &History, Release(version, _): &Release) -> Vec<State> {
+    let states = says(site, history, |state| state.is_well() && state.version == *version).await;
+    assert_versions_after_the_roll_out(&states);
+    states
+}
+
+/// Waits until the `ClusterOperator` says something; answers what it said from the last call until then.
+async fn says(site: &Site, history: &History, what: impl Fn(&State) -> bool) -> Vec<State> {
     let look = async || {
-        let operator = site.find(CLUSTER_OPERATOR).await.unwrap_or_default();
-        let said = ["Available", "Progressing", "Degraded", "Upgradeable"].map(|type_| condition(&operator, type_));
-        let well = said
-            .iter()
-            .zip(["True", "False", "False", "True"])
-            .all(|(said, truth)| said.starts_with(truth));
-        let versions = operator["status"]["versions"].as_array().into_iter().flatten();
-        let told = versions
-            .filter(|each| each["name"] == "operator")
-            .any(|each| each["version"] == *version);
-        (well && told)
-            .then_some(())
-            .ok_or_else(|| format!("{said:#?} {}", operator["status"]["versions"]))
+        let operator = site.find(CLUSTER_OPERATOR).await;
+        let state = State::of(&operator.unwrap_or_default());
+        what(&state).then_some(()).ok_or_else(|| format!("{state:#?}"))
     };
-    site.until(&format!("the ClusterOperator at {version}"), look).await;
+    site.until("the word of the ClusterOperator", look).await;
+    history.told(site).await
+}
+
+/// That it was under way was told, in these words.
+fn progressed(states: &[State], words: &str) {
+    let told = states.iter().any(|state| state.said[1].contains(words));
+    assert!(told, "{words}: {states:#?}");
 }

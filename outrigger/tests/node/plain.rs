@@ -1,63 +1,67 @@
 //! From nothing to a managed manager with three commands, and back: as the documents say it.
 
-use crate::site::{IMAGE, Site, condition, related, root};
+use crate::{
+    managers::{NAMESPACE, OBJECTS, deployment, labels, pods, works},
+    site::{IMAGE, Site, condition, related, root},
+};
 use serde_json::{Value, json};
 use std::fs;
 
-const NAMESPACE: &str = "outrigger-system";
-const OBJECT: &str = "/apis/outrigger.dev/v1alpha1/cloudcontrollermanagers/memory";
-const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/outrigger-system/deployments/memory-cloud-controller-manager";
-const PODS: &str = "/api/v1/namespaces/outrigger-system/pods?labelSelector=app.kubernetes.io/instance%3Dmemory";
-const LABELS: &str = "app.kubernetes.io/instance%3Dmemory";
+const NAME: &str = "memory";
 
-/// Installs, changes, removes, brings back, and deletes.
+/// Installs, changes, removes, brings back, and deletes. The operator stays.
 pub async fn story(site: &Site) {
-    site.assert_uninitialised().await;
+    let object_path = format!("{OBJECTS}/{NAME}");
+    site.assert_uninitialised(site.machine()).await;
     for command in commands() {
         site.run(&command);
     }
     site.run("kubectl wait ccm/memory --for=condition=Available --timeout=120s");
     site.pod(NAMESPACE, "app.kubernetes.io/name%3Doutrigger-operator", IMAGE)
         .await;
-    let first = site.pod(NAMESPACE, LABELS, IMAGE).await;
+    let first = site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
     site.initialised("memory://").await;
-    let object = works(site).await;
+    let object = works(site, NAME).await;
     let made = related(&object);
-    assert!(made.contains(&DEPLOYMENT.to_owned()), "{made:#?}");
+    assert!(made.contains(&deployment(NAME)), "{made:#?}");
     prints(site);
     proves_itself(site).await;
 
     let change = json!({"spec": {"logVerbosity": 4, "extraArgs": ["--node-monitor-period=3s"]}});
-    site.patch(OBJECT, change).await;
+    site.patch(&object_path, change).await;
     replaced(site, &first).await;
-    works(site).await;
+    works(site, NAME).await;
     no_node_for_the_second(site).await;
 
-    site.patch(OBJECT, json!({"spec": {"managementState": "Removed"}}))
+    site.patch(&object_path, json!({"spec": {"managementState": "Removed"}}))
         .await;
     for path in &made {
         site.gone(path).await;
     }
-    site.gone(PODS).await;
+    site.gone(&pods(NAME)).await;
     let removed = async || {
-        let object = site.find(OBJECT).await.unwrap();
+        let object = site.find(&object_path).await.unwrap();
         let empty = related(&object).is_empty() && object["status"]["version"].as_str().unwrap_or_default().is_empty();
         empty.then_some(()).ok_or_else(|| object["status"].to_string())
     };
     site.until("the word that all is removed", removed).await;
 
-    site.patch(OBJECT, json!({"spec": {"managementState": "Managed"}}))
+    site.patch(&object_path, json!({"spec": {"managementState": "Managed"}}))
         .await;
-    site.pod(NAMESPACE, LABELS, IMAGE).await;
-    let object = works(site).await;
+    site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
+    let object = works(site, NAME).await;
     site.run("kubectl delete ccm memory");
     for path in related(&object) {
         site.gone(&path).await;
     }
-    site.gone(PODS).await;
+    site.gone(&pods(NAME)).await;
+}
 
+/// Takes the operator away, too.
+pub async fn uninstall(site: &Site) {
     site.run("kubectl delete -f deploy/kubernetes/operator.yaml -f deploy/kubernetes/crd.yaml");
-    site.gone("/api/v1/namespaces/outrigger-system").await;
+    site.gone(&format!("/api/v1/namespaces/{NAMESPACE}")).await;
+    assert_eq!(site.written_by_operator().await, [""; 0]);
 }
 
 /// The three commands; README and book have the same.
@@ -77,34 +81,10 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// Waits until the object says that what is asked for runs, and returns it.
-async fn works(site: &Site) -> Value {
-    let look = async || {
-        let object = site.find(OBJECT).await.unwrap();
-        let status = &object["status"];
-        let said = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
-        let well = said
-            .iter()
-            .zip(["True", "False", "False"])
-            .all(|(said, truth)| said.starts_with(truth));
-        let current = status["observedGeneration"] == object["metadata"]["generation"];
-        if well && current && status["readyReplicas"] == 1 {
-            return Ok(object);
-        }
-        Err(format!("{said:#?}"))
-    };
-    let object = site.until("CloudControllerManager memory to be well", look).await;
-    assert!(
-        !object["status"]["version"].as_str().unwrap_or_default().is_empty(),
-        "{object}"
-    );
-    object
-}
-
 /// Waits until another Pod has taken the place of this one, and has the flags that were asked for.
 async fn replaced(site: &Site, first: &Value) {
     let look = async || {
-        let pods = site.list(PODS).await;
+        let pods = site.list(&pods(NAME)).await;
         let others = pods
             .iter()
             .filter(|pod| pod["metadata"]["uid"] != first["metadata"]["uid"]);
@@ -117,18 +97,19 @@ async fn replaced(site: &Site, first: &Value) {
             .ok_or_else(|| format!("{} Pods", pods.len()))
     };
     site.until("another Pod", look).await;
-    site.pod(NAMESPACE, LABELS, IMAGE).await;
+    site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
 }
 
 /// A replica that finds no node is told, the other goes on, and its budget comes and goes with it.
 async fn no_node_for_the_second(site: &Site) {
+    let object_path = format!("{OBJECTS}/{NAME}");
     let budget = "/apis/policy/v1/namespaces/outrigger-system/poddisruptionbudgets/memory-cloud-controller-manager";
-    site.patch(OBJECT, json!({"spec": {"replicas": 2}})).await;
+    site.patch(&object_path, json!({"spec": {"replicas": 2}})).await;
     let look = async || {
-        let object = site.find(OBJECT).await.unwrap();
+        let object = site.find(&object_path).await.unwrap();
         let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
         let told = available == "True AsExpected 1 of 2 Pods are available" && degraded.starts_with("False");
-        let pods = site.list(PODS).await;
+        let pods = site.list(&pods(NAME)).await;
         let waiting = pods.iter().filter(|pod| pod["status"]["phase"] == "Pending").count();
         (told && pods.len() == 2 && waiting == 1)
             .then_some(())
@@ -137,9 +118,9 @@ async fn no_node_for_the_second(site: &Site) {
     site.until("one of two Pods", look).await;
     assert!(site.find(budget).await.is_some());
 
-    site.patch(OBJECT, json!({"spec": {"replicas": 1}})).await;
+    site.patch(&object_path, json!({"spec": {"replicas": 1}})).await;
     site.gone(budget).await;
-    works(site).await;
+    works(site, NAME).await;
 }
 
 /// The commands of the book show what the book shows.

@@ -17,7 +17,6 @@ use std::{
 pub const IMAGE: &str = "localhost/outrigger:dev";
 /// Where a node of a cluster has its configuration; the operands mount it.
 pub const ETC: &str = "/etc/kubernetes";
-const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 /// Long enough for a busy machine, and far too long for a healthy program.
 const PATIENCE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +27,8 @@ pub struct Site {
     pub cluster: Cluster,
     /// The node's address.
     pub ip: IpAddr,
-    client: Client,
+    /// Of an administrator.
+    pub client: Client,
 }
 
 impl Site {
@@ -161,67 +161,7 @@ impl Site {
         self.until(&format!("the Pod {labels}"), look).await
     }
 
-    /// The node.
-    pub async fn node(&self) -> Value {
-        self.find(&self.node_path()).await.unwrap_or_default()
-    }
-
-    /// Waits until a manager has been at the node, and knows it by an ID that begins so.
-    pub async fn initialised(&self, prefix: &str) {
-        let look = async || {
-            let node = self.node().await;
-            let id = node["spec"]["providerID"].as_str().unwrap_or_default();
-            if !is_tainted(&node) && id.starts_with(prefix) {
-                return Ok(());
-            }
-            Err(format!("{:#}", node["spec"]))
-        };
-        self.until("the node to be initialised", look).await;
-        let addresses = self.node().await["status"]["addresses"].to_string();
-        assert!(addresses.contains(&self.ip.to_string()), "{addresses}");
-    }
-
-    /// No manager has been at the node.
-    pub async fn assert_uninitialised(&self) {
-        let node = self.node().await;
-        assert!(
-            is_tainted(&node) && node["spec"]["providerID"].is_null(),
-            "{:#}",
-            node["spec"]
-        );
-    }
-
-    /// The machine joins once more, as if it had never been there.
-    pub async fn renew_node(&self) {
-        self.cluster.node.stop_kubelet();
-        self.run(&format!("kubectl delete node {}", self.cluster.node.name()));
-        self.cluster.node.start_kubelet().unwrap();
-        let look = async || {
-            let node = self.node().await;
-            let conditions = node["status"]["conditions"].as_array();
-            let ready = conditions.is_some_and(|all| {
-                all.iter()
-                    .any(|each| each["type"] == "Ready" && each["status"] == "True")
-            });
-            ready.then_some(()).ok_or_else(|| node.to_string())
-        };
-        self.until("the node to be back", look).await;
-        self.give_role().await;
-        self.assert_uninitialised().await;
-    }
-
-    /// As an installer does it for a machine of the control plane.
-    async fn give_role(&self) {
-        let labels = json!({"node-role.kubernetes.io/control-plane": "", "node-role.kubernetes.io/master": ""});
-        self.patch(&self.node_path(), json!({"metadata": {"labels": labels}}))
-            .await;
-    }
-
-    fn node_path(&self) -> String {
-        format!("/api/v1/nodes/{}", self.cluster.node.name())
-    }
-
-    /// What every Pod said last, for a message.
+    /// What every Pod and the kubelet said last, for a message.
     fn told(&self) -> String {
         let mut text = String::new();
         let pods = self.cluster.node.dir().join("pods");
@@ -232,13 +172,18 @@ impl Site {
             for container in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
                 let container = container.file_name().to_string_lossy().into_owned();
                 let log = self.cluster.node.pod_log(namespace, pod, &container);
-                let lines: Vec<_> = log.lines().collect();
-                let tail = lines[lines.len().saturating_sub(20)..].join("\n");
-                let _ = writeln!(text, "== {namespace}/{pod} {container}\n{tail}");
+                let _ = writeln!(text, "== {namespace}/{pod} {container}\n{}", tail(&log));
             }
         }
+        let kubelet = fs::read_to_string(self.cluster.node.dir().join("kubelet.log")).unwrap_or_default();
+        let _ = writeln!(text, "== kubelet\n{}", tail(&kubelet));
         text
     }
+}
+
+fn tail(log: &str) -> String {
+    let lines: Vec<_> = log.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
 }
 
 /// The project's folder.
@@ -261,11 +206,6 @@ fn address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("198.51.100.1:9").expect("a machine with a network");
     socket.local_addr().unwrap().ip()
-}
-
-fn is_tainted(node: &Value) -> bool {
-    let taints = node["spec"]["taints"].as_array();
-    taints.is_some_and(|taints| taints.iter().any(|taint| taint["key"] == TAINT))
 }
 
 fn is_ready(pod: &Value) -> bool {

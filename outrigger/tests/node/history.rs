@@ -1,0 +1,137 @@
+//! What an object has said, all of it: a watch misses nothing, however busy the machine is.
+
+use crate::site::{Site, condition};
+use futures::StreamExt;
+use kube::{
+    Api,
+    api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams},
+};
+use serde_json::{Value, json};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex},
+};
+use tokio::task::JoinHandle;
+
+const TYPES: [&str; 4] = ["Available", "Progressing", "Degraded", "Upgradeable"];
+/// What is to be explained.
+const BAD: [&str; 4] = ["False", "True", "True", "False"];
+
+/// Every state of an object since the beginning.
+pub struct History {
+    path: String,
+    seen: Arc<Mutex<Vec<Value>>>,
+    watch: JoinHandle<()>,
+}
+
+/// A state: its conditions as `True reason message`, and its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Available, progressing, degraded, upgradeable.
+    pub said: [String; 4],
+    /// Empty before the first roll-out.
+    pub version: String,
+}
+
+impl History {
+    /// Begins now; the object need not be there yet.
+    pub async fn begin(site: &Site, resource: &ApiResource, name: &str) -> Self {
+        let api: Api<DynamicObject> = Api::all_with(site.client.clone(), resource);
+        let fields = format!("metadata.name={name}");
+        let list = api.list(&ListParams::default().fields(&fields)).await.unwrap();
+        let since = list.metadata.resource_version.unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let watch = tokio::spawn(follow(api, WatchParams::default().fields(&fields), since, seen.clone()));
+        let ApiResource {
+            api_version, plural, ..
+        } = resource;
+        Self {
+            path: format!("/apis/{api_version}/{plural}/{name}"),
+            seen,
+            watch,
+        }
+    }
+
+    /// The states from the last call, or the beginning, up to now. Each has told in words whatever is wrong or under way.
+    pub async fn told(&self, site: &Site) -> Vec<State> {
+        let now = site.find(&self.path).await.unwrap();
+        let version = &now["metadata"]["resourceVersion"];
+        let look = async || {
+            let seen = self.seen.lock().unwrap();
+            let is_there = seen
+                .iter()
+                .any(|state| state["metadata"]["resourceVersion"] == *version);
+            (is_there && !self.watch.is_finished())
+                .then_some(())
+                .ok_or_else(|| format!("{} states", seen.len()))
+        };
+        site.until("the history to be complete", look).await;
+        let mut seen = self.seen.lock().unwrap();
+        // The last one is where the next call begins.
+        let last = seen.last().cloned();
+        let states: Vec<_> = seen.drain(..).map(|object| State::of(&object)).collect();
+        seen.extend(last);
+        drop(seen);
+        for state in &states {
+            state.assert_explained();
+        }
+        states
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}
+
+impl State {
+    /// What an object says.
+    pub fn of(object: &Value) -> Self {
+        let versions = object["status"]["versions"].as_array().into_iter().flatten();
+        let mut ours = versions.filter(|each| each["name"] == "operator");
+        let version = ours.next().and_then(|each| each["version"].as_str());
+        Self {
+            said: TYPES.map(|type_| condition(object, type_)),
+            version: version.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Whether all is as it should be.
+    pub fn is_well(&self) -> bool {
+        let good = ["True", "False", "False", "True"];
+        self.said.iter().zip(good).all(|(said, good)| said.starts_with(good))
+    }
+
+    fn assert_explained(&self) {
+        for (type_, (said, bad)) in TYPES.iter().zip(self.said.iter().zip(BAD)) {
+            let words = said.split_whitespace().count();
+            assert!(!said.starts_with(bad) || words > 2, "{type_} says nothing: {self:#?}");
+        }
+    }
+}
+
+/// A watch ends every few minutes, and goes on where it was.
+async fn follow(api: Api<DynamicObject>, params: WatchParams, mut since: String, seen: Arc<Mutex<Vec<Value>>>) {
+    loop {
+        let mut events = pin!(api.watch(&params, &since).await.unwrap());
+        while let Some(event) = events.next().await {
+            match event.unwrap() {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    since = object.metadata.resource_version.clone().unwrap();
+                    seen.lock().unwrap().push(json!(object));
+                }
+                WatchEvent::Bookmark(bookmark) => since = bookmark.metadata.resource_version,
+                WatchEvent::Deleted(_) => {}
+                WatchEvent::Error(status) => panic!("{status:?}"),
+            }
+        }
+    }
+}
+
+/// The version moves only when all is rolled out.
+pub fn assert_versions_after_the_roll_out(states: &[State]) {
+    for pair in states.windows(2) {
+        assert!(pair[0].version == pair[1].version || pair[1].is_well(), "{pair:#?}");
+    }
+}

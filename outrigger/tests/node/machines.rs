@@ -1,0 +1,105 @@
+//! The cluster's nodes: the one that is a machine, and others that are on paper only.
+
+use crate::site::Site;
+use serde_json::{Value, json};
+
+const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+impl Site {
+    /// The name of the node that is a machine.
+    pub fn machine(&self) -> &str {
+        self.cluster.node.name()
+    }
+
+    /// Waits until a manager has been at the machine, and knows it by an ID that begins so.
+    pub async fn initialised(&self, prefix: &str) {
+        self.initialised_node(self.machine(), prefix).await;
+        let addresses = self.node(self.machine()).await["status"]["addresses"].to_string();
+        assert!(addresses.contains(&self.ip.to_string()), "{addresses}");
+    }
+
+    /// The same of any node.
+    pub async fn initialised_node(&self, name: &str, prefix: &str) {
+        let look = async || {
+            let node = self.node(name).await;
+            let id = node["spec"]["providerID"].as_str().unwrap_or_default();
+            if !is_tainted(&node) && id.starts_with(prefix) {
+                return Ok(());
+            }
+            Err(format!("{:#}", node["spec"]))
+        };
+        self.until(&format!("the node {name} to be initialised"), look).await;
+    }
+
+    /// No manager has been at the node.
+    pub async fn assert_uninitialised(&self, name: &str) {
+        let node = self.node(name).await;
+        let untouched = is_tainted(&node) && node["spec"]["providerID"].is_null();
+        assert!(untouched, "{name}: {:#}", node["spec"]);
+    }
+
+    /// The machine waits for a manager once more; who it is in its cloud stays known.
+    pub fn taint(&self) {
+        self.run(&format!(
+            "kubectl taint node {} {TAINT}=true:NoSchedule",
+            self.machine()
+        ));
+    }
+
+    /// The machine still waits.
+    pub async fn assert_tainted(&self) {
+        let node = self.node(self.machine()).await;
+        assert!(is_tainted(&node), "{:#}", node["spec"]);
+    }
+
+    /// The machine joins once more, as if it had never been there.
+    pub async fn renew_node(&self) {
+        self.cluster.node.stop_kubelet();
+        self.run(&format!("kubectl delete node {}", self.machine()));
+        self.cluster.node.start_kubelet().unwrap();
+        let look = async || {
+            let node = self.node(self.machine()).await;
+            let conditions = node["status"]["conditions"].as_array();
+            let ready = conditions.is_some_and(|all| {
+                all.iter()
+                    .any(|each| each["type"] == "Ready" && each["status"] == "True")
+            });
+            ready.then_some(()).ok_or_else(|| node.to_string())
+        };
+        self.until("the node to be back", look).await;
+        self.give_role().await;
+        self.assert_uninitialised(self.machine()).await;
+    }
+
+    /// As an installer does it for a machine of the control plane.
+    pub async fn give_role(&self) {
+        let labels = json!({"node-role.kubernetes.io/control-plane": "", "node-role.kubernetes.io/master": ""});
+        self.label(labels).await;
+    }
+
+    /// Labels the machine.
+    pub async fn label(&self, labels: Value) {
+        let path = format!("/api/v1/nodes/{}", self.machine());
+        self.patch(&path, json!({"metadata": {"labels": labels}})).await;
+    }
+
+    /// A node joins of which nothing is heard any more: nobody runs Pods on it, and a manager asks its cloud whether it is gone.
+    pub async fn join(&self, name: &str, labels: Value) {
+        self.apply(&[json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+            "spec": {"taints": [{"key": TAINT, "value": "true", "effect": "NoSchedule"}]},
+        })]);
+        let silent = json!({"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "nothing is heard of it"});
+        let path = format!("/api/v1/nodes/{name}/status");
+        self.patch(&path, json!({"status": {"conditions": [silent]}})).await;
+    }
+
+    async fn node(&self, name: &str) -> Value {
+        self.find(&format!("/api/v1/nodes/{name}")).await.unwrap_or_default()
+    }
+}
+
+fn is_tainted(node: &Value) -> bool {
+    let taints = node["spec"]["taints"].as_array();
+    taints.is_some_and(|taints| taints.iter().any(|taint| taint["key"] == TAINT))
+}

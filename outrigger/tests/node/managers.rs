@@ -1,0 +1,48 @@
+//! Managers on plain Kubernetes: where they are, and whether they work.
+
+use crate::site::{Site, condition};
+use serde_json::Value;
+
+/// Where the operator and its managers are.
+pub const NAMESPACE: &str = "outrigger-system";
+/// The objects by which managers are asked for.
+pub const OBJECTS: &str = "/apis/outrigger.dev/v1alpha1/cloudcontrollermanagers";
+
+/// What selects a manager's Pods.
+pub fn labels(name: &str) -> String {
+    format!("app.kubernetes.io/instance%3D{name}")
+}
+
+/// A manager's Pods.
+pub fn pods(name: &str) -> String {
+    format!("/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={}", labels(name))
+}
+
+/// A manager's Deployment.
+pub fn deployment(name: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}-cloud-controller-manager")
+}
+
+/// Waits until the object says that what is asked for runs, and returns it.
+pub async fn works(site: &Site, name: &str) -> Value {
+    let path = format!("{OBJECTS}/{name}");
+    let look = async || {
+        let object = site.find(&path).await.unwrap();
+        let status = &object["status"];
+        let said = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
+        let well = said
+            .iter()
+            .zip(["True", "False", "False"])
+            .all(|(said, truth)| said.starts_with(truth));
+        let current = status["observedGeneration"] == object["metadata"]["generation"];
+        if well && current && status["readyReplicas"] == 1 {
+            return Ok(object);
+        }
+        Err(format!("{said:#?}"))
+    };
+    let what = format!("CloudControllerManager {name} to be well");
+    let object = site.until(&what, look).await;
+    let version = object["status"]["version"].as_str().unwrap_or_default();
+    assert!(!version.is_empty(), "{object}");
+    object
+}

@@ -1,0 +1,67 @@
+//! A cluster that is not to have a manager any more, under one that runs.
+
+use super::{INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, set_platform};
+use crate::{
+    cloud::OpenStack,
+    history::History,
+    remains::{Deletion, Mark},
+    site::Site,
+};
+use serde_json::{Value, json};
+
+const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
+/// These are synchronised whether or not anything reads them: the first on every platform, the second where there is a cloud.
+const SYNCED: [&str; 2] = ["ccm-trusted-ca", "cloud-conf"];
+
+/// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
+pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
+    removed(site, history, &SYNCED, async || annotate(site, json!("false")).await).await;
+
+    annotate(site, Value::Null).await;
+    site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
+    reports(site, history, &SECOND).await;
+
+    removed(site, history, &SYNCED[..1], async || set_platform(site, "None").await).await;
+    site.initialised(&cloud.provider_id()).await;
+}
+
+async fn annotate(site: &Site, value: Value) {
+    site.patch(
+        INFRASTRUCTURE,
+        json!({"metadata": {"annotations": {ANNOTATION: value}}}),
+    )
+    .await;
+}
+
+/// Everything but these maps goes, in the safe order, and that is no failure.
+async fn removed(site: &Site, history: &History, stays: &[&str], ask: impl AsyncFn()) {
+    let before = made(site).await;
+    assert!(before.contains(&deployment("openstack")), "{before:#?}");
+    let mark = site.mark();
+    ask().await;
+    site.gone(&deployment("openstack")).await;
+    site.gone(&format!("/api/v1/namespaces/{OPERANDS}/pods")).await;
+    let stays_there = |path: &&String| stays.iter().any(|map| path.ends_with(&format!("/configmaps/{map}")));
+    for path in before.iter().filter(|path| !stays_there(path)) {
+        site.gone(path).await;
+    }
+    reports(site, history, &SECOND).await;
+    in_order(site, &mark);
+    let left: Vec<_> = stays.iter().map(|map| format!("ConfigMap {OPERANDS}/{map}")).collect();
+    assert_eq!(site.written_by_operator().await, left);
+}
+
+/// What Pods need goes when they are gone, and not before.
+fn in_order(site: &Site, mark: &Mark) {
+    let all = site.deletions(mark);
+    let is_pod = |each: &&Deletion| each.resource == "pods" && each.namespace == OPERANDS;
+    let last = all.iter().rfind(is_pod).unwrap().at.clone();
+    let operator = format!("system:serviceaccount:{OPERATOR}:");
+    let ours: Vec<&Deletion> = all.iter().filter(|each| each.user.starts_with(&operator)).collect();
+    let (first, rest) = ours.split_first().unwrap();
+    assert_eq!(first.resource, "deployments", "{ours:#?}");
+    assert!(
+        !rest.is_empty() && rest.iter().all(|each| each.at > last),
+        "{last}: {ours:#?}"
+    );
+}

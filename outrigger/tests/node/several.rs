@@ -1,0 +1,227 @@
+//! Two clouds in one cluster, each with its nodes and its Services; and a third that gets into the way.
+
+use crate::{
+    cloud::OpenStack,
+    managers::{NAMESPACE, OBJECTS, deployment, labels, pods, works},
+    site::{IMAGE, Site, condition, related},
+};
+use openstack_sim::LoadBalancerView;
+use serde_json::{Value, json};
+
+const LABEL: &str = "example.com/cloud";
+/// Nodes that are no machines, of the clouds that they are called by.
+const EASTERN: &str = "lab-east";
+const SOUTHERN: &str = "lab-south";
+
+/// The operator is there and looks after nothing. In the end it is so again.
+pub async fn story(site: &Site, cloud: &OpenStack) {
+    site.label(json!({LABEL: "west"})).await;
+    site.join(EASTERN, json!({LABEL: "east"})).await;
+    site.join(SOUTHERN, json!({LABEL: "south"})).await;
+    site.apply(&services());
+    site.apply(&config(cloud));
+    site.apply(&[west(), east()]);
+    let [western, _] = both_run(site).await;
+    both_know_their_nodes(site, cloud).await;
+    both_serve(site, cloud).await;
+
+    refused(site).await;
+    site.assert_uninitialised(SOUTHERN).await;
+    corrected(site).await;
+
+    site.run("kubectl delete service east");
+    removed(site, "east").await;
+    unmoved(site, &western).await;
+    site.apply(&[service("west-too", Some("example.com/west"))]);
+    served(site, "west-too").await;
+    assert_eq!(
+        balancers(cloud),
+        ["kube_service_lab_default_west", "kube_service_lab_default_west-too"]
+    );
+    site.initialised_node(EASTERN, "memory://").await;
+    clear(site, cloud).await;
+}
+
+/// Their Pods, side by side on the machine.
+async fn both_run(site: &Site) -> [Value; 2] {
+    let west = site.pod(NAMESPACE, &labels("west"), IMAGE).await;
+    let east = site.pod(NAMESPACE, &labels("east"), IMAGE).await;
+    for name in ["west", "east"] {
+        works(site, name).await;
+    }
+    for pod in [&west, &east] {
+        assert_eq!(pod["spec"]["nodeName"], site.machine());
+    }
+    [west, east]
+}
+
+/// Each is at its own nodes and at no other's.
+async fn both_know_their_nodes(site: &Site, cloud: &OpenStack) {
+    site.initialised(&cloud.provider_id()).await;
+    site.initialised_node(EASTERN, "memory://").await;
+    site.assert_uninitialised(SOUTHERN).await;
+}
+
+/// Each serves the Services of its class, through its nodes, and nobody those of none.
+async fn both_serve(site: &Site, cloud: &OpenStack) {
+    let west = served(site, "west").await;
+    let east = served(site, "east").await;
+    let [balancer] = <[LoadBalancerView; 1]>::try_from(cloud.cloud.load_balancers()).unwrap();
+    assert_eq!(balancer.name, "kube_service_lab_default_west");
+    let floating = cloud
+        .cloud
+        .floating_ips()
+        .into_iter()
+        .map(|each| each.address.to_string());
+    assert!(floating.into_iter().any(|address| address == west), "{west}");
+    assert!(east.starts_with("198.18."), "{east}");
+    let pools = balancer.listeners.iter().filter_map(|listener| listener.pool.as_ref());
+    let members: Vec<_> = pools
+        .flat_map(|pool| &pool.members)
+        .map(|member| member.address)
+        .collect();
+    assert_eq!(members, [site.ip]);
+    let nobodys = site.find(&service_path("nobodys")).await.unwrap();
+    assert_eq!(nobodys["status"]["loadBalancer"], json!({}));
+}
+
+/// One that would look after nodes of another one's, and serve its Services, is told so and not run.
+async fn refused(site: &Site) {
+    let scope = json!({"nodeSelector": {"matchLabels": {LABEL: "east"}}, "loadBalancerClasses": ["example.com/east"]});
+    site.apply(&[manager(
+        "south",
+        json!({"provider": "memory", "securePort": 10278, "scope": scope}),
+    )]);
+    let look = async || {
+        let object = site.find(&format!("{OBJECTS}/south")).await.unwrap();
+        let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
+        let told = available.starts_with("False ScopeOverlap") && degraded.starts_with("True ScopeOverlap");
+        if told {
+            Ok(degraded)
+        } else {
+            Err(format!("{available}; {degraded}"))
+        }
+    };
+    let said = site.until("the refusal of south", look).await;
+    for part in [
+        "in conflict with CloudControllerManager \"east\"",
+        "there may be nodes that both look after; tell them apart by spec.scope.nodeSelector",
+        "both serve Services of the load balancer class example.com/east; give one of them other spec.scope.loadBalancerClasses",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!said.contains("\"west\"") && !said.contains("port"), "{said}");
+    assert_eq!(site.find(&deployment("south")).await, None);
+    for name in ["west", "east"] {
+        works(site, name).await;
+    }
+}
+
+/// With a scope of its own it runs, and looks after what nobody did.
+async fn corrected(site: &Site) {
+    let scope =
+        json!({"nodeSelector": {"matchLabels": {LABEL: "south"}}, "loadBalancerClasses": ["example.com/south"]});
+    site.patch(&format!("{OBJECTS}/south"), json!({"spec": {"scope": scope}}))
+        .await;
+    site.pod(NAMESPACE, &labels("south"), IMAGE).await;
+    works(site, "south").await;
+    site.initialised_node(SOUTHERN, "memory://").await;
+}
+
+/// Takes a manager away; its Services are gone already.
+async fn removed(site: &Site, name: &str) {
+    let object = works(site, name).await;
+    site.run(&format!("kubectl delete ccm {name}"));
+    for path in related(&object) {
+        site.gone(&path).await;
+    }
+    site.gone(&pods(name)).await;
+}
+
+/// The Pod is the one that it was, and has been up all the time.
+async fn unmoved(site: &Site, before: &Value) {
+    let now = site.pod(NAMESPACE, &labels("west"), IMAGE).await;
+    assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(now["status"]["containerStatuses"][0]["restartCount"], 0);
+}
+
+/// Services first: their load balancers go with them.
+async fn clear(site: &Site, cloud: &OpenStack) {
+    site.run("kubectl delete service west west-too nobodys");
+    assert_eq!(balancers(cloud), [""; 0]);
+    for name in ["west", "south"] {
+        removed(site, name).await;
+    }
+    site.run(&format!("kubectl delete node {EASTERN} {SOUTHERN}"));
+}
+
+fn balancers(cloud: &OpenStack) -> Vec<String> {
+    let mut names: Vec<_> = cloud.cloud.load_balancers().into_iter().map(|each| each.name).collect();
+    names.sort();
+    names
+}
+
+/// Waits for a Service's address.
+async fn served(site: &Site, name: &str) -> String {
+    let look = async || {
+        let service = site.find(&service_path(name)).await.unwrap();
+        let ip = service["status"]["loadBalancer"]["ingress"][0]["ip"].as_str();
+        ip.map(str::to_owned).ok_or_else(|| service["status"].to_string())
+    };
+    site.until(&format!("the address of Service {name}"), look).await
+}
+
+fn service_path(name: &str) -> String {
+    format!("/api/v1/namespaces/default/services/{name}")
+}
+
+fn services() -> [Value; 3] {
+    [
+        service("west", Some("example.com/west")),
+        service("east", Some("example.com/east")),
+        service("nobodys", None),
+    ]
+}
+
+fn service(name: &str, class: Option<&str>) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default"},
+        "spec": {"type": "LoadBalancer", "loadBalancerClass": class, "ports": [{"port": 80}]},
+    })
+}
+
+fn west() -> Value {
+    manager(
+        "west",
+        json!({
+            "provider": "openstack", "clusterName": "lab",
+            "cloudConfig": {"configMap": {"name": "west"}}, "credentials": {"secret": {"name": "west"}},
+            "scope": {"nodeSelector": {"matchLabels": {LABEL: "west"}}, "providerIDSchemes": ["openstack"],
+                      "loadBalancerClasses": ["example.com/west"]},
+        }),
+    )
+}
+
+fn east() -> Value {
+    manager(
+        "east",
+        json!({
+            "provider": "memory", "securePort": 10268,
+            "scope": {"nodeSelector": {"matchLabels": {LABEL: "east"}}, "providerIDSchemes": ["memory"],
+                      "loadBalancerClasses": ["example.com/east"]},
+        }),
+    )
+}
+
+fn manager(name: &str, mut spec: Value) -> Value {
+    spec["replicas"] = json!(1);
+    json!({"apiVersion": "outrigger.dev/v1alpha1", "kind": "CloudControllerManager", "metadata": {"name": name}, "spec": spec})
+}
+
+fn config(cloud: &OpenStack) -> [Value; 2] {
+    let file = "[Global]\nuse-clouds=true\ncloud=openstack\n";
+    [
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "west", "namespace": NAMESPACE}, "data": {"cloud.conf": file}}),
+        cloud.credentials(NAMESPACE, "west"),
+    ]
+}

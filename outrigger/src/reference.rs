@@ -42,8 +42,8 @@ fn keys() -> String {
         let default = quoted(key.default);
         let inert = match key.effect {
             config::Effect::Used => "",
-            config::Effect::Obsolete => " No effect any more.",
-            config::Effect::Foreign => " For another program that reads this file.",
+            config::Effect::Obsolete => ". No effect any more.",
+            config::Effect::Foreign => ". For another program that reads this file.",
         };
         let _ = writeln!(
             page,

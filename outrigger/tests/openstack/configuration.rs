@@ -1,8 +1,14 @@
 //! A cloud.conf that can be read and does not fit the cloud: the process lives, says what is wrong, and goes on once it is right.
 
-use crate::stage::{PASSWORD, Stage, red};
+use crate::{
+    rig::Launch,
+    secret,
+    stage::{PASSWORD, Stage, metric, red},
+};
 use openstack_sim::Service;
 use rstest::rstest;
+
+const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
 
 const SECRET: &str = "hunter2-is-secret";
 
@@ -37,6 +43,67 @@ async fn is_told_and_can_be_corrected(#[case] from: &str, #[case] to: &str, #[ca
     stage.configure(&mistaken(&stage, from, from));
     manager.ready().await;
     manager.leading().await;
+}
+
+/// The mistake is not the error, but the reason for it.
+#[rstest]
+#[case::key(
+    "auth-url=",
+    "auth-ur=",
+    "cloud.conf:2:1: the key auth-ur is unknown in [Global] and ignored: did you mean auth-url?",
+    "auth-url"
+)]
+#[case::section(
+    "[Global]",
+    "[Globel]",
+    "cloud.conf:1:2: the section [Globel] is unknown and ignored: did you mean [Global]?",
+    "auth-url"
+)]
+#[case::clouds(
+    "username=demo",
+    "clouds-file=/x",
+    "cloud.conf:3:1: clouds-file is ignored because use-clouds is not set",
+    "user"
+)]
+#[tokio::test]
+async fn what_is_strange_is_told_beside_the_error(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] warning: &str,
+    #[case] error: &str,
+) {
+    let stage = Stage::new().await;
+    let manager = stage.manager_with(&mistaken(&stage, from, to)).start();
+    let exit = manager.exited().await;
+    assert_ne!(exit.code, 0);
+    let lines: Vec<&str> = exit.stderr.lines().collect();
+    let told = lines
+        .iter()
+        .position(|line| line.starts_with('W') && line.contains(warning));
+    let told = told.unwrap_or_else(|| panic!("no warning:\n{}", exit.stderr));
+    let failed = lines.iter().skip(told + 1).any(|line| line.contains(error));
+    assert!(failed, "no error after it:\n{}", exit.stderr);
+}
+
+#[tokio::test]
+async fn a_password_that_ends_early_is_told_beside_the_refusal_and_once() {
+    let stage = Stage::new().await;
+    let config = mistaken(&stage, "password=labpass", "password=lab#pass");
+    let manager = stage.manager_with(&config).start();
+    red(&manager, &["check the password"]).await;
+    let strange = "the value of password ends before this #";
+    assert_eq!(manager.lines_with(strange).len(), 1);
+    // Now it works, and is still strange.
+    stage.cloud.set_password("demo", "lab");
+    manager.ready().await;
+    let accepted = metric(&manager, SUCCESSES).await.unwrap();
+    stage.configure(&format!("{config}\n# again\n"));
+    let taken = async || match metric(&manager, SUCCESSES).await {
+        Ok(count) if count > accepted => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    manager.until("the file to be read again", taken).await;
+    assert_eq!(manager.lines_with(strange).len(), 1, "{}", manager.log());
 }
 
 #[tokio::test]
@@ -89,4 +156,73 @@ async fn what_is_secret_is_never_logged() {
         !printed.to_lowercase().contains("x-subject-token: "),
         "a token was logged"
     );
+}
+
+/// Where the secret is.
+#[derive(Debug, Clone, Copy)]
+enum Hidden {
+    ApplicationCredential,
+    Trustee,
+    CloudsYaml,
+    Secret,
+}
+
+impl Hidden {
+    /// A manager that has a secret, and the secret.
+    async fn manager(self, stage: &Stage) -> (Launch, String) {
+        let (place, balancing) = (stage.sim.auth_url(), stage.load_balancer(""));
+        let global = |lines: &str| format!("[Global]\nauth-url={place}\nregion=RegionOne\n{lines}\n{balancing}");
+        let secret = SECRET.to_owned();
+        match self {
+            Self::ApplicationCredential => {
+                let made = stage.cloud.add_application_credential("demo", "manager").unwrap();
+                let lines = format!(
+                    "application-credential-id={}\napplication-credential-secret={}",
+                    made.id, made.secret
+                );
+                (stage.manager_with(&global(&lines)), made.secret)
+            }
+            Self::Trustee => {
+                let project = stage.cloud.project_id("demo").unwrap();
+                let trustee = stage.cloud.add_user("trustee", SECRET, "default", &project);
+                let trust = stage.cloud.add_trust("demo", "trustee").unwrap();
+                let lines = format!("trust-id={trust}\ntrustee-id={trustee}\ntrustee-password={SECRET}");
+                (stage.manager_with(&global(&lines)), secret)
+            }
+            Self::CloudsYaml => {
+                stage.cloud.set_password("demo", SECRET);
+                let file = stage.folder.write("clouds.yaml", &secret::clouds(stage, SECRET));
+                let lines = format!("use-clouds=true\nclouds-file={}\ncloud=openstack", file.display());
+                let config = format!("[Global]\n{lines}\n{balancing}");
+                (stage.manager_with(&config), secret)
+            }
+            Self::Secret => {
+                stage.cloud.set_password("demo", SECRET);
+                secret::write(stage, "clouds.conf", &stage.global(SECRET)).await;
+                (secret::launch(stage).await, secret)
+            }
+        }
+    }
+}
+
+#[rstest]
+#[case::application_credential(Hidden::ApplicationCredential)]
+#[case::trustee(Hidden::Trustee)]
+#[case::clouds_yaml(Hidden::CloudsYaml)]
+#[case::secret(Hidden::Secret)]
+#[tokio::test]
+async fn wherever_it_is_it_is_never_logged(#[case] hidden: Hidden) {
+    let stage = Stage::new().await;
+    let (launch, secret) = hidden.manager(&stage).await;
+    let manager = stage.start_with(launch, &["--v=10"]).await;
+    stage.nodes(&manager, 1).await;
+    stage.cloud.revoke_tokens();
+    let (late, _) = stage.join("late").await;
+    stage.initialised(&manager, &late).await;
+    manager.signal("TERM");
+    let exit = manager.exited().await;
+    let printed = format!("{}{}", exit.stdout, exit.stderr);
+    assert!(printed.len() > 10_000, "it logs next to nothing at --v=10");
+    assert!(!printed.contains(&secret), "the secret was logged");
+    assert!(!printed.contains("gAAAA"), "a token was logged");
 }

@@ -3,10 +3,15 @@
 use crate::{
     rig::Manager,
     secret::clouds,
-    stage::{PASSWORD, Stage, metric},
+    stage::{PASSWORD, Stage, metric, red},
 };
+use openstack_sim::Sim;
 use rstest::rstest;
-use std::{fs, path::Path};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
 const FAILURES: &str = "cloud_config_reloads_total{outcome=\"failure\"}";
@@ -112,5 +117,91 @@ async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
     place.write(&stage, &place.content(&stage, "rotated"));
     stage.initialised(&manager, &name).await;
     manager.ready().await;
+    assert!(manager.ended().is_none());
+    let told = manager.lines_with("keystone refuses the credentials");
+    assert_eq!(told.len(), 1, "once, not for each call: {told:#?}");
+    assert!(!manager.log().contains(PASSWORD));
+}
+
+/// How a file is replaced.
+#[derive(Debug, Clone, Copy)]
+enum Swap {
+    /// By another one.
+    File,
+    /// As kubelets replace what is mounted: by a link to another folder.
+    Mount,
+}
+
+impl Swap {
+    fn path(self, stage: &Stage) -> PathBuf {
+        match self {
+            Self::File => stage.folder.path().join("ca.crt"),
+            Self::Mount => stage.folder.path().join("mounted/ca.crt"),
+        }
+    }
+
+    fn write(self, stage: &Stage, content: &str) {
+        let path = self.path(stage);
+        match self {
+            Self::File => fs::rename(stage.folder.write("new", content), path).unwrap(),
+            Self::Mount => {
+                let (root, version) = (stage.folder.path().join("mounted"), lab::unique("..version"));
+                fs::create_dir_all(root.join(&version)).unwrap();
+                fs::write(root.join(&version).join("ca.crt"), content).unwrap();
+                symlink(&version, root.join("..data_tmp")).unwrap();
+                fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+                if !path.is_symlink() {
+                    symlink("..data/ca.crt", path).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// Waits until one more configuration than these was accepted, or refused.
+async fn counted(manager: &Manager, series: &str, before: u64) {
+    let look = async || match metric(manager, series).await {
+        Ok(count) if count > before => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    manager.until(&format!("{series} to be more than {before}"), look).await;
+}
+
+#[rstest]
+#[case::file(Swap::File)]
+#[case::mount(Swap::Mount)]
+#[tokio::test]
+async fn an_authority_is_replaced_on_disk(#[case] swap: Swap) {
+    let stage = Stage::new().await;
+    let secure = Sim::start_tls(&stage.cloud).await.unwrap();
+    let stranger = Sim::start_tls(&stage.cloud).await.unwrap();
+    swap.write(&stage, stranger.authority().unwrap());
+    let global = stage
+        .global(PASSWORD)
+        .replace(&stage.sim.auth_url(), &secure.auth_url());
+    let config = format!(
+        "{global}ca-file={}\n{}",
+        swap.path(&stage).display(),
+        stage.load_balancer("")
+    );
+    let manager = stage.manager_with(&config).start();
+    red(&manager, &["no trusted TLS connection", "certificate"]).await;
+
+    swap.write(&stage, secure.authority().unwrap());
+    manager.ready().await;
+    manager.leading().await;
+    let name = stage.join("before").await.0;
+    stage.initialised(&manager, &name).await;
+
+    let refused = metric(&manager, FAILURES).await.unwrap_or_default();
+    swap.write(&stage, stranger.authority().unwrap());
+    counted(&manager, FAILURES, refused).await;
+    let name = stage.join("meanwhile").await.0;
+    stage.initialised(&manager, &name).await;
+
+    let accepted = metric(&manager, SUCCESSES).await.unwrap();
+    let both = format!("{}{}", stranger.authority().unwrap(), secure.authority().unwrap());
+    swap.write(&stage, &both);
+    counted(&manager, SUCCESSES, accepted).await;
     assert!(manager.ended().is_none());
 }

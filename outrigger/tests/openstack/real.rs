@@ -176,7 +176,7 @@ async fn nodes_and_a_service_on_the_real_services() {
 }
 
 #[test]
-#[ignore = "takes the lab and minutes: make test-openstack leaves it out"]
+#[ignore = "takes the lab: make test-openstack runs it"]
 fn the_demo_tells_its_story_on_the_real_services() {
     let output = Command::new(env!("CARGO_BIN_EXE_outrigger"))
         .args(["demo", "--pause", "0", "--cloud", "openstack", "--real"])

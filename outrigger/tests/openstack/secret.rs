@@ -1,7 +1,7 @@
 //! Credentials in a Secret that the cloud.conf names: waited for, followed, and kept if the new ones are no good.
 
 use crate::{
-    rig::Manager,
+    rig::{Launch, Manager},
     stage::{PASSWORD, Stage, metric, red},
 };
 use k8s_openapi::api::{
@@ -49,7 +49,7 @@ async fn authorise(stage: &Stage) {
 }
 
 /// Makes the Secret be this.
-async fn write(stage: &Stage, key: &str, value: &str) {
+pub async fn write(stage: &Stage, key: &str, value: &str) {
     let secrets: Api<Secret> = Api::namespaced(stage.client.clone(), SYSTEM);
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": stage.name}, "stringData": {key: value}});
@@ -60,12 +60,16 @@ async fn write(stage: &Stage, key: &str, value: &str) {
         .unwrap();
 }
 
-/// A manager whose credentials are in a Secret; the file has everything else.
 async fn manager(stage: &Stage) -> Manager {
+    launch(stage).await.start()
+}
+
+/// A manager whose credentials are in a Secret; the file has everything else.
+pub async fn launch(stage: &Stage) -> Launch {
     authorise(stage).await;
     let (name, balancing) = (&stage.name, stage.load_balancer(""));
     let config = format!("[Global]\nsecret-name={name}\nsecret-namespace={SYSTEM}\n{balancing}");
-    stage.manager_with(&config).start()
+    stage.manager_with(&config)
 }
 
 /// Waits until so many configurations were refused, or accepted.

@@ -18,6 +18,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
+use tracing::warn;
 
 /// What the program around the provider brings along.
 pub struct Start<'a> {
@@ -47,6 +48,7 @@ pub fn provider(start: Start<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
     let source = Source {
         file: start.file.map(Path::to_owned),
         environment: Environment::of_process(),
+        told: Mutex::default(),
     };
     let loaded = source.read(None).map_err(|error| error.report())?;
     let state = State::of(&loaded);
@@ -62,9 +64,12 @@ pub fn provider(start: Start<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
 struct Source {
     file: Option<PathBuf>,
     environment: Environment,
+    /// What was said about the configuration that was read last.
+    told: Mutex<Vec<String>>,
 }
 
 impl Source {
+    /// Reads it, and says at once what is strange about it: that may be why it does not work.
     fn read(&self, secret: Option<&SecretData>) -> Result<Loaded> {
         let name = self.file.as_deref().map(|path| path.display().to_string());
         let content = self.file.as_deref().map(fs::read).transpose();
@@ -80,10 +85,23 @@ impl Source {
             environment: &self.environment,
             files: &Disk,
         });
+        self.tell(match &loaded {
+            Ok(loaded) => &loaded.warnings,
+            Err(error) => error.warnings(),
+        });
         loaded.map_err(|error| {
             let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
             Error::invalid("--cloud-config", format!("{error}{cause}"))
         })
+    }
+
+    /// Says what was not said the last time.
+    fn tell(&self, warnings: &[String]) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
+            warn!("{warning}");
+        }
+        warnings.clone_into(&mut told);
     }
 }
 
@@ -158,9 +176,7 @@ impl cloud::Live for Follower {
         }
         let wanted = loaded.config.load_balancer.enabled;
         self.provider.reconfigure(loaded.config).await?;
-        let mut warnings = loaded.warnings;
-        warnings.extend(self.look_for_octavia(wanted).await?);
-        Ok(warnings)
+        Ok(self.look_for_octavia(wanted).await?.into_iter().collect())
     }
 
     async fn refused(&self) {

@@ -1,7 +1,12 @@
 //! What is counted, under the names that occm gave it.
 
+use cloud::{Error, Noted};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, core::Collector};
-use std::time::Instant;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
 
 /// The default of Go's client.
 const REQUEST_BUCKETS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -17,10 +22,14 @@ pub struct Metrics {
     http: cloud_http::Metrics,
     requests: Family,
     reconciles: Family,
+    /// When the reconciles began that wait for the cloud, by Service.
+    under_way: Arc<Mutex<HashMap<String, Began>>>,
 }
 
+type Began = HashMap<Operation, Instant>;
+
 /// What a reconcile is for: the value of the label `operation`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `loadbalancer_ensure`
     Ensure,
@@ -58,6 +67,7 @@ impl Metrics {
             http,
             requests: requests(registry)?,
             reconciles: reconciles(registry)?,
+            under_way: Arc::default(),
         })
     }
 
@@ -68,12 +78,59 @@ impl Metrics {
 
     /// Begins to measure a call; the name is one of `<resource>_<verb>`.
     pub(crate) fn request(&self, name: &'static str) -> Timer<'_> {
-        self.requests.start(name)
+        self.requests.start(name, Instant::now())
     }
 
-    /// Begins to measure a reconcile.
-    pub(crate) fn reconcile(&self, operation: Operation) -> Timer<'_> {
-        self.reconciles.start(operation.as_str())
+    /// Begins to measure a reconcile of the Service of this UID, or goes on with the one that waits for the cloud.
+    pub(crate) fn reconcile<'a>(&'a self, operation: Operation, service: &'a str) -> Reconcile<'a> {
+        let began = self
+            .under_way()
+            .get_mut(service)
+            .and_then(|began| began.remove(&operation));
+        Reconcile {
+            timer: self
+                .reconciles
+                .start(operation.as_str(), began.unwrap_or_else(Instant::now)),
+            metrics: self,
+            operation,
+            service,
+        }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<String, Began>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reconcile: all looks from the first one until there is nothing left to wait for are one.
+pub(crate) struct Reconcile<'a> {
+    timer: Timer<'a>,
+    metrics: &'a Metrics,
+    operation: Operation,
+    service: &'a str,
+}
+
+impl Reconcile<'_> {
+    /// Ends it with this result, unless that is to look again later; gives the result back.
+    pub fn end<T>(
+        self,
+        result: cloud::Result<Noted<T>>,
+        is_pending: impl FnOnce(&T) -> bool,
+    ) -> cloud::Result<Noted<T>> {
+        let goes_on = match &result {
+            Ok(noted) => is_pending(&noted.answer),
+            Err(error) => matches!(error, Error::Pending { .. }),
+        };
+        if goes_on {
+            let mut under_way = self.metrics.under_way();
+            let began = under_way.entry(self.service.to_owned()).or_default();
+            began.insert(self.operation, self.timer.suspend());
+            return result;
+        }
+        if self.operation == Operation::Delete && result.is_ok() {
+            self.metrics.under_way().remove(self.service);
+        }
+        self.timer.end(result)
     }
 }
 
@@ -89,6 +146,7 @@ pub(crate) struct Timer<'a> {
 enum Ended {
     Well,
     Badly,
+    NotYet,
 }
 
 impl Timer<'_> {
@@ -99,10 +157,19 @@ impl Timer<'_> {
         }
         result
     }
+
+    /// Measures nothing; says since when it did.
+    fn suspend(mut self) -> Instant {
+        self.ended = Ended::NotYet;
+        self.started
+    }
 }
 
 impl Drop for Timer<'_> {
     fn drop(&mut self) {
+        if self.ended == Ended::NotYet {
+            return;
+        }
         let Family {
             duration,
             total,
@@ -119,11 +186,11 @@ impl Drop for Timer<'_> {
 }
 
 impl Family {
-    fn start(&self, name: &'static str) -> Timer<'_> {
+    fn start(&self, name: &'static str, started: Instant) -> Timer<'_> {
         Timer {
             family: self,
             name,
-            started: Instant::now(),
+            started,
             ended: Ended::Badly,
         }
     }
@@ -176,21 +243,4 @@ fn registered<C: Collector + Clone + 'static>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_dropped_counts_as_an_error() {
-        let registry = Registry::new();
-        let http = cloud_http::Metrics::register(&registry).unwrap();
-        let metrics = Metrics::register(&registry, http).unwrap();
-        let _ = metrics.request("server_get").end(Ok::<_, ()>(()));
-        let _ = metrics.request("server_get").end(Err::<(), _>(()));
-        drop(metrics.request("server_get"));
-        let count = |counters: &IntCounterVec| counters.with_label_values(&["server_get"]).get();
-        assert_eq!(
-            (count(&metrics.requests.total), count(&metrics.requests.errors)),
-            (3, 2)
-        );
-    }
-}
+mod tests;

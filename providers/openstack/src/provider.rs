@@ -5,7 +5,7 @@ mod connection;
 pub use connection::{Connection, Live};
 
 use crate::{
-    api::{Service, Surroundings},
+    api::{Service, Surroundings, desk::Desks},
     balancers::Balancers,
     config::Config,
     instances::{Instances, roster::Roster},
@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub struct Provider {
     live: Live,
     surroundings: Surroundings,
+    desks: Desks,
     instances: Instances,
     balancers: Balancers,
     routes: Routes,
@@ -29,7 +30,8 @@ impl Provider {
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
     pub fn new(config: Config, surroundings: Surroundings) -> Result<Self> {
-        let live = Live::new(Connection::new(config, &surroundings)?);
+        let desks = Desks::default();
+        let live = Live::new(Connection::new(config, &surroundings, &desks)?);
         let roster = Arc::new(Roster::default());
         Ok(Self {
             instances: Instances::new(live.clone(), Arc::clone(&roster)),
@@ -37,6 +39,7 @@ impl Provider {
             routes: Routes::new(live.clone(), roster, Arc::clone(&surroundings.gate)),
             live,
             surroundings,
+            desks,
         })
     }
 
@@ -72,7 +75,7 @@ impl Provider {
     }
 
     async fn connect(&self, config: Config) -> Result<Connection> {
-        let connection = Connection::new(config, &self.surroundings)?;
+        let connection = Connection::new(config, &self.surroundings, &self.desks)?;
         connection.session.authenticate().await?;
         // A region that is not there, or an interface without endpoints, shows here and not at the first node.
         for service in [Service::Compute, Service::Network] {

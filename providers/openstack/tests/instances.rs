@@ -131,6 +131,30 @@ async fn ten_thousand_nodes_cost_pages_not_nodes(
     assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
 }
 
+/// A Nova that does not tell the names of flavors is asked for each of them, not for each server.
+#[tokio::test]
+async fn ten_thousand_servers_of_an_old_nova_cost_their_flavors_once() {
+    const FLAVORS: usize = 4;
+    let (rig, mut all) = many(10_000 - FLAVORS).await;
+    for number in 0..FLAVORS {
+        let (name, flavor) = (format!("special-{number}"), format!("special.{number}"));
+        rig.cloud.add_flavor(&flavor, 1024, 2);
+        let spec = ServerSpec {
+            flavor,
+            ..ServerSpec::new(&name)
+        };
+        all.push(by_id(&name, rig.cloud.boot_as(spec).id));
+    }
+    rig.provider.authenticate().await.unwrap();
+    old_nova(&rig);
+    let mark = rig.cloud.mark();
+    assert!(are_found(&describe(&rig, &all, Detail::Full).await));
+    // One list is refused; Nova links from the last page, which is full, to an empty one.
+    let (lists, ports, flavors) = (1 + all.len().div_ceil(1000) + 1, all.len().div_ceil(100), 1 + FLAVORS);
+    let expected = format!("{flavors} flavor_get, {ports} port_list, {lists} server_list");
+    assert_eq!(rig.calls(mark), expected);
+}
+
 #[tokio::test]
 async fn batches_that_come_together_share_the_list() {
     let (rig, all) = many(999).await;
@@ -177,6 +201,23 @@ async fn few_nodes_of_a_big_project_are_not_a_sweep_of_it() {
     assert_eq!(rig.calls(mark), "3 server_list");
     let queries = rig.cloud.calls_since(mark).into_iter().map(|call| call.query);
     assert!(queries.into_iter().all(|query| query.starts_with("name=")));
+}
+
+#[tokio::test]
+async fn who_is_gone_is_asked_for_once() {
+    let (rig, mut nodes) = many(200).await;
+    let gone = (1..=100).map(|number| by_id(&format!("gone-{number}"), Uuid::from_u128(number)));
+    nodes.extend(gone);
+    for times in ["100 server_get", ""] {
+        let mark = rig.cloud.mark();
+        let answers = describe(&rig, &nodes, Detail::Liveness).await;
+        let (there, missing) = answers.split_at(200);
+        assert!(are_found(there));
+        assert!(missing.iter().all(|answer| matches!(answer, Ok(Answer::Missing))));
+        let calls = rig.calls(mark);
+        assert!(calls.contains(times), "{calls}");
+        assert_eq!(calls.contains("server_get"), !times.is_empty(), "{calls}");
+    }
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 mod support;
 
 use cloud::{Address, AddressKind, NewRoute, Provider as _, Route, RouteTarget};
+use futures::future::join_all;
 use openstack_sim::{Cloud, Fault, Net, RouteView, ServerSpec, ServerView, Service, Settings};
 use rstest::rstest;
+use std::time::Duration;
 use support::Rig;
 
 const CLUSTER: &str = "blue";
@@ -33,6 +35,18 @@ impl Stage {
         let router = net.router.to_string();
         let rig = Rig::on(cloud, |config| config.router_id = Some(router)).await;
         Self { rig, net }
+    }
+
+    /// Whoever does not answer is given up soon.
+    async fn impatient(extensions_off: &[&str]) -> Self {
+        let mut stage = Self::without(extensions_off).await;
+        let router = stage.net.router.to_string();
+        stage.rig = Rig::on(stage.rig.cloud.clone(), |config| {
+            config.router_id = Some(router);
+            config.request_timeout = Duration::from_secs(1);
+        })
+        .await;
+        stage
     }
 
     /// Another process on the same cloud.
@@ -329,15 +343,37 @@ async fn one_bad_node_does_not_stop_the_others() {
 async fn a_classic_update_never_overwrites_somebody_elses() {
     let stage = Stage::without(&["extraroute-atomic"]).await;
     let new = stage.nodes(1).remove(0).1;
-    let outdated = r#"{"NeutronError": {"type": "RevisionNumberConstraintFailed", "message": "", "detail": ""}}"#;
-    stage
-        .rig
-        .cloud
-        .inject(Fault::answer(412, outdated).operation("router_update").times(1));
-    let mark = stage.rig.cloud.mark();
-    assert_eq!(stage.create(&[new]).await, ["ok"]);
+    let cloud = &stage.rig.cloud;
+    let held = cloud.inject(Fault::hang().operation("router_update").times(1));
+    let mark = cloud.mark();
+    let wanted = [new.clone()];
+    let meanwhile = async {
+        cloud.until(|cloud| cloud.struck(held) > 0).await;
+        stage.by_hand("172.16.0.0/24", "10.77.250.1");
+        cloud.withdraw(held);
+    };
+    let (answers, ()) = tokio::join!(stage.create(&wanted), meanwhile);
+    assert_eq!(answers, ["ok"]);
     let calls = stage.rig.calls(mark);
     assert!(calls.contains("2 router_get, 2 router_update"), "{calls}");
+    let mut there = stage.there();
+    there.sort();
+    let ours = format!("{} via {}", new.destination, new.addresses[0].address);
+    assert_eq!(there, [ours, "172.16.0.0/24 via 10.77.250.1".to_owned()]);
+}
+
+/// Looks and changes go side by side, and none of them knows of another's half of the work.
+#[tokio::test]
+async fn looks_and_changes_go_side_by_side() {
+    let stage = Stage::new().await;
+    let new: Vec<NewRoute> = stage.nodes(8).into_iter().map(|(_, route)| route).collect();
+    let changes = new.chunks(2).map(|some| stage.create(some));
+    let looks = (0..8).map(|_| stage.list());
+    let (made, seen) = tokio::join!(join_all(changes), join_all(looks));
+    assert!(made.iter().flatten().all(|outcome| outcome == "ok"), "{made:?}");
+    let wanted = |route: &Route| new.iter().any(|new| new.destination == route.destination);
+    assert!(seen.iter().flatten().all(wanted), "{seen:?}");
+    assert_eq!(stage.list().await.len(), new.len());
 }
 
 #[tokio::test]
@@ -360,6 +396,68 @@ fn traces(stage: &Stage, nodes: &[(ServerView, NewRoute)]) -> Vec<String> {
         traces.push(format!("{} {:?} {:?}", server.name, port.pairs, port.tags));
     }
     traces
+}
+
+/// Tags may stay on ports: they only say whose the routes are.
+fn routes_and_pairs(traces: &[String]) -> Vec<String> {
+    traces
+        .iter()
+        .map(|trace| trace.replace("{\"kube_route_blue\"}", "{}"))
+        .collect()
+}
+
+/// The calls that only routes make.
+fn of_routes(call: &str, fault: Fault) -> Fault {
+    match call {
+        "port_tag_add" => fault.service(Service::Neutron).method("PUT").path("*/ports/*/tags/*"),
+        operation => fault.operation(operation),
+    }
+}
+
+/// Whatever goes wrong with one of them, once: nothing is lost, and doing it again makes it right.
+#[rstest]
+#[case::not_found(|| Fault::status(404))]
+#[case::conflict(|| Fault::status(409))]
+#[case::throttled(|| Fault::status(429).retry_after("0"))]
+#[case::unavailable(|| Fault::status(503))]
+#[case::hanging(Fault::hang)]
+#[case::truncated(Fault::truncate)]
+#[case::reset(Fault::reset)]
+#[tokio::test]
+async fn again_after_any_failure_of_a_call(
+    #[case] fault: fn() -> Fault,
+    #[values(
+        "router_get",
+        "router_update",
+        "network_extension_list",
+        "port_tag_add",
+        "port_tag_delete"
+    )]
+    call: &str,
+    #[values(&[], &["extraroute-atomic"])] off: &[&str],
+) {
+    let stage = Stage::impatient(off).await;
+    let cloud = stage.rig.cloud.clone();
+    stage.by_hand("172.16.0.0/24", "10.77.250.1");
+    let nodes = stage.nodes(2);
+    let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
+    let untouched = traces(&stage, &nodes);
+
+    let first = cloud.inject(of_routes(call, fault()).times(1));
+    stage.create(&new).await;
+    cloud.withdraw_all();
+    assert_eq!(stage.create(&new).await, ["ok", "ok"]);
+    assert_eq!(stage.there().len(), 3);
+    let listed = stage.list().await;
+    assert_eq!(listed.len(), 2);
+
+    let second = cloud.inject(of_routes(call, fault()).times(1));
+    stage.delete(&listed).await;
+    cloud.withdraw_all();
+    let left = stage.list().await;
+    assert!(stage.delete(&left).await.iter().all(|answer| answer == "ok"));
+    assert_eq!(routes_and_pairs(&traces(&stage, &nodes)), untouched);
+    assert!(cloud.struck(first) + cloud.struck(second) > 0, "it was never called");
 }
 
 /// Whichever call fails or loses its answer, doing it again, also in another process, leads to the same.
@@ -406,12 +504,6 @@ async fn again_after_a_failure_at_any_call(
         let left = stage.list().await;
         stage.delete(&left).await;
         let there = traces(&stage, &nodes);
-        let routes_and_pairs = |traces: &[String]| {
-            traces
-                .iter()
-                .map(|trace| trace.replace("{\"kube_route_blue\"}", "{}"))
-                .collect::<Vec<_>>()
-        };
         assert_eq!(routes_and_pairs(&there), untouched, "delete, call {skip}");
     }
 }

@@ -1,7 +1,7 @@
 //! Makes a load balancer match its Service.
 
 use super::{
-    conditions::{self, Say},
+    conditions::Say,
     error::Error,
     ledger::{Phase, Reach, Round, Voice},
     metrics::Pending,

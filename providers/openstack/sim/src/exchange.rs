@@ -88,6 +88,19 @@ impl Answer {
     }
 }
 
+/// The view with only the fields that are asked for; none is all.
+pub(crate) fn select(view: Value, ask: &Ask) -> Value {
+    let fields: Vec<&str> = ask.query.all("fields").collect();
+    match view {
+        Value::Object(all) if !fields.is_empty() => Value::Object(
+            all.into_iter()
+                .filter(|(name, _)| fields.contains(&name.as_str()))
+                .collect(),
+        ),
+        view => view,
+    }
+}
+
 /// What nobody taught us: loudly.
 pub(crate) fn unknown(ask: &Ask) -> Answer {
     let what = format!("{} {}/{}", ask.method, ask.service, ask.path.join("/"));

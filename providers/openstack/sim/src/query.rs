@@ -1,5 +1,7 @@
 //! The part of a URL after the question mark.
 
+use std::collections::BTreeSet;
+
 /// Names and values, decoded, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
@@ -38,6 +40,20 @@ impl Query {
             }
         }
         names
+    }
+
+    /// Whether something with these tags is asked for; `list` reads the tags that a parameter names.
+    pub(crate) fn wants_tags(
+        &self,
+        tags: &BTreeSet<String>,
+        list: impl Fn(&Self, &str) -> Option<Vec<String>>,
+    ) -> bool {
+        let all = |wanted: Vec<String>| wanted.iter().all(|tag| tags.contains(tag));
+        let any = |wanted: Vec<String>| wanted.iter().any(|tag| tags.contains(tag));
+        list(self, "tags").is_none_or(all)
+            && list(self, "tags-any").is_none_or(any)
+            && list(self, "not-tags").is_none_or(|wanted| !all(wanted))
+            && list(self, "not-tags-any").is_none_or(|wanted| !any(wanted))
     }
 
     /// The same with these in place of what had their names.

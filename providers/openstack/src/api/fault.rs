@@ -1,12 +1,26 @@
 //! What an answer that says no means, where the status alone does not tell.
 
+use super::service::Service;
 use cloud::Error;
 use cloud_http::{Failure, http::StatusCode};
 use serde::Deserialize;
 
+/// So Octavia begins where a value is none that its API knows, whatever the state of the cloud.
+const MALFORMED: &str = "Invalid input for field/attribute ";
+
+/// What the service means, where that is not what its status says.
+pub(super) fn explain(failure: &Failure) -> Option<Error> {
+    quota(failure).or_else(|| refusal(failure))
+}
+
+/// Whether Octavia or Neutron refused a request, by a 400 that may pass.
+pub fn is_refusal(error: &Error) -> bool {
+    Failure::of(error).is_some_and(is_refused)
+}
+
 /// Quotas: Neutron answers 409 with the type `OverQuota`, and 400 where a router has no room for more routes, Octavia 403
 /// with words, Nova 403 or 413 with words.
-pub(super) fn explain(failure: &Failure) -> Option<Error> {
+fn quota(failure: &Failure) -> Option<Error> {
     let quota = match failure.status() {
         StatusCode::CONFLICT => neutron_type(failure)? == "OverQuota",
         StatusCode::BAD_REQUEST => neutron_type(failure)? == "RoutesExhausted",
@@ -17,6 +31,33 @@ pub(super) fn explain(failure: &Failure) -> Option<Error> {
         what: resource(failure),
         source: Box::new(failure.clone()),
     })
+}
+
+/// A 400 is not always the user's: Octavia gives it too where it cannot ask Neutron for a subnet or Barbican for a
+/// certificate, and Neutron where something is not there yet. So it is tried again, less and less often, unless it is about
+/// the form of a value.
+fn refusal(failure: &Failure) -> Option<Error> {
+    is_refused(failure).then(|| Error::unavailable(failure.call(), failure.clone()))
+}
+
+fn is_refused(failure: &Failure) -> bool {
+    let no = matches!(
+        failure.status(),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
+    );
+    let own = [Service::LoadBalancer, Service::Network]
+        .iter()
+        .any(|service| service.recognises(failure));
+    no && own && !is_malformed(failure)
+}
+
+fn is_malformed(failure: &Failure) -> bool {
+    #[derive(Deserialize)]
+    struct Body {
+        faultstring: String,
+    }
+    let body = failure.json::<Body>();
+    body.is_some_and(|body| body.faultstring.starts_with(MALFORMED))
 }
 
 /// The type of Neutron's error, like `IpAddressGenerationFailure`.

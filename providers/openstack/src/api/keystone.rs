@@ -113,7 +113,7 @@ impl Token {
 }
 
 /// What is sent for a token. Pure.
-fn body(global: &Global) -> Result<Value> {
+pub(super) fn body(global: &Global) -> Result<Value> {
     let mut auth = json!({"identity": identity(&global.method)?});
     if let Some(scope) = scope(&global.scope)? {
         auth["scope"] = scope;

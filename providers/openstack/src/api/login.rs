@@ -1,6 +1,9 @@
 //! Who we are: the token, and how to get another one.
 
-use super::keystone::{self, Grant, Version};
+use super::{
+    desk::Desk,
+    keystone::{self, Grant, Version},
+};
 use crate::{
     config::{Credential, Global, Method, User},
     metrics::Metrics,
@@ -50,7 +53,7 @@ pub struct Login {
     metrics: Metrics,
     identity: OnceCell<Url>,
     current: ArcSwapOption<Current>,
-    first: OnceCell<()>,
+    desk: Arc<Desk>,
     refused: Notify,
 }
 
@@ -63,20 +66,29 @@ pub struct Current {
 
 impl Login {
     /// `client` must have no credentials itself.
-    pub fn new(client: Client, global: Global, metrics: Metrics) -> Self {
+    pub fn new(client: Client, global: Global, metrics: Metrics, desk: Arc<Desk>) -> Self {
         Self {
             client,
             global,
             metrics,
             identity: OnceCell::new(),
             current: ArcSwapOption::empty(),
-            first: OnceCell::new(),
+            desk,
             refused: Notify::new(),
         }
     }
 
-    /// Gets a new token, whether there is one or not.
+    /// Gets a new token, whether there is one or not; together with everybody else who wants one at this moment.
+    ///
+    /// # Errors
+    /// Why there is none. After a refusal nobody asks Keystone for a while, and all get what it said, see [`Desk`].
     pub async fn renew(&self) -> Result<()> {
+        let seen = self.current.load_full();
+        let is_done = || !is_same(seen.as_ref(), self.current.load().as_ref());
+        self.desk.log_in(is_done, self.ask()).await
+    }
+
+    async fn ask(&self) -> Result<()> {
         let identity = self.identity().await?;
         let timer = self.metrics.request("token_create");
         let asked = keystone::token(&self.client, identity, &self.global).await;
@@ -92,7 +104,7 @@ impl Login {
         if let Some(current) = self.current.load_full() {
             return Ok(current);
         }
-        self.first.get_or_try_init(|| self.renew()).await?;
+        self.renew().await?;
         self.current
             .load_full()
             .ok_or_else(|| Error::unavailable("authenticate", "there is no token"))
@@ -135,13 +147,24 @@ impl Login {
         }
     }
 
+    /// Gets a new token for calls whose token does not hold. If that is refused, no service is asked with the old one any
+    /// more: each would ask Keystone about it.
+    async fn replace(&self) -> Result<()> {
+        let old = self.current.load_full();
+        let renewed = self.renew().await;
+        if let Err(Error::Denied { .. }) = renewed {
+            self.current.compare_and_swap(&old, None);
+        }
+        renewed
+    }
+
     fn explain(&self, error: Error) -> Error {
         let failure = Failure::of(&error).cloned();
         let status = failure.as_ref().map(Failure::status);
         match (&error, &self.global.method, status) {
             // To Keystone, an application credential that is deleted was never there.
             (Error::NotFound { .. }, Method::ApplicationCredential { .. }, _)
-            | (_, _, Some(StatusCode::UNAUTHORIZED)) => self.refuse(failure),
+            | (_, _, Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)) => self.refuse(failure),
             (Error::NotFound { .. }, _, _) | (_, _, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)) => {
                 let url = self.global.auth_url.clone();
                 Error::unavailable("authentication", Misplaced { url, source: failure })
@@ -183,13 +206,21 @@ impl Auth for Shared {
     }
 
     async fn refresh(&self) -> Result<()> {
-        self.0.renew().await
+        self.0.replace().await
     }
 }
 
 impl Current {
     fn holds(&self) -> bool {
         self.renew_at.is_none_or(|renew_at| Instant::now() < renew_at)
+    }
+}
+
+fn is_same(one: Option<&Arc<Current>>, other: Option<&Arc<Current>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
     }
 }
 

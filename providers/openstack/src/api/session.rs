@@ -2,6 +2,7 @@
 
 use super::{
     call::{Call, Listed, Page},
+    desk::Desk,
     fault,
     login::{Login, Shared},
     service::Service,
@@ -76,6 +77,14 @@ impl Session {
     /// # Errors
     /// [`Error::Invalid`] if certificates or key are not usable.
     pub fn new(global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
+        Self::at(Arc::default(), global, timeout, surroundings)
+    }
+
+    /// The same, of credentials that others use too: see [`Desks`](super::desk::Desks).
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn at(desk: Arc<Desk>, global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
         let Surroundings {
             gate,
             metrics,
@@ -83,7 +92,7 @@ impl Session {
         } = surroundings;
         let config = http_config(&global.tls, timeout, user_agent)?;
         let plain = Client::new(&config, Arc::clone(gate), metrics.http())?;
-        let login = Arc::new(Login::new(plain.clone(), global.clone(), metrics.clone()));
+        let login = Arc::new(Login::new(plain.clone(), global.clone(), metrics.clone(), desk));
         let client = plain
             .with_credentials(Credentials::new(Shared(Arc::clone(&login))))
             .explaining(fault::explain);

@@ -193,6 +193,7 @@ fn member(new: &NewMember) -> Member {
         name: new.name.clone(),
         address: new.address.clone(),
         protocol_port: new.protocol_port,
+        subnet_id: new.subnet_id.clone(),
         monitor_port: new.monitor_port,
     }
 }

@@ -5,7 +5,7 @@ use super::{
     role::Role,
     settings::{Exposure, Settings},
 };
-use cloud::{Error, IpFamily, Noted, Notes, Outcome, Result, Spec};
+use cloud::{Error, IpFamily, Noted, Outcome, Result, Spec};
 use std::time::Duration;
 use tracing::info;
 
@@ -42,7 +42,7 @@ impl Reconciler {
             poll_after: self.memory.poll(&balancer.id).max(Duration::from_secs(1)),
             waiting_for: format!("load balancer {} to be made", balancer.id),
         };
-        Ok(Noted::new(outcome, single_stack(pass, &place)))
+        Ok(outcome.into())
     }
 
     /// Where the new load balancer has its addresses and its members.
@@ -109,19 +109,4 @@ pub(super) fn want<'a>(spec: &'a Spec, settings: &Settings, role: Role, known: &
         known,
         kept: settings.floating_ip,
     }
-}
-
-fn single_stack(pass: &Pass<'_>, place: &desired::Place) -> Notes {
-    let mut notes = Notes::default();
-    if pass.spec.families.len() > place.families.len() && !place.families.is_empty() {
-        notes.warn(
-            "LoadBalancerSecondFamilySkipped",
-            format!(
-                "The load balancer of Service {}/{} gets an address of its first IP family only: Octavia is older than 2.26, or \
-                 its network has no subnet of the other family",
-                pass.spec.service.namespace, pass.spec.service.name
-            ),
-        );
-    }
-    notes
 }

@@ -4,9 +4,12 @@ use super::{
     features::{Features, is_ovn},
     names, node_address,
     settings::{Proxy, Settings},
+    tree,
 };
 use crate::{
-    api::octavia::{AdditionalVip, NewListener, NewLoadBalancer, NewMember, NewMonitor, NewPool, Persistence},
+    api::octavia::{
+        AdditionalVip, LoadBalancer, NewListener, NewLoadBalancer, NewMember, NewMonitor, NewPool, Persistence,
+    },
     config::LoadBalancer as Defaults,
 };
 use cloud::{Affinity, Error, Host, IpFamily, Port as ServicePort, Protocol, Result, Spec, TrafficPolicy};
@@ -26,6 +29,8 @@ pub(crate) struct Desired {
     pub tags: Vec<String>,
     /// One a port, in the order of the Service.
     pub ports: Vec<Port>,
+    /// The headers that the Service decides on, by their names on the wire; others on a listener are left alone.
+    pub headers: Vec<&'static str>,
     /// How members are changed.
     pub members: MemberMode,
 }
@@ -72,6 +77,16 @@ pub(crate) struct Place {
     pub families: Vec<IpFamily>,
 }
 
+impl Place {
+    /// What the Service itself says, where its class cannot be asked. Who joins then goes where the others are.
+    pub fn said(settings: &Settings, balancer: &LoadBalancer) -> Self {
+        Self {
+            member_subnet: Some(settings.networks.member_subnet_id.clone()).filter(|id| !id.is_empty()),
+            families: tree::families(balancer),
+        }
+    }
+}
+
 /// All that decides what a load balancer should look like.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish<'a> {
@@ -101,13 +116,19 @@ impl Wish<'_> {
         Ok(Desired {
             tags: self.tags(&name),
             ports: self.spec.ports.iter().enumerate().map(port).collect(),
-            members: if self.defaults.provider_requires_serial_api_calls {
-                MemberMode::Serial
-            } else {
-                MemberMode::Batch
-            },
+            headers: self.settings.governed_headers.clone(),
+            members: self.member_mode(),
             name,
         })
+    }
+
+    /// How members are changed.
+    pub fn member_mode(&self) -> MemberMode {
+        if self.defaults.provider_requires_serial_api_calls {
+            MemberMode::Serial
+        } else {
+            MemberMode::Batch
+        }
     }
 
     /// The body that makes the load balancer of its own for this Service.
@@ -345,19 +366,16 @@ fn pool_protocol(protocol: Protocol, settings: &Settings) -> &'static str {
     }
 }
 
-/// The families of the members: the Service's first one. UDP and SCTP are not translated, so a load balancer with addresses
-/// of two families needs members of both there.
+/// The families of the members: the Service's first one. UDP and SCTP are not translated, so a Service of two families on a
+/// load balancer with addresses of both needs members of both there.
 fn member_families(spec: &Spec, protocol: Protocol, vips: &[IpFamily]) -> Vec<Option<IpFamily>> {
-    let first = spec.families.first().copied();
-    let mut families = vec![first];
-    if protocol != Protocol::Tcp && first.is_some() {
-        families.extend(
-            vips.iter()
-                .map(|family| Some(*family))
-                .filter(|family| *family != first),
-        );
-    }
-    families
+    let Some((first, more)) = spec.families.split_first() else {
+        return vec![None];
+    };
+    let untranslated = more
+        .iter()
+        .filter(|family| protocol != Protocol::Tcp && vips.contains(family));
+    std::iter::once(first).chain(untranslated).copied().map(Some).collect()
 }
 
 fn with_own(features: Features, name: &str, more: &[String]) -> Vec<String> {
@@ -387,15 +405,13 @@ fn populated(desired: &Desired) -> Vec<NewListener> {
     desired.ports.iter().map(listener).collect()
 }
 
-/// Headers of ours, by their names on the wire; others on a listener are left alone.
-pub(crate) const HEADERS: [&str; 3] = ["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"];
-
-/// What a listener's headers should be, with those that are not ours kept.
+/// What a listener's headers should be, with those that are not `governed` by the Service kept.
 pub(crate) fn merged_headers(
     there: &BTreeMap<String, String>,
     wanted: &BTreeMap<String, String>,
+    governed: &[&str],
 ) -> BTreeMap<String, String> {
-    let foreign = there.iter().filter(|(name, _)| !HEADERS.contains(&name.as_str()));
+    let foreign = there.iter().filter(|(name, _)| !governed.contains(&name.as_str()));
     foreign
         .chain(wanted)
         .map(|(name, value)| (name.clone(), value.clone()))

@@ -3,12 +3,12 @@
 use super::{
     Pass, Reconciler,
     act::{act, is_immutable},
-    desired::{Desired, Place},
+    desired::Place,
+    goal::Goal,
     locate::Legacy,
     memory::Basis,
     names, network,
-    plan::{plan, plan_hosts},
-    role::{Identity, Role},
+    role::Identity,
     seal::version,
     step::Step,
     tree::{self, Tree},
@@ -48,15 +48,17 @@ pub(super) enum Completeness {
 
 impl Reconciler {
     pub(super) async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
-        let pass = Box::pin(self.pass(spec)).await?;
+        let pass = Box::pin(self.pass(spec, Scope::All)).await?;
         match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
             None => Box::pin(self.create(&pass)).await,
             Some(balancer) => Box::pin(self.match_up(&pass, balancer, Scope::All)).await,
         }
     }
 
+    /// Replaces the hosts on every port that is there. What is wrong with anything else, be it a certificate, a class, a
+    /// floating IP or a port that another Service has, is for [`Self::ensure`] to tell.
     pub(super) async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
-        let pass = Box::pin(self.pass(spec)).await?;
+        let pass = Box::pin(self.pass(spec, Scope::Hosts)).await?;
         match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
             None => Err(Error::NotFound {
                 what: format!("load balancer {}", names::load_balancer(&spec.cluster, &spec.service)),
@@ -67,12 +69,10 @@ impl Reconciler {
 
     async fn match_up(&self, pass: &Pass<'_>, balancer: LoadBalancer, scope: Scope) -> Result<Noted<Outcome>> {
         let identity = Identity::of(&balancer, pass.spec, &pass.settings);
-        identity.admitted(
-            &balancer,
-            &pass.settings,
-            pass.features.tags,
-            pass.config.load_balancer.max_shared_lb,
-        )?;
+        if scope == Scope::All {
+            let max_shared = pass.config.load_balancer.max_shared_lb;
+            identity.admitted(&balancer, &pass.settings, pass.features.tags, max_shared)?;
+        }
         match balancer.provisioning_status {
             Provisioning::Active => self.memory.ready(&balancer.id),
             Provisioning::Error => return self.repair(pass, &balancer, &identity).await,
@@ -82,11 +82,6 @@ impl Reconciler {
             return Ok(busy(&balancer));
         };
         let mut notes = Notes::default();
-        if identity.role == Role::Guest {
-            // A load balancer that a guest cannot be reached by is not changed for it.
-            self.addresses(pass, &balancer, &identity, &mut Notes::default())
-                .await?;
-        }
         let whole = match Box::pin(self.step(pass, &balancer, &identity, scope, &mut notes)).await? {
             Progress::Waiting(outcome) => return Ok(outcome),
             Progress::Matches(whole) => whole,
@@ -108,12 +103,10 @@ impl Reconciler {
         if sealed || self.memory.is_made_for(&balancer.id, pass.digest) {
             return Ok(Progress::Matches(Completeness::Whole));
         }
-        self.check_certificate(pass).await?;
-        let place = self.place(pass, balancer, identity).await?;
-        let desired = pass.wish().desired(&place)?;
+        let goal = self.goal(pass, balancer, identity, scope).await?;
         loop {
             let (basis, tree) = self.tree(balancer).await?;
-            let steps = steps(pass, &tree, &desired, &place, identity, scope)?;
+            let steps = goal.steps(&tree, &pass.wish(), identity)?;
             let steps = self.without_refused(pass, &tree, steps, notes);
             match (steps.first(), basis) {
                 (Some(step), _) => {
@@ -124,8 +117,26 @@ impl Reconciler {
                 }
                 // What we only believe is read before it is called finished.
                 (None, Basis::Assumed) => self.memory.doubt(&balancer.id),
-                (None, Basis::Read(_)) => return Ok(Progress::Matches(whole(&tree, &desired, identity, scope))),
+                (None, Basis::Read(_)) => return Ok(Progress::Matches(goal.whole(&tree, identity))),
             }
+        }
+    }
+
+    async fn goal(&self, pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity, scope: Scope) -> Result<Goal> {
+        let wish = pass.wish();
+        match scope {
+            Scope::All => {
+                self.check_certificate(pass).await?;
+                Ok(Goal::All(wish.desired(&self.place(pass, balancer, identity).await?)?))
+            }
+            Scope::Hosts => match self.place(pass, balancer, identity).await {
+                Ok(place) => {
+                    let desired = wish.desired(&place).ok();
+                    Ok(Goal::Hosts(place, desired))
+                }
+                Err(Error::Invalid { .. }) => Ok(Goal::Hosts(Place::said(&pass.settings, balancer), None)),
+                Err(error) => Err(error),
+            },
         }
     }
 
@@ -224,20 +235,6 @@ impl Reconciler {
     }
 }
 
-fn steps(
-    pass: &Pass<'_>,
-    tree: &Tree,
-    desired: &Desired,
-    place: &Place,
-    identity: &Identity,
-    scope: Scope,
-) -> Result<Vec<Step>> {
-    match scope {
-        Scope::All => plan(tree, desired, identity),
-        Scope::Hosts => Ok(plan_hosts(tree, &pass.wish(), place, desired.members, identity)),
-    }
-}
-
 /// Somebody else changes it right now.
 fn busy(balancer: &LoadBalancer) -> Noted<Outcome> {
     let outcome = Outcome::Pending {
@@ -267,16 +264,6 @@ fn note_rename(step: &Step, balancer: &LoadBalancer, identity: &Identity, notes:
                 balancer.id, balancer.name, identity.name
             ),
         );
-    }
-}
-
-/// Whether everything matches, once the hosts do.
-fn whole(tree: &Tree, desired: &Desired, identity: &Identity, scope: Scope) -> Completeness {
-    let complete = scope == Scope::All || plan(tree, desired, identity).is_ok_and(|steps| steps.is_empty());
-    if complete {
-        Completeness::Whole
-    } else {
-        Completeness::Part
     }
 }
 

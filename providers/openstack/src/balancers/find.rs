@@ -18,7 +18,7 @@ impl Reconciler {
         let Some(balancer) = Box::pin(self.locate(spec, &settings, Legacy::Always)).await? else {
             return Ok(None);
         };
-        let addresses = self.seen_addresses(&balancer, &settings).await?;
+        let addresses = self.seen_addresses(&balancer, &settings, &spec.families).await?;
         Ok(Some(status(&addresses, &settings, &self.config().load_balancer)))
     }
 
@@ -32,7 +32,12 @@ impl Reconciler {
             .collect())
     }
 
-    async fn seen_addresses(&self, balancer: &LoadBalancer, settings: &Settings) -> Result<Vec<String>> {
+    async fn seen_addresses(
+        &self,
+        balancer: &LoadBalancer,
+        settings: &Settings,
+        families: &[IpFamily],
+    ) -> Result<Vec<String>> {
         let port = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty());
         let floats = settings.exposure == Exposure::External && tree::families(balancer).first() == Some(&IpFamily::V4);
         let floating = match port.filter(|_| floats) {
@@ -45,7 +50,7 @@ impl Reconciler {
             None => None,
         };
         let first = floating.map_or_else(|| balancer.vip_address.clone(), |fip| fip.floating_ip_address);
-        let more = balancer.additional_vips.iter().filter_map(|vip| vip.ip_address.clone());
+        let more = tree::further_addresses(balancer, families);
         Ok(std::iter::once(first)
             .chain(more)
             .filter(|address| !address.is_empty())

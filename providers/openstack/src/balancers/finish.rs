@@ -9,6 +9,7 @@ use super::{
     floating_ip::{self, Target},
     network,
     role::Identity,
+    seal::Past,
     security_group::{self, Sources},
     settings::Exposure,
     status::status,
@@ -28,43 +29,46 @@ impl Reconciler {
         whole: Completeness,
         mut notes: Notes,
     ) -> Result<Noted<Outcome>> {
-        let status = match scope {
-            Scope::All => self.expose(pass, balancer, identity, &mut notes).await?,
-            Scope::Hosts => pass.spec.status.clone(),
+        let past = Past::of(pass.spec);
+        let (status, without) = match (scope, past) {
+            (Scope::All, _) => self.expose(pass, balancer, identity, &mut notes).await?,
+            (Scope::Hosts, Past::Handled { without }) => (pass.spec.status.clone(), without),
+            (Scope::Hosts, Past::Unknown) => (pass.spec.status.clone(), None),
         };
         if let Some(waiting) = self.guard(pass, balancer, identity, scope).await? {
             return Ok(waiting);
         }
-        if whole == Completeness::Whole {
-            note(&mut notes, pass.spec, key::SEAL, pass.digest.seal(balancer));
+        // A seal says, too, that the address was seen to, and new hosts do not lead to that.
+        if whole == Completeness::Whole && (scope == Scope::All || past != Past::Unknown) {
+            note(&mut notes, pass.spec, key::SEAL, pass.digest.seal(balancer, without));
         }
-        warnings::warn(pass, &mut notes);
+        warnings::warn(pass, balancer, &mut notes);
         Ok(Noted::new(Outcome::Ready(status), notes))
     }
 
-    /// The address that the Service is reached by.
-    async fn expose(
+    /// The address that the Service is reached by, and the one that it asks for and goes without.
+    async fn expose<'a>(
         &self,
-        pass: &Pass<'_>,
+        pass: &Pass<'a>,
         balancer: &LoadBalancer,
         identity: &Identity,
         notes: &mut Notes,
-    ) -> Result<Status> {
-        let addresses = self.addresses(pass, balancer, identity, notes).await?;
+    ) -> Result<(Status, Option<&'a str>)> {
+        let (addresses, without) = self.addresses(pass, balancer, identity, notes).await?;
         note(notes, pass.spec, key::LOAD_BALANCER_ID, balancer.id.clone());
         if let Some(first) = addresses.first() {
             note(notes, pass.spec, key::LOAD_BALANCER_ADDRESS, first.clone());
         }
-        Ok(status(&addresses, &pass.settings, &pass.config.load_balancer))
+        Ok((status(&addresses, &pass.settings, &pass.config.load_balancer), without))
     }
 
-    pub(super) async fn addresses(
+    async fn addresses<'a>(
         &self,
-        pass: &Pass<'_>,
+        pass: &Pass<'a>,
         balancer: &LoadBalancer,
         identity: &Identity,
         notes: &mut Notes,
-    ) -> Result<Vec<String>> {
+    ) -> Result<(Vec<String>, Option<&'a str>)> {
         let port = balancer.vip_port_id.as_deref().unwrap_or_default();
         let target = Target {
             port,
@@ -81,7 +85,12 @@ impl Reconciler {
         let before: Vec<String> = attached.iter().map(|fip| fip.floating_ip_address.clone()).collect();
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
         let known = known(pass.spec, &pass.settings);
-        let want = want(pass.spec, &pass.settings, identity.role, &known);
+        let mut want = want(pass.spec, &pass.settings, identity.role, &known);
+        let without = floating_ip::disregarded(&want, Past::of(pass.spec), &attached).and(pass.spec.ip.as_deref());
+        if let Some(ip) = without {
+            want.ip = None;
+            warnings::goes_without(pass.spec, ip, &before, notes);
+        }
         let ensured = floating_ip::ensure(
             self.session(),
             &self.networks,
@@ -100,11 +109,12 @@ impl Reconciler {
         }
         let address = ensured?;
         notes.warnings.extend(address.warnings);
-        let more = balancer.additional_vips.iter().filter_map(|vip| vip.ip_address.clone());
-        Ok(std::iter::once(address.ip)
+        let more = tree::further_addresses(balancer, &pass.spec.families);
+        let addresses = std::iter::once(address.ip)
             .chain(more)
             .filter(|address| !address.is_empty())
-            .collect())
+            .collect();
+        Ok((addresses, without))
     }
 
     /// The security group of the nodes, if it is ours to look after; else there is none.
@@ -129,6 +139,7 @@ impl Reconciler {
                 spec: pass.spec,
                 hosts: &wish.hosts(),
                 families: &reached(pass.spec, &place.families),
+                vips: &place.families,
                 subnets: &subnets,
                 sources: if is_ovn(&defaults.lb_provider) {
                     Sources::Clients
@@ -168,13 +179,10 @@ fn note(notes: &mut Notes, spec: &Spec, key: &str, value: String) {
     }
 }
 
-/// The families that the nodes are reached by.
+/// The families that the nodes are reached by: as those of the members.
 fn reached(spec: &Spec, vips: &[IpFamily]) -> Vec<IpFamily> {
-    let first = spec.families.first().copied();
     let untranslated = spec.ports.iter().any(|port| port.protocol != Protocol::Tcp);
-    let more = vips
-        .iter()
-        .copied()
-        .filter(|family| untranslated && Some(*family) != first && first.is_some());
-    first.into_iter().chain(more).collect()
+    let more = spec.families.iter().skip(1);
+    let more = more.filter(|family| untranslated && vips.contains(family));
+    spec.families.first().into_iter().chain(more).copied().collect()
 }

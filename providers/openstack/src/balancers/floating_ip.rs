@@ -2,7 +2,9 @@
 //!
 //! [`plan`] is pure, [`act`] takes its steps, [`ensure`] does both. A floating IP that is attached stays, whatever becomes
 //! of `floating-network-id` and `floating-subnet`: a public address that people know is worth more than a setting. It is
-//! replaced if `spec.loadBalancerIP` asks for another one, and who wants one from another network detaches or deletes it.
+//! replaced if `spec.loadBalancerIP` is changed to another one, and who wants one from another network detaches or deletes
+//! it. A `spec.loadBalancerIP` that the Go program ignored does not move the address when we take over: see
+//! [`disregarded`].
 //!
 //! The Go program ignores a changed `spec.loadBalancerIP`, takes a floating IP from whoever got it between its look and its
 //! write, gives a Service whose floating IP came off a new address, and says nothing about a balancer that it built in vain.
@@ -18,6 +20,7 @@ mod tests;
 
 use super::{
     role::Role,
+    seal::Past,
     settings::{Exposure, Kept},
 };
 use crate::api::neutron::floating_ips::FloatingIp;
@@ -92,6 +95,19 @@ impl fmt::Display for Step {
     }
 }
 
+/// The address that a Service asks for and does not get: it had another one, which people know, before we first saw it. It
+/// gets the one that it asks for once that is changed, or nothing is attached any more.
+pub(crate) fn disregarded<'a>(want: &Want<'a>, past: Past<'_>, attached: &[FloatingIp]) -> Option<&'a str> {
+    let ip = want.ip?;
+    let floats = want.exposure == Exposure::External && want.role == Role::Owner;
+    let another = !attached.is_empty() && !attached.iter().any(|fip| has(fip, ip));
+    let old = match past {
+        Past::Unknown => true,
+        Past::Handled { without } => without == Some(ip),
+    };
+    (floats && another && old).then_some(ip)
+}
+
 /// The addresses to look for before planning, with what is attached; none if what is attached is enough to know.
 pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str> {
     if want.exposure == Exposure::Internal || want.role == Role::Guest {
@@ -107,16 +123,16 @@ pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str>
 /// The steps to what is wanted.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the address that is asked for is somebody else's; [`Error::Invalid`] if the balancer is not
-/// the Service's own and has no floating IP: to give it one could expose what others keep inside.
+/// [`Error::Unavailable`] if the address that is asked for is somebody else's, or if the balancer is not the Service's own
+/// and has no floating IP yet: to give it one could expose what others keep inside.
 pub(crate) fn plan(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
     match (want.exposure, want.role) {
         (Exposure::Internal, Role::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
         (Exposure::Internal, Role::Guest) => Ok(Vec::new()),
         (Exposure::External, Role::Guest) => match seen.attached.as_slice() {
-            [] => Err(Error::invalid(
-                "loadbalancer.openstack.org/load-balancer-id",
-                "the load balancer has no floating IP, and only the Service that owns it can give it one",
+            [] => Err(Error::unavailable(
+                "the address of the load balancer",
+                "it has no floating IP, and only the Service that owns it, or whoever made it, can give it one",
             )),
             _ => Ok(Vec::new()),
         },

@@ -44,7 +44,19 @@ impl Reconciler {
                 return Ok(Some(balancer));
             }
         }
-        self.named(spec, legacy).await
+        match &settings.load_balancer_id {
+            // Whose ID leads nowhere had another load balancer: one of its name may be that of another cluster of our name.
+            Some(_) => self.marked(spec, legacy).await,
+            None => self.named(spec, legacy).await,
+        }
+    }
+
+    /// The one that bears the Service's own UID.
+    async fn marked(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+        let (name, uid) = (names::load_balancer(&spec.cluster, &spec.service), &spec.service.uid);
+        let mut found = self.octavia.load_balancers_named(&name).await?;
+        found.retain(|balancer| names::uid_of(&balancer.tags) == Some(uid));
+        choose(found, &name, uid, legacy)
     }
 
     async fn named(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {

@@ -248,6 +248,14 @@ impl Memory {
         self.state().groupless.insert(uid.to_owned());
     }
 
+    /// The configuration is another one: what follows from it is to be found out again. What was tried in vain and who is
+    /// at work stay known.
+    pub fn reconfigured(&self) {
+        let mut state = self.state();
+        state.certificates.clear();
+        state.groupless.clear();
+    }
+
     /// This Service, whose load balancer has this name, is gone.
     pub fn forget_service(&self, spec: &Spec, name: &str) {
         let mut state = self.state();

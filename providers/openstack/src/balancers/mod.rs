@@ -16,6 +16,7 @@ mod features;
 mod find;
 mod finish;
 mod floating_ip;
+mod goal;
 mod locate;
 mod memory;
 mod names;
@@ -48,6 +49,7 @@ use crate::{
 use async_trait::async_trait;
 use cloud::{Deletion, LoadBalancers, Noted, Outcome, Owned, Result, ServiceRef, Spec, Status};
 use desired::Wish;
+use ensure::Scope;
 use features::Features;
 use memory::Memory;
 use network::Networks;
@@ -61,6 +63,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Balancers {
     live: Live,
     metrics: Metrics,
+    /// Outlives connections: who was failed over today was so with other credentials, too.
+    memory: Arc<Memory>,
     current: Mutex<Option<Arc<Reconciler>>>,
 }
 
@@ -72,7 +76,7 @@ struct Reconciler {
     networks: Networks,
     groups: SecurityGroups,
     lists: Lists,
-    memory: Memory,
+    memory: Arc<Memory>,
 }
 
 /// One pass over one Service.
@@ -101,6 +105,7 @@ impl Balancers {
         Self {
             live,
             metrics,
+            memory: Arc::default(),
             current: Mutex::default(),
         }
     }
@@ -111,13 +116,17 @@ impl Balancers {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Some(reconciler) if Arc::ptr_eq(&reconciler.connection, &connection) => Arc::clone(reconciler),
-            _ => Arc::clone(current.insert(Arc::new(Reconciler::new(connection)))),
+            _ => {
+                self.memory.reconfigured();
+                let reconciler = Reconciler::new(connection, Arc::clone(&self.memory));
+                Arc::clone(current.insert(Arc::new(reconciler)))
+            }
         }
     }
 }
 
 impl Reconciler {
-    fn new(connection: Arc<Connection>) -> Self {
+    fn new(connection: Arc<Connection>, memory: Arc<Memory>) -> Self {
         Self {
             octavia: Octavia::new(connection.session.clone()),
             barbican: Barbican::new(connection.session.clone()),
@@ -125,7 +134,7 @@ impl Reconciler {
             networks: Networks::default(),
             groups: SecurityGroups::default(),
             lists: Lists::default(),
-            memory: Memory::default(),
+            memory,
         }
     }
 
@@ -146,9 +155,13 @@ impl Reconciler {
         }
     }
 
-    async fn pass<'a>(&'a self, spec: &'a Spec) -> Result<Pass<'a>> {
+    async fn pass<'a>(&'a self, spec: &'a Spec, scope: Scope) -> Result<Pass<'a>> {
         let config = self.config();
-        let settings = Settings::of(spec, config)?;
+        let settings = match scope {
+            Scope::All => Settings::of(spec, config)?,
+            // Settings that exclude each other are about ports, not about who is behind them.
+            Scope::Hosts => Settings::unchecked(spec, config),
+        };
         let features = Features::ask(&self.octavia, &config.load_balancer.lb_provider).await?;
         Ok(Pass {
             digest: Digest::of(spec, &settings, config),
@@ -171,18 +184,21 @@ impl LoadBalancers for Balancers {
     }
 
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
-        let timer = self.metrics.reconcile(Operation::Ensure);
-        timer.end(self.reconciler().ensure(spec).await)
+        let reconcile = self.metrics.reconcile(Operation::Ensure, &spec.service.uid);
+        let result = self.reconciler().ensure(spec).await;
+        reconcile.end(result, |outcome| matches!(outcome, Outcome::Pending { .. }))
     }
 
     async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
-        let timer = self.metrics.reconcile(Operation::Update);
-        timer.end(self.reconciler().update_hosts(spec).await)
+        let reconcile = self.metrics.reconcile(Operation::Update, &spec.service.uid);
+        let result = self.reconciler().update_hosts(spec).await;
+        reconcile.end(result, |outcome| matches!(outcome, Outcome::Pending { .. }))
     }
 
     async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
-        let timer = self.metrics.reconcile(Operation::Delete);
-        timer.end(self.reconciler().delete(spec).await)
+        let reconcile = self.metrics.reconcile(Operation::Delete, &spec.service.uid);
+        let result = self.reconciler().delete(spec).await;
+        reconcile.end(result, |deletion| matches!(deletion, Deletion::Pending { .. }))
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

@@ -11,7 +11,8 @@
 //! * a `[LoadBalancerClass]` section without a name acts on every external Service; here it acts on none;
 //! * when hosts change, the members' subnet is that of the class before that of the annotation, empty if the class names
 //!   none, and with a network alone that of the first node; here it is what it was when the balancer was made;
-//! * the subnet is detected at the first node, whether it has an address or not; here at the first that is on a port.
+//! * the subnet is detected at the first node, whether it has an address or not; here at the first that is on a port, and
+//!   for members not at all as long as any node is in the balancer's subnet.
 
 mod detect;
 mod pattern;

@@ -4,13 +4,13 @@ mod changes;
 mod members;
 
 use super::{
-    desired::{Desired, MemberMode, Place, Port, Wish},
+    desired::{Desired, Place, Port, Wish},
     names,
     role::{Identity, Role},
     step::Step,
     tree::{Tree, key},
 };
-use crate::api::octavia::{Listener, LoadBalancerChange, Monitor, NewListener, NewMonitor, NewPool, Pool};
+use crate::api::octavia::{Listener, LoadBalancerChange, Member, Monitor, NewListener, NewMonitor, NewPool, Pool};
 use changes::{listener_change, marked, monitor_change, pool_changes};
 use cloud::{Error, Result};
 use members::members;
@@ -40,14 +40,9 @@ pub(crate) fn plan(tree: &Tree, desired: &Desired, identity: &Identity) -> Resul
     Ok(steps)
 }
 
-/// The steps that replace the hosts and nothing else, on every port that the Service has there, asked for or not.
-pub(crate) fn plan_hosts(
-    tree: &Tree,
-    wish: &Wish<'_>,
-    place: &Place,
-    mode: MemberMode,
-    identity: &Identity,
-) -> Vec<Step> {
+/// The steps that replace the hosts and nothing else, on every port that the Service has there, asked for or not. Where the
+/// members' subnet is not known, new ones are where those are that are there.
+pub(crate) fn plan_hosts(tree: &Tree, wish: &Wish<'_>, place: &Place, identity: &Identity) -> Vec<Step> {
     let ours = tree.listeners.iter().filter(|listener| identity.owns(listener));
     let pools = ours.filter_map(|listener| Some((key(listener), tree.pool_of(listener)?)));
     pools
@@ -62,10 +57,18 @@ pub(crate) fn plan_hosts(
                 Some(port) => port.node_port.filter(|port| *port != 0),
                 None => there.first().map(|member| member.protocol_port),
             };
-            let wanted = node_port.map_or_else(Vec::new, |port| wish.members(key.protocol, port, place));
-            members(key, Some(pool), there, &wanted, mode)
+            let place = Place {
+                member_subnet: place.member_subnet.clone().or_else(|| subnet_of(there)),
+                ..place.clone()
+            };
+            let wanted = node_port.map_or_else(Vec::new, |port| wish.members(key.protocol, port, &place));
+            members(key, Some(pool), there, &wanted, wish.member_mode())
         })
         .collect()
+}
+
+fn subnet_of(members: &[Member]) -> Option<String> {
+    members.iter().find_map(|member| member.subnet_id.clone())
 }
 
 struct Planner<'a> {
@@ -93,7 +96,8 @@ impl Planner<'_> {
             // Octavia takes no second listener on the port, whatever its protocol.
             return Ok([self.remove(listener), self.create(port)].concat());
         }
-        let change = listener_change(listener, &port.listener, self.identity).map(|change| Step::UpdateListener {
+        let change = listener_change(listener, &port.listener, &self.desired.headers, self.identity);
+        let change = change.map(|change| Step::UpdateListener {
             key: port.key,
             id: listener.id.clone(),
             change: Box::new(change),
@@ -166,13 +170,28 @@ impl Planner<'_> {
             (Some(there), None) => vec![delete(there)],
             (Some(there), Some(wanted)) if there.kind != wanted.kind => vec![delete(there), create(wanted)],
             (Some(there), Some(wanted)) => {
-                let change = monitor_change(there, wanted).map(|change| Step::UpdateMonitor {
+                let named = NewMonitor {
+                    name: self.monitor_name(there, wanted),
+                    ..wanted.clone()
+                };
+                let change = monitor_change(there, &named).map(|change| Step::UpdateMonitor {
                     key: port.key,
                     id: there.id.clone(),
                     change,
                 });
                 Vec::from_iter(change)
             }
+        }
+    }
+
+    /// The Go program names a guest's monitors after the load balancer when nodes change and after the Service otherwise:
+    /// either name does.
+    fn monitor_name(&self, there: &Monitor, wanted: &NewMonitor) -> String {
+        let guest = self.identity.role == Role::Guest && self.identity.former.is_none();
+        if guest && names::is_child("monitor", &there.name, &self.tree.balancer.name) {
+            there.name.clone()
+        } else {
+            wanted.name.clone()
         }
     }
 

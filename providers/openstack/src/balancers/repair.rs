@@ -3,6 +3,7 @@
 use super::{
     Pass, Reconciler,
     role::{Identity, Role},
+    seal::Past,
 };
 use crate::api::octavia::LoadBalancer;
 use cloud::{Error, Noted, Outcome, Result};
@@ -11,7 +12,7 @@ use tracing::{info, warn};
 impl Reconciler {
     /// What is done about a load balancer in `ERROR`. One that was never in use is deleted and made again, less and less
     /// often. One in use may still pass traffic and keeps its address: it is failed over once, where the cloud allows that,
-    /// and otherwise reported.
+    /// and otherwise reported. One that we have never seen well was left so by another program, and is only reported.
     pub(super) async fn repair(
         &self,
         pass: &Pass<'_>,
@@ -22,7 +23,8 @@ impl Reconciler {
         if !in_use && identity.is_made_for_a_service(balancer) && !identity.is_shared(balancer) {
             return self.discard(balancer).await;
         }
-        if identity.role == Role::Owner && self.memory.may_fail_over(&balancer.id) {
+        let seen_well = Past::of(pass.spec) != Past::Unknown;
+        if identity.role == Role::Owner && seen_well && self.memory.may_fail_over(&balancer.id) {
             match self.octavia.fail_over(&balancer.id).await {
                 Ok(()) => {
                     info!(id = balancer.id, "failed over a load balancer in ERROR");

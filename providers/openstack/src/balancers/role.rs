@@ -41,20 +41,22 @@ impl Identity {
         }
     }
 
-    /// Whether a listener belongs to this Service.
+    /// Whether a listener belongs to this Service. What its tags say counts more than its name: another cluster of our
+    /// name gives its listeners the same names, and names stay when somebody else takes a listener over.
     pub fn owns(&self, listener: &Listener) -> bool {
+        let tagged = self.named().any(|name| listener.tags.contains(name));
         let untagged = self.role == Role::Owner && listener.tags.is_empty();
-        untagged
-            || self
-                .named()
-                .any(|name| listener.tags.contains(name) || names::is_child("listener", &listener.name, name))
+        let named = || {
+            self.named()
+                .any(|name| names::is_child("listener", &listener.name, name))
+        };
+        tagged || untagged || (!is_another_s(listener) && named())
     }
 
     /// Whether this Service may take over a listener on a port that it wants: on its own load balancer any that no other
     /// Service has put its tag on.
     pub fn may_claim(&self, listener: &Listener) -> bool {
-        let foreign = listener.tags.iter().any(|tag| names::is_service_tag(tag));
-        self.owns(listener) || (self.role == Role::Owner && !foreign)
+        self.owns(listener) || (self.role == Role::Owner && !is_another_s(listener))
     }
 
     /// The Service's name and the one it had.
@@ -102,6 +104,11 @@ impl Identity {
         }
         Ok(())
     }
+}
+
+/// Whether a listener's tags say that it is a Service's; asked once our own are ruled out.
+fn is_another_s(listener: &Listener) -> bool {
+    listener.tags.iter().any(|tag| names::is_service_tag(tag))
 }
 
 /// The name this Service had on the load balancer under another name of the cluster. Only for a Service that has been

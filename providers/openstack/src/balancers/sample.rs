@@ -169,6 +169,7 @@ pub(crate) fn add(tree: &mut Tree, port: &Port) {
         name: new.name.clone(),
         address: new.address.clone(),
         protocol_port: new.protocol_port,
+        subnet_id: new.subnet_id.clone(),
         monitor_port: new.monitor_port,
     };
     tree.members

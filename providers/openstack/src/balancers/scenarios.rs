@@ -7,5 +7,7 @@ mod deleting;
 mod exposing;
 mod frugality;
 mod ground;
+mod hosts;
 mod sharing;
 mod stage;
+mod taken_over;

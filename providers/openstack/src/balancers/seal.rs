@@ -18,6 +18,9 @@ use std::{
 /// Changes when the same wish leads to another load balancer than before.
 const EDITION: u32 = 1;
 
+/// Stands before the address that a Service asks for and goes without.
+const WITHOUT: &str = " without ";
+
 /// A digest of all that a Service asks for and all that it is configured to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest(u128);
@@ -61,8 +64,13 @@ impl Digest {
         Self(digest.0)
     }
 
-    /// The seal on this load balancer.
-    pub fn seal(self, balancer: &LoadBalancer) -> String {
+    /// The seal on this load balancer, of a Service that goes without the address it asks for, or not.
+    pub fn seal(self, balancer: &LoadBalancer, without: Option<&str>) -> String {
+        let without = without.map_or_else(String::new, |ip| format!("{WITHOUT}{ip}"));
+        format!("{}{without}", self.matching(balancer))
+    }
+
+    fn matching(self, balancer: &LoadBalancer) -> String {
         format!("{:032x} {} {}", self.0, balancer.id, version(balancer))
     }
 
@@ -76,8 +84,31 @@ impl Digest {
             && spec
                 .annotations
                 .get(key::SEAL)
-                .is_some_and(|seal| *seal == self.seal(balancer))
+                .is_some_and(|seal| parts(seal).0 == self.matching(balancer))
     }
+}
+
+/// What a Service's seal tells of the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Past<'a> {
+    /// We have not seen to this Service before; another program may have.
+    Unknown,
+    /// We have, and it went without this `spec.loadBalancerIP`, if any.
+    Handled { without: Option<&'a str> },
+}
+
+impl<'a> Past<'a> {
+    /// The past of this Service.
+    pub fn of(spec: &'a Spec) -> Self {
+        spec.annotations
+            .get(key::SEAL)
+            .map_or(Self::Unknown, |seal| Self::Handled { without: parts(seal).1 })
+    }
+}
+
+fn parts(seal: &str) -> (&str, Option<&str>) {
+    seal.split_once(WITHOUT)
+        .map_or((seal, None), |(seal, ip)| (seal, Some(ip)))
 }
 
 /// Changes whenever a load balancer or anything on it does, except for what somebody changes in place within the second in
@@ -149,7 +180,7 @@ mod tests {
     }
 
     fn sealed(mut spec: Spec) -> Spec {
-        let seal = digest(&spec, &Config::default()).seal(&balancer("2026-11-16T02:00:00"));
+        let seal = digest(&spec, &Config::default()).seal(&balancer("2026-11-16T02:00:00"), None);
         spec.annotations.insert(key::SEAL.into(), seal);
         spec
     }
@@ -198,6 +229,25 @@ mod tests {
         let mut tagged = balancer("2026-11-16T02:00:00");
         tagged.tags.push("kube_service_another".into());
         assert!(!holds(&spec, &Config::default(), &tagged));
+    }
+
+    #[rstest]
+    #[case::occm_s(Past::Unknown)]
+    #[case::as_asked(Past::Handled { without: None })]
+    #[case::kept_another(Past::Handled { without: Some("203.0.113.9") })]
+    fn tells_what_a_service_goes_without(#[case] past: Past<'_>) {
+        let (mut spec, balancer) = (spec(), balancer("2026-11-16T02:00:00"));
+        let digest = digest(&spec, &Config::default());
+        if let Past::Handled { without } = past {
+            let seal = digest.seal(&balancer, without);
+            spec.annotations.insert(key::SEAL.into(), seal);
+        }
+        assert_eq!(Past::of(&spec), past);
+        assert_eq!(
+            digest.is_sealed(&spec, &balancer),
+            past != Past::Unknown,
+            "it matches either way"
+        );
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(crate) struct Want<'a> {
     pub hosts: &'a [&'a Arc<Host>],
     /// The families that the balancer reaches them by; none: whichever they have.
     pub families: &'a [IpFamily],
+    /// The families of the balancer's addresses, which clients connect to; none: it is not known.
+    pub vips: &'a [IpFamily],
     /// The subnets of the members.
     pub subnets: &'a [String],
     /// From where traffic comes.
@@ -107,7 +109,7 @@ impl SecurityGroups {
             subnets.push(cidr.map_err(|_| Error::unavailable(format!("subnet {id}"), "its CIDR cannot be read"))?);
         }
         let group = self.group(api, want.spec).await?;
-        let allowed = rules::wanted(want.spec, want.sources, &subnets);
+        let allowed = rules::wanted(want.spec, want.sources, want.vips, &subnets);
         let ruled = self.take(api, &group, plan_rules(&group, &allowed)).await;
         let steps = self.plan_ports(api, &group, want).await;
         let carried = match steps {

@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub proxy: Option<Proxy>,
     /// Headers that are added: `X-Forwarded-For`, ….
     pub headers: Vec<&'static str>,
+    /// Headers that the Service decides on. Whoever put another one on a listener did so by hand, and it stays.
+    pub governed_headers: Vec<&'static str>,
     /// The algorithm of the pools.
     pub method: String,
     /// How long who may be silent.
@@ -123,6 +125,7 @@ impl Settings {
             connection_limit: key::number(spec, key::CONNECTION_LIMIT, -1),
             proxy: proxy(key::text(spec, key::PROXY_PROTOCOL, "")),
             headers: headers(spec),
+            governed_headers: governed_headers(spec),
             method: key::non_empty(spec, key::LB_METHOD, "").unwrap_or_else(|| defaults.lb_method.clone()),
             timeouts: timeouts(spec),
             tls_container_ref: key::non_empty(spec, key::TLS_CONTAINER_REF, &defaults.default_tls_container_ref),
@@ -138,16 +141,25 @@ impl Settings {
     }
 
     fn checked(self) -> Result<Self> {
-        if self.proxy.is_some() && !self.headers.is_empty() {
+        let header = HEADERS.iter().find(|(_, header)| self.headers.contains(header));
+        if let (Some(_), Some((annotation, _))) = (self.proxy, header) {
             return Err(Error::invalid(
                 format!("annotation {}", key::PROXY_PROTOCOL),
-                format!("it cannot be used together with {}", key::X_FORWARDED_FOR),
+                format!("it cannot be used together with {annotation}"),
             ));
         }
-        let tags = [&self.load_balancer_tags, &self.listener_tags, &self.pool_tags];
-        if let Some(tag) = tags.into_iter().flatten().find(|tag| names::is_service_tag(tag)) {
+        let tags = [
+            (key::LOAD_BALANCER_TAGS, &self.load_balancer_tags),
+            (key::LISTENER_TAGS, &self.listener_tags),
+            (key::POOL_TAGS, &self.pool_tags),
+        ];
+        let taken = tags
+            .into_iter()
+            .flat_map(|(annotation, tags)| tags.iter().map(move |tag| (annotation, tag)))
+            .find(|(_, tag)| names::is_service_tag(tag));
+        if let Some((annotation, tag)) = taken {
             return Err(Error::invalid(
-                format!("annotation {}", key::LOAD_BALANCER_TAGS),
+                format!("annotation {annotation}"),
                 format!(
                     "the tag {tag:?} would be taken for a Service: it must not begin with {}",
                     names::PREFIX
@@ -187,16 +199,25 @@ fn proxy(text: &str) -> Option<Proxy> {
     }
 }
 
+/// Annotations and the headers that they are about, by their names on the wire.
+const HEADERS: [(&str, &str); 3] = [
+    (key::X_FORWARDED_FOR, "X-Forwarded-For"),
+    (key::X_FORWARDED_PORT, "X-Forwarded-Port"),
+    (key::X_FORWARDED_PROTO, "X-Forwarded-Proto"),
+];
+
 fn headers(spec: &Spec) -> Vec<&'static str> {
-    [
-        (key::X_FORWARDED_FOR, "X-Forwarded-For"),
-        (key::X_FORWARDED_PORT, "X-Forwarded-Port"),
-        (key::X_FORWARDED_PROTO, "X-Forwarded-Proto"),
-    ]
-    .into_iter()
-    .filter(|(annotation, _)| key::truth(spec, annotation, false))
-    .map(|(_, header)| header)
-    .collect()
+    let on = HEADERS
+        .iter()
+        .filter(|(annotation, _)| key::truth(spec, annotation, false));
+    on.map(|(_, header)| *header).collect()
+}
+
+/// The Go program decides on `X-Forwarded-For` whether the Service says something about it or not, and on no other.
+fn governed_headers(spec: &Spec) -> Vec<&'static str> {
+    let said = |annotation: &str| annotation == key::X_FORWARDED_FOR || spec.annotations.contains_key(annotation);
+    let governed = HEADERS.iter().filter(|(annotation, _)| said(annotation));
+    governed.map(|(_, header)| *header).collect()
 }
 
 fn timeouts(spec: &Spec) -> Timeouts {
@@ -352,14 +373,26 @@ mod tests {
 
     #[rstest]
     #[case::proxy_and_header("proxy-protocol=v2 x-forwarded-for=true", "x-forwarded-for")]
-    #[case::proxy_and_another_header("proxy-protocol=v1 x-forwarded-proto=true", "x-forwarded-for")]
+    #[case::proxy_and_another_header("proxy-protocol=v1 x-forwarded-proto=true", "x-forwarded-proto")]
+    #[case::proxy_and_a_port("proxy-protocol=v1 x-forwarded-port=true", "x-forwarded-port")]
     #[case::tag_like_a_service("listener-tags=a,kube_service_x", "kube_service_x")]
+    #[case::tag_of_a_load_balancer("load-balancer-tags=kube_service_x", "org/load-balancer-tags")]
+    #[case::tag_of_a_listener("listener-tags=a,kube_service_x", "org/listener-tags")]
+    #[case::tag_of_a_pool("pool-tags=a,kube_service_x", "org/pool-tags")]
     fn refuses(#[case] annotations: &str, #[case] why: &str) {
         let error = Settings::of(&spec(annotations), &Config::default()).unwrap_err();
         assert!(
             matches!(error, Error::Invalid { .. }) && error.to_string().contains(why),
             "{error}"
         );
+    }
+
+    #[rstest]
+    #[case::nothing_said("", &["X-Forwarded-For"])]
+    #[case::switched_off("x-forwarded-proto=false", &["X-Forwarded-For", "X-Forwarded-Proto"])]
+    #[case::all("x-forwarded-port=true x-forwarded-proto=", &["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"])]
+    fn decides_on_headers(#[case] annotations: &str, #[case] expected: &[&str]) {
+        assert_eq!(settings(annotations).governed_headers, expected);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A load balancer and everything on it, as Octavia tells it.
 
-use super::desired::Key;
+use super::{desired::Key, node_address};
 use crate::api::octavia::{Listener, LoadBalancer, Member, Monitor, Pool};
 use cloud::{IpFamily, Protocol};
-use std::{collections::HashMap, net::IpAddr};
+use std::collections::HashMap;
 
 /// What is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,20 +66,71 @@ pub(crate) fn key(listener: &Listener) -> Key {
 
 /// The families of a load balancer's addresses.
 pub(crate) fn families(balancer: &LoadBalancer) -> Vec<IpFamily> {
-    let more = balancer
-        .additional_vips
-        .iter()
-        .filter_map(|vip| vip.ip_address.as_deref());
+    let addresses = std::iter::once(balancer.vip_address.as_str()).chain(additional(balancer));
     let mut families = Vec::new();
-    for address in std::iter::once(balancer.vip_address.as_str()).chain(more) {
-        let family = match address.parse() {
-            Ok(IpAddr::V4(_)) => IpFamily::V4,
-            Ok(IpAddr::V6(_)) => IpFamily::V6,
-            Err(_) => continue,
-        };
+    for family in addresses.filter_map(node_address::family_of) {
         if !families.contains(&family) {
             families.push(family);
         }
     }
     families
+}
+
+/// The addresses beside the first one that a Service of these families is reached by: one of its second family. Others that
+/// a load balancer has are the business of whoever gave it them.
+pub(crate) fn further_addresses(balancer: &LoadBalancer, families: &[IpFamily]) -> Vec<String> {
+    let mut known = Vec::from_iter(node_address::family_of(&balancer.vip_address));
+    let mut further = Vec::new();
+    for address in additional(balancer) {
+        let Some(family) = node_address::family_of(address) else {
+            continue;
+        };
+        if families.iter().skip(1).any(|asked| *asked == family) && !known.contains(&family) {
+            known.push(family);
+            further.push(address.to_owned());
+        }
+    }
+    further
+}
+
+fn additional(balancer: &LoadBalancer) -> impl Iterator<Item = &str> {
+    balancer
+        .additional_vips
+        .iter()
+        .filter_map(|vip| vip.ip_address.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::octavia::AdditionalVip;
+    use rstest::rstest;
+
+    const V4: IpFamily = IpFamily::V4;
+    const V6: IpFamily = IpFamily::V6;
+
+    #[rstest]
+    #[case::one_family(&[V4], "10.0.0.1 10.1.0.1 2001:db8::1", "")]
+    #[case::two_families(&[V4, V6], "10.0.0.1 10.1.0.1 2001:db8::1 2001:db8::2", "2001:db8::1")]
+    #[case::the_other_way_round(&[V6, V4], "2001:db8::1 10.0.0.1", "10.0.0.1")]
+    #[case::of_another_family(&[V6], "10.0.0.1 2001:db8::1", "")]
+    #[case::none_there(&[V4, V6], "10.0.0.1", "")]
+    #[case::not_said(&[], "10.0.0.1 2001:db8::1", "")]
+    fn a_service_is_reached_by_its_own_families(
+        #[case] families: &[IpFamily],
+        #[case] addresses: &str,
+        #[case] expected: &str,
+    ) {
+        let (first, more) = addresses.split_once(' ').unwrap_or((addresses, ""));
+        let vip = |address: &str| AdditionalVip {
+            subnet_id: String::new(),
+            ip_address: Some(address.to_owned()),
+        };
+        let balancer = LoadBalancer {
+            vip_address: first.to_owned(),
+            additional_vips: more.split_whitespace().map(vip).collect(),
+            ..LoadBalancer::default()
+        };
+        assert_eq!(further_addresses(&balancer, families).join(" "), expected);
+    }
 }

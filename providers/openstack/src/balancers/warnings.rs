@@ -1,10 +1,11 @@
 //! What the user should know about what was asked for and cannot be had. Pure.
 
-use super::{Pass, features::is_ovn};
-use cloud::{Notes, Protocol, TrafficPolicy};
+use super::{Pass, features::is_ovn, tree};
+use crate::api::octavia::LoadBalancer;
+use cloud::{IpFamily, Notes, Protocol, Spec, TrafficPolicy};
 
-/// Warns of settings that this Octavia ignores.
-pub(super) fn warn(pass: &Pass<'_>, notes: &mut Notes) {
+/// Warns of settings that this Octavia ignores, or this load balancer cannot have any more.
+pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, notes: &mut Notes) {
     let service = format!("{}/{}", pass.spec.service.namespace, pass.spec.service.name);
     let defaults = &pass.config.load_balancer;
     let by_groups = is_ovn(&defaults.lb_provider) && defaults.manage_security_groups;
@@ -24,6 +25,20 @@ pub(super) fn warn(pass: &Pass<'_>, notes: &mut Notes) {
             ),
         );
     }
+    if let Some(family) = skipped(&pass.spec.families, &tree::families(balancer)) {
+        notes.warn(
+            "LoadBalancerSecondFamilySkipped",
+            format!(
+                "Load balancer {} of Service {service} has no {} address: it was made without, Octavia is older than 2.26, or \
+                 its network has no subnet of that family. Octavia adds none to one that exists: to get it, make the Service anew",
+                balancer.id,
+                match family {
+                    IpFamily::V4 => "IPv4",
+                    IpFamily::V6 => "IPv6",
+                }
+            ),
+        );
+    }
     if loses_traffic(pass) {
         notes.warn(
             "LoadBalancerHealthMonitorMissing",
@@ -33,6 +48,25 @@ pub(super) fn warn(pass: &Pass<'_>, notes: &mut Notes) {
             ),
         );
     }
+}
+
+/// The family besides the first one that is asked for and not there.
+fn skipped(asked: &[IpFamily], there: &[IpFamily]) -> Option<IpFamily> {
+    asked.iter().skip(1).copied().find(|family| !there.contains(family))
+}
+
+/// Warns of an address that is asked for and not given, as the one that is there is kept.
+pub(super) fn goes_without(spec: &Spec, ip: &str, there: &[String], notes: &mut Notes) {
+    notes.warn(
+        "LoadBalancerIPIgnored",
+        format!(
+            "Service {}/{} asks for loadBalancerIP {ip}, and has kept the floating IP {} that it had before. To get another one, \
+             detach that, or remove loadBalancerIP and set it again",
+            spec.service.namespace,
+            spec.service.name,
+            there.join(", ")
+        ),
+    );
 }
 
 /// With the policy `Local`, nodes without pods drop what they get; only a monitor keeps the load balancer from sending it.

@@ -9,13 +9,25 @@ use std::{error, fmt, io};
 pub struct Error {
     message: String,
     source: Option<io::Error>,
+    warnings: Vec<String>,
 }
 
 impl Error {
+    /// What the user should correct besides, a sentence each: it is often why there is no configuration.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(super) fn beside(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             source: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -23,6 +35,7 @@ impl Error {
         Self {
             message: message.into(),
             source: Some(source),
+            warnings: Vec::new(),
         }
     }
 }

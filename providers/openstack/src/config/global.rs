@@ -45,8 +45,8 @@ pub(super) fn build(
     reader: &Reader<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Global, Error> {
-    let Merged { values, means, no_auth } = merge(settings, secret, sources.environment, reader, warnings)?;
     tls::warn(settings, warnings);
+    let Merged { values, means, no_auth } = merge(settings, secret, sources.environment, reader, warnings)?;
     let tls = tls::read(&values, reader, warnings)?;
     let (method, scope) = match credentials {
         Credentials::Awaited => <(_, _)>::default(),

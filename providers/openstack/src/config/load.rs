@@ -27,42 +27,48 @@ pub struct Loaded {
 /// Reads the configuration.
 ///
 /// # Errors
-/// If it cannot be used.
+/// If it cannot be used; [`Error::warnings`] has what else there is to say about it.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, Error> {
+    let mut warnings = Vec::new();
+    let reader = Reader::new(sources.files);
+    match read(sources, &reader, &mut warnings) {
+        Ok(config) => Ok(Loaded {
+            config,
+            warnings,
+            files: reader.into_read(),
+        }),
+        Err(error) => Err(error.beside(warnings)),
+    }
+}
+
+fn read(sources: &Sources<'_>, reader: &Reader<'_>, warnings: &mut Vec<String>) -> Result<Config, Error> {
     let file = sources.file.ok_or_else(|| {
         Error::new("there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf")
     })?;
-    let mut warnings = Vec::new();
-    let mut settings = Settings::read(file.name, file.content, &mut warnings)?;
-    let secret_ref = global::secret_ref(&settings, &mut warnings);
+    let mut settings = Settings::read(file.name, file.content, warnings)?;
+    let secret_ref = global::secret_ref(&settings, warnings);
     let secret = sources.secret.filter(|_| secret_ref.is_some());
     let name = secret_ref
         .as_ref()
         .map(|secret| format!("secret {}/{}", secret.namespace, secret.name));
     let from_secret = match secret {
-        Some(secret) => overlay(&mut settings, secret, &name.unwrap_or_default(), &mut warnings)?,
+        Some(secret) => overlay(&mut settings, secret, &name.unwrap_or_default(), warnings)?,
         None => FromSecret::default(),
     };
     let credentials = match (&secret_ref, secret) {
         (Some(_), None) => Credentials::Awaited,
         _ => Credentials::Needed,
     };
-    let reader = Reader::new(sources.files);
     let search_order = sections::search_order(&settings)?;
-    let config = Config {
-        global: global::build(&settings, &from_secret, credentials, sources, &reader, &mut warnings)?,
-        load_balancer: sections::load_balancer(&settings, &mut warnings)?,
+    Ok(Config {
+        global: global::build(&settings, &from_secret, credentials, sources, reader, warnings)?,
+        load_balancer: sections::load_balancer(&settings, warnings)?,
         classes: sections::classes(&settings),
-        networking: sections::networking(&settings, &mut warnings),
+        networking: sections::networking(&settings, warnings),
         router_id: settings.text("Route", "router-id").map(str::to_owned),
         search_order,
-        request_timeout: sections::request_timeout(&settings, &mut warnings),
+        request_timeout: sections::request_timeout(&settings, warnings),
         secret: secret_ref,
-    };
-    Ok(Loaded {
-        config,
-        warnings,
-        files: reader.into_read(),
     })
 }
 

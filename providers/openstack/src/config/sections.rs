@@ -174,7 +174,8 @@ fn sort_order(settings: &Settings, warnings: &mut Vec<String>) -> Vec<IpNet> {
     let (section, key) = ("Networking", "address-sort-order");
     let text = settings.text(section, key).unwrap_or_default();
     let mut order = Vec::new();
-    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+    let separates = |c: char| c == ',' || c.is_whitespace();
+    for item in text.split(separates).filter(|item| !item.is_empty()) {
         if let Ok(range) = item.parse::<IpNet>() {
             order.push(range.trunc());
         } else {

@@ -15,10 +15,10 @@ use cloud::{Error, Result};
 use cloud_http::{Failure, http::StatusCode};
 use futures::FutureExt;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -34,7 +34,12 @@ pub struct Lookup {
     plain: AtomicBool,
     /// The list of all servers.
     sweep: Sweep,
+    /// IDs that Nova says are nobody's. They never come back.
+    gone: Mutex<HashSet<String>>,
 }
+
+/// More than one cluster loses while a connection lasts; then it is asked again.
+const MOST_GONE: usize = 10_000;
 
 /// The servers that are asked for.
 pub struct Servers<'a> {
@@ -95,8 +100,8 @@ impl Lookup {
     }
 
     /// Asks one by one for those who are not on the list: they may have another name by now, the expression may mean
-    /// something else to this cloud's database, or a list may be silent about a part of the cloud that is down. Gives the
-    /// names of those who were there after all.
+    /// something else to this cloud's database, or a list may be silent about a part of the cloud that is down. Who is gone
+    /// is asked for once. Gives the names of those who were there after all.
     async fn confirm<'a>(
         &self,
         session: &Session,
@@ -105,7 +110,7 @@ impl Lookup {
         servers: &mut Servers<'a>,
     ) -> Vec<String> {
         let is_absent = |key: &Key<'_>| match *key {
-            Key::Id(id) => !servers.found.has(id),
+            Key::Id(id) => !servers.found.has(id) && !self.is_gone(id, calls),
             Key::Name(name) => matches!(servers.found.get(*key), Ok(None)) && !calls.is_only(name),
         };
         let absent: Vec<Key<'a>> = keys.iter().copied().filter(is_absent).collect();
@@ -116,6 +121,9 @@ impl Lookup {
         for (key, answer) in together(asked.collect()).await {
             match answer {
                 Ok(found) => {
+                    if let (Key::Id(id), []) = (key, &found[..]) {
+                        self.lose(id);
+                    }
                     late.extend(found.iter().map(|server| server.name.clone()));
                     for server in found {
                         servers.found.insert(Arc::new(server));
@@ -125,6 +133,23 @@ impl Lookup {
             }
         }
         late
+    }
+
+    /// Whether Nova said so before. Where nothing else is asked, that is asked again: a list would have had it.
+    fn is_gone(&self, id: &str, calls: &Calls<'_>) -> bool {
+        !matches!(calls, Calls::Id(_)) && self.gone().contains(id)
+    }
+
+    fn lose(&self, id: &str) {
+        let mut gone = self.gone();
+        if gone.len() >= MOST_GONE {
+            gone.clear();
+        }
+        gone.insert(id.to_owned());
+    }
+
+    fn gone(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn one(&self, session: &Session, key: Key<'_>) -> Result<Vec<Server>> {

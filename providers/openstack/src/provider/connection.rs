@@ -1,7 +1,7 @@
 //! The connection in use. It is replaced as a whole, and only by one that works.
 
 use crate::{
-    api::{Session, Surroundings},
+    api::{Session, Surroundings, desk::Desks},
     config::Config,
     instances, routes,
 };
@@ -26,8 +26,9 @@ impl Connection {
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
-    pub fn new(config: Config, surroundings: &Surroundings) -> Result<Self> {
-        let session = Session::new(config.global.clone(), config.request_timeout, surroundings)?;
+    pub fn new(config: Config, surroundings: &Surroundings, desks: &Desks) -> Result<Self> {
+        let (global, timeout) = (config.global.clone(), config.request_timeout);
+        let session = Session::at(desks.of(&global), global, timeout, surroundings)?;
         Ok(Self {
             config,
             session,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{
-        Session,
+        Session, fault,
         neutron::{
             ports::{self, Port},
             routers::Router,
@@ -182,7 +182,7 @@ impl Work<'_> {
         }
         match (self.change(&missing).await, &missing[..]) {
             (Ok(()), _) => {}
-            (Err(Error::Invalid { .. } | Error::Quota { .. }), [_, _, ..]) => {
+            (Err(error), [_, _, ..]) if matches!(error, Error::Quota { .. }) || fault::is_refusal(&error) => {
                 for (index, step) in missing.iter().enumerate() {
                     let Err(error) = self.change(&[step]).await else {
                         continue;

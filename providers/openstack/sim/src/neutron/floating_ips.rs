@@ -2,13 +2,12 @@
 
 use super::{
     Context, Neutron, Port, Standard, body, error,
-    list::{List, select},
     ports::Wanted,
-    standard::Resource,
+    resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Outcome, unknown},
-    keystone::{Caller, Rights},
+    exchange::{Answer, Fields},
+    keystone::Rights,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -30,6 +29,7 @@ pub(crate) struct FloatingIp {
 }
 
 impl Resource for FloatingIp {
+    const ONE: &'static str = "floatingip";
     const MANY: &'static str = "floatingips";
     const FILTERS: &'static [&'static str] = &[
         "floating_network_id",
@@ -38,18 +38,20 @@ impl Resource for FloatingIp {
         "fixed_ip_address",
         "router_id",
     ];
+    const KNOWN: &'static [&'static str] = &[
+        "floating_network_id",
+        "floating_ip_address",
+        "subnet_id",
+        "port_id",
+        "fixed_ip_address",
+        "description",
+        "project_id",
+        "tenant_id",
+        "dns_name",
+        "dns_domain",
+    ];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(floating_ips);
 
     fn missing(id: &str) -> Answer {
         error(
@@ -58,6 +60,73 @@ impl Resource for FloatingIp {
             &format!("Floating IP {id} could not be found"),
         )
     }
+
+    fn view(&self, neutron: &Neutron, _: &Context<'_>) -> Value {
+        let details = self.port.and_then(|id| neutron.ports.get(&id)).map(details);
+        let mut view = self.standard.complete(json!({
+            "id": self.id, "floating_ip_address": self.address, "floating_network_id": self.network,
+            "router_id": self.router, "port_id": self.port, "fixed_ip_address": self.fixed,
+            "status": self.status, "port_details": details, "dns_domain": "", "dns_name": "", "port_forwardings": [],
+        }));
+        if let Value::Object(fields) = &mut view {
+            fields.remove("name");
+        }
+        view
+    }
+
+    fn before_look(neutron: &mut Neutron, _: &Context<'_>, which: Option<Uuid>) {
+        let all = neutron.floating_ips.values_mut();
+        all.filter(|one| which.is_none_or(|id| one.id == id))
+            .for_each(Self::report);
+    }
+
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        let network = body::required_id(fields, "floating_network_id")?;
+        context.room_for::<Self>(neutron, 1)?;
+        let subnet = body::id(fields, "subnet_id")?;
+        let wanted = match body::text(fields, "floating_ip_address") {
+            Some(_) if context.ask.caller.rights == Rights::Member => return Err(forbidden()),
+            Some(text) => text.parse().ok().map(|address| Wanted::This(subnet, address)),
+            None => subnet.map(Wanted::Any),
+        };
+        let port = port(neutron, context, fields)?;
+        let mut standard = Standard::of(&context.ask.caller.project, fields, context.now.wall);
+        standard.name = "".into();
+        let id = neutron.create_floating_ip(standard, network, wanted)?;
+        if port.is_some() {
+            neutron
+                .attach(id, port, context.now.wall)
+                .inspect_err(|_| neutron.drop_floating_ip(id))?;
+            let born = |floating: &mut Self| floating.standard.revision = 0;
+            neutron.floating_ips.entry(id).and_modify(born);
+        }
+        Ok(id)
+    }
+
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        neutron.floating_ips.entry(id).and_modify(Self::report);
+        if fields.contains_key("port_id") {
+            let port = port(neutron, context, fields)?;
+            neutron.attach(id, port, context.now.wall)?;
+        }
+        let take_over = |floating: &mut Self| floating.standard.take_over(fields);
+        neutron.floating_ips.entry(id).and_modify(take_over);
+        Ok(())
+    }
+
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+        neutron.drop_floating_ip(id);
+        Ok(())
+    }
+}
+
+/// The port that a floating IP is to be on, which must be there.
+fn port(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Answer> {
+    let port = body::id(fields, "port_id")?;
+    if let Some(port) = port {
+        neutron.find::<Port>(&port.to_string(), &context.ask.caller)?;
+    }
+    Ok(port)
 }
 
 impl FloatingIp {
@@ -76,38 +145,7 @@ impl FloatingIp {
     }
 }
 
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(neutron, context),
-        ("GET", [id]) => show(neutron, context, id),
-        ("POST", []) => create(neutron, context),
-        ("PUT", [id]) => update(neutron, context, id),
-        ("DELETE", [id]) => delete(neutron, context, id),
-        _ => Err(unknown(context.ask)),
-    }
-}
-
 impl Neutron {
-    fn floating_ip(&self, id: &str, caller: &Caller) -> Result<&FloatingIp, Answer> {
-        let found = Uuid::parse_str(id).ok().and_then(|id| self.floating_ips.get(&id));
-        found
-            .filter(|floating| floating.visible(caller))
-            .ok_or_else(|| FloatingIp::missing(id))
-    }
-
-    fn floating_view(&self, floating: &FloatingIp) -> Value {
-        let details = floating.port.and_then(|id| self.ports.get(&id)).map(details);
-        let mut view = floating.standard.complete(json!({
-            "id": floating.id, "floating_ip_address": floating.address, "floating_network_id": floating.network,
-            "router_id": floating.router, "port_id": floating.port, "fixed_ip_address": floating.fixed,
-            "status": floating.status, "port_details": details, "dns_domain": "", "dns_name": "", "port_forwardings": [],
-        }));
-        if let Value::Object(fields) = &mut view {
-            fields.remove("name");
-        }
-        view
-    }
-
     /// Makes a floating IP that is on no port.
     pub(crate) fn create_floating_ip(
         &mut self,
@@ -244,105 +282,7 @@ fn details(port: &Port) -> Value {
     })
 }
 
-fn list(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    neutron.floating_ips.values_mut().for_each(FloatingIp::report);
-    let list = List {
-        rows: neutron.floating_ips.values().collect(),
-        passed: &[],
-        limit: context.settings.neutron_page,
-    };
-    list.answer(context.ask, |floating| neutron.floating_view(floating))
-}
-
-fn show(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let id = neutron.floating_ip(id, &context.ask.caller)?.id;
-    neutron.floating_ips.entry(id).and_modify(FloatingIp::report);
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"floatingip": select(neutron.floating_view(&neutron.floating_ips[&id]), &fields)}),
-    ))
-}
-
-const KNOWN: &[&str] = &[
-    "floating_network_id",
-    "floating_ip_address",
-    "subnet_id",
-    "port_id",
-    "fixed_ip_address",
-    "description",
-    "project_id",
-    "tenant_id",
-    "dns_name",
-    "dns_domain",
-];
-
-fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let fields = body::resource(context.ask, "floatingip", KNOWN)?;
-    let network = body::required_id(&fields, "floating_network_id")?;
-    context.quota(
-        "floatingip",
-        neutron.floating_ips.values().map(|floating| &floating.standard),
-        1,
-    )?;
-    let subnet = body::id(&fields, "subnet_id")?;
-    let wanted = match body::text(&fields, "floating_ip_address") {
-        Some(_) if context.ask.caller.rights == Rights::Member => return Err(forbidden()),
-        Some(text) => text.parse().ok().map(|address| Wanted::This(subnet, address)),
-        None => subnet.map(Wanted::Any),
-    };
-    let port = body::id(&fields, "port_id")?;
-    if let Some(port) = port {
-        neutron.port(&port.to_string(), &context.ask.caller)?;
-    }
-    let mut standard = Standard::new(&context.ask.caller.project, "", context.now.wall);
-    standard.description = body::text(&fields, "description").unwrap_or_default().into();
-    let id = neutron.create_floating_ip(standard, network, wanted)?;
-    if port.is_some() {
-        neutron
-            .attach(id, port, context.now.wall)
-            .inspect_err(|_| neutron.drop_floating_ip(id))?;
-        neutron
-            .floating_ips
-            .entry(id)
-            .and_modify(|floating| floating.standard.revision = 0);
-    }
-    let view = neutron.floating_view(&neutron.floating_ips[&id]);
-    Ok(Answer::json(201, json!({"floatingip": view})))
-}
-
 fn forbidden() -> Answer {
     let message = "(rule:create_floatingip and rule:create_floatingip:floating_ip_address) is disallowed by policy";
     error(403, "PolicyNotAuthorized", message)
-}
-
-fn update(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let fields = body::resource(context.ask, "floatingip", KNOWN)?;
-    let floating = neutron.floating_ip(id, &context.ask.caller)?;
-    context.guard(&floating.standard)?;
-    let id = floating.id;
-    neutron.floating_ips.entry(id).and_modify(FloatingIp::report);
-    if fields.contains_key("port_id") {
-        let port = body::id(&fields, "port_id")?;
-        if let Some(port) = port {
-            neutron.port(&port.to_string(), &context.ask.caller)?;
-        }
-        neutron.attach(id, port, context.now.wall)?;
-    }
-    if let Some(description) = body::text(&fields, "description") {
-        neutron
-            .floating_ips
-            .entry(id)
-            .and_modify(|floating| floating.standard.description = description.into());
-    }
-    Ok(Answer::ok(
-        json!({"floatingip": neutron.floating_view(&neutron.floating_ips[&id])}),
-    ))
-}
-
-fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let floating = neutron.floating_ip(id, &context.ask.caller)?;
-    context.guard(&floating.standard)?;
-    let id = floating.id;
-    neutron.drop_floating_ip(id);
-    Ok(Answer::empty(204))
 }

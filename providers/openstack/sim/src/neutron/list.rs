@@ -1,8 +1,8 @@
 //! Lists: filtered, sorted, in pages, with only some fields.
 
-use super::{error, standard::Resource};
+use super::{error, resource::Resource};
 use crate::{
-    exchange::{Answer, Ask, Outcome},
+    exchange::{Answer, Ask, Outcome, select},
     query::Query,
 };
 use serde_json::{Value, json};
@@ -63,8 +63,7 @@ impl<R: Resource> List<'_, R> {
             .retain(|row| filters.is_empty() || matches(&view(row), &ask.query, &filters));
         sort(&mut self.rows, &ask.query, &view);
         let (page, links) = self.page(ask)?;
-        let fields: Vec<&str> = ask.query.all("fields").collect();
-        let views: Vec<Value> = page.into_iter().map(|row| select(view(row), &fields)).collect();
+        let views: Vec<Value> = page.into_iter().map(|row| select(view(row), ask)).collect();
         let mut body = json!({R::MANY: views});
         if let Some(links) = links {
             body[format!("{}_links", R::MANY)] = links;
@@ -129,18 +128,10 @@ fn check<R: Resource>(query: &Query) -> Result<(), Answer> {
 }
 
 fn tagged(row: &impl Resource, query: &Query) -> bool {
-    let tags = &row.standard().tags;
-    let list = |name: &str| {
-        query
-            .get(name)
-            .map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>())
-    };
-    let all = |wanted: &Vec<String>| wanted.iter().all(|tag| tags.contains(tag));
-    let any = |wanted: &Vec<String>| wanted.iter().any(|tag| tags.contains(tag));
-    list("tags").is_none_or(|wanted| all(&wanted))
-        && list("tags-any").is_none_or(|wanted| any(&wanted))
-        && list("not-tags").is_none_or(|wanted| !all(&wanted))
-        && list("not-tags-any").is_none_or(|wanted| !any(&wanted))
+    query.wants_tags(&row.standard().tags, |query, name| {
+        let text = query.get(name)?;
+        Some(text.split(',').map(str::to_owned).collect())
+    })
 }
 
 fn matches(view: &Value, query: &Query, filters: &[&str]) -> bool {
@@ -222,15 +213,3 @@ impl PartialEq for Part {
 }
 
 impl Eq for Part {}
-
-/// The view with only these fields; none is all.
-pub(super) fn select(view: Value, fields: &[&str]) -> Value {
-    match view {
-        Value::Object(all) if !fields.is_empty() => Value::Object(
-            all.into_iter()
-                .filter(|(name, _)| fields.contains(&name.as_str()))
-                .collect(),
-        ),
-        view => view,
-    }
-}

@@ -7,6 +7,7 @@ mod floating_ips;
 mod list;
 mod networks;
 mod ports;
+mod resource;
 mod routers;
 mod routes;
 mod rules;
@@ -71,19 +72,32 @@ fn route(neutron: &mut Neutron, settings: &Settings, ask: &Ask, method: &str, pa
         ("GET", ["extensions"]) => Ok(extensions::list(settings)),
         ("GET", ["extensions", alias]) => extensions::show(settings, alias),
         (_, [collection, id, "tags", rest @ ..]) => tags::answer(neutron, &context, collection, id, rest),
-        (_, ["networks", rest @ ..]) => networks::answer(neutron, &context, method, rest),
-        (_, ["subnets", rest @ ..]) => subnets::answer(neutron, &context, method, rest),
-        (_, ["ports", rest @ ..]) => ports::answer(neutron, &context, method, rest),
-        (_, ["routers", rest @ ..]) => routers::answer(neutron, &context, method, rest),
-        (_, ["floatingips", rest @ ..]) => floating_ips::answer(neutron, &context, method, rest),
-        (_, ["security-groups", rest @ ..]) => security_groups::answer(neutron, &context, method, rest),
-        (_, ["security-group-rules", rest @ ..]) => rules::answer(neutron, &context, method, rest),
-        (_, ["trunks", rest @ ..]) if extensions::is_on(settings, "trunk") => {
-            trunks::answer(neutron, &context, method, rest)
+        (_, ["trunks", ..]) if !extensions::is_on(settings, "trunk") => Err(nothing()),
+        (_, ["nothing", ..]) => Err(nothing()),
+        (_, [collection, rest @ ..]) => {
+            let answer = kind(collection).ok_or_else(|| unknown(ask))?;
+            answer(neutron, &context, method, rest)
         }
-        (_, ["trunks" | "nothing", ..]) => Err(nothing()),
         _ => Err(unknown(ask)),
     }
+}
+
+/// How requests about a kind are answered; the path is what comes after its name.
+type Kind = fn(&mut Neutron, &Context<'_>, method: &str, path: &[&str]) -> Outcome;
+
+/// A kind by what it is called in paths.
+fn kind(collection: &str) -> Option<Kind> {
+    Some(match collection {
+        "networks" => resource::answer::<Network>,
+        "subnets" => resource::answer::<Subnet>,
+        "ports" => resource::answer::<Port>,
+        "routers" => resource::answer::<Router>,
+        "floatingips" => resource::answer::<FloatingIp>,
+        "security-groups" => resource::answer::<Group>,
+        "security-group-rules" => resource::answer::<Rule>,
+        "trunks" => resource::answer::<Trunk>,
+        _ => return None,
+    })
 }
 
 /// What an answer depends on, besides what there is.

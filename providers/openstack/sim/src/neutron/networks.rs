@@ -2,11 +2,10 @@
 
 use super::{
     Context, Neutron, Standard, body, error,
-    list::{List, select},
-    standard::Resource,
+    resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Outcome, unknown},
+    exchange::{Answer, Fields},
     keystone::{Caller, Rights},
 };
 use serde_json::{Value, json};
@@ -24,6 +23,7 @@ pub(crate) struct Network {
 }
 
 impl Resource for Network {
+    const ONE: &'static str = "network";
     const MANY: &'static str = "networks";
     const FILTERS: &'static [&'static str] = &[
         "router:external",
@@ -33,18 +33,23 @@ impl Resource for Network {
         "is_default",
         "subnets",
     ];
+    const KNOWN: &'static [&'static str] = &[
+        "name",
+        "description",
+        "admin_state_up",
+        "shared",
+        "router:external",
+        "port_security_enabled",
+        "mtu",
+        "dns_domain",
+        "project_id",
+        "tenant_id",
+        "provider:network_type",
+        "provider:physical_network",
+        "provider:segmentation_id",
+    ];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(networks);
 
     fn missing(id: &str) -> Answer {
         error(404, "NetworkNotFound", &format!("Network {id} could not be found."))
@@ -53,147 +58,71 @@ impl Resource for Network {
     fn visible(&self, caller: &Caller) -> bool {
         self.shared || self.external || caller.sees(&self.standard.project)
     }
-}
 
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(neutron, context),
-        ("GET", [id]) => show(neutron, context, id),
-        ("POST", []) => create(neutron, context),
-        ("PUT", [id]) => update(neutron, context, id),
-        ("DELETE", [id]) => delete(neutron, context, id),
-        _ => Err(unknown(context.ask)),
-    }
-}
-
-impl Neutron {
-    fn network(&self, id: &str, caller: &Caller) -> Result<&Network, Answer> {
-        let found = Uuid::parse_str(id).ok().and_then(|id| self.networks.get(&id));
-        found
-            .filter(|network| network.visible(caller))
-            .ok_or_else(|| Network::missing(id))
-    }
-
-    fn network_view(&self, network: &Network, caller: &Caller) -> Value {
-        let subnets: Vec<Uuid> = self
-            .subnets
-            .values()
-            .filter(|subnet| subnet.network == network.id)
-            .map(|subnet| subnet.id)
-            .collect();
-        let mut view = network.standard.complete(json!({
-            "id": network.id, "admin_state_up": true, "mtu": network.mtu, "status": "ACTIVE", "subnets": subnets,
-            "shared": network.shared, "router:external": network.external, "port_security_enabled": network.port_security,
-            "dns_domain": network.dns_domain, "vlan_transparent": false, "qinq": false, "availability_zone_hints": [],
+    fn view(&self, neutron: &Neutron, context: &Context<'_>) -> Value {
+        let subnets = neutron.subnets.values().filter(|subnet| subnet.network == self.id);
+        let subnets: Vec<Uuid> = subnets.map(|subnet| subnet.id).collect();
+        let mut view = self.standard.complete(json!({
+            "id": self.id, "admin_state_up": true, "mtu": self.mtu, "status": "ACTIVE", "subnets": subnets,
+            "shared": self.shared, "router:external": self.external, "port_security_enabled": self.port_security,
+            "dns_domain": self.dns_domain, "vlan_transparent": false, "qinq": false, "availability_zone_hints": [],
             "availability_zones": [], "ipv4_address_scope": null, "ipv6_address_scope": null,
         }));
-        if network.external {
+        if self.external {
             view["is_default"] = json!(false);
         }
-        if caller.rights == Rights::Admin {
-            view["provider:network_type"] = json!(if network.external { "flat" } else { "vxlan" });
-            view["provider:physical_network"] = if network.external { json!("ext") } else { Value::Null };
-            view["provider:segmentation_id"] = if network.external { Value::Null } else { json!(1) };
+        if context.ask.caller.rights == Rights::Admin {
+            view["provider:network_type"] = json!(if self.external { "flat" } else { "vxlan" });
+            view["provider:physical_network"] = if self.external { json!("ext") } else { Value::Null };
+            view["provider:segmentation_id"] = if self.external { Value::Null } else { json!(1) };
         }
         view
     }
-}
 
-fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
-    let list = List {
-        rows: neutron.networks.values().collect(),
-        passed: &[],
-        limit: context.settings.neutron_page,
-    };
-    list.answer(context.ask, |network| {
-        neutron.network_view(network, &context.ask.caller)
-    })
-}
-
-fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let network = neutron.network(id, &context.ask.caller)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"network": select(neutron.network_view(network, &context.ask.caller), &fields)}),
-    ))
-}
-
-const KNOWN: &[&str] = &[
-    "name",
-    "description",
-    "admin_state_up",
-    "shared",
-    "router:external",
-    "port_security_enabled",
-    "mtu",
-    "dns_domain",
-    "project_id",
-    "tenant_id",
-    "provider:network_type",
-    "provider:physical_network",
-    "provider:segmentation_id",
-];
-
-fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let fields = body::resource(context.ask, "network", KNOWN)?;
-    context.quota("network", neutron.networks.values().map(|network| &network.standard), 1)?;
-    let project = body::text(&fields, "project_id").map_or_else(|| context.ask.caller.project.clone(), Into::into);
-    let mut standard = Standard::new(
-        &project,
-        body::text(&fields, "name").unwrap_or_default(),
-        context.now.wall,
-    );
-    standard.description = body::text(&fields, "description").unwrap_or_default().into();
-    let external = body::switch(&fields, "router:external").unwrap_or_default();
-    let network = Network {
-        id: Uuid::new_v4(),
-        standard,
-        shared: body::switch(&fields, "shared").unwrap_or_default(),
-        external,
-        port_security: body::switch(&fields, "port_security_enabled").unwrap_or(true),
-        mtu: if external { 1500 } else { 1450 },
-        dns_domain: body::text(&fields, "dns_domain").unwrap_or_default().to_owned(),
-    };
-    let mut view = neutron.network_view(&network, &context.ask.caller);
-    view["is_default"] = json!(false);
-    neutron.networks.insert(network.id, network);
-    Ok(Answer::json(201, json!({"network": view})))
-}
-
-fn update(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let fields = body::resource(context.ask, "network", KNOWN)?;
-    let id = neutron.network(id, &context.ask.caller)?.id;
-    if let Some(network) = neutron.networks.get_mut(&id) {
-        context.guard(&network.standard)?;
-        if let Some(name) = body::text(&fields, "name") {
-            network.standard.name = name.into();
-        }
-        if let Some(description) = body::text(&fields, "description") {
-            network.standard.description = description.into();
-        }
-        network.shared = body::switch(&fields, "shared").unwrap_or(network.shared);
-        network.standard.touch(context.now.wall);
+    fn newborn(view: &mut Value) {
+        view["is_default"] = json!(false);
     }
-    show(neutron, context, &id.to_string())
-}
 
-fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let id = neutron.network(id, &context.ask.caller)?.id;
-    let on_it: Vec<String> = neutron
-        .ports
-        .values()
-        .filter(|port| port.network == id)
-        .map(|port| port.id.to_string())
-        .collect();
-    if !on_it.is_empty() {
-        let message = format!(
-            "Unable to complete operation on network {id}. There are one or more ports still in use on the network, id for \
-             these ports is: {}.",
-            on_it.join(",")
-        );
-        return Err(error(409, "NetworkInUse", &message));
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        context.room_for::<Self>(neutron, 1)?;
+        let project = body::text(fields, "project_id").map_or_else(|| context.ask.caller.project.clone(), Into::into);
+        let external = body::switch(fields, "router:external").unwrap_or_default();
+        let network = Self {
+            id: Uuid::new_v4(),
+            standard: Standard::of(&project, fields, context.now.wall),
+            shared: body::switch(fields, "shared").unwrap_or_default(),
+            external,
+            port_security: body::switch(fields, "port_security_enabled").unwrap_or(true),
+            mtu: if external { 1500 } else { 1450 },
+            dns_domain: body::text(fields, "dns_domain").unwrap_or_default().to_owned(),
+        };
+        let id = network.id;
+        neutron.networks.insert(id, network);
+        Ok(id)
     }
-    neutron.subnets.retain(|_, subnet| subnet.network != id);
-    neutron.networks.remove(&id);
-    Ok(Answer::empty(204))
+
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        if let Some(network) = neutron.networks.get_mut(&id) {
+            network.standard.take_over(fields);
+            network.shared = body::switch(fields, "shared").unwrap_or(network.shared);
+            network.standard.touch(context.now.wall);
+        }
+        Ok(())
+    }
+
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+        let on_it = neutron.ports.values().filter(|port| port.network == id);
+        let on_it: Vec<String> = on_it.map(|port| port.id.to_string()).collect();
+        if !on_it.is_empty() {
+            let message = format!(
+                "Unable to complete operation on network {id}. There are one or more ports still in use on the network, id for \
+                 these ports is: {}.",
+                on_it.join(",")
+            );
+            return Err(error(409, "NetworkInUse", &message));
+        }
+        neutron.subnets.retain(|_, subnet| subnet.network != id);
+        neutron.networks.remove(&id);
+        Ok(())
+    }
 }

@@ -1,15 +1,14 @@
 //! Routers.
 
 use super::{
-    Context, Fixed, Neutron, PortRequest, Route, Standard, body, error,
-    list::{List, select},
+    Context, Fixed, Neutron, PortRequest, Route, Standard, Subnet, body, error,
     ports::Wanted,
+    resource::{Resource, kept_in},
     routes,
-    standard::Resource,
 };
 use crate::{
-    exchange::{Answer, Outcome, unknown},
-    keystone::{Caller, Rights},
+    exchange::{Answer, Fields, Outcome},
+    keystone::Rights,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,29 +31,95 @@ pub(crate) struct Gateway {
 }
 
 impl Resource for Router {
+    const ONE: &'static str = "router";
     const MANY: &'static str = "routers";
     const FILTERS: &'static [&'static str] = &["flavor_id"];
+    const KNOWN: &'static [&'static str] = &[
+        "name",
+        "description",
+        "admin_state_up",
+        "external_gateway_info",
+        "routes",
+        "project_id",
+        "tenant_id",
+    ];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(routers);
 
     fn missing(id: &str) -> Answer {
         error(404, "RouterNotFound", &format!("Router {id} could not be found"))
     }
+
+    fn view(&self, _: &Neutron, context: &Context<'_>) -> Value {
+        let mut view = self.plain();
+        if context.ask.caller.rights == Rights::Admin {
+            for switch in SWITCHES {
+                view[switch] = json!(false);
+            }
+        }
+        view
+    }
+
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        context.room_for::<Self>(neutron, 1)?;
+        let standard = Standard::of(&context.ask.caller.project, fields, context.now.wall);
+        let out = match fields.get("external_gateway_info").and_then(Value::as_object) {
+            Some(info) => body::id(info, "network_id")?,
+            None => None,
+        };
+        neutron.create_router(standard, out, context.now.wall)
+    }
+
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        let routes = fields.get("routes").map(routes::parse).transpose()?;
+        if let Some(routes) = &routes {
+            neutron.check_routes(id, routes)?;
+        }
+        if let Some(router) = neutron.routers.get_mut(&id) {
+            router.standard.take_over(fields);
+            router.routes = routes.unwrap_or_else(|| std::mem::take(&mut router.routes));
+            router.standard.touch(context.now.wall);
+        }
+        Ok(())
+    }
+
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+        let gateway = neutron.routers[&id].gateway.as_ref().map(|gateway| gateway.port);
+        let attached = neutron.interfaces(id).filter(|(port, _)| Some(*port) != gateway);
+        let attached: Vec<String> = attached.map(|(port, _)| port.to_string()).collect();
+        if !attached.is_empty() {
+            let message = format!("Router {id} has ports still attached: {}", attached.join(", "));
+            return Err(error(409, "RouterInUse", &message));
+        }
+        if let Some(port) = gateway {
+            neutron.drop_port(port);
+        }
+        neutron.routers.remove(&id);
+        Ok(())
+    }
+
+    fn own(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Option<Outcome> {
+        Some(match (method, path) {
+            ("PUT", [id, "add_router_interface"]) => plug(neutron, context, id),
+            ("PUT", [id, "remove_router_interface"]) => unplug(neutron, context, id),
+            ("PUT", [id, "add_extraroutes"]) => routes::change(neutron, context, id, routes::Change::Add),
+            ("PUT", [id, "remove_extraroutes"]) => routes::change(neutron, context, id, routes::Change::Remove),
+            _ => return None,
+        })
+    }
 }
+
+/// What only some are shown, and none has.
+const SWITCHES: [&str; 4] = [
+    "distributed",
+    "ha",
+    "enable_default_route_ecmp",
+    "enable_default_route_bfd",
+];
 
 impl Router {
     /// A router as everybody sees it.
-    pub(super) fn view(&self) -> Value {
+    fn plain(&self) -> Value {
         let gateway = self.gateway.as_ref().map(|gateway| {
             let fixed = json!([{"subnet_id": gateway.fixed.subnet, "ip_address": gateway.fixed.address}]);
             json!({"network_id": gateway.network, "external_fixed_ips": fixed, "enable_snat": true})
@@ -67,66 +132,24 @@ impl Router {
 
     /// A router without the policy that hides a part of it; the answer to a change of its routes is such a one.
     pub(super) fn whole(&self) -> Value {
-        let mut view = self.view();
+        let mut view = self.plain();
         view["gw_port_id"] = json!(self.gateway.as_ref().map(|gateway| gateway.port));
         view["ha_vr_id"] = json!(0);
-        for switch in [
-            "distributed",
-            "ha",
-            "enable_default_route_ecmp",
-            "enable_default_route_bfd",
-        ] {
+        for switch in SWITCHES {
             view[switch] = json!(false);
         }
         view["enable_snat"] = json!(true);
         view
     }
-
-    fn seen_by(&self, caller: &Caller) -> Value {
-        let mut view = self.view();
-        if caller.rights == Rights::Admin {
-            for switch in [
-                "distributed",
-                "ha",
-                "enable_default_route_ecmp",
-                "enable_default_route_bfd",
-            ] {
-                view[switch] = json!(false);
-            }
-        }
-        view
-    }
-}
-
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(neutron, context),
-        ("GET", [id]) => show(neutron, context, id),
-        ("POST", []) => create(neutron, context),
-        ("PUT", [id]) => update(neutron, context, id),
-        ("DELETE", [id]) => delete(neutron, context, id),
-        ("PUT", [id, "add_router_interface"]) => plug(neutron, context, id),
-        ("PUT", [id, "remove_router_interface"]) => unplug(neutron, context, id),
-        ("PUT", [id, "add_extraroutes"]) => routes::change(neutron, context, id, routes::Change::Add),
-        ("PUT", [id, "remove_extraroutes"]) => routes::change(neutron, context, id, routes::Change::Remove),
-        _ => Err(unknown(context.ask)),
-    }
 }
 
 impl Neutron {
-    pub(super) fn router(&self, id: &str, caller: &Caller) -> Result<&Router, Answer> {
-        let found = Uuid::parse_str(id).ok().and_then(|id| self.routers.get(&id));
-        found
-            .filter(|router| router.visible(caller))
-            .ok_or_else(|| Router::missing(id))
-    }
-
     /// Connects a subnet with a router, at the subnet's gateway.
     pub(crate) fn connect(&mut self, router: Uuid, subnet: Uuid, now: jiff::Timestamp) -> Result<Uuid, Answer> {
         let found = self
             .subnets
             .get(&subnet)
-            .ok_or_else(|| super::Subnet::missing(&subnet.to_string()))?;
+            .ok_or_else(|| Subnet::missing(&subnet.to_string()))?;
         let project = Arc::clone(&found.standard.project);
         let mut request = PortRequest::new(found.network, &project);
         request.device_id = router.to_string();
@@ -184,89 +207,6 @@ impl Neutron {
     }
 }
 
-fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
-    let list = List {
-        rows: neutron.routers.values().collect(),
-        passed: &[],
-        limit: context.settings.neutron_page,
-    };
-    list.answer(context.ask, |router| router.seen_by(&context.ask.caller))
-}
-
-fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let router = neutron.router(id, &context.ask.caller)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"router": select(router.seen_by(&context.ask.caller), &fields)}),
-    ))
-}
-
-const KNOWN: &[&str] = &[
-    "name",
-    "description",
-    "admin_state_up",
-    "external_gateway_info",
-    "routes",
-    "project_id",
-    "tenant_id",
-];
-
-fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let fields = body::resource(context.ask, "router", KNOWN)?;
-    context.quota("router", neutron.routers.values().map(|router| &router.standard), 1)?;
-    let mut standard = Standard::new(
-        &context.ask.caller.project,
-        body::text(&fields, "name").unwrap_or_default(),
-        context.now.wall,
-    );
-    standard.description = body::text(&fields, "description").unwrap_or_default().into();
-    let out = match fields.get("external_gateway_info").and_then(Value::as_object) {
-        Some(info) => body::id(info, "network_id")?,
-        None => None,
-    };
-    let id = neutron.create_router(standard, out, context.now.wall)?;
-    let view = neutron.routers[&id].seen_by(&context.ask.caller);
-    Ok(Answer::json(201, json!({"router": view})))
-}
-
-fn update(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let fields = body::resource(context.ask, "router", KNOWN)?;
-    let routes = fields.get("routes").map(routes::parse).transpose()?;
-    let router = neutron.router(id, &context.ask.caller)?;
-    context.guard(&router.standard)?;
-    let id = router.id;
-    if let Some(routes) = &routes {
-        neutron.check_routes(id, routes)?;
-    }
-    if let Some(router) = neutron.routers.get_mut(&id) {
-        if let Some(name) = body::text(&fields, "name") {
-            router.standard.name = name.into();
-        }
-        router.routes = routes.unwrap_or_else(|| std::mem::take(&mut router.routes));
-        router.standard.touch(context.now.wall);
-    }
-    show(neutron, context, &id.to_string())
-}
-
-fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let router = neutron.router(id, &context.ask.caller)?;
-    let (id, gateway) = (router.id, router.gateway.as_ref().map(|gateway| gateway.port));
-    let attached: Vec<String> = neutron
-        .interfaces(id)
-        .filter(|(port, _)| Some(*port) != gateway)
-        .map(|(port, _)| port.to_string())
-        .collect();
-    if !attached.is_empty() {
-        let message = format!("Router {id} has ports still attached: {}", attached.join(", "));
-        return Err(error(409, "RouterInUse", &message));
-    }
-    if let Some(port) = gateway {
-        neutron.drop_port(port);
-    }
-    neutron.routers.remove(&id);
-    Ok(Answer::empty(204))
-}
-
 fn subnet_of(context: &Context<'_>) -> Result<Uuid, Answer> {
     let fields = context
         .ask
@@ -277,9 +217,9 @@ fn subnet_of(context: &Context<'_>) -> Result<Uuid, Answer> {
 }
 
 fn plug(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let router = neutron.router(id, &context.ask.caller)?.id;
+    let router = neutron.find::<Router>(id, &context.ask.caller)?.id;
     let subnet = subnet_of(context)?;
-    neutron.subnet(&subnet.to_string(), &context.ask.caller)?;
+    neutron.find::<Subnet>(&subnet.to_string(), &context.ask.caller)?;
     if neutron.interfaces(router).any(|(_, fixed)| fixed.subnet == subnet) {
         let message = format!("Bad router request: Router already has a port on subnet {subnet}.");
         return Err(error(400, "BadRequest", &message));
@@ -289,9 +229,9 @@ fn plug(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
 }
 
 fn unplug(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let router = neutron.router(id, &context.ask.caller)?;
+    let router = neutron.find::<Router>(id, &context.ask.caller)?;
     let subnet = subnet_of(context)?;
-    let cidr = neutron.subnet(&subnet.to_string(), &context.ask.caller)?.cidr;
+    let cidr = neutron.find::<Subnet>(&subnet.to_string(), &context.ask.caller)?.cidr;
     let id = router.id;
     if router.routes.iter().any(|route| cidr.contains(&route.nexthop)) {
         let message = format!(

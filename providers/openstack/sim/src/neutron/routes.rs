@@ -1,6 +1,6 @@
 //! The extra routes of routers.
 
-use super::{Context, Neutron, Router, bad_request, error, standard::Resource};
+use super::{Context, Neutron, Router, bad_request, error, resource::Resource};
 use crate::exchange::{Answer, Outcome};
 use ipnet::IpNet;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(super) fn change(neutron: &mut Neutron, context: &Context<'_>, id: &str, cha
     if !context.is_on("extraroute-atomic") {
         return Err(super::nothing());
     }
-    let router = neutron.router(id, &context.ask.caller)?;
+    let router = neutron.find::<Router>(id, &context.ask.caller)?;
     let body = context.ask.json().unwrap_or_default();
     let given = parse_strictly(&body["router"]["routes"])?;
     let mut routes = router.routes.clone();

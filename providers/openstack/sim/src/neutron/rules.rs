@@ -1,6 +1,9 @@
 //! The rules of security groups.
 
-use super::{Context, Neutron, Standard, body, error, list::List, standard::Resource};
+use super::{
+    Context, Group, Neutron, Standard, body, error,
+    resource::{Resource, kept_in},
+};
 use crate::exchange::{Answer, Fields, Outcome, unknown};
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -24,6 +27,7 @@ pub(crate) struct Rule {
 }
 
 impl Resource for Rule {
+    const ONE: &'static str = "security_group_rule";
     const MANY: &'static str = "security_group_rules";
     const FILTERS: &'static [&'static str] = &[
         "security_group_id",
@@ -36,18 +40,21 @@ impl Resource for Rule {
         "remote_group_id",
         "normalized_cidr",
     ];
+    const KNOWN: &'static [&'static str] = &[
+        "security_group_id",
+        "direction",
+        "ethertype",
+        "protocol",
+        "port_range_min",
+        "port_range_max",
+        "remote_ip_prefix",
+        "remote_group_id",
+        "description",
+        "project_id",
+        "tenant_id",
+    ];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(rules);
 
     fn missing(id: &str) -> Answer {
         error(
@@ -55,6 +62,28 @@ impl Resource for Rule {
             "SecurityGroupRuleNotFound",
             &format!("Security group rule {id} does not exist"),
         )
+    }
+
+    fn view(&self, _: &Neutron, _: &Context<'_>) -> Value {
+        let mut view = self.inner_view();
+        if let Value::Object(fields) = &mut view {
+            fields.remove("tags");
+            fields.remove("standard_attr_id");
+        }
+        view
+    }
+
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        let made = make(neutron, context, std::slice::from_ref(fields))?;
+        Ok(made[0])
+    }
+
+    fn own(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Option<Outcome> {
+        match (method, path) {
+            ("POST", []) => several(neutron, context),
+            ("PUT", _) => Some(Err(unknown(context.ask))),
+            _ => None,
+        }
     }
 }
 
@@ -72,15 +101,6 @@ impl Rule {
             prefix: None,
             remote_group: None,
         }
-    }
-
-    fn view(&self) -> Value {
-        let mut view = self.inner_view();
-        if let Value::Object(fields) = &mut view {
-            fields.remove("tags");
-            fields.remove("standard_attr_id");
-        }
-        view
     }
 
     /// A rule as its group shows it.
@@ -114,78 +134,21 @@ impl Rule {
     }
 }
 
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(neutron, context),
-        ("GET", [id]) => show(neutron, context, id),
-        ("POST", []) => create(neutron, context),
-        ("DELETE", [id]) => delete(neutron, context, id),
-        _ => Err(unknown(context.ask)),
-    }
-}
-
-fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
-    let list = List {
-        rows: neutron.rules.values().collect(),
-        passed: &[],
-        limit: context.settings.neutron_page,
-    };
-    list.answer(context.ask, Rule::view)
-}
-
-fn find<'a>(neutron: &'a Neutron, context: &Context<'_>, id: &str) -> Result<&'a Rule, Answer> {
-    let found = Uuid::parse_str(id).ok().and_then(|id| neutron.rules.get(&id));
-    found
-        .filter(|rule| rule.visible(&context.ask.caller))
-        .ok_or_else(|| Rule::missing(id))
-}
-
-fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    Ok(Answer::ok(
-        json!({"security_group_rule": find(neutron, context, id)?.view()}),
-    ))
-}
-
-fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let id = find(neutron, context, id)?.id;
-    neutron.rules.remove(&id);
-    Ok(Answer::empty(204))
-}
-
-const KNOWN: &[&str] = &[
-    "security_group_id",
-    "direction",
-    "ethertype",
-    "protocol",
-    "port_range_min",
-    "port_range_max",
-    "remote_ip_prefix",
-    "remote_group_id",
-    "description",
-    "project_id",
-    "tenant_id",
-];
-
-/// One rule or several; of several, all or none.
-fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let body = context.ask.json().unwrap_or_default();
-    let Some(many) = body["security_group_rules"].as_array() else {
-        let fields = body::resource(context.ask, "security_group_rule", KNOWN)?;
-        let made = make(neutron, context, &[fields])?;
-        return Ok(Answer::json(201, json!({"security_group_rule": made[0]})));
-    };
+/// Several rules at once, if it is several: all or none.
+fn several(neutron: &mut Neutron, context: &Context<'_>) -> Option<Outcome> {
+    let body = context.ask.json()?;
+    let many = body[Rule::MANY].as_array()?;
     let fields: Vec<Fields> = many.iter().filter_map(|one| one.as_object().cloned()).collect();
-    fields.iter().try_for_each(|fields| body::check(fields, KNOWN))?;
-    let made = make(neutron, context, &fields)?;
-    Ok(Answer::json(201, json!({"security_group_rules": made})))
+    let made = fields.iter().try_for_each(|fields| body::check(fields, Rule::KNOWN));
+    let made = made.and_then(|()| make(neutron, context, &fields));
+    Some(made.map(|ids| {
+        let views: Vec<Value> = ids.iter().map(|id| neutron.rules[id].view(neutron, context)).collect();
+        Answer::json(201, json!({Rule::MANY: views}))
+    }))
 }
 
-fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Result<Vec<Value>, Answer> {
-    context.quota(
-        "security_group_rule",
-        neutron.rules.values().map(|rule| &rule.standard),
-        wanted.len(),
-    )?;
+fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Result<Vec<Uuid>, Answer> {
+    context.room_for::<Rule>(neutron, wanted.len())?;
     let mut made: Vec<Rule> = Vec::new();
     for fields in wanted {
         let rule = parse(neutron, context, fields)?;
@@ -200,14 +163,14 @@ fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Resu
         }
         made.push(rule);
     }
-    let views = made.iter().map(Rule::view).collect();
+    let ids = made.iter().map(|rule| rule.id).collect();
     neutron.rules.extend(made.into_iter().map(|rule| (rule.id, rule)));
-    Ok(views)
+    Ok(ids)
 }
 
 fn parse(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Rule, Answer> {
     let group = body::text(fields, "security_group_id").unwrap_or_default();
-    let group = neutron.group(group, &context.ask.caller)?;
+    let group = neutron.find::<Group>(group, &context.ask.caller)?;
     let mut rule = Rule::new(group.id, &group.standard.project, context.now.wall);
     let text = |name: &str, default: &str| body::text(fields, name).unwrap_or(default).to_owned();
     rule.description = Some(text("description", ""));

@@ -1,10 +1,10 @@
 //! What all resources of Neutron have.
 
-use crate::{clock, exchange::Answer, keystone::Caller};
+use super::body;
+use crate::{clock, exchange::Fields};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
-use uuid::Uuid;
 
 /// What all resources have.
 #[derive(Debug, Clone)]
@@ -18,26 +18,6 @@ pub(crate) struct Standard {
     pub(crate) revision: u32,
 }
 
-/// A kind of thing that Neutron has.
-pub(super) trait Resource {
-    /// `ports`
-    const MANY: &'static str;
-    /// What it can be filtered by, besides what everything can.
-    const FILTERS: &'static [&'static str];
-
-    fn id(&self) -> Uuid;
-    fn standard(&self) -> &Standard;
-    fn standard_mut(&mut self) -> &mut Standard;
-
-    /// What is said when there is none.
-    fn missing(id: &str) -> Answer;
-
-    /// Whether somebody may know of it.
-    fn visible(&self, caller: &Caller) -> bool {
-        caller.sees(&self.standard().project)
-    }
-}
-
 impl Standard {
     pub(crate) fn new(project: &Arc<str>, name: &str, now: Timestamp) -> Self {
         Self {
@@ -48,6 +28,23 @@ impl Standard {
             created: now,
             updated: now,
             revision: 1,
+        }
+    }
+
+    /// What a request says of it.
+    pub(super) fn of(project: &Arc<str>, fields: &Fields, now: Timestamp) -> Self {
+        let mut standard = Self::new(project, body::text(fields, "name").unwrap_or_default(), now);
+        standard.description = body::text(fields, "description").unwrap_or_default().into();
+        standard
+    }
+
+    /// Takes over what a request says of it, if anything.
+    pub(super) fn take_over(&mut self, fields: &Fields) {
+        if let Some(name) = body::text(fields, "name") {
+            self.name = name.into();
+        }
+        if let Some(description) = body::text(fields, "description") {
+            self.description = description.into();
         }
     }
 

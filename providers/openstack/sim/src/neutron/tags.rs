@@ -1,10 +1,11 @@
 //! The tags of all resources.
 
-use super::{Context, Neutron, Standard, error, nothing, standard::Resource};
+use super::{
+    Context, FloatingIp, Group, Network, Neutron, Port, Router, Standard, Subnet, Trunk, error, nothing,
+    resource::Resource,
+};
 use crate::exchange::{Answer, Outcome, unknown};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use uuid::Uuid;
 
 pub(super) fn answer(
     neutron: &mut Neutron,
@@ -16,27 +17,18 @@ pub(super) fn answer(
     if !context.is_on("standard-attr-tag") {
         return Err(nothing());
     }
+    let caller = &context.ask.caller;
     let standard = match collection {
-        "networks" => find(&mut neutron.networks, context, id),
-        "subnets" => find(&mut neutron.subnets, context, id),
-        "ports" => find(&mut neutron.ports, context, id),
-        "routers" => find(&mut neutron.routers, context, id),
-        "floatingips" => find(&mut neutron.floating_ips, context, id),
-        "security-groups" => find(&mut neutron.groups, context, id),
-        "trunks" => find(&mut neutron.trunks, context, id),
+        "networks" => neutron.find_mut::<Network>(id, caller).map(Resource::standard_mut),
+        "subnets" => neutron.find_mut::<Subnet>(id, caller).map(Resource::standard_mut),
+        "ports" => neutron.find_mut::<Port>(id, caller).map(Resource::standard_mut),
+        "routers" => neutron.find_mut::<Router>(id, caller).map(Resource::standard_mut),
+        "floatingips" => neutron.find_mut::<FloatingIp>(id, caller).map(Resource::standard_mut),
+        "security-groups" => neutron.find_mut::<Group>(id, caller).map(Resource::standard_mut),
+        "trunks" => neutron.find_mut::<Trunk>(id, caller).map(Resource::standard_mut),
         _ => Err(unknown(context.ask)),
     }?;
     change(standard, context, rest)
-}
-
-fn find<'a, R: Resource>(
-    all: &'a mut BTreeMap<Uuid, R>,
-    context: &Context<'_>,
-    id: &str,
-) -> Result<&'a mut Standard, Answer> {
-    let found = Uuid::parse_str(id).ok().and_then(|id| all.get_mut(&id));
-    let visible = found.filter(|one| one.visible(&context.ask.caller));
-    visible.map(Resource::standard_mut).ok_or_else(|| R::missing(id))
 }
 
 fn change(standard: &mut Standard, context: &Context<'_>, rest: &[&str]) -> Outcome {

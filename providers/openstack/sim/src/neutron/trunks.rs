@@ -1,7 +1,10 @@
 //! Trunks: ports that carry other ports.
 
-use super::{Context, Neutron, PortStatus, Standard, body, error, list::List, standard::Resource};
-use crate::exchange::{Answer, Outcome, unknown};
+use super::{
+    Context, Neutron, Port, PortStatus, Standard, body, error,
+    resource::{Resource, kept_in},
+};
+use crate::exchange::{Answer, Fields, Outcome, unknown};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -22,33 +25,59 @@ pub(crate) struct SubPort {
 }
 
 impl Resource for Trunk {
+    const ONE: &'static str = "trunk";
     const MANY: &'static str = "trunks";
     const FILTERS: &'static [&'static str] = &["port_id"];
+    const KNOWN: &'static [&'static str] = &["port_id", "sub_ports", "name", "description", "admin_state_up"];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(trunks);
 
     fn missing(id: &str) -> Answer {
         error(404, "TrunkNotFound", &format!("Trunk {id} could not be found."))
     }
-}
 
-impl Trunk {
-    fn view(&self) -> Value {
+    fn view(&self, _: &Neutron, _: &Context<'_>) -> Value {
         self.standard.complete(json!({
             "id": self.id, "port_id": self.port, "admin_state_up": true, "status": "ACTIVE",
             "sub_ports": self.subports.iter().map(|sub| sub.view()).collect::<Vec<_>>(),
         }))
     }
+
+    fn newborn(view: &mut Value) {
+        view["status"] = json!("DOWN");
+    }
+
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        let port = body::required_id(fields, "port_id")?;
+        neutron.find::<Port>(&port.to_string(), &context.ask.caller)?;
+        let name = body::text(fields, "name").unwrap_or_default();
+        let trunk = Self {
+            id: Uuid::new_v4(),
+            standard: Standard::new(&context.ask.caller.project, name, context.now.wall),
+            port,
+            subports: subports(fields)?,
+        };
+        let id = trunk.id;
+        neutron.trunks.insert(id, trunk);
+        Ok(id)
+    }
+
+    fn own(_: &mut Neutron, context: &Context<'_>, method: &str, _: &[&str]) -> Option<Outcome> {
+        (method == "PUT").then(|| Err(unknown(context.ask)))
+    }
+}
+
+fn subports(fields: &Fields) -> Result<Vec<SubPort>, Answer> {
+    let given = fields.get("sub_ports").and_then(Value::as_array).into_iter().flatten();
+    let subport = |one: &Value| {
+        let one = one.as_object().cloned().unwrap_or_default();
+        let segment = one.get("segmentation_id").and_then(Value::as_u64).unwrap_or_default();
+        Ok(SubPort {
+            port: body::required_id(&one, "port_id")?,
+            segment: u16::try_from(segment).unwrap_or_default(),
+        })
+    };
+    given.map(subport).collect()
 }
 
 impl SubPort {
@@ -71,67 +100,10 @@ impl Neutron {
         let trunk = self.trunks.values().find(|trunk| trunk.port == port)?;
         let view = |sub: &SubPort| {
             let mut view = sub.view();
-            view["mac_address"] = json!(self.ports.get(&sub.port).map(super::Port::mac_text));
+            view["mac_address"] = json!(self.ports.get(&sub.port).map(Port::mac_text));
             view
         };
         let subports: Vec<Value> = trunk.subports.iter().map(view).collect();
         Some(json!({"trunk_id": trunk.id, "sub_ports": subports}))
     }
-}
-
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => {
-            let list = List {
-                rows: neutron.trunks.values().collect(),
-                passed: &[],
-                limit: context.settings.neutron_page,
-            };
-            list.answer(context.ask, Trunk::view)
-        }
-        ("GET", [id]) => Ok(Answer::ok(json!({"trunk": find(neutron, context, id)?.view()}))),
-        ("POST", []) => create(neutron, context),
-        ("DELETE", [id]) => {
-            let id = find(neutron, context, id)?.id;
-            neutron.trunks.remove(&id);
-            Ok(Answer::empty(204))
-        }
-        _ => Err(unknown(context.ask)),
-    }
-}
-
-fn find<'a>(neutron: &'a Neutron, context: &Context<'_>, id: &str) -> Result<&'a Trunk, Answer> {
-    let found = Uuid::parse_str(id).ok().and_then(|id| neutron.trunks.get(&id));
-    found
-        .filter(|trunk| trunk.visible(&context.ask.caller))
-        .ok_or_else(|| Trunk::missing(id))
-}
-
-fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let known = ["port_id", "sub_ports", "name", "description", "admin_state_up"];
-    let fields = body::resource(context.ask, "trunk", &known)?;
-    let port = body::required_id(&fields, "port_id")?;
-    neutron.port(&port.to_string(), &context.ask.caller)?;
-    let mut subports = Vec::new();
-    for one in fields.get("sub_ports").and_then(Value::as_array).into_iter().flatten() {
-        let one = one.as_object().cloned().unwrap_or_default();
-        let segment = one.get("segmentation_id").and_then(Value::as_u64).unwrap_or_default();
-        let port = body::required_id(&one, "port_id")?;
-        subports.push(SubPort {
-            port,
-            segment: u16::try_from(segment).unwrap_or_default(),
-        });
-    }
-    let name = body::text(&fields, "name").unwrap_or_default();
-    let standard = Standard::new(&context.ask.caller.project, name, context.now.wall);
-    let trunk = Trunk {
-        id: Uuid::new_v4(),
-        standard,
-        port,
-        subports,
-    };
-    let mut view = trunk.view();
-    view["status"] = json!("DOWN");
-    neutron.trunks.insert(trunk.id, trunk);
-    Ok(Answer::json(201, json!({"trunk": view})))
 }

@@ -2,7 +2,7 @@
 
 use super::{Common, error};
 use crate::{
-    exchange::{Answer, Ask, Outcome},
+    exchange::{Answer, Ask, Outcome, select},
     query::Query,
 };
 use serde_json::{Value, json};
@@ -58,8 +58,7 @@ impl List<'_> {
             .collect();
         sort(&mut rows, ask.query.get("sort"))?;
         let (page, links) = self.page(ask, rows)?;
-        let fields: Vec<&str> = ask.query.all("fields").collect();
-        let views: Vec<Value> = page.into_iter().map(|(_, view)| select(view, &fields)).collect();
+        let views: Vec<Value> = page.into_iter().map(|(_, view)| select(view, ask)).collect();
         Ok(Answer::ok(
             json!({self.many: views, format!("{}_links", self.many): links}),
         ))
@@ -142,16 +141,14 @@ fn links(ask: &Ask, page: &[Uuid], limit: usize) -> Value {
 }
 
 fn tagged(common: &Common, query: &Query) -> bool {
-    let list = |name: &str| {
-        let texts: Vec<&str> = query.all(name).flat_map(|text| text.split(',')).collect();
+    query.wants_tags(&common.tags, |query, name| {
+        let texts: Vec<_> = query
+            .all(name)
+            .flat_map(|text| text.split(','))
+            .map(str::to_owned)
+            .collect();
         (!texts.is_empty()).then_some(texts)
-    };
-    let all = |wanted: &Vec<&str>| wanted.iter().all(|tag| common.tags.contains(*tag));
-    let any = |wanted: &Vec<&str>| wanted.iter().any(|tag| common.tags.contains(*tag));
-    list("tags").is_none_or(|wanted| all(&wanted))
-        && list("tags-any").is_none_or(|wanted| any(&wanted))
-        && list("not-tags").is_none_or(|wanted| !all(&wanted))
-        && list("not-tags-any").is_none_or(|wanted| !any(&wanted))
+    })
 }
 
 fn matches(view: &Value, query: &Query) -> bool {
@@ -190,16 +187,4 @@ fn sort(rows: &mut [(&Common, Value)], keys: Option<&str>) -> Result<(), Answer>
         }
     }
     Ok(())
-}
-
-/// The view with only these fields; none is all.
-pub(super) fn select(view: Value, fields: &[&str]) -> Value {
-    match view {
-        Value::Object(all) if !fields.is_empty() => Value::Object(
-            all.into_iter()
-                .filter(|(name, _)| fields.contains(&name.as_str()))
-                .collect(),
-        ),
-        view => view,
-    }
 }

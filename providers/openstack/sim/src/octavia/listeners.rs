@@ -1,17 +1,14 @@
 //! Listeners.
 
 use super::{
-    Common, Context, Octavia, Provisioning, body,
+    Balancer, Common, Context, Octavia, Provisioning, body,
     common::ids,
-    error,
-    list::{List, select},
-    missing, ovn,
+    error, ovn,
+    resource::{Resource, When, kept_in},
 };
-use crate::{
-    exchange::{Answer, Fields, Outcome, unknown},
-    keystone::Caller,
-};
+use crate::exchange::{Answer, Fields};
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 use uuid::Uuid;
 
 #[derive(Debug, Clone)]
@@ -29,7 +26,7 @@ pub(crate) struct Listener {
 const PROTOCOLS: &[&str] = &["HTTP", "SCTP", "TERMINATED_HTTPS", "PROMETHEUS", "UDP", "HTTPS", "TCP"];
 
 /// What can be set and changed, with its default.
-fn defaults() -> Fields {
+static DEFAULTS: LazyLock<Fields> = LazyLock::new(|| {
     let defaults = json!({
         "connection_limit": -1, "default_tls_container_ref": null, "sni_container_refs": [], "insert_headers": {},
         "timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
@@ -38,35 +35,44 @@ fn defaults() -> Fields {
         "hsts_include_subdomains": false, "hsts_preload": false,
     });
     defaults.as_object().cloned().unwrap_or_default()
-}
+});
 
-fn known() -> Vec<String> {
-    let rest = ["name", "description", "admin_state_up", "tags", "default_pool_id"];
-    defaults().keys().cloned().chain(rest.map(str::to_owned)).collect()
-}
+impl Resource for Listener {
+    const ONE: &'static str = "listener";
+    const MANY: &'static str = "listeners";
+    const NAME: &'static str = "Listener";
+    const ARGUMENT: &'static str = "listener_";
+    const FILTERS: &'static [&'static str] = &[
+        "loadbalancer_id",
+        "load_balancer_id",
+        "protocol",
+        "protocol_port",
+        "default_pool_id",
+        "connection_limit",
+        "default_tls_container_ref",
+    ];
+    const KNOWN: &'static [&'static str] = &["name", "description", "admin_state_up", "tags", "default_pool_id"];
+    const AT_BIRTH: &'static [&'static str] = &[
+        "loadbalancer_id",
+        "load_balancer_id",
+        "protocol",
+        "protocol_port",
+        "project_id",
+        "tenant_id",
+    ];
 
-pub(super) fn answer(octavia: &mut Octavia, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(octavia, context),
-        ("GET", [id]) => show(octavia, context, id),
-        ("POST", []) => create(octavia, context),
-        ("PUT", [id]) => update(octavia, context, id),
-        ("DELETE", [id]) => delete(octavia, context, id),
-        _ => Err(unknown(context.ask)),
+    kept_in!(listeners);
+
+    fn known(when: When) -> Vec<&'static str> {
+        let at_birth = if when == When::AtBirth { Self::AT_BIRTH } else { &[] };
+        let settings = DEFAULTS.keys().map(String::as_str);
+        settings
+            .chain(Self::KNOWN.iter().copied())
+            .chain(at_birth.iter().copied())
+            .collect()
     }
-}
 
-impl Octavia {
-    pub(super) fn listener(&self, id: &str, caller: &Caller) -> Result<&Listener, Answer> {
-        let found = Uuid::parse_str(id).ok().and_then(|id| self.listeners.get(&id));
-        found
-            .filter(|listener| caller.sees(&listener.common.project))
-            .ok_or_else(|| missing("Listener", id))
-    }
-}
-
-impl Listener {
-    pub(super) fn view(&self, minor: u32) -> Value {
+    fn view(&self, _: &Octavia, minor: u32) -> Value {
         let mut view = Value::Object(self.settings.clone());
         view["description"] = json!(self.common.description);
         view["protocol"] = json!(self.protocol);
@@ -77,6 +83,47 @@ impl Listener {
         self.common.complete(view, minor)
     }
 
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        body::word(fields, "protocol", PROTOCOLS)?;
+        let parent = body::text(fields, "loadbalancer_id").or_else(|| body::text(fields, "load_balancer_id"));
+        let parent = octavia.find::<Balancer>(parent.unwrap_or_default(), context)?;
+        let (parent, status) = (parent.common.id, parent.common.provisioning);
+        context.room_for::<Self>(octavia, 1)?;
+        if status != Provisioning::Active {
+            return Err(super::immutable("Load Balancer", parent));
+        }
+        let mut listener = Self::parse(octavia, context, parent, fields)?;
+        listener.default_pool = body::id(fields, "default_pool_id")?;
+        octavia.begin(context, parent, &[])?;
+        Ok(octavia.keep(listener))
+    }
+
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        let listener = &octavia.listeners[&id];
+        let balancer = listener.balancer;
+        let mut settings = listener.settings.clone();
+        merge(&mut settings, fields);
+        check(listener.protocol, &settings)?;
+        let pool = if fields.contains_key("default_pool_id") {
+            body::id(fields, "default_pool_id")?
+        } else {
+            listener.default_pool
+        };
+        octavia.begin(context, balancer, &[id])?;
+        if let Some(listener) = octavia.listeners.get_mut(&id) {
+            body::common(&mut listener.common, fields);
+            listener.settings = settings;
+            listener.default_pool = pool;
+        }
+        Ok(())
+    }
+
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+        octavia.begin(context, octavia.listeners[&id].balancer, &[])
+    }
+}
+
+impl Listener {
     /// The protocol of the packets, of which each port can be had once.
     fn transport(protocol: &str) -> &str {
         match protocol {
@@ -97,7 +144,7 @@ impl Listener {
         let port = body::port(fields, "protocol_port")?;
         let mut common = Common::new(&context.ask.caller.project, context.now);
         body::common(&mut common, fields);
-        let mut settings = defaults();
+        let mut settings = DEFAULTS.clone();
         merge(&mut settings, fields);
         if protocol == "TERMINATED_HTTPS" {
             secure(&mut settings)?;
@@ -130,7 +177,7 @@ impl Listener {
 
 /// Takes over what is given; `null` is the default.
 fn merge(settings: &mut Fields, fields: &Fields) {
-    let defaults = defaults();
+    let defaults = &*DEFAULTS;
     for (name, value) in fields.iter().filter(|(name, _)| defaults.contains_key(*name)) {
         let value = if value.is_null() {
             defaults[name].clone()
@@ -184,112 +231,4 @@ fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
         }
     }
     Ok(())
-}
-
-fn list(octavia: &Octavia, context: &Context<'_>) -> Outcome {
-    let list = List {
-        many: "listeners",
-        filters: &[
-            "loadbalancer_id",
-            "load_balancer_id",
-            "protocol",
-            "protocol_port",
-            "default_pool_id",
-            "connection_limit",
-            "default_tls_container_ref",
-        ],
-        limit: context.settings.octavia_page,
-    };
-    let minor = context.settings.octavia_minor;
-    let rows = octavia
-        .listeners
-        .values()
-        .map(|listener| (&listener.common, listener.view(minor)))
-        .collect();
-    list.answer(context.ask, rows)
-}
-
-fn show(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
-    let listener = octavia.listener(id, &context.ask.caller)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"listener": select(listener.view(context.settings.octavia_minor), &fields)}),
-    ))
-}
-
-fn create(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
-    let mut names = known();
-    names.extend(
-        [
-            "loadbalancer_id",
-            "load_balancer_id",
-            "protocol",
-            "protocol_port",
-            "project_id",
-            "tenant_id",
-        ]
-        .map(str::to_owned),
-    );
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let minor = context.settings.octavia_minor;
-    let fields = body::object(context.ask, "listener_", "listener", &names, minor)?;
-    body::word(&fields, "protocol", PROTOCOLS)?;
-    let parent = body::text(&fields, "loadbalancer_id")
-        .or_else(|| body::text(&fields, "load_balancer_id"))
-        .unwrap_or_default();
-    let parent = octavia.balancer(parent, &context.ask.caller)?.common.id;
-    context.quota(
-        "listener",
-        "Listener",
-        octavia.listeners.values().map(|listener| &listener.common),
-        1,
-    )?;
-    if octavia.balancers[&parent].common.provisioning != Provisioning::Active {
-        return Err(super::immutable("Load Balancer", parent));
-    }
-    let mut listener = Listener::parse(octavia, context, parent, &fields)?;
-    listener.default_pool = body::id(&fields, "default_pool_id")?;
-    octavia.begin(context, parent, &[])?;
-    let view = listener.view(minor);
-    octavia.listeners.insert(listener.common.id, listener);
-    Ok(Answer::json(201, json!({"listener": view})))
-}
-
-fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
-    let names = known();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let fields = body::object(
-        context.ask,
-        "listener_",
-        "listener",
-        &names,
-        context.settings.octavia_minor,
-    )?;
-    let listener = octavia.listener(id, &context.ask.caller)?;
-    let (id, balancer) = (listener.common.id, listener.balancer);
-    let mut settings = listener.settings.clone();
-    merge(&mut settings, &fields);
-    check(listener.protocol, &settings)?;
-    let pool = if fields.contains_key("default_pool_id") {
-        body::id(&fields, "default_pool_id")?
-    } else {
-        listener.default_pool
-    };
-    octavia.begin(context, balancer, &[id])?;
-    if let Some(listener) = octavia.listeners.get_mut(&id) {
-        body::common(&mut listener.common, &fields);
-        listener.settings = settings;
-        listener.default_pool = pool;
-    }
-    show(octavia, context, &id.to_string())
-}
-
-fn delete(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
-    let listener = octavia.listener(id, &context.ask.caller)?;
-    let (id, balancer) = (listener.common.id, listener.balancer);
-    octavia.begin(context, balancer, &[])?;
-    if let Some(listener) = octavia.listeners.get_mut(&id) {
-        listener.common.provisioning = Provisioning::PendingDelete;
-    }
-    Ok(Answer::empty(204))
 }

@@ -1,11 +1,10 @@
 //! Members of pools.
 
 use super::{
-    Common, Context, Octavia, Operating, Provisioning, body, error, immutable,
-    list::{List, select},
-    missing,
+    Common, Context, Octavia, Operating, Pool, Provisioning, body, error, immutable,
+    resource::{Resource, When, kept_in},
 };
-use crate::exchange::{Answer, Fields, Outcome, unknown};
+use crate::exchange::{Answer, Fields, Outcome};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use uuid::Uuid;
@@ -23,26 +22,16 @@ pub(crate) struct Member {
     pub(crate) monitor_port: Option<u16>,
 }
 
-const KNOWN: &[&str] = &[
-    "name",
-    "admin_state_up",
-    "weight",
-    "backup",
-    "monitor_address",
-    "monitor_port",
-    "tags",
-    "vnic_type",
-];
-const AT_BIRTH: &[&str] = &["address", "protocol_port", "subnet_id", "project_id", "tenant_id"];
-
-pub(super) fn answer(
-    octavia: &mut Octavia,
-    context: &mut Context<'_>,
+/// The pool whose members are meant.
+pub(super) fn pool(
+    octavia: &Octavia,
+    context: &Context<'_>,
     method: &str,
     pool: &str,
     path: &[&str],
-) -> Outcome {
-    let lost = |refusal: Answer| match (method, path) {
+) -> Result<Uuid, Answer> {
+    let found = octavia.find::<Pool>(pool, context).map(|pool| pool.common.id);
+    found.map_err(|refusal| match (method, path) {
         ("GET", []) => {
             let description = format!("Pool {pool} not found.");
             Answer::json(
@@ -51,21 +40,42 @@ pub(super) fn answer(
             )
         }
         _ => refusal,
-    };
-    let pool = octavia.pool(pool, &context.ask.caller).map_err(lost)?.common.id;
-    match (method, path) {
-        ("GET", []) => list(octavia, context, pool),
-        ("GET", [id]) => show(octavia, context, pool, id),
-        ("POST", []) => create(octavia, context, pool),
-        ("PUT", []) => replace(octavia, context, pool),
-        ("PUT", [id]) => update(octavia, context, pool, id),
-        ("DELETE", [id]) => delete(octavia, context, pool, id),
-        _ => Err(unknown(context.ask)),
-    }
+    })
 }
 
-impl Member {
-    pub(super) fn view(&self, minor: u32) -> Value {
+impl Resource for Member {
+    const ONE: &'static str = "member";
+    const MANY: &'static str = "members";
+    const NAME: &'static str = "Member";
+    const ARGUMENT: &'static str = "member_";
+    const FILTERS: &'static [&'static str] = &[
+        "address",
+        "protocol_port",
+        "weight",
+        "subnet_id",
+        "backup",
+        "monitor_address",
+        "monitor_port",
+    ];
+    const KNOWN: &'static [&'static str] = &[
+        "name",
+        "admin_state_up",
+        "weight",
+        "backup",
+        "monitor_address",
+        "monitor_port",
+        "tags",
+        "vnic_type",
+    ];
+    const AT_BIRTH: &'static [&'static str] = &["address", "protocol_port", "subnet_id", "project_id", "tenant_id"];
+
+    kept_in!(members);
+
+    fn is_at(&self, context: &Context<'_>) -> bool {
+        context.pool == Some(self.pool)
+    }
+
+    fn view(&self, _: &Octavia, minor: u32) -> Value {
         self.common.complete(
             json!({
                 "address": self.address, "protocol_port": self.port, "weight": self.weight, "backup": self.backup,
@@ -76,12 +86,44 @@ impl Member {
         )
     }
 
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        let pool = context.pool.unwrap_or_default();
+        let member = Self::parse(context, pool, fields)?;
+        context.room_for::<Self>(octavia, 1)?;
+        if octavia.pools[&pool].common.provisioning != Provisioning::Active {
+            return Err(immutable("Pool", pool));
+        }
+        member.only(octavia)?;
+        octavia.begin_pool(context, pool)?;
+        Ok(octavia.keep(member))
+    }
+
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        octavia.begin_pool(context, octavia.members[&id].pool)?;
+        if let Some(member) = octavia.members.get_mut(&id) {
+            member.take_over(fields);
+            member.common.change();
+        }
+        Ok(())
+    }
+
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+        octavia.begin_pool(context, octavia.members[&id].pool)
+    }
+
+    fn own(octavia: &mut Octavia, context: &mut Context<'_>, method: &str, path: &[&str]) -> Option<Outcome> {
+        let pool = context.pool?;
+        matches!((method, path), ("PUT", [])).then(|| replace(octavia, context, pool))
+    }
+}
+
+impl Member {
     /// A member as it is asked for, if it is sound.
     pub(super) fn parse(context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Answer> {
         body::check(
             fields,
             "members_.members",
-            &[KNOWN, AT_BIRTH].concat(),
+            &Self::known(When::AtBirth),
             context.settings.octavia_minor,
         )?;
         let mut common = Common::new(&context.ask.caller.project, context.now);
@@ -101,6 +143,17 @@ impl Member {
         Ok(member)
     }
 
+    /// Refuses a second one at the same place of its pool.
+    pub(super) fn only(&self, octavia: &Octavia) -> Result<(), Answer> {
+        let mut others = octavia.members.values();
+        let double = others.any(|other| other.is_like(self)).then(|| double(self));
+        double.map_or(Ok(()), Err)
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.pool, self.address, self.port) == (other.pool, other.address, other.port)
+    }
+
     fn take_over(&mut self, fields: &Fields) {
         body::common(&mut self.common, fields);
         self.weight = body::number(fields, "weight").unwrap_or(self.weight);
@@ -112,43 +165,6 @@ impl Member {
             self.monitor_port = body::number(fields, "monitor_port").and_then(|port| u16::try_from(port).ok());
         }
     }
-}
-
-fn list(octavia: &Octavia, context: &Context<'_>, pool: Uuid) -> Outcome {
-    let list = List {
-        many: "members",
-        filters: &[
-            "address",
-            "protocol_port",
-            "weight",
-            "subnet_id",
-            "backup",
-            "monitor_address",
-            "monitor_port",
-        ],
-        limit: context.settings.octavia_page,
-    };
-    let minor = context.settings.octavia_minor;
-    let own = octavia.members.values().filter(|member| member.pool == pool);
-    list.answer(
-        context.ask,
-        own.map(|member| (&member.common, member.view(minor))).collect(),
-    )
-}
-
-fn find<'a>(octavia: &'a Octavia, pool: Uuid, id: &str) -> Result<&'a Member, Answer> {
-    let found = Uuid::parse_str(id).ok().and_then(|id| octavia.members.get(&id));
-    found
-        .filter(|member| member.pool == pool)
-        .ok_or_else(|| missing("Member", id))
-}
-
-fn show(octavia: &Octavia, context: &Context<'_>, pool: Uuid, id: &str) -> Outcome {
-    let member = find(octavia, pool, id)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"member": select(member.view(context.settings.octavia_minor), &fields)}),
-    ))
 }
 
 impl Octavia {
@@ -167,29 +183,6 @@ impl Octavia {
     }
 }
 
-fn create(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid) -> Outcome {
-    let minor = context.settings.octavia_minor;
-    let fields = body::object(context.ask, "member_", "member", &[KNOWN, AT_BIRTH].concat(), minor)?;
-    let member = Member::parse(context, pool, &fields)?;
-    context.quota(
-        "member",
-        "Member",
-        octavia.members.values().map(|member| &member.common),
-        1,
-    )?;
-    if octavia.pools[&pool].common.provisioning != Provisioning::Active {
-        return Err(immutable("Pool", pool));
-    }
-    let mut others = octavia.members.values();
-    if others.any(|other| other.pool == pool && (other.address, other.port) == (member.address, member.port)) {
-        return Err(double(&member));
-    }
-    octavia.begin_pool(context, pool)?;
-    let view = member.view(minor);
-    octavia.members.insert(member.common.id, member);
-    Ok(Answer::json(201, json!({"member": view})))
-}
-
 fn double(member: &Member) -> Answer {
     let message = format!(
         "Another member on this pool is already using ip {} on protocol_port {}",
@@ -198,31 +191,10 @@ fn double(member: &Member) -> Answer {
     error(409, &message)
 }
 
-fn update(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid, id: &str) -> Outcome {
-    let fields = body::object(context.ask, "member_", "member", KNOWN, context.settings.octavia_minor)?;
-    let id = find(octavia, pool, id)?.common.id;
-    octavia.begin_pool(context, pool)?;
-    if let Some(member) = octavia.members.get_mut(&id) {
-        member.take_over(&fields);
-        member.common.change();
-    }
-    show(octavia, context, pool, &id.to_string())
-}
-
-fn delete(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid, id: &str) -> Outcome {
-    let id = find(octavia, pool, id)?.common.id;
-    octavia.begin_pool(context, pool)?;
-    if let Some(member) = octavia.members.get_mut(&id) {
-        member.common.provisioning = Provisioning::PendingDelete;
-    }
-    Ok(Answer::empty(204))
-}
-
 /// Refuses two of the same.
 fn once(wanted: &[(Member, Fields)], known: &[Option<Uuid>]) -> Result<(), Answer> {
     for (at, (member, _)) in wanted.iter().enumerate() {
-        let same = |(other, _): &(Member, Fields)| (other.address, other.port) == (member.address, member.port);
-        if wanted[..at].iter().any(same) {
+        if wanted[..at].iter().any(|(other, _)| other.is_like(member)) {
             let twice = || super::invalid("Member must be updated only once in the same request.");
             return Err(known[at].map_or_else(|| double(member), |_| twice()));
         }
@@ -246,19 +218,13 @@ fn replace(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid) -> Outc
         return Err(immutable("Pool", pool));
     }
     let there = |member: &Member| {
-        let mut all = octavia.members.values();
-        all.find(|other| other.pool == pool && (other.address, other.port) == (member.address, member.port))
-            .map(|other| other.common.id)
+        let there = octavia.members.values().find(|other| other.is_like(member));
+        there.map(|other| other.common.id)
     };
     let known: Vec<Option<Uuid>> = wanted.iter().map(|(member, _)| there(member)).collect();
     once(&wanted, &known)?;
     let new = known.iter().filter(|id| id.is_none()).count();
-    context.quota(
-        "member",
-        "Member",
-        octavia.members.values().map(|member| &member.common),
-        new,
-    )?;
+    context.room_for::<Member>(octavia, new)?;
     octavia.begin_pool(context, pool)?;
     if context.ask.query.get("additive_only") != Some("true") {
         for member in octavia

@@ -10,6 +10,7 @@ mod monitors;
 mod ovn;
 mod pending;
 mod pools;
+mod resource;
 mod tree;
 mod versions;
 mod vip;
@@ -50,6 +51,8 @@ pub(crate) struct Context<'a> {
     pub(crate) neutron: &'a mut Neutron,
     pub(crate) ask: &'a Ask,
     pub(crate) now: Now,
+    /// The pool whose members the request is about.
+    pub(crate) pool: Option<Uuid>,
 }
 
 /// Answers a request to Octavia.
@@ -60,6 +63,7 @@ pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
         neutron: &mut state.neutron,
         ask,
         now,
+        pool: None,
     };
     let segments = ask.segments();
     let method = ask.method.as_str();
@@ -74,11 +78,14 @@ pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
 impl Octavia {
     fn route(&mut self, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
         match path {
-            ["loadbalancers", rest @ ..] => balancers::answer(self, context, method, rest),
-            ["listeners", rest @ ..] => listeners::answer(self, context, method, rest),
-            ["pools", pool, "members", rest @ ..] => members::answer(self, context, method, pool, rest),
-            ["pools", rest @ ..] => pools::answer(self, context, method, rest),
-            ["healthmonitors", rest @ ..] => monitors::answer(self, context, method, rest),
+            ["loadbalancers", rest @ ..] => resource::answer::<Balancer>(self, context, method, rest),
+            ["listeners", rest @ ..] => resource::answer::<Listener>(self, context, method, rest),
+            ["pools", pool, "members", rest @ ..] => {
+                context.pool = Some(members::pool(self, context, method, pool, rest)?);
+                resource::answer::<Member>(self, context, method, rest)
+            }
+            ["pools", rest @ ..] => resource::answer::<Pool>(self, context, method, rest),
+            ["healthmonitors", rest @ ..] => resource::answer::<Monitor>(self, context, method, rest),
             ["providers"] if method == "GET" => Ok(providers(context.settings)),
             ["flavors"] if method == "GET" => Ok(named("flavors", "id", &context.settings.octavia_flavors)),
             ["availabilityzones"] if method == "GET" => {

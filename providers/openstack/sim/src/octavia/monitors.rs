@@ -1,13 +1,12 @@
 //! Health monitors.
 
 use super::{
-    Common, Context, Octavia, Provisioning, body,
+    Common, Context, Octavia, Pool, Provisioning, body,
     common::ids,
-    error, invalid,
-    list::{List, select},
-    missing, ovn,
+    error, invalid, ovn,
+    resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields, Outcome, unknown};
+use crate::exchange::{Answer, Fields};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -26,35 +25,42 @@ pub(crate) struct Monitor {
 }
 
 const KINDS: &[&str] = &["HTTP", "HTTPS", "PING", "SCTP", "TCP", "TLS-HELLO", "UDP-CONNECT"];
-const KNOWN: &[&str] = &[
-    "name",
-    "admin_state_up",
-    "tags",
-    "delay",
-    "timeout",
-    "max_retries",
-    "max_retries_down",
-    "http_method",
-    "url_path",
-    "expected_codes",
-    "http_version",
-    "domain_name",
-];
-const AT_BIRTH: &[&str] = &["pool_id", "type", "project_id", "tenant_id"];
 
-pub(super) fn answer(octavia: &mut Octavia, context: &mut Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(octavia, context),
-        ("GET", [id]) => show(octavia, context, id),
-        ("POST", []) => create(octavia, context),
-        ("PUT", [id]) => update(octavia, context, id),
-        ("DELETE", [id]) => delete(octavia, context, id),
-        _ => Err(unknown(context.ask)),
-    }
-}
+impl Resource for Monitor {
+    const ONE: &'static str = "healthmonitor";
+    const MANY: &'static str = "healthmonitors";
+    const NAME: &'static str = "Health Monitor";
+    const ARGUMENT: &'static str = "health_monitor_";
+    const QUOTA: &'static str = "health_monitor";
+    const FILTERS: &'static [&'static str] = &[
+        "pool_id",
+        "type",
+        "delay",
+        "timeout",
+        "max_retries",
+        "url_path",
+        "http_method",
+        "expected_codes",
+    ];
+    const KNOWN: &'static [&'static str] = &[
+        "name",
+        "admin_state_up",
+        "tags",
+        "delay",
+        "timeout",
+        "max_retries",
+        "max_retries_down",
+        "http_method",
+        "url_path",
+        "expected_codes",
+        "http_version",
+        "domain_name",
+    ];
+    const AT_BIRTH: &'static [&'static str] = &["pool_id", "type", "project_id", "tenant_id"];
 
-impl Monitor {
-    pub(super) fn view(&self, minor: u32) -> Value {
+    kept_in!(monitors);
+
+    fn view(&self, _: &Octavia, minor: u32) -> Value {
         self.common.complete(
             json!({
                 "type": self.kind, "delay": self.delay, "timeout": self.timeout, "max_retries": self.max_retries,
@@ -65,6 +71,37 @@ impl Monitor {
         )
     }
 
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        let pool = body::text(fields, "pool_id").unwrap_or_default();
+        let pool = octavia.find::<Pool>(pool, context)?.common.id;
+        let monitor = Self::parse(octavia, context, pool, fields)?;
+        context.room_for::<Self>(octavia, 1)?;
+        if octavia.pools[&pool].common.provisioning != Provisioning::Active {
+            return Err(super::immutable("Pool", pool));
+        }
+        if octavia.monitors.values().any(|other| other.pool == pool) {
+            return Err(error(409, "This pool already has a health monitor"));
+        }
+        octavia.begin_pool(context, pool)?;
+        Ok(octavia.keep(monitor))
+    }
+
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        octavia.begin_pool(context, octavia.monitors[&id].pool)?;
+        if let Some(monitor) = octavia.monitors.get_mut(&id) {
+            body::common(&mut monitor.common, fields);
+            monitor.common.change();
+            take_over(monitor, fields);
+        }
+        Ok(())
+    }
+
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+        octavia.begin_pool(context, octavia.monitors[&id].pool)
+    }
+}
+
+impl Monitor {
     /// A monitor as it is asked for, if it is sound.
     pub(super) fn parse(octavia: &Octavia, context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Answer> {
         let kind =
@@ -116,96 +153,6 @@ fn check(kind: &str, protocol: &str, minor: u32) -> Result<(), Answer> {
     Ok(())
 }
 
-fn list(octavia: &Octavia, context: &Context<'_>) -> Outcome {
-    let list = List {
-        many: "healthmonitors",
-        filters: &[
-            "pool_id",
-            "type",
-            "delay",
-            "timeout",
-            "max_retries",
-            "url_path",
-            "http_method",
-            "expected_codes",
-        ],
-        limit: context.settings.octavia_page,
-    };
-    let minor = context.settings.octavia_minor;
-    let rows = octavia
-        .monitors
-        .values()
-        .map(|monitor| (&monitor.common, monitor.view(minor)))
-        .collect();
-    list.answer(context.ask, rows)
-}
-
-fn find<'a>(octavia: &'a Octavia, context: &Context<'_>, id: &str) -> Result<&'a Monitor, Answer> {
-    let found = Uuid::parse_str(id).ok().and_then(|id| octavia.monitors.get(&id));
-    found
-        .filter(|monitor| context.ask.caller.sees(&monitor.common.project))
-        .ok_or_else(|| missing("Health Monitor", id))
-}
-
-fn show(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
-    let monitor = find(octavia, context, id)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    Ok(Answer::ok(
-        json!({"healthmonitor": select(monitor.view(context.settings.octavia_minor), &fields)}),
-    ))
-}
-
-fn create(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
-    let minor = context.settings.octavia_minor;
-    let fields = body::object(
-        context.ask,
-        "health_monitor_",
-        "healthmonitor",
-        &[KNOWN, AT_BIRTH].concat(),
-        minor,
-    )?;
-    let pool = octavia
-        .pool(body::text(&fields, "pool_id").unwrap_or_default(), &context.ask.caller)?
-        .common
-        .id;
-    let monitor = Monitor::parse(octavia, context, pool, &fields)?;
-    context.quota(
-        "health_monitor",
-        "Health Monitor",
-        octavia.monitors.values().map(|monitor| &monitor.common),
-        1,
-    )?;
-    if octavia.pools[&pool].common.provisioning != Provisioning::Active {
-        return Err(super::immutable("Pool", pool));
-    }
-    if octavia.monitors.values().any(|other| other.pool == pool) {
-        return Err(error(409, "This pool already has a health monitor"));
-    }
-    octavia.begin_pool(context, pool)?;
-    let view = monitor.view(minor);
-    octavia.monitors.insert(monitor.common.id, monitor);
-    Ok(Answer::json(201, json!({"healthmonitor": view})))
-}
-
-fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
-    let fields = body::object(
-        context.ask,
-        "health_monitor_",
-        "healthmonitor",
-        KNOWN,
-        context.settings.octavia_minor,
-    )?;
-    let monitor = find(octavia, context, id)?;
-    let (id, pool) = (monitor.common.id, monitor.pool);
-    octavia.begin_pool(context, pool)?;
-    if let Some(monitor) = octavia.monitors.get_mut(&id) {
-        body::common(&mut monitor.common, &fields);
-        monitor.common.change();
-        take_over(monitor, &fields);
-    }
-    show(octavia, context, &id.to_string())
-}
-
 fn take_over(monitor: &mut Monitor, fields: &Fields) {
     let number = |name: &str, old: i64| body::number(fields, name).unwrap_or(old);
     monitor.delay = number("delay", monitor.delay);
@@ -220,14 +167,4 @@ fn take_over(monitor: &mut Monitor, fields: &Fields) {
     text("http_method", &mut monitor.http_method);
     text("url_path", &mut monitor.url_path);
     text("expected_codes", &mut monitor.expected_codes);
-}
-
-fn delete(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
-    let monitor = find(octavia, context, id)?;
-    let (id, pool) = (monitor.common.id, monitor.pool);
-    octavia.begin_pool(context, pool)?;
-    if let Some(monitor) = octavia.monitors.get_mut(&id) {
-        monitor.common.provisioning = Provisioning::PendingDelete;
-    }
-    Ok(Answer::empty(204))
 }

@@ -1,6 +1,6 @@
 //! Load balancers with everything in them: made at once, shown at once.
 
-use super::{Context, Listener, Member, Monitor, Octavia, Pool, body, error, pools::fits};
+use super::{Balancer, Context, Listener, Member, Monitor, Octavia, Pool, body, pools::fits, resource::Resource};
 use crate::exchange::{Answer, Fields, Outcome};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -18,12 +18,7 @@ pub(super) fn populate(
         named.push((body::text(&one, "name").unwrap_or_default().to_owned(), pool));
     }
     for one in objects(fields, "listeners") {
-        context.quota(
-            "listener",
-            "Listener",
-            octavia.listeners.values().map(|listener| &listener.common),
-            1,
-        )?;
+        context.room_for::<Listener>(octavia, 1)?;
         let mut listener = Listener::parse(octavia, context, balancer, &one)?;
         if let Some(wanted) = one.get("default_pool").and_then(Value::as_object) {
             let by_name = named
@@ -36,45 +31,25 @@ pub(super) fn populate(
             fits(listener.protocol, octavia.pools[&pool].protocol)?;
             listener.default_pool = Some(pool);
         }
-        octavia.listeners.insert(listener.common.id, listener);
+        octavia.keep(listener);
     }
     Ok(())
 }
 
 fn add_pool(octavia: &mut Octavia, context: &Context<'_>, balancer: Uuid, fields: &Fields) -> Result<Uuid, Answer> {
-    context.quota("pool", "Pool", octavia.pools.values().map(|pool| &pool.common), 1)?;
+    context.room_for::<Pool>(octavia, 1)?;
     let pool = Pool::parse(octavia, context, balancer, fields)?;
-    let id = pool.common.id;
-    octavia.pools.insert(id, pool);
+    let id = octavia.keep(pool);
     for one in objects(fields, "members") {
-        context.quota(
-            "member",
-            "Member",
-            octavia.members.values().map(|member| &member.common),
-            1,
-        )?;
+        context.room_for::<Member>(octavia, 1)?;
         let member = Member::parse(context, id, &one)?;
-        let mut others = octavia.members.values();
-        if others.any(|other| other.pool == id && (other.address, other.port) == (member.address, member.port)) {
-            return Err(error(
-                409,
-                &format!(
-                    "Another member on this pool is already using ip {} on protocol_port {}",
-                    member.address, member.port
-                ),
-            ));
-        }
-        octavia.members.insert(member.common.id, member);
+        member.only(octavia)?;
+        octavia.keep(member);
     }
     if let Some(wanted) = fields.get("healthmonitor").and_then(Value::as_object) {
-        context.quota(
-            "health_monitor",
-            "Health Monitor",
-            octavia.monitors.values().map(|monitor| &monitor.common),
-            1,
-        )?;
+        context.room_for::<Monitor>(octavia, 1)?;
         let monitor = Monitor::parse(octavia, context, id, wanted)?;
-        octavia.monitors.insert(monitor.common.id, monitor);
+        octavia.keep(monitor);
     }
     Ok(id)
 }
@@ -86,11 +61,12 @@ fn objects(fields: &Fields, name: &str) -> Vec<Fields> {
 }
 
 /// A load balancer as the answer to its making shows it.
-pub(super) fn graph(octavia: &Octavia, id: Uuid, minor: u32) -> Value {
-    let mut view = octavia.balancer_view(&octavia.balancers[&id], minor);
+pub(super) fn graph(octavia: &Octavia, balancer: &Balancer, minor: u32) -> Value {
+    let id = balancer.common.id;
+    let mut view = balancer.view(octavia, minor);
     let listeners = octavia.listeners.values().filter(|listener| listener.balancer == id);
     view["listeners"] = listeners
-        .map(|listener| without(listener.view(minor), &["loadbalancers"]))
+        .map(|listener| without(listener.view(octavia, minor), &["loadbalancers"]))
         .collect();
     let pools = octavia.pools.values().filter(|pool| pool.balancer == id);
     view["pools"] = pools.map(|pool| pool_graph(octavia, pool, minor)).collect();
@@ -99,15 +75,15 @@ pub(super) fn graph(octavia: &Octavia, id: Uuid, minor: u32) -> Value {
 
 fn pool_graph(octavia: &Octavia, pool: &Pool, minor: u32) -> Value {
     let id = pool.common.id;
-    let mut view = without(octavia.pool_view(pool, minor), &["loadbalancers", "healthmonitor_id"]);
+    let mut view = without(pool.view(octavia, minor), &["loadbalancers", "healthmonitor_id"]);
     view["members"] = octavia
         .members
         .values()
         .filter(|member| member.pool == id)
-        .map(|member| member.view(minor))
+        .map(|member| member.view(octavia, minor))
         .collect();
     let monitor = octavia.monitors.values().find(|monitor| monitor.pool == id);
-    view["healthmonitor"] = json!(monitor.map(|monitor| without(monitor.view(minor), &["pools"])));
+    view["healthmonitor"] = json!(monitor.map(|monitor| without(monitor.view(octavia, minor), &["pools"])));
     view
 }
 
@@ -120,16 +96,11 @@ fn without(mut view: Value, names: &[&str]) -> Value {
 
 /// The states of a load balancer and of everything in it.
 pub(super) fn status(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
-    let balancer = octavia.balancer(id, &context.ask.caller)?;
+    let balancer = octavia.find::<Balancer>(id, context)?;
     let id = balancer.common.id;
     let mut view = states(&balancer.common);
-    let mut listeners: Vec<_> = octavia
-        .listeners
-        .values()
-        .filter(|listener| listener.balancer == id)
-        .collect();
-    listeners.sort_by_key(|listener| listener.common.created);
-    view["listeners"] = listeners
+    view["listeners"] = octavia
+        .listeners_on(id)
         .into_iter()
         .map(|listener| listener_states(octavia, listener))
         .collect();

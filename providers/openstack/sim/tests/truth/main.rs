@@ -12,12 +12,34 @@ use anyhow::{Context, Result};
 use compare::{Mask, differences};
 use lab::openstack::{OpenStack, Region};
 use openstack_sim::{Cloud, Settings, Sim};
-use play::{Saboteur, Target};
+use play::{Backstage, Target};
 use reqwest::Client;
 use serde_json::Value;
 use std::{fmt::Write, path::PathBuf, time::Duration};
 
 const REQUESTS: &str = include_str!("requests.txt");
+
+impl Backstage for Cloud {
+    fn fail_next(&self, _: &str) -> Result<()> {
+        self.configure(|settings| settings.balancer_failures = 1);
+        Ok(())
+    }
+
+    /// All are slow enough, by the setting.
+    fn slow_down(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Backstage for &'static OpenStack {
+    fn fail_next(&self, name: &str) -> Result<()> {
+        self.fail_next_lb(name)
+    }
+
+    fn slow_down(&self, name: &str) -> Result<()> {
+        self.set_lb_delay_of(name, Duration::from_millis(500))
+    }
+}
 
 fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/truth/recorded.jsonl")
@@ -31,9 +53,9 @@ fn client() -> Result<Client> {
 }
 
 /// Asks everything, and answers what came of it, without what is different every time.
-async fn ask(keystone: &str, us: &str, saboteur: Saboteur) -> Result<Vec<Value>> {
+async fn ask(keystone: &str, us: &str, backstage: Box<dyn Backstage>) -> Result<Vec<Value>> {
     let client = client()?;
-    let target = Target::discover(&client, keystone, us, saboteur).await?;
+    let target = Target::discover(&client, keystone, us, backstage).await?;
     let requests = script::parse(REQUESTS);
     let run = format!("r{:06}", fastrand::u32(..1_000_000));
     let answers = target.play(&client, &requests, &run).await?;
@@ -71,11 +93,7 @@ async fn the_simulation_answers_like_the_real_services() -> Result<()> {
     let project = cloud.add_project("truth", "default");
     cloud.add_user("truth", "labpass", "default", &project);
     let sim = Sim::start(&cloud).await?;
-    let saboteur: Saboteur = Box::new(move |_| {
-        cloud.configure(|settings| settings.balancer_failures = 1);
-        Ok(())
-    });
-    let ours = ask(&sim.auth_url(), "truth", saboteur).await?;
+    let ours = ask(&sim.auth_url(), "truth", Box::new(cloud)).await?;
     let report = report(&recorded()?, &ours);
     assert!(report.is_empty(), "{report}");
     Ok(())
@@ -86,8 +104,7 @@ async fn the_simulation_answers_like_the_real_services() -> Result<()> {
 async fn the_recording_is_what_the_real_services_say() -> Result<()> {
     let cloud = tokio::task::spawn_blocking(OpenStack::shared).await?;
     let project = cloud.project(&lab::unique("truth")).await?;
-    let saboteur: Saboteur = Box::new(|name| cloud.fail_next_lb(name));
-    let real = ask(&cloud.keystone(Region::Plain), &project.tenant().name, saboteur).await?;
+    let real = ask(&cloud.keystone(Region::Plain), &project.tenant().name, Box::new(cloud)).await?;
     if std::env::var("OUTRIGGER_RECORD").is_ok() {
         let lines: Vec<String> = real.iter().map(Value::to_string).collect();
         std::fs::write(file(), lines.join("\n") + "\n")?;

@@ -6,14 +6,20 @@ use reqwest::{Client, Method, Response, header::HeaderMap};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Who makes a load balancer fail.
-pub type Saboteur = Box<dyn Fn(&str) -> Result<()> + Send + Sync>;
+/// Who has load balancers, by name, under control.
+pub trait Backstage: Send + Sync {
+    /// Its next change ends in ERROR.
+    fn fail_next(&self, name: &str) -> Result<()>;
+
+    /// Its changes take long enough for the request after one to find it under way.
+    fn slow_down(&self, name: &str) -> Result<()>;
+}
 
 /// Where the services are.
 pub struct Target {
     /// Our user, and project.
     pub us: String,
-    pub saboteur: Saboteur,
+    pub backstage: Box<dyn Backstage>,
     pub services: BTreeMap<String, String>,
     pub tokens: BTreeMap<String, String>,
 }
@@ -45,10 +51,10 @@ const KINDS: [(&str, &str); 4] = [
 
 impl Target {
     /// Finds the services from Keystone on.
-    pub async fn discover(client: &Client, keystone: &str, us: &str, saboteur: Saboteur) -> Result<Self> {
+    pub async fn discover(client: &Client, keystone: &str, us: &str, backstage: Box<dyn Backstage>) -> Result<Self> {
         let mut target = Self {
             us: us.to_owned(),
-            saboteur,
+            backstage,
             services: [("keystone".to_owned(), trim(keystone))].into(),
             tokens: BTreeMap::new(),
         };
@@ -98,8 +104,11 @@ impl Target {
         kept.insert("who".to_owned(), self.us.clone());
         let mut answers = Vec::new();
         for request in requests {
+            if let Some(name) = request.balancer() {
+                self.backstage.slow_down(&fill(&name, &kept))?;
+            }
             if let Some(name) = &request.fail {
-                (self.saboteur)(&fill(name, &kept))?;
+                self.backstage.fail_next(&fill(name, &kept))?;
             }
             let mut answer = self
                 .insist(client, request, &kept)

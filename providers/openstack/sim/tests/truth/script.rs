@@ -22,6 +22,15 @@ pub struct Request {
     pub fail: Option<String>,
 }
 
+impl Request {
+    /// The load balancer of this run that it gives a name, if it does.
+    pub fn balancer(&self) -> Option<String> {
+        let body: Value = serde_json::from_str(self.body.as_deref()?).ok()?;
+        let name = body["loadbalancer"]["name"].as_str()?;
+        name.contains("${run}").then(|| name.to_owned())
+    }
+}
+
 /// When to stop asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Until {

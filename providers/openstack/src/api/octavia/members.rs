@@ -17,6 +17,8 @@ pub struct Member {
     pub address: String,
     /// Its port.
     pub protocol_port: u16,
+    /// Its subnet.
+    pub subnet_id: Option<String>,
     /// The port that is asked whether it is well; its own port if there is none.
     pub monitor_port: Option<u16>,
 }

@@ -34,7 +34,8 @@ impl Listed for Monitor {
     const KEY: &'static str = "healthmonitors";
 }
 
-/// A monitor to be made, on its own or with its load balancer.
+/// A monitor to be made, on its own or with its load balancer. A number that is 0 is left out: Octavia takes none, and has
+/// a default for it or says that it is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewMonitor {
     /// The pool; none if it is made together with it.
@@ -46,12 +47,16 @@ pub struct NewMonitor {
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// In seconds.
+    #[serde(skip_serializing_if = "is_zero")]
     pub delay: i64,
     /// In seconds.
+    #[serde(skip_serializing_if = "is_zero")]
     pub timeout: i64,
     /// Successes until a member is up.
+    #[serde(skip_serializing_if = "is_zero")]
     pub max_retries: i64,
     /// Failures until a member is down.
+    #[serde(skip_serializing_if = "is_zero")]
     pub max_retries_down: i64,
     /// What is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +92,11 @@ pub struct MonitorChange {
 #[derive(Serialize, Deserialize)]
 struct Body<T> {
     healthmonitor: T,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 impl Octavia {

@@ -247,6 +247,36 @@ fn udp_members_are_of_each_family_that_the_load_balancer_has() {
     assert_eq!(addresses(1), ["10.0.0.97", "2001:db8::1"]);
 }
 
+/// Octavia refuses a 0; the Go program leaves it out.
+#[test]
+fn a_zero_of_a_monitor_is_not_sent() {
+    let wish = asked("80 -> a; enable-health-monitor=true health-monitor-max-retries-down=0");
+    let body = serde_json::to_value(wish.desired().ports[0].monitor.as_ref().unwrap()).unwrap();
+    assert_eq!(
+        body,
+        json!({
+            "name": "monitor_0_kube_service_kubernetes_default_web", "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1,
+        })
+    );
+}
+
+/// Somebody gave the load balancer an address of a family that the Service is not of.
+#[test]
+fn members_are_of_the_families_of_the_service() {
+    let mut wish = asked("53/UDP -> a");
+    let mut host = (*wish.spec.hosts[0]).clone();
+    host.addresses
+        .push(cloud::Address::new(cloud::AddressKind::InternalIP, "2001:db8::1"));
+    wish.spec.hosts = [Arc::new(host)].into();
+    let place = Place {
+        families: vec![IpFamily::V4, IpFamily::V6],
+        ..wish.place()
+    };
+    let desired = wish.with(|of| of.desired(&place)).unwrap();
+    let addresses: Vec<_> = desired.ports[0].members.iter().map(|member| &member.address).collect();
+    assert_eq!(addresses, ["10.0.0.97"]);
+}
+
 #[test]
 fn no_ports_are_no_load_balancer() {
     let wish = asked(" -> a");

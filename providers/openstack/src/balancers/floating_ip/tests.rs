@@ -34,15 +34,16 @@ fn service() -> ServiceRef {
     }
 }
 
-/// `internal`, `guest`, `keep`, `ip=1.1.1.1`, `known=1.1.1.1`, in any order.
-fn planned(asked: &str, attached: &str, others: &str) -> String {
-    let service = service();
+fn value<'a>(asked: &'a str, name: &str) -> Option<&'a str> {
+    asked.split_whitespace().find_map(|word| word.strip_prefix(name))
+}
+
+/// `internal`, `guest`, `keep`, `ip=1.1.1.1`, in any order.
+fn want<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> Want<'a> {
     let words: Vec<&str> = asked.split_whitespace().collect();
-    let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
-    let known: Vec<&str> = value("known=").into_iter().collect();
-    let want = Want {
+    Want {
         cluster: "kubernetes",
-        service: &service,
+        service,
         exposure: if words.contains(&"internal") {
             Exposure::Internal
         } else {
@@ -53,14 +54,21 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
         } else {
             Role::Owner
         },
-        ip: value("ip="),
-        known: &known,
+        ip: value(asked, "ip="),
+        known,
         kept: if words.contains(&"keep") {
             Kept::Kept
         } else {
             Kept::WithBalancer
         },
-    };
+    }
+}
+
+/// As [`want`], and `known=1.1.1.1`.
+fn planned(asked: &str, attached: &str, others: &str) -> String {
+    let service = service();
+    let known: Vec<&str> = value(asked, "known=").into_iter().collect();
+    let want = want(asked, &service, &known);
     let attached = fips(attached);
     let asks = asks(&want, &attached);
     // Only what is asked for can be seen.
@@ -110,7 +118,7 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
     "guest",
     "",
     "",
-    "invalid loadbalancer.openstack.org/load-balancer-id: the load balancer has no floating IP, and only the Service that owns it can give it one"
+    "the address of the load balancer is unavailable: it has no floating IP, and only the Service that owns it, or whoever made it, can give it one"
 )]
 fn exposes(
     #[case] name: &str,
@@ -181,6 +189,32 @@ fn asks_for_an_address(
     #[case] expected: &str,
 ) {
     assert_eq!(planned(asked, attached, others), expected, "{name}");
+}
+
+const NEVER: Past<'_> = Past::Unknown;
+const BEFORE: Past<'_> = Past::Handled { without: None };
+const WITHOUT_2: Past<'_> = Past::Handled {
+    without: Some("2.2.2.2"),
+};
+
+/// The Go program ignores a `loadBalancerIP` that is set later: so the address must not move when the image is swapped.
+#[rstest]
+#[case::set_later_and_ignored_by_occm("ip=2.2.2.2", NEVER, "1.1.1.1@vip", Some("2.2.2.2"))]
+#[case::goes_on_without("ip=2.2.2.2", WITHOUT_2, "1.1.1.1@vip", Some("2.2.2.2"))]
+#[case::changed_again("ip=3.3.3.3", WITHOUT_2, "1.1.1.1@vip", None)]
+#[case::changed_since_we_see_to_it("ip=2.2.2.2", BEFORE, "1.1.1.1@vip", None)]
+#[case::as_asked("ip=1.1.1.1", NEVER, "1.1.1.1@vip", None)]
+#[case::came_off("ip=2.2.2.2", WITHOUT_2, "", None)]
+#[case::a_new_service("ip=2.2.2.2", NEVER, "", None)]
+#[case::asks_for_none("", NEVER, "1.1.1.1@vip", None)]
+#[case::internal("internal ip=10.0.0.9", NEVER, "1.1.1.1@vip", None)]
+#[case::guest("guest ip=2.2.2.2", NEVER, "1.1.1.1@vip", None)]
+fn disregards(#[case] asked: &str, #[case] past: Past<'_>, #[case] attached: &str, #[case] expected: Option<&str>) {
+    let service = service();
+    assert_eq!(
+        disregarded(&want(asked, &service, &[]), past, &fips(attached)),
+        expected
+    );
 }
 
 #[rstest]

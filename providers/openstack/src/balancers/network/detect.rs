@@ -12,6 +12,7 @@ use crate::{
     balancers::{node_address, role::Role},
 };
 use cloud::{Error, Host, IpFamily, Result};
+use ipnet::IpNet;
 use std::{
     collections::HashMap,
     net::IpAddr,
@@ -90,8 +91,8 @@ impl Networks {
 
     /// The subnet of the members, if it is known. `vip_subnet` is that of the balancer once it is made.
     ///
-    /// A balancer of our own has its address where the nodes were when it was made: nobody needs to be asked. One that
-    /// others made may have it anywhere.
+    /// A balancer of our own has its address where the nodes were when it was made. If none is there any more, the members
+    /// are where the nodes are now, as they are behind one that others made, which may be anywhere.
     ///
     /// # Errors
     /// As Neutron answers.
@@ -109,7 +110,11 @@ impl Networks {
             (MemberSubnet::Given(subnet), _) => Ok(Some(subnet.clone())),
             (MemberSubnet::OfVip, subnet) => Ok(subnet.map(ToOwned::to_owned)),
             (MemberSubnet::OfNodes, Some(subnet)) if role == Role::Owner && choice.vip == Vip::OfNodes => {
-                Ok(Some(subnet.to_owned()))
+                if self.holds_any(api, subnet, hosts, family).await? {
+                    return Ok(Some(subnet.to_owned()));
+                }
+                let home = self.home(api, hosts, family).await?;
+                Ok(Some(home.map_or_else(|| subnet.to_owned(), |home| home.subnet)))
             }
             (MemberSubnet::OfNodes, _) => Ok(self.home(api, hosts, family).await?.map(|home| home.subnet)),
         }
@@ -272,6 +277,32 @@ impl Networks {
         Ok(None)
     }
 
+    /// Whether any of the nodes is in this subnet, or there is none that could be elsewhere.
+    async fn holds_any(
+        &self,
+        api: &Session,
+        subnet: &str,
+        hosts: &[Arc<Host>],
+        family: Option<IpFamily>,
+    ) -> Result<bool> {
+        let addresses: Vec<&str> = hosts.iter().filter_map(|host| node_address::of(host, family)).collect();
+        let lives_there = |host: &Arc<Host>| {
+            let node = (
+                node_address::server(host, api.region())?,
+                node_address::of(host, family)?,
+            );
+            self.known_home(node).filter(|home| home.subnet == subnet)
+        };
+        if addresses.is_empty() || hosts.iter().any(|host| lives_there(host).is_some()) {
+            return Ok(true);
+        }
+        match self.subnet(api, subnet).await {
+            Ok(found) => Ok(holds(&found.cidr, &addresses)),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn known_home(&self, (server, address): (&str, &str)) -> Option<Home> {
         let mut known = self.known();
         known.homes.retain(|_, (since, _)| is_fresh(*since));
@@ -282,6 +313,13 @@ impl Networks {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether any of these addresses is in a range.
+fn holds(cidr: &str, addresses: &[&str]) -> bool {
+    let addresses: Vec<IpAddr> = addresses.iter().filter_map(|address| address.parse().ok()).collect();
+    cidr.parse::<IpNet>()
+        .is_ok_and(|range| addresses.iter().any(|address| range.contains(address)))
 }
 
 fn is_fresh(since: Instant) -> bool {
@@ -374,6 +412,16 @@ mod tests {
     #[case::only_ipv6("a:s1", "s1=6", None)]
     fn external_network(#[case] there: &str, #[case] seen: &str, #[case] expected: Option<&str>) {
         assert_eq!(first_external(&networks(there), &subnets(seen)).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case::one_of_them("10.0.0.0/24", &["10.9.0.1", "10.0.0.9"], true)]
+    #[case::none("10.0.0.0/24", &["10.0.1.9"], false)]
+    #[case::ipv6("2001:db8::/64", &["2001:0db8::5"], true)]
+    #[case::no_addresses("10.0.0.0/24", &["node"], false)]
+    #[case::no_range("", &["10.0.0.9"], false)]
+    fn nodes_in_a_subnet(#[case] cidr: &str, #[case] addresses: &[&str], #[case] expected: bool) {
+        assert_eq!(holds(cidr, addresses), expected);
     }
 
     #[rstest]

@@ -64,6 +64,25 @@ async fn the_subnet_is_that_of_a_node_on_a_port(rig: &Rig) {
     );
 }
 
+/// Members of a balancer of our own are beside it as long as any node is, and otherwise where the nodes went.
+async fn members_go_where_the_nodes_went(rig: &Rig) {
+    let (old, detected) = (rig.subnet.clone(), choice(&[]));
+    let new = json!({"subnet": {"network_id": rig.network, "ip_version": 4, "cidr": "10.88.0.0/24"}});
+    let new = rig::post(&rig.api, "subnets", new).await["subnet"]["id"].clone();
+    let (stayed, _) = rig.node("a", json!({"fixed_ips": [{"subnet_id": old}]})).await;
+    let (moved, _) = rig.node("b", json!({"fixed_ips": [{"subnet_id": new}]})).await;
+    for (hosts, expected) in [
+        (vec![moved.clone(), stayed.clone()], old.as_str()),
+        (vec![moved], new.as_str().expect("an ID")),
+        (vec![], old.as_str()),
+    ] {
+        let members = Networks::default()
+            .members(&rig.api, &detected, Some(&old), Role::Owner, &hosts, Some(V4))
+            .await;
+        assert_eq!(members.unwrap().as_deref(), Some(expected), "{} hosts", hosts.len());
+    }
+}
+
 async fn a_second_family_has_a_subnet_of_its_own(rig: &Rig) {
     let networks = Networks::default();
     let by_network = choice(&[(key::NETWORK_ID, &rig.network)]);
@@ -96,6 +115,7 @@ async fn the_external_network_is_found(rig: &Rig) {
 
 scenarios! {
     the_subnet_is_that_of_a_node_on_a_port
+    members_go_where_the_nodes_went
     a_second_family_has_a_subnet_of_its_own
     the_external_network_is_found
 }
@@ -117,13 +137,13 @@ async fn what_is_known_is_not_asked_again() {
 
     let mark = cloud.mark();
     let by_network = choice(&[(key::NETWORK_ID, &rig.network)]);
-    for (choice, expected) in [(&detected, "vip"), (&by_network, "vip")] {
+    for choice in [&detected, &by_network] {
         let subnet = networks
-            .members(&rig.api, choice, Some("vip"), Role::Owner, &hosts, Some(V4))
+            .members(&rig.api, choice, Some(&rig.subnet), Role::Owner, &hosts, Some(V4))
             .await;
         assert_eq!(
-            subnet.unwrap().as_deref(),
-            Some(expected),
+            subnet.unwrap().as_ref(),
+            Some(&rig.subnet),
             "known from the balancer itself"
         );
     }

@@ -5,11 +5,7 @@ use crate::{
         Listener, ListenerChange, Monitor, MonitorChange, NewListener, NewMonitor, NewPool, Persistence, Pool,
         PoolChange,
     },
-    balancers::{
-        desired::{HEADERS, merged_headers},
-        names,
-        role::Identity,
-    },
+    balancers::{desired::merged_headers, names, role::Identity},
 };
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,21 +31,29 @@ pub(super) fn renamed(kind: &str, name: &str, identity: &Identity) -> Option<Str
     Some(names::cut(name.replacen(former.as_str(), &identity.name, 1)))
 }
 
-pub(super) fn listener_change(there: &Listener, wanted: &NewListener, identity: &Identity) -> Option<ListenerChange> {
+/// What to change about a listener; of its headers only those that are `governed`.
+pub(super) fn listener_change(
+    there: &Listener,
+    wanted: &NewListener,
+    governed: &[&str],
+    identity: &Identity,
+) -> Option<ListenerChange> {
     let differs = |there: Option<i64>, wanted: Option<i64>| wanted.filter(|wanted| there != Some(*wanted));
     let certificate = wanted.default_tls_container_ref.clone().unwrap_or_default();
-    let headers =
-        |headers: &BTreeMap<String, String>| HEADERS.map(|name| headers.get(name).is_some_and(|on| on == "true"));
+    let has = |headers: &BTreeMap<String, String>, name: &str| headers.get(name).is_some_and(|on| on == "true");
+    let other_headers = governed
+        .iter()
+        .any(|name| has(&there.insert_headers, name) != has(&wanted.insert_headers, name));
     let change = ListenerChange {
         name: renamed("listener", &there.name, identity),
         connection_limit: Some(wanted.connection_limit).filter(|limit| *limit != there.connection_limit),
         default_tls_container_ref: Some(certificate).filter(|text| *text != there.default_tls_container_ref),
-        insert_headers: (headers(&there.insert_headers) != headers(&wanted.insert_headers))
-            .then(|| merged_headers(&there.insert_headers, &wanted.insert_headers)),
+        insert_headers: other_headers.then(|| merged_headers(&there.insert_headers, &wanted.insert_headers, governed)),
         timeout_client_data: differs(there.timeout_client_data, wanted.timeout_client_data),
         timeout_member_connect: differs(there.timeout_member_connect, wanted.timeout_member_connect),
         timeout_member_data: differs(there.timeout_member_data, wanted.timeout_member_data),
-        timeout_tcp_inspect: differs(there.timeout_tcp_inspect, wanted.timeout_tcp_inspect),
+        // Octavia's own default, which it does not tell in every release.
+        timeout_tcp_inspect: differs(there.timeout_tcp_inspect.or(Some(0)), wanted.timeout_tcp_inspect),
         tags: marked(&there.tags, &wanted.tags, identity),
         allowed_cidrs: (!wanted.allowed_cidrs.is_empty() && !same_ranges(&there.allowed_cidrs, &wanted.allowed_cidrs))
             .then(|| wanted.allowed_cidrs.clone()),
@@ -101,7 +105,8 @@ pub(super) fn pool_changes(there: &Pool, wanted: &NewPool, identity: &Identity) 
 }
 
 pub(super) fn monitor_change(there: &Monitor, wanted: &NewMonitor) -> Option<MonitorChange> {
-    let differs = |there: i64, wanted: i64| Some(wanted).filter(|wanted| *wanted != there);
+    // 0 is never sent, as in the Go program: Octavia refuses it.
+    let differs = |there: i64, wanted: i64| Some(wanted).filter(|wanted| *wanted != there && *wanted != 0);
     let change = MonitorChange {
         name: Some(wanted.name.clone()).filter(|name| *name != there.name),
         delay: differs(there.delay, wanted.delay),

@@ -63,9 +63,24 @@ fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
     new.chain(gone).collect()
 }
 
+/// Members that are to be asked at another port whether they are well leave and join again, after the new ones came and
+/// before the old ones leave.
 fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[NewMember]) -> Vec<Step> {
     let same = |member: &Member, new: &NewMember| {
         (canonical(&member.address), member.protocol_port) == (canonical(&new.address), new.protocol_port)
+    };
+    let add = |new: &NewMember| Step::AddMember {
+        key,
+        pool: pool.cloned(),
+        new: new.clone(),
+    };
+    let remove = |member: &Member| {
+        Some(Step::RemoveMember {
+            key,
+            pool: pool?.clone(),
+            id: member.id.clone(),
+            name: member.name.clone(),
+        })
     };
     let new = wanted
         .iter()
@@ -73,20 +88,12 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
     let gone = there
         .iter()
         .filter(|member| !wanted.iter().any(|new| same(member, new)));
-    let add = new.map(|new| Step::AddMember {
-        key,
-        pool: pool.cloned(),
-        new: new.clone(),
+    let asked_elsewhere = there.iter().filter_map(|member| {
+        let new = wanted.iter().find(|new| same(member, new))?;
+        (new.monitor_port != member.monitor_port).then_some((member, new))
     });
-    let remove = gone.filter_map(|member| {
-        Some(Step::RemoveMember {
-            key,
-            pool: pool?.clone(),
-            id: member.id.clone(),
-            name: member.name.clone(),
-        })
-    });
-    add.chain(remove).collect()
+    let swap = asked_elsewhere.flat_map(|(member, new)| remove(member).into_iter().chain([add(new)]));
+    new.map(add).chain(swap).chain(gone.filter_map(remove)).collect()
 }
 
 /// Octavia writes IPv6 addresses in its own way.

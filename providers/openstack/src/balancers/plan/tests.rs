@@ -82,6 +82,11 @@ fn planned(wish: &Asked, tree: &Tree, identity: &Identity) -> String {
     "80 -> a; enable-health-monitor=true",
     "~monitor 80/TCP: delay"
 )]
+#[case::a_monitor_s_zero_is_octavia_s_default(
+    "80 -> a; enable-health-monitor=true health-monitor-delay=0 health-monitor-max-retries-down=0",
+    "80 -> a; enable-health-monitor=true",
+    ""
+)]
 #[case::monitor_asks_for_pods(
     "80 -> a; enable-health-monitor=true local=32000",
     "80 -> a; enable-health-monitor=true",
@@ -89,6 +94,12 @@ fn planned(wish: &Asked, tree: &Tree, identity: &Identity) -> String {
 )]
 #[case::serial_node_joined("80 -> a b; @serial", "80 -> a; @serial", "+member 80/TCP member_b_10.0.0.98_30080")]
 #[case::serial_node_left("80 -> b; @serial", "80 -> a b; @serial", "-member 80/TCP member_a_10.0.0.97_30080")]
+#[case::serial_asks_for_pods(
+    "80 -> a b; @serial enable-health-monitor=true local=32000",
+    "80 -> a c; @serial enable-health-monitor=true",
+    "+member 80/TCP member_b_10.0.0.98_30080, -member 80/TCP member_a_10.0.0.97_30080, +member 80/TCP member_a_10.0.0.97_30080, \
+     -member 80/TCP member_c_10.0.0.99_30080, -monitor 80/TCP, +monitor 80/TCP HTTP"
+)]
 #[case::without_node_ports("80 -> a; no-node-ports", "80 -> a", "members 80/TCP: -a")]
 fn plans(#[case] wish: &str, #[case] there: &str, #[case] steps: &str) {
     assert_eq!(planned(&asked(wish), &asked(there).made(), &owner()), steps);
@@ -215,6 +226,14 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
 )]
 #[case("tags changed outside, owner", "80 -> a", "somebody's", "x", owner(), None)]
 #[case(
+    "named by us, tagged by another",
+    "80 -> a",
+    "kube_service_theirs_default_web",
+    "listener_0_kube_service_kubernetes_default_web",
+    owner(),
+    Some("belongs to somebody else")
+)]
+#[case(
     "tags lost, named by us",
     "80 -> a",
     "",
@@ -264,23 +283,47 @@ fn tags_of_others_are_kept() {
     );
 }
 
-#[test]
-fn headers_of_others_are_kept() {
-    let mut tree = asked("80 -> a; x-forwarded-for=true").made();
+/// A header that the Service says nothing about was put there by hand, and counts for the Go program neither.
+#[rstest]
+#[case::nothing_said("x-forwarded-for=true", "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port", None)]
+#[case::switched_off(
+    "x-forwarded-for=true x-forwarded-port=false",
+    "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port",
+    Some("X-Forwarded-For X-SSL-Client-CN")
+)]
+#[case::one_is_missing(
+    "x-forwarded-for=true",
+    "X-Forwarded-Port X-Forwarded-Proto",
+    Some("X-Forwarded-For X-Forwarded-Port X-Forwarded-Proto")
+)]
+#[case::for_goes_though_nothing_is_said(
+    "default-tls-container-ref=x/secrets/1",
+    "X-Forwarded-For X-Forwarded-Proto",
+    Some("X-Forwarded-Proto")
+)]
+fn headers_of_others_are_kept(#[case] annotations: &str, #[case] there: &str, #[case] expected: Option<&str>) {
+    let wish = asked(&format!("80 -> a; {annotations}"));
+    let mut tree = wish.made();
     let header = |name: &str| (name.to_owned(), "true".to_owned());
-    tree.listeners[0].insert_headers = [
-        header("X-SSL-Client-CN"),
-        header("X-Forwarded-For"),
-        header("X-Forwarded-Port"),
-    ]
-    .into();
-    let steps = plan(&tree, &asked("80 -> a; x-forwarded-for=true").desired(), &owner()).unwrap();
-    let [Step::UpdateListener { change, .. }] = steps.as_slice() else {
-        panic!("{}", shown(&steps));
+    tree.listeners[0].insert_headers = there.split(' ').map(header).collect();
+    let steps = plan(&tree, &wish.desired(), &owner()).unwrap();
+    let headers = match steps.as_slice() {
+        [] => None,
+        [Step::UpdateListener { change, .. }] => change.insert_headers.clone(),
+        _ => panic!("{}", shown(&steps)),
     };
+    let headers = headers.map(|headers| headers.into_keys().collect::<Vec<_>>().join(" "));
+    assert_eq!(headers.as_deref(), expected);
+}
+
+#[test]
+fn a_time_to_inspect_that_is_not_told_is_none() {
+    let mut tree = asked("80 -> a").made();
+    tree.listeners[0].timeout_tcp_inspect = None;
+    assert_eq!(planned(&asked("80 -> a"), &tree, &owner()), "");
     assert_eq!(
-        change.insert_headers,
-        Some([header("X-SSL-Client-CN"), header("X-Forwarded-For")].into())
+        planned(&asked("80 -> a; timeout-tcp-inspect=1"), &tree, &owner()),
+        "~listener 80/TCP: timeouts"
     );
 }
 
@@ -413,8 +456,55 @@ fn new_names_are_cut() {
     "members 80/TCP: +b"
 )]
 #[case::none_left("80 -> a b", "80 ->", "members 80/TCP: -a -b")]
+#[case::a_listener_of_another_protocol(
+    "80 -> a",
+    "80 -> a b; default-tls-container-ref=nonsense",
+    "members 80/TCP: +b"
+)]
 fn plans_hosts(#[case] there: &str, #[case] wish: &str, #[case] steps: &str) {
     let wish = asked(wish);
-    let planned = wish.with(|of| plan_hosts(&asked(there).made(), of, &wish.place(), MemberMode::Batch, &owner()));
+    let planned = wish.with(|of| plan_hosts(&asked(there).made(), of, &wish.place(), &owner()));
     assert_eq!(shown(&planned), steps);
+}
+
+#[test]
+fn hosts_change_on_the_other_ports_though_one_is_taken() {
+    let wish = asked("80 81 -> b");
+    let mut tree = asked("80 81 -> a").made();
+    tree.listeners[0].tags = vec!["kube_service_kubernetes_default_other".into()];
+    let planned = wish.with(|of| plan_hosts(&tree, of, &wish.place(), &owner()));
+    assert_eq!(shown(&planned), "members 81/TCP: +b -a");
+}
+
+#[test]
+fn who_joins_is_where_the_others_are_if_nobody_can_say() {
+    let wish = asked("80 -> a b");
+    let nowhere = Place {
+        member_subnet: None,
+        ..wish.place()
+    };
+    let planned = wish.with(|of| plan_hosts(&asked("80 -> a").made(), of, &nowhere, &owner()));
+    let [Step::SetMembers { members, .. }] = planned.as_slice() else {
+        panic!("{}", shown(&planned));
+    };
+    assert!(
+        members
+            .iter()
+            .all(|member| member.subnet_id.as_deref() == Some("subnet")),
+        "{members:?}"
+    );
+}
+
+#[rstest]
+#[case::after_the_load_balancer("monitor_0_mine", "")]
+#[case::after_the_service("monitor_0_kube_service_kubernetes_default_web", "")]
+#[case::after_nobody("x", "~monitor 80/TCP: name")]
+fn a_guest_s_monitor_keeps_either_of_occm_s_names(#[case] name: &str, #[case] steps: &str) {
+    let wish = asked("80 -> a; enable-health-monitor=true");
+    let mut tree = wish.made();
+    tree.balancer.name = "mine".into();
+    for monitor in tree.monitors.values_mut() {
+        monitor.name = name.to_owned();
+    }
+    assert_eq!(planned(&wish, &tree, &guest()), steps);
 }

@@ -82,6 +82,24 @@ fn admits(#[case] row: &str, #[case] name: &str, #[case] tags: &[&str], #[case] 
     );
 }
 
+/// What a tag says counts more than a name.
+#[rstest]
+#[case::tagged("x", &["kube_service_kubernetes_default_web", OTHER], true)]
+#[case::named("listener_0_kube_service_kubernetes_default_web", &["mine"], true)]
+#[case::named_and_tagged_by_another("listener_0_kube_service_kubernetes_default_web", &[OTHER], false)]
+#[case::named_and_another_cluster_s("listener_0_kube_service_kubernetes_default_web", &["kube_service_theirs_default_web"], false)]
+#[case::untagged("x", &[], true)]
+#[case::somebody_s("x", &["mine"], false)]
+fn owns(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
+    let listener = Listener {
+        name: name.into(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..Listener::default()
+    };
+    let is = identity(&service(SERVED), &balancer(&own_name(), &[]));
+    assert_eq!(is.owns(&listener), expected);
+}
+
 #[rstest]
 #[case::another_service_s(OTHER, "an internal Service cannot use")]
 #[case::user_s_own("mine", "")]

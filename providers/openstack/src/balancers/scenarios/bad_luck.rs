@@ -1,8 +1,9 @@
 //! What goes wrong, and comes right. On the simulation only: the real services cannot be made to fail like this.
 
 use super::stage::{Stage, annotate, id, port, report};
-use cloud::{Error, LoadBalancers, Outcome, Protocol, Spec};
+use cloud::{Error, LoadBalancers, Outcome, Protocol, Retry, Spec};
 use openstack_sim::{Fault, Service};
+use rstest::rstest;
 
 // upstream: openstack 54
 #[tokio::test]
@@ -22,6 +23,51 @@ async fn conflict() {
     assert!(matches!(outcome, Outcome::Pending { .. }), "{outcome:?}");
     stage.ensure(&mut spec).await.unwrap();
     assert_eq!(stage.listeners(&id(&spec)).await, "TCP/443 TCP/80");
+}
+
+/// Octavia says 400 too where it cannot ask Neutron or Barbican.
+#[rstest]
+#[case::neutron_is_down("Subnet 42 not found.", Retry::Backoff)]
+#[case::barbican_is_down("Could not retrieve certificate: ['x/secrets/1']", Retry::Backoff)]
+#[case::no_such_value(
+    "Invalid input for field/attribute name. Value: 'x'. Value should have at most 255 characters",
+    Retry::Never
+)]
+#[tokio::test]
+async fn refused_once(#[case] words: &str, #[case] retry: Retry) {
+    let stage = Stage::simulated().await;
+    stage.row("400 once on members_update, then the next try succeeds");
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    spec.hosts = stage.hosts.as_slice().into();
+    let body = format!(r#"{{"faultcode": "Client", "faultstring": "{words}", "debuginfo": null}}"#);
+    let refusal = Fault::answer(400, body).operation("loadbalancer_members_update");
+    stage.sim().inject(refusal.times(1));
+    let error = stage.update_hosts(&mut spec).await.expect_err("it is refused");
+    assert_eq!(error.retry(), retry, "{}", report(&error));
+    assert!(report(&error).contains(words), "{}", report(&error));
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(stage.members(&id(&spec)).await, "a b c");
+}
+
+#[rstest]
+#[case("security_group_create")]
+#[case("security_group_rule_create")]
+#[case("port_update")]
+#[case("floating_ip_create")]
+#[tokio::test]
+async fn refused_once_by_neutron(#[case] operation: &str) {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| config.load_balancer.manage_security_groups = true);
+    let mut spec = stage.service("web");
+    let refusal = r#"{"NeutronError": {"type": "BadRequest", "message": "Not now", "detail": ""}}"#;
+    let refusal = Fault::answer(400, refusal).operation(operation).times(1);
+    let fault = stage.sim().inject(refusal);
+    let error = stage.ensure(&mut spec).await.expect_err("it is refused");
+    assert_eq!(error.retry(), Retry::Backoff, "{}", report(&error));
+    assert!(report(&error).contains("Not now"), "{}", report(&error));
+    assert_eq!(stage.sim().struck(fault), 1);
+    stage.ensure(&mut spec).await.unwrap();
 }
 
 #[tokio::test]
@@ -110,17 +156,20 @@ async fn every_read_fails_once() {
         "floating_ip_list",
     ];
     for operation in reads {
-        let stage = Stage::simulated().await;
+        let mut stage = Stage::simulated().await;
         let mut spec = stage.service("web");
         stage.ensure(&mut spec).await.unwrap();
         spec.ports = vec![port(Protocol::Tcp, 81)];
-        stage.sim().inject(Fault::status(404).operation(operation).times(1));
-        let _ = stage.pass(&mut spec).await;
+        stage.restart();
+        let fault = stage.sim().inject(Fault::status(404).operation(operation).times(1));
+        let _ = stage.ensure(&mut spec).await;
+        assert_eq!(stage.sim().struck(fault), 1, "{operation}");
         stage.sim().withdraw_all();
         stage.settled().await;
         stage.ensure(&mut spec).await.unwrap();
         assert_eq!(stage.listeners(&id(&spec)).await, "TCP/81", "{operation}");
         assert_eq!(stage.ground.floating_ips().await.len(), 1, "{operation}");
+        assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1, "{operation}");
     }
 }
 

@@ -1,12 +1,14 @@
 //! Load balancers that Octavia calls broken.
 
 use super::stage::{Stage, id, port, stories};
+use crate::balancers::annotations as key;
 use cloud::Protocol;
 use std::time::Duration;
 
 stories! {
     error_while_it_is_made
     error_while_it_is_in_use
+    error_that_another_program_left
 }
 
 // upstream: openstack 52
@@ -22,6 +24,9 @@ async fn error_while_it_is_made(stage: &mut Stage) {
     let refused = stage.refused(&mut spec).await;
     assert!(refused.contains("1 times in a row"), "{refused}");
     assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+    stage.reload();
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("1 times in a row"), "after a reload: {refused}");
     stage.later(Duration::from_secs(5)).await;
     stage.ensure(&mut spec).await.unwrap();
     assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
@@ -40,9 +45,38 @@ async fn error_while_it_is_in_use(stage: &mut Stage) {
         stage.refused(&mut spec).await;
     }
     assert_eq!(stage.since(&before), "loadbalancer_get×3", "a repair was tried once");
+    stage.reload();
+    stage.refused(&mut spec).await;
+    assert!(
+        !stage.since(&before).contains("failover"),
+        "and not again after a reload"
+    );
     assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1);
     // Somebody else repairs it, by deleting it.
     stage.vanish(&id(&spec)).await;
     stage.ensure(&mut spec).await.unwrap();
     assert_eq!(stage.listeners(&id(&spec)).await, "TCP/443 TCP/80");
+}
+
+/// A load balancer that was never well while we looked after it is told of, and nothing is done about it.
+async fn error_that_another_program_left(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    spec.ports.push(port(Protocol::Tcp, 443));
+    stage.fail_next(&spec);
+    stage.refused(&mut spec).await;
+    stage.restart();
+    stage.refused(&mut spec).await;
+    assert!(
+        stage.calls().contains_key("loadbalancer_failover"),
+        "{:?}",
+        stage.calls()
+    );
+
+    spec.annotations.remove(key::SEAL);
+    stage.restart();
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("provisioning status is ERROR"), "{refused}");
+    let calls = stage.calls();
+    assert!(!calls.contains_key("loadbalancer_failover"), "{calls:?}");
 }

@@ -15,7 +15,6 @@ stories! {
     a_name_of_long_ago_is_adopted
     the_cluster_is_renamed
     two_services_of_one_name
-    what_another_made_is_taken_over
 }
 
 // upstream: openstack 51
@@ -205,21 +204,4 @@ async fn two_services_of_one_name(stage: &mut Stage) {
     assert!(first != second && id(&one) != id(&other));
     stage.delete(&mut one).await.unwrap();
     assert_eq!(stage.address(&mut other).await, second);
-}
-
-/// A load balancer without a seal, as occm leaves it, costs reads and not a single change.
-async fn what_another_made_is_taken_over(stage: &mut Stage) {
-    let mut spec = stage.service("web");
-    annotate(&mut spec, "enable-health-monitor", "true");
-    stage.ensure(&mut spec).await.unwrap();
-    spec.annotations.remove(key::SEAL);
-    stage.restart();
-    let before = stage.calls();
-    stage.ensure(&mut spec).await.unwrap();
-    assert_eq!(
-        stage.since(&before),
-        "floating_ip_list loadbalancer_healthmonitor_list loadbalancer_list loadbalancer_listener_list \
-         loadbalancer_member_list loadbalancer_pool_list security_group_list version_list"
-    );
-    assert!(spec.annotations.contains_key(key::SEAL));
 }

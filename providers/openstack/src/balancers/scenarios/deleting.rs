@@ -2,6 +2,7 @@
 
 use super::stage::{Stage, annotate, id, stories};
 use crate::balancers::annotations as key;
+use cloud::LoadBalancers;
 
 stories! {
     without_a_trace
@@ -9,6 +10,7 @@ stories! {
     one_by_one
     kept
     vanished_and_made_again
+    an_id_that_leads_nowhere_leads_to_nobody_else_s
 }
 
 async fn without_a_trace(stage: &mut Stage) {
@@ -18,7 +20,7 @@ async fn without_a_trace(stage: &mut Stage) {
     stage.delete(&mut spec).await.unwrap();
     assert_eq!(
         stage.since(&before),
-        "floating_ip_delete floating_ip_list×2 loadbalancer_delete loadbalancer_get×2 loadbalancer_list×2 security_group_list"
+        "floating_ip_delete floating_ip_list×2 loadbalancer_delete loadbalancer_get×2 loadbalancer_list security_group_list"
     );
     assert_eq!(stage.ground.floating_ips().await, []);
     assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
@@ -38,6 +40,25 @@ async fn already_gone(stage: &mut Stage) {
     assert_eq!(stage.ground.floating_ips().await, []);
     assert_eq!(stage.ground.groups().await, 0);
     assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
+}
+
+/// The Service's own load balancer is gone, and there is one of that name: another cluster has our name, and its Service
+/// has that of ours.
+async fn an_id_that_leads_nowhere_leads_to_nobody_else_s(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let name = stage.balancers.name(&spec.cluster, &spec.service);
+    let theirs = stage.foreign(&name, &[&name]).await;
+    annotate(&mut spec, "load-balancer-id", "8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e");
+    annotate(&mut spec, "load-balancer-address", "203.0.113.9");
+    assert_eq!(stage.balancers.find(&spec).await.unwrap(), None);
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&theirs.id).await, "", "it is not changed");
+    assert_ne!(id(&spec), theirs.id);
+    stage.vanish(&id(&spec)).await;
+    stage.restart();
+    stage.delete(&mut spec).await.unwrap();
+    let left: Vec<_> = stage.named(&name).await.into_iter().map(|one| one.id).collect();
+    assert_eq!(left, [theirs.id], "nor deleted");
 }
 
 async fn one_by_one(stage: &mut Stage) {

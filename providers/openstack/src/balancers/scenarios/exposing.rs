@@ -1,14 +1,17 @@
 //! Addresses: floating IPs, internal Services, IPv6.
 
 use super::stage::{Stage, annotate, id, stories};
+use crate::balancers::annotations as key;
 use cloud::IpFamily;
 
 stories! {
     internal_and_external
     asked_for_by_address
     an_unusable_address_builds_nothing
+    an_address_that_occm_ignored
     ipv6_first
     two_families
+    a_second_family_that_cannot_be_had
 }
 
 // upstream: openstack 59
@@ -47,6 +50,37 @@ async fn asked_for_by_address(stage: &mut Stage) {
     let mut left = stage.ground.floating_ips().await;
     left.retain(|(address, port)| *address == one && port.is_none());
     assert_eq!(left.len(), 1, "the first one is free again");
+}
+
+/// `loadBalancerIP` was set after occm had made the floating IP: the swap of the image moves nothing, the user does.
+async fn an_address_that_occm_ignored(stage: &mut Stage) {
+    let (one, other) = (stage.ground.floating_ip().await.1, stage.ground.floating_ip().await.1);
+    let mut spec = stage.service("web");
+    let had = stage.address(&mut spec).await;
+    spec.annotations.remove(key::SEAL);
+    spec.ip = Some(one.clone());
+    // New hosts, which may come first, do not count as having seen to the address.
+    spec.hosts = stage.hosts[1..].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    for _ in 0..3 {
+        stage.restart();
+        let (status, warnings) = stage.ensure(&mut spec).await.unwrap();
+        assert_eq!(status.ingress[0].ip.as_ref(), Some(&had));
+        let warned = warnings
+            .iter()
+            .filter(|warning| warning.reason == "LoadBalancerIPIgnored");
+        assert_eq!(warned.count(), 1, "{warnings:?}");
+        spec.hosts = stage.hosts[..2].into();
+        stage.update_hosts(&mut spec).await.unwrap();
+    }
+    spec.ip = Some(other.clone());
+    assert_eq!(stage.address(&mut spec).await, other, "it was changed");
+    spec.ip = Some(one.clone());
+    assert_eq!(
+        stage.address(&mut spec).await,
+        one,
+        "what was ignored before is not any more"
+    );
 }
 
 // upstream: openstack 60
@@ -103,4 +137,26 @@ async fn two_families(stage: &mut Stage) {
     let mut ranges = stage.tree(&id(&spec)).await.listeners[0].allowed_cidrs.clone();
     ranges.sort();
     assert_eq!(ranges, ["0.0.0.0/0", "::/0"]);
+}
+
+/// Octavia gives the second address to new load balancers only: the user is told, however long it exists.
+async fn a_second_family_that_cannot_be_had(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let skipped = |warnings: Vec<cloud::Warning>| {
+        let about = warnings
+            .into_iter()
+            .filter(|one| one.reason == "LoadBalancerSecondFamilySkipped");
+        about.map(|one| one.message).collect::<Vec<_>>()
+    };
+    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(skipped(warnings), [""; 0], "one family was asked for");
+    second_subnet(stage).await;
+    spec.families = vec![IpFamily::V4, IpFamily::V6];
+    spec.source_ranges = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
+    for _ in 0..2 {
+        let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+        let told = skipped(warnings);
+        assert!(told.len() == 1 && told[0].contains("no IPv6 address"), "{told:?}");
+        stage.restart();
+    }
 }

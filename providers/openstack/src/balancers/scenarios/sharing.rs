@@ -1,7 +1,7 @@
 //! Load balancers that several Services, or somebody else, use.
 
 use super::stage::{Stage, annotate, id, port, stories};
-use cloud::{LoadBalancers, Protocol, Spec};
+use cloud::{LoadBalancers, Protocol, Retry, Spec};
 
 stories! {
     shared
@@ -54,9 +54,15 @@ async fn a_user_s_own(stage: &mut Stage) {
     stage.row("user LB by id: listeners added/removed, LB never deleted, foreign tags preserved");
     let own = stage.foreign("mine", &["mine"]).await;
     let mut external = on(stage, "web", 80, &own.id);
-    let refused = stage.refused(&mut external).await;
-    assert!(refused.contains("no floating IP"), "{refused}");
-    assert_eq!(stage.listeners(&own.id).await, "", "nothing is built in vain");
+    // Whoever can reach it inside is served, and it becomes ready when somebody gives it a floating IP.
+    let refused = stage.ensure(&mut external).await.unwrap_err();
+    assert!(refused.report().contains("no floating IP"), "{}", refused.report());
+    assert_eq!(refused.retry(), Retry::Backoff);
+    assert_eq!(stage.listeners(&own.id).await, "TCP/80");
+    assert_eq!(stage.members(&own.id).await, "a b");
+    external.hosts = stage.hosts[1..].into();
+    stage.update_hosts(&mut external).await.unwrap();
+    assert_eq!(stage.members(&own.id).await, "b c");
     stage.ground.lead(own.vip_port_id.as_deref().unwrap()).await;
     stage.ensure(&mut external).await.unwrap();
     let name = stage.balancers.name(&external.cluster, &external.service);

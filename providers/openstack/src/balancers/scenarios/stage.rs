@@ -4,6 +4,7 @@ use super::ground::{Ground, config, session};
 use crate::{
     api::{
         Deleted, Session, Surroundings,
+        desk::Desks,
         octavia::{LoadBalancer, NewLoadBalancer, Octavia, Provisioning},
     },
     balancers::{
@@ -34,7 +35,7 @@ pub(super) struct Stage {
     pub hosts: Vec<Arc<Host>>,
     pub cluster: String,
     place: (String, String),
-    config: Config,
+    pub config: Config,
     registry: Registry,
     /// Only on the simulation.
     pub cloud: Option<Cloud>,
@@ -144,6 +145,13 @@ impl Stage {
     pub fn restart(&mut self) {
         self.registry = Registry::new();
         self.balancers = balancers(&self.config, &self.registry, open());
+    }
+
+    /// The manager reads its configuration anew: another connection.
+    pub fn reload(&self) {
+        let surroundings = surroundings(self.balancers.metrics.clone(), open());
+        let connection = Connection::new(self.config.clone(), &surroundings, &Desks::default());
+        self.balancers.live.swap(connection.expect("a connection"));
     }
 
     /// A manager that may not write.
@@ -405,13 +413,17 @@ fn open() -> Gate {
 fn balancers(config: &Config, registry: &Registry, gate: Gate) -> Balancers {
     let http = cloud_http::Metrics::register(registry).expect("metrics");
     let metrics = Metrics::register(registry, http).expect("metrics");
-    let surroundings = Surroundings {
-        gate,
-        metrics: metrics.clone(),
-        user_agent: "test".to_owned(),
-    };
-    let connection = Connection::new(config.clone(), &surroundings).expect("a connection");
+    let surroundings = surroundings(metrics.clone(), gate);
+    let connection = Connection::new(config.clone(), &surroundings, &Desks::default()).expect("a connection");
     Balancers::new(Live::new(connection), metrics)
+}
+
+fn surroundings(metrics: Metrics, gate: Gate) -> Surroundings {
+    Surroundings {
+        gate,
+        metrics,
+        user_agent: "test".to_owned(),
+    }
 }
 
 /// Plays each of these stories on the simulation, and, with `--ignored`, on the real services.

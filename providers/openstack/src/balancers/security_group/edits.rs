@@ -1,7 +1,7 @@
 //! Changing the groups of a port when many Services want to at once.
 
 use crate::api::{
-    Session,
+    Session, fault,
     neutron::ports::{self, Port, PortChange},
 };
 use cloud::{Error, Result};
@@ -158,7 +158,8 @@ async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
             Err(error) => error,
         };
         // 404 is the port's or one of the groups': whoever deleted that changed the port, too.
-        if !is_changed(&error) && !matches!(error, Error::NotFound { .. } | Error::Invalid { .. }) {
+        let refused = fault::is_refusal(&error);
+        if !is_changed(&error) && !refused && !matches!(error, Error::NotFound { .. }) {
             return Err(error);
         }
         let Some(fresh) = ports::port(api, &port.id).await? else {
@@ -168,8 +169,8 @@ async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
             warn!(port = port.id, "port security is off: it cannot have security groups");
             return Ok(fresh);
         }
-        if let Error::Invalid { reason, .. } = error {
-            return Err(Error::unavailable(format!("port {}", port.id), reason));
+        if refused {
+            return Err(error);
         }
         port = fresh;
     }

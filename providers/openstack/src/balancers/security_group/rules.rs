@@ -31,13 +31,14 @@ pub(crate) enum Sources {
     Clients,
 }
 
-/// The rules that open a Service's node ports. Probes of `healthCheckNodePort` come from the members' subnet.
-pub(crate) fn wanted(spec: &Spec, sources: Sources, subnets: &[IpNet]) -> BTreeSet<Rule> {
+/// The rules that open a Service's node ports. Probes of `healthCheckNodePort` come from the members' subnet. `vips` are the
+/// families of the balancer's addresses: nobody comes by another one.
+pub(crate) fn wanted(spec: &Spec, sources: Sources, vips: &[IpFamily], subnets: &[IpNet]) -> BTreeSet<Rule> {
     let clients: Vec<IpNet> = spec
         .source_ranges
         .iter()
         .copied()
-        .filter(|range| is_of(spec, range))
+        .filter(|range| is_of(&spec.families, range) && is_of(vips, range))
         .collect();
     let ranges = match sources {
         Sources::Balancer => subnets,
@@ -122,13 +123,13 @@ fn ethertype(source: IpNet) -> &'static str {
     }
 }
 
-/// Whether a range is of a family that the Service has; all are if it does not say.
-fn is_of(spec: &Spec, range: &IpNet) -> bool {
+/// Whether a range is of one of these families; all are if there are none.
+fn is_of(families: &[IpFamily], range: &IpNet) -> bool {
     let family = match range {
         IpNet::V4(_) => IpFamily::V4,
         IpNet::V6(_) => IpFamily::V6,
     };
-    spec.families.is_empty() || spec.families.contains(&family)
+    families.is_empty() || families.contains(&family)
 }
 
 #[cfg(test)]
@@ -280,7 +281,12 @@ mod tests {
         #[case] expected: &str,
     ) {
         let subnets: Vec<IpNet> = subnets.iter().map(|subnet| subnet.parse().expect("a subnet")).collect();
-        let rules = wanted(&spec(ports, ranges, families), sources, &subnets);
+        let rules = wanted(&spec(ports, ranges, BOTH), sources, families, &subnets);
+        assert_eq!(
+            rules,
+            wanted(&spec(ports, ranges, families), sources, BOTH, &subnets),
+            "either way"
+        );
         let rules: Vec<_> = rules.iter().map(ToString::to_string).collect();
         assert_eq!(rules.join(", "), expected);
     }
@@ -293,7 +299,7 @@ mod tests {
         spec.traffic = TrafficPolicy::Local {
             health_check_port: Some(32_000),
         };
-        let rules = wanted(&spec, sources, &["10.0.0.0/24".parse().unwrap()]);
+        let rules = wanted(&spec, sources, &[], &["10.0.0.0/24".parse().unwrap()]);
         let rules: Vec<_> = rules.iter().map(ToString::to_string).collect();
         assert_eq!(rules.join(", "), expected);
     }

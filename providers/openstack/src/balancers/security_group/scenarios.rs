@@ -50,6 +50,7 @@ impl<'a> World<'a> {
             spec,
             hosts,
             families: &[],
+            vips: &[],
             subnets: &self.subnets,
             sources: Sources::Balancer,
         };

@@ -168,6 +168,7 @@ fn classes() {
 #[case("empty", "", &[], 0)]
 #[case("invalid items skipped", "10.0.0.0/8, banana, 10.0.0.1,2001:4800::/32,", &["10.0.0.0/8", "2001:4800::/32"], 2)]
 #[case("valid kept in order", "192.168.0.0/16,10.0.0.0/8", &["192.168.0.0/16", "10.0.0.0/8"], 0)]
+#[case("spaces separate, too", "192.168.0.0/16 10.0.0.0/8\t, 2001:4800::/32", &["192.168.0.0/16", "10.0.0.0/8", "2001:4800::/32"], 0)]
 #[case("host bits do not count", "10.1.2.3/8", &["10.0.0.0/8"], 0)]
 fn address_sort_order(#[case] what: &str, #[case] value: &str, #[case] order: &[&str], #[case] warnings: usize) {
     let loaded = try_file(&format!("[Global]\n{LOGIN}[Networking]\naddress-sort-order={value}")).unwrap();

@@ -159,3 +159,34 @@ fn the_file_of_upstreams_manifests() {
     );
     assert_eq!(loaded.warnings, Vec::<String>::new());
 }
+
+/// What is strange about a configuration is often why it cannot be used.
+#[rstest]
+#[case(
+    "[Global]\nauth-ur=x\npassword=abc#def",
+    &[
+        "cloud.conf:3:13: the value of password ends before this #",
+        "cloud.conf:2:1: the key auth-ur is unknown in [Global] and ignored: did you mean auth-url?",
+    ]
+)]
+#[case("[Globel]\nauth-url=x", &["cloud.conf:1:2: the section [Globel] is unknown and ignored: did you mean [Global]?"])]
+#[case("[Global]\nclouds-file=/x", &["cloud.conf:2:1: clouds-file is ignored because use-clouds is not set"])]
+#[case("[Global]\ntls-insecure=yes", &["cloud.conf:2:1: tls-insecure=yes does nothing"])]
+#[case("[Global]\nuse-clouds=true\ntls-insecure=yes", &["cloud.conf:3:1: tls-insecure=yes does nothing"])]
+fn beside_the_error(#[case] text: &str, #[case] said: &[&str]) {
+    let sources = Sources {
+        file: Some(File {
+            name: "cloud.conf",
+            content: text.as_bytes(),
+        }),
+        secret: None,
+        environment: &environment(),
+        files: &Shelf::default(),
+    };
+    let error = load(&sources).expect_err("it cannot be used");
+    let warnings = error.warnings();
+    assert_eq!(warnings.len(), said.len(), "{warnings:?}");
+    for (warning, said) in warnings.iter().zip(said) {
+        assert!(warning.starts_with(said), "{warning}");
+    }
+}

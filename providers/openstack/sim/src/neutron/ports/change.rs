@@ -2,72 +2,47 @@
 
 use super::{Pair, Port, Request, Status, Wanted};
 use crate::{
-    exchange::{Answer, Fields, Outcome},
-    neutron::{Context, Neutron, bad_request, body, error, security_groups, standard::Resource},
+    exchange::{Answer, Fields},
+    neutron::{Context, Group, Neutron, bad_request, body, error, resource::Resource},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{net::IpAddr, sync::Arc};
 use uuid::Uuid;
 
-const KNOWN: &[&str] = &[
-    "network_id",
-    "name",
-    "description",
-    "admin_state_up",
-    "device_id",
-    "device_owner",
-    "fixed_ips",
-    "security_groups",
-    "allowed_address_pairs",
-    "port_security_enabled",
-    "mac_address",
-    "project_id",
-    "tenant_id",
-    "dns_name",
-    "binding:host_id",
-    "binding:vnic_type",
-    "binding:profile",
-];
-
-pub(super) fn create(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
-    let fields = body::resource(context.ask, "port", KNOWN)?;
-    let network = body::required_id(&fields, "network_id")?;
-    context.quota("port", neutron.ports.values().map(|port| &port.standard), 1)?;
+pub(super) fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    let network = body::required_id(fields, "network_id")?;
+    context.room_for::<Port>(neutron, 1)?;
     let mut request = Request::new(network, &context.ask.caller.project);
-    let text = |name: &str| body::text(&fields, name).unwrap_or_default();
+    let text = |name: &str| body::text(fields, name).unwrap_or_default();
     (request.name, request.device_id) = (text("name").into(), text("device_id").into());
-    request.device_owner = body::text(&fields, "device_owner").unwrap_or_default().into();
-    request.admin_up = body::switch(&fields, "admin_state_up").unwrap_or(true);
-    request.port_security = body::switch(&fields, "port_security_enabled");
-    request.fixed = wanted(&fields)?;
-    request.groups = groups(neutron, &fields)?;
+    request.device_owner = body::text(fields, "device_owner").unwrap_or_default().into();
+    request.admin_up = body::switch(fields, "admin_state_up").unwrap_or(true);
+    request.port_security = body::switch(fields, "port_security_enabled");
+    request.fixed = wanted(fields)?;
+    request.groups = groups(neutron, fields)?;
     let id = neutron.create_port(request, context.now.wall)?;
     let port = neutron
         .ports
         .get_mut(&id)
         .ok_or_else(|| Port::missing(&id.to_string()))?;
-    port.standard.description = body::text(&fields, "description").unwrap_or_default().into();
-    if let Some(pairs) = pairs(&fields, port)? {
+    port.standard.take_over(fields);
+    if let Some(pairs) = pairs(fields, port)? {
         port.pairs = pairs;
     }
-    let view = neutron.port_view(&neutron.ports[&id], context.settings, &context.ask.caller);
-    Ok(Answer::json(201, json!({"port": view})))
+    Ok(id)
 }
 
-pub(super) fn update(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let fields = body::resource(context.ask, "port", KNOWN)?;
+pub(super) fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
     if fields.contains_key("allowed_address_pairs") && !context.is_on("allowed-address-pairs") {
         return Err(bad_request("Unrecognized attribute(s) 'allowed_address_pairs'"));
     }
-    let id = neutron.port(id, &context.ask.caller)?.id;
-    let groups = groups(neutron, &fields)?;
+    let groups = groups(neutron, fields)?;
     let port = neutron
         .ports
         .get_mut(&id)
         .ok_or_else(|| Port::missing(&id.to_string()))?;
-    context.guard(&port.standard)?;
-    let port_security = body::switch(&fields, "port_security_enabled").unwrap_or(port.secured);
-    let pairs = pairs(&fields, port)?;
+    let port_security = body::switch(fields, "port_security_enabled").unwrap_or(port.secured);
+    let pairs = pairs(fields, port)?;
     secure(
         port_security,
         pairs.as_ref().unwrap_or(&port.pairs),
@@ -76,19 +51,13 @@ pub(super) fn update(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> 
     port.secured = port_security;
     port.pairs = pairs.unwrap_or_else(|| std::mem::take(&mut port.pairs));
     port.groups = groups.unwrap_or_else(|| std::mem::take(&mut port.groups));
-    if let Some(name) = body::text(&fields, "name") {
-        port.standard.name = name.into();
-    }
-    if let Some(description) = body::text(&fields, "description") {
-        port.standard.description = description.into();
-    }
-    port.admin_up = body::switch(&fields, "admin_state_up").unwrap_or(port.admin_up);
+    port.standard.take_over(fields);
+    port.admin_up = body::switch(fields, "admin_state_up").unwrap_or(port.admin_up);
     port.standard.touch(context.now.wall);
-    if let Some(device) = body::text(&fields, "device_id") {
+    if let Some(device) = body::text(fields, "device_id") {
         neutron.move_port(id, device);
     }
-    let view = neutron.port_view(&neutron.ports[&id], context.settings, &context.ask.caller);
-    Ok(Answer::ok(json!({"port": view})))
+    Ok(())
 }
 
 impl Neutron {
@@ -176,7 +145,7 @@ fn groups(neutron: &Neutron, fields: &Fields) -> Result<Option<Vec<Uuid>>, Answe
     let find = |text: &Value| {
         let text = text.as_str().unwrap_or_default();
         let id = Uuid::parse_str(text).ok().filter(|id| neutron.groups.contains_key(id));
-        id.ok_or_else(|| security_groups::Group::missing(text))
+        id.ok_or_else(|| Group::missing(text))
     };
     given.iter().map(find).collect::<Result<Vec<_>, _>>().map(Some)
 }

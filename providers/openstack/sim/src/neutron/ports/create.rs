@@ -3,7 +3,7 @@
 use super::{Port, Status};
 use crate::{
     exchange::Answer,
-    neutron::{Fixed, Network, Neutron, Standard, body, error, security_groups, standard::Resource},
+    neutron::{Fixed, Network, Neutron, Standard, body, error, resource::Resource, security_groups},
 };
 use jiff::Timestamp;
 use std::{net::IpAddr, sync::Arc};

@@ -8,15 +8,13 @@ pub(crate) use create::{Request, Wanted};
 
 use super::{
     Context, Fixed, Neutron, Standard, error,
-    list::{List, select},
-    standard::Resource,
+    resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Outcome, unknown},
-    keystone::Caller,
+    exchange::{Answer, Fields},
     query::Query,
 };
-use serde_json::json;
+use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -68,6 +66,7 @@ impl Port {
 }
 
 impl Resource for Port {
+    const ONE: &'static str = "port";
     const MANY: &'static str = "ports";
     const FILTERS: &'static [&'static str] = &[
         "network_id",
@@ -81,43 +80,70 @@ impl Resource for Port {
         "binding:vnic_type",
         "dns_name",
     ];
+    const KNOWN: &'static [&'static str] = &[
+        "network_id",
+        "name",
+        "description",
+        "admin_state_up",
+        "device_id",
+        "device_owner",
+        "fixed_ips",
+        "security_groups",
+        "allowed_address_pairs",
+        "port_security_enabled",
+        "mac_address",
+        "project_id",
+        "tenant_id",
+        "dns_name",
+        "binding:host_id",
+        "binding:vnic_type",
+        "binding:profile",
+    ];
 
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn standard(&self) -> &Standard {
-        &self.standard
-    }
-
-    fn standard_mut(&mut self) -> &mut Standard {
-        &mut self.standard
-    }
+    kept_in!(ports);
 
     fn missing(id: &str) -> Answer {
         error(404, "PortNotFound", &format!("Port {id} could not be found."))
     }
-}
 
-pub(super) fn answer(neutron: &mut Neutron, context: &Context<'_>, method: &str, path: &[&str]) -> Outcome {
-    match (method, path) {
-        ("GET", []) => list(neutron, context),
-        ("GET", [id]) => show(neutron, context, id),
-        ("POST", []) => change::create(neutron, context),
-        ("PUT", [id]) => change::update(neutron, context, id),
-        ("DELETE", [id]) => delete(neutron, context, id),
-        _ => Err(unknown(context.ask)),
+    fn view(&self, neutron: &Neutron, context: &Context<'_>) -> Value {
+        view::view(self, neutron, context)
+    }
+
+    fn candidates<'a>(neutron: &'a Neutron, context: &Context<'_>) -> (Vec<&'a Self>, &'static [&'static str]) {
+        let query = &context.ask.query;
+        let mut rows: Vec<&Self> = if query.get("device_id").is_some() {
+            let devices = query.all("device_id");
+            devices.flat_map(|device| neutron.ports_of(device)).collect()
+        } else {
+            neutron.ports.values().collect()
+        };
+        rows.retain(|port| quick(port, query));
+        rows.sort_unstable_by_key(|port| port.id);
+        rows.dedup_by_key(|port| port.id);
+        (rows, QUICK)
+    }
+
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+        change::create(neutron, context, fields)
+    }
+
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+        change::update(neutron, context, id, fields)
+    }
+
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+        let owner = &neutron.ports[&id].device_owner;
+        if owner.starts_with("network:router") {
+            let message = format!("Port {id} cannot be deleted directly via the port API: has device owner {owner}.");
+            return Err(error(409, "ServicePortInUse", &message));
+        }
+        neutron.drop_port(id);
+        Ok(())
     }
 }
 
 impl Neutron {
-    pub(super) fn port(&self, id: &str, caller: &Caller) -> Result<&Port, Answer> {
-        let found = Uuid::parse_str(id).ok().and_then(|id| self.ports.get(&id));
-        found
-            .filter(|port| port.visible(caller))
-            .ok_or_else(|| Port::missing(id))
-    }
-
     /// The ports of a device, in the order of their IDs.
     pub(crate) fn ports_of(&self, device: &str) -> impl Iterator<Item = &Port> {
         self.devices
@@ -166,29 +192,6 @@ const QUICK: &[&str] = &[
     "status",
 ];
 
-fn list(neutron: &Neutron, context: &Context<'_>) -> Outcome {
-    let query = &context.ask.query;
-    let mut rows: Vec<&Port> = if query.get("device_id").is_some() {
-        query
-            .all("device_id")
-            .flat_map(|device| neutron.ports_of(device))
-            .collect()
-    } else {
-        neutron.ports.values().collect()
-    };
-    rows.retain(|port| quick(port, query));
-    rows.sort_unstable_by_key(|port| port.id);
-    rows.dedup_by_key(|port| port.id);
-    let list = List {
-        rows,
-        passed: QUICK,
-        limit: context.settings.neutron_page,
-    };
-    list.answer(context.ask, |port| {
-        neutron.port_view(port, context.settings, &context.ask.caller)
-    })
-}
-
 fn quick(port: &Port, query: &Query) -> bool {
     QUICK.iter().all(|name| {
         let mut wanted = query.all(name).peekable();
@@ -203,26 +206,4 @@ fn quick(port: &Port, query: &Query) -> bool {
                 _ => Uuid::parse_str(wanted).is_ok_and(|group| port.groups.contains(&group)),
             })
     })
-}
-
-fn show(neutron: &Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let port = neutron.port(id, &context.ask.caller)?;
-    let fields: Vec<&str> = context.ask.query.all("fields").collect();
-    let view = neutron.port_view(port, context.settings, &context.ask.caller);
-    Ok(Answer::ok(json!({"port": select(view, &fields)})))
-}
-
-fn delete(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
-    let port = neutron.port(id, &context.ask.caller)?;
-    context.guard(&port.standard)?;
-    if port.device_owner.starts_with("network:router") {
-        let message = format!(
-            "Port {id} cannot be deleted directly via the port API: has device owner {}.",
-            port.device_owner
-        );
-        return Err(error(409, "ServicePortInUse", &message));
-    }
-    let id = port.id;
-    neutron.drop_port(id);
-    Ok(Answer::empty(204))
 }

@@ -2,35 +2,32 @@
 
 use super::{Fixed, Pair, Port};
 use crate::{
-    Settings,
-    keystone::{Caller, Rights},
-    neutron::{Neutron, extensions::is_on},
+    keystone::Rights,
+    neutron::{Context, Neutron},
 };
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-impl Neutron {
-    pub(in crate::neutron) fn port_view(&self, port: &Port, settings: &Settings, caller: &Caller) -> Value {
-        let mut view = port.standard.complete(json!({
-            "id": port.id, "network_id": port.network, "mac_address": port.mac_text(), "admin_state_up": port.admin_up,
-            "status": port.status.as_str(), "device_id": port.device_id, "device_owner": port.device_owner,
-            "fixed_ips": port.fixed.iter().map(fixed).collect::<Vec<_>>(), "security_groups": port.groups,
-            "extra_dhcp_opts": [], "binding:vnic_type": "normal", "port_security_enabled": port.secured,
-            "dns_name": port.dns_name, "dns_assignment": port.fixed.iter().map(|one| assignment(port, one)).collect::<Vec<_>>(),
-        }));
-        if is_on(settings, "allowed-address-pairs") {
-            view["allowed_address_pairs"] = port.pairs.iter().map(pair).collect();
-        }
-        if is_on(settings, "trunk-details")
-            && let Some(details) = self.trunk_details(port.id)
-        {
-            view["trunk_details"] = details;
-        }
-        if caller.rights == Rights::Admin {
-            bind(&mut view, port);
-        }
-        view
+pub(super) fn view(port: &Port, neutron: &Neutron, context: &Context<'_>) -> Value {
+    let mut view = port.standard.complete(json!({
+        "id": port.id, "network_id": port.network, "mac_address": port.mac_text(), "admin_state_up": port.admin_up,
+        "status": port.status.as_str(), "device_id": port.device_id, "device_owner": port.device_owner,
+        "fixed_ips": port.fixed.iter().map(fixed).collect::<Vec<_>>(), "security_groups": port.groups,
+        "extra_dhcp_opts": [], "binding:vnic_type": "normal", "port_security_enabled": port.secured,
+        "dns_name": port.dns_name, "dns_assignment": port.fixed.iter().map(|one| assignment(port, one)).collect::<Vec<_>>(),
+    }));
+    if context.is_on("allowed-address-pairs") {
+        view["allowed_address_pairs"] = port.pairs.iter().map(pair).collect();
     }
+    if context.is_on("trunk-details")
+        && let Some(details) = neutron.trunk_details(port.id)
+    {
+        view["trunk_details"] = details;
+    }
+    if context.ask.caller.rights == Rights::Admin {
+        bind(&mut view, port);
+    }
+    view
 }
 
 fn bind(view: &mut Value, port: &Port) {

@@ -1,0 +1,167 @@
+//! Who dies of what, and when.
+
+use serde_json::Value;
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::sync::Notify;
+
+/// What is done while the manager dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    InitialiseNode,
+    CreateService,
+    ChangePort,
+    AddNode,
+    DeleteService,
+}
+
+impl Operation {
+    pub const ALL: [Self; 5] = [
+        Self::InitialiseNode,
+        Self::CreateService,
+        Self::ChangePort,
+        Self::AddNode,
+        Self::DeleteService,
+    ];
+
+    /// Whether there has to be a Service before.
+    pub fn needs_service(self) -> bool {
+        match self {
+            Self::InitialiseNode | Self::CreateService => false,
+            Self::ChangePort | Self::AddNode | Self::DeleteService => true,
+        }
+    }
+
+    /// With fewer deaths something is wrong with this test.
+    pub fn least_deaths(self) -> usize {
+        match self {
+            Self::InitialiseNode => 4,
+            Self::CreateService | Self::ChangePort => 12,
+            Self::AddNode => 8,
+            Self::DeleteService => 6,
+        }
+    }
+}
+
+/// After what the manager dies.
+#[derive(Debug, Clone, Copy)]
+pub enum Point {
+    /// The call of the cloud with this number.
+    Call(usize),
+    /// The write to the API server with this number.
+    Write(usize),
+}
+
+/// How an undisturbed run went.
+pub struct Measure {
+    pub calls: Vec<String>,
+    pub writes: Vec<String>,
+    pub end: Value,
+}
+
+impl Measure {
+    fn points(&self) -> impl Iterator<Item = Point> {
+        let calls = (0..self.calls.len()).map(Point::Call);
+        calls.chain((0..self.writes.len()).map(Point::Write))
+    }
+}
+
+/// One death.
+pub struct Task {
+    pub operation: Operation,
+    pub point: Point,
+    pub measure: Arc<Measure>,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            operation,
+            point,
+            measure,
+        } = self;
+        let when = match *point {
+            Point::Call(number) => &measure.calls[number],
+            Point::Write(number) => &measure.writes[number],
+        };
+        write!(f, "{operation:?}, killed after {point:?}, {when}")
+    }
+}
+
+/// What all worlds together have to do.
+#[derive(Default)]
+pub struct Plan {
+    work: Mutex<[Work; Operation::ALL.len()]>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Work {
+    /// Not there until somebody has seen how it goes undisturbed.
+    measure: Option<Arc<Measure>>,
+    taken: usize,
+    deaths: usize,
+}
+
+impl Work {
+    fn left(&self) -> usize {
+        let points = self.measure.as_ref().map_or(0, |measure| measure.points().count());
+        points - self.taken
+    }
+}
+
+impl Plan {
+    /// So it goes undisturbed.
+    pub fn measured(&self, operation: Operation, measure: Measure) {
+        self.work()[operation as usize].measure = Some(Arc::new(measure));
+        self.news.notify_waiters();
+    }
+
+    /// The next death of a world that has a Service or not; `None` when there was every one.
+    pub async fn take(&self, has_service: bool) -> Option<Task> {
+        loop {
+            let mut news = pin!(self.news.notified());
+            news.as_mut().enable();
+            if let Some(task) = self.choose(has_service) {
+                return Some(task);
+            }
+            if self.work().iter().all(|work| work.measure.is_some()) {
+                return None;
+            }
+            news.await;
+        }
+    }
+
+    /// Of what can begin right now, that of which most is left.
+    fn choose(&self, has_service: bool) -> Option<Task> {
+        let mut work = self.work();
+        let open = Operation::ALL.into_iter().filter(|one| work[*one as usize].left() > 0);
+        let operation = open.max_by_key(|one| (one.needs_service() == has_service, work[*one as usize].left()))?;
+        let work = &mut work[operation as usize];
+        let measure = work.measure.clone()?;
+        let point = measure.points().nth(work.taken)?;
+        work.taken += 1;
+        Some(Task {
+            operation,
+            point,
+            measure,
+        })
+    }
+
+    /// It did die.
+    pub fn died(&self, operation: Operation) {
+        self.work()[operation as usize].deaths += 1;
+    }
+
+    /// How often it died.
+    pub fn deaths(&self, operation: Operation) -> usize {
+        self.work()[operation as usize].deaths
+    }
+
+    fn work(&self) -> MutexGuard<'_, [Work; Operation::ALL.len()]> {
+        self.work.lock().unwrap()
+    }
+}

@@ -1,0 +1,184 @@
+//! Credentials that Keystone does not accept: it is asked once for all calls, then less and less often, and a change for the
+//! better is noticed.
+
+mod support;
+
+use cloud::{Detail, Error, NodeRef, Provider as _};
+use futures::future::join_all;
+use openstack::{
+    config::{Config, Credential, Method, Scope},
+    provider::Provider,
+};
+use openstack_sim::{Cloud, Fault, Service};
+use rstest::rstest;
+use std::time::Duration;
+use support::{PASSWORD, Rig};
+
+/// So many seconds a busy machine may lose; less than would hide that the time between two logins has doubled.
+const SLOW: u64 = 25;
+
+async fn look(provider: &Provider) -> cloud::Result<cloud::Answer> {
+    let node = [NodeRef::named("node-1")];
+    provider.instances().describe(&node, Detail::Full).await.remove(0)
+}
+
+fn set_password(config: &mut Config, new: &str) {
+    if let Method::Password { password, .. } = &mut config.global.method {
+        *password = new.into();
+    }
+}
+
+/// A cloud with one server, and a provider with a wrong password.
+async fn refused() -> Rig {
+    let cloud = Cloud::new();
+    cloud.boot("node-1");
+    Rig::on(cloud, |config| set_password(config, "s3cr3t-wrong")).await
+}
+
+/// The error, which is one of refused credentials, has what to check, and no secret.
+fn denied(answer: cloud::Result<cloud::Answer>) -> String {
+    let error = answer.expect_err("the password is wrong");
+    assert!(matches!(error, Error::Denied { .. }), "{error:?}");
+    let text = format!("{} {error:?}", error.report());
+    assert!(text.contains("does not accept"), "{text}");
+    assert!(!text.contains("s3cr3t") && !text.contains(PASSWORD), "{text}");
+    error.report()
+}
+
+fn logins(rig: &Rig) -> u64 {
+    rig.cloud.count("token_create")
+}
+
+#[rstest]
+#[case::unauthorized(401)]
+#[case::forbidden(403)]
+#[tokio::test]
+async fn fifty_calls_are_one_login(#[case] status: u16) {
+    let rig = refused().await;
+    let keystone = Fault::status(status).service(Service::Keystone);
+    rig.cloud.inject(keystone);
+    rig.cloud.inject(Fault::delay(Duration::from_millis(50)));
+    let answers = join_all((0..50).map(|_| look(&rig.provider))).await;
+    let mut reports: Vec<_> = answers.into_iter().map(denied).collect();
+    reports.dedup();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(logins(&rig), 1);
+}
+
+/// To Keystone, an application credential that is deleted was never there: 404.
+#[tokio::test]
+async fn so_it_is_with_a_deleted_credential() {
+    let rig = Rig::on(Cloud::new(), |config| {
+        let (credential, secret) = (Credential::Id("0123".to_owned()), "s3cr3t".into());
+        config.global.method = Method::ApplicationCredential { credential, secret };
+        config.global.scope = Scope::None;
+    })
+    .await;
+    join_all((0..50).map(|_| look(&rig.provider)))
+        .await
+        .into_iter()
+        .for_each(|answer| drop(denied(answer)));
+    assert_eq!(logins(&rig), 1);
+}
+
+/// Calls whose token ends while they are under way: not even the services are asked about it again.
+#[tokio::test]
+async fn a_password_changed_in_keystone_is_one_login_too() {
+    let rig = Rig::new().await;
+    rig.cloud.boot("node-1");
+    look(&rig.provider).await.unwrap();
+    rig.cloud.revoke_tokens();
+    // For long enough, also on a busy machine.
+    rig.cloud
+        .inject(Fault::status(401).retry_after("60").operation("token_create"));
+    let before = logins(&rig);
+    join_all((0..50).map(|_| look(&rig.provider))).await;
+    denied(look(&rig.provider).await);
+    assert_eq!(logins(&rig) - before, 1);
+    let mark = rig.cloud.mark();
+    denied(look(&rig.provider).await);
+    assert_eq!(rig.calls(mark), "");
+}
+
+/// Asks until it was asked so often; says after how many seconds.
+async fn seconds_of_logins(rig: &Rig, times: usize) -> Vec<u64> {
+    let began = tokio::time::Instant::now();
+    let mut seconds = Vec::new();
+    while seconds.len() < times {
+        let before = logins(rig);
+        let _ = look(&rig.provider).await;
+        if logins(rig) > before {
+            seconds.push(began.elapsed().as_secs());
+        }
+        step(Duration::from_millis(250)).await;
+    }
+    seconds
+}
+
+/// Lets time pass. The clock stands still but here: one that runs on by itself would not wait for sockets.
+async fn step(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn keystone_is_asked_less_and_less_often() {
+    let rig = refused().await;
+    let seconds = seconds_of_logins(&rig, 9).await;
+    let gaps: Vec<u64> = seconds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (gap, least) in gaps.iter().zip([1, 2, 4, 8, 16, 32, 60, 60]) {
+        assert!((least..least + SLOW).contains(gap), "{seconds:?}");
+    }
+}
+
+#[tokio::test]
+async fn keystone_is_left_alone_for_as_long_as_it_says() {
+    let rig = refused().await;
+    rig.cloud
+        .inject(Fault::status(401).retry_after("25").service(Service::Keystone));
+    let seconds = seconds_of_logins(&rig, 2).await;
+    assert!((25..25 + SLOW).contains(&(seconds[1] - seconds[0])), "{seconds:?}");
+}
+
+#[tokio::test]
+async fn a_password_put_right_in_keystone_is_noticed() {
+    let rig = refused().await;
+    seconds_of_logins(&rig, 5).await;
+    rig.cloud.set_password("demo", "s3cr3t-wrong");
+    denied(look(&rig.provider).await);
+    step(Duration::from_secs(61)).await;
+    assert!(look(&rig.provider).await.unwrap().found().is_some());
+}
+
+#[tokio::test]
+async fn other_credentials_do_not_wait() {
+    let rig = refused().await;
+    seconds_of_logins(&rig, 5).await;
+    let before = logins(&rig);
+    rig.provider.reconfigure(rig.config.clone()).await.unwrap_err();
+    assert_eq!(logins(&rig), before, "the same ones are not tried again");
+
+    let mut other = rig.config.clone();
+    set_password(&mut other, "s3cr3t-also-wrong");
+    rig.provider.reconfigure(other.clone()).await.unwrap_err();
+    rig.provider.reconfigure(other).await.unwrap_err();
+    assert_eq!(logins(&rig) - before, 1, "others are tried at once, and once");
+
+    let mut right = rig.config.clone();
+    set_password(&mut right, PASSWORD);
+    rig.provider.reconfigure(right).await.unwrap();
+    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    assert_eq!(logins(&rig) - before, 2);
+}
+
+/// Whoever follows the configuration reads it anew for each no of Keystone, not for each call.
+#[tokio::test]
+async fn only_keystones_own_word_is_passed_on() {
+    let rig = refused().await;
+    seconds_of_logins(&rig, 5).await;
+    rig.provider.refused().await;
+    denied(look(&rig.provider).await);
+    let told = tokio::time::timeout(Duration::from_millis(100), rig.provider.refused()).await;
+    assert!(told.is_err(), "nobody asked Keystone");
+}

@@ -14,6 +14,7 @@ mod drain;
 mod frozen;
 mod look;
 mod migration;
+mod orphans;
 mod outage;
 mod peer;
 mod privileges;

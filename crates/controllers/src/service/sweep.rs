@@ -3,7 +3,7 @@
 use super::{options::Sweep, reconcile::Reconciler, spec};
 use cloud::{Deletion, Owned, ServiceRef};
 use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, ResourceExt, api::ListParams};
 use runtime::informer::State;
 use std::{collections::BTreeSet, time::Duration};
 use tracing::{info, warn};
@@ -108,13 +108,15 @@ impl Reconciler {
     }
 }
 
-/// Asks the API server itself, whatever the informer says.
+/// Asks the API server itself, whatever the informer says. By a list, because managers need not have the right to get.
 async fn is_there(client: &Client, service: &ServiceRef) -> kube::Result<bool> {
     let api: Api<Service> = Api::namespaced(client.clone(), &service.namespace);
-    Ok(api
-        .get_opt(&service.name)
-        .await?
-        .is_some_and(|there| there.uid().as_deref() == Some(&service.uid)))
+    let named = ListParams::default().fields(&format!("metadata.name={}", service.name));
+    let found = api.list_metadata(&named).await?;
+    Ok(found
+        .items
+        .iter()
+        .any(|there| there.uid().as_deref() == Some(&service.uid)))
 }
 
 fn departed(service: &ServiceRef) -> Service {

@@ -27,6 +27,10 @@ pub struct OutriggerConfiguration {
     pub load_balancer_classes: Vec<String>,
     /// Whether Services without a class are served.
     pub load_balancer_without_class: bool,
+    /// What becomes of load balancers whose Service is gone.
+    pub load_balancer_orphans: String,
+    /// How often they are looked for.
+    pub load_balancer_orphan_period: GoDuration,
     /// The nodes that are ours; empty for all.
     pub node_selector: String,
     /// The schemes of provider IDs that are ours; empty for all.
@@ -54,6 +58,8 @@ impl OutriggerConfiguration {
         let options::Outrigger {
             load_balancer_class,
             load_balancer_without_class,
+            load_balancer_orphans,
+            load_balancer_orphan_period,
             node_selector,
             provider_id_scheme,
             node_deletion_grace_period,
@@ -73,6 +79,8 @@ impl OutriggerConfiguration {
             concurrent_service_syncs: options.service.concurrent_syncs.print(),
             load_balancer_classes: load_balancer_class.to_vec(),
             load_balancer_without_class: load_balancer_without_class.is_on(),
+            load_balancer_orphans: load_balancer_orphans.print(),
+            load_balancer_orphan_period: *load_balancer_orphan_period,
             node_selector: node_selector.written().to_owned(),
             provider_id_schemes: provider_id_scheme.to_vec(),
             node_deletion_grace_period: *node_deletion_grace_period,

@@ -6,6 +6,7 @@ mod cloud;
 mod controllers;
 mod generic;
 mod leader_election;
+mod orphans;
 mod outrigger;
 mod selector;
 mod serving;
@@ -18,6 +19,7 @@ pub use controllers::{
 };
 pub use generic::{ClientConnection, GATES, Generic, REQUEST_HEADER_UID, WATCH_BASED_ROUTES, WEBHOOK};
 pub use leader_election::LeaderElection;
+pub use orphans::Orphans;
 pub use outrigger::Outrigger;
 pub use selector::NodeSelector;
 pub use serving::{SecureServing, Serving, SniPairs, Webhook};

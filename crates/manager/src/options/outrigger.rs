@@ -1,7 +1,7 @@
 //! What the original program does not have.
 
-use super::NodeSelector;
-use controllers::node_lifecycle::Limits;
+use super::{NodeSelector, Orphans};
+use controllers::{node_lifecycle::Limits, service::Sweep};
 use runtime::flags::{GoDuration, Section, Strings, Switch};
 
 /// The section "Outrigger flags".
@@ -11,6 +11,10 @@ pub struct Outrigger {
     pub load_balancer_class: Strings,
     /// Whether Services without a class are served.
     pub load_balancer_without_class: Switch,
+    /// What becomes of load balancers whose Service is gone.
+    pub load_balancer_orphans: Orphans,
+    /// How often they are looked for.
+    pub load_balancer_orphan_period: GoDuration,
     /// The nodes that are ours.
     pub node_selector: NodeSelector,
     /// The schemes of provider IDs that are ours; empty for all.
@@ -34,6 +38,8 @@ impl Default for Outrigger {
         Self {
             load_balancer_class: Strings::default(),
             load_balancer_without_class: Switch::On,
+            load_balancer_orphans: Orphans::Ignore,
+            load_balancer_orphan_period: GoDuration::from_secs(600),
             node_selector: NodeSelector::default(),
             provider_id_scheme: Strings::default(),
             node_deletion_grace_period: GoDuration::from_secs(30),
@@ -57,6 +63,16 @@ impl Outrigger {
         }
     }
 
+    /// Whether, and how often, to look for load balancers whose Service is gone.
+    pub fn sweep(&self) -> Sweep {
+        let period = self.load_balancer_orphan_period.std();
+        match self.load_balancer_orphans {
+            Orphans::Ignore => Sweep::Off,
+            Orphans::Report => Sweep::Report(period),
+            Orphans::Delete => Sweep::Delete(period),
+        }
+    }
+
     pub(super) fn section(&mut self) -> Section<'_> {
         Section::new("outrigger")
             .flag(
@@ -68,6 +84,17 @@ impl Outrigger {
                 "load-balancer-without-class",
                 &mut self.load_balancer_without_class,
                 "Serve Services that name no load balancer class.",
+            )
+            .flag(
+                "load-balancer-orphans",
+                &mut self.load_balancer_orphans,
+                "What becomes of load balancers of this cluster whose Service is gone, because somebody took its finalizer \
+                 away or the cluster was restored from a backup: ignore, report (event, log and metric) or delete.",
+            )
+            .flag(
+                "load-balancer-orphan-period",
+                &mut self.load_balancer_orphan_period,
+                "How often to look for them.",
             )
             .flag(
                 "node-selector",

@@ -31,6 +31,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
                 classless,
             },
             scope: Arc::new(move |node| scope.contains(node)),
+            sweep: options.outrigger.sweep(),
             ..service::Options::new(&options.generic.cloud.cluster_name)
         },
         client: start.client,

@@ -15,8 +15,12 @@ pub(super) fn validate(options: &Options) -> Problems {
 }
 
 /// A pause of nothing would keep a loop busy for ever.
-fn of_loops(options: &Options) -> [(&'static str, GoDuration); 3] {
+fn of_loops(options: &Options) -> [(&'static str, GoDuration); 4] {
     [
+        (
+            "load-balancer-orphan-period",
+            options.outrigger.load_balancer_orphan_period,
+        ),
         ("node-monitor-period", options.node_lifecycle.monitor_period),
         (
             "node-status-update-frequency",

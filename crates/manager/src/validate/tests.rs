@@ -149,6 +149,7 @@ fn a_lock_has_a_name() {
 }
 
 #[rstest]
+#[case("load-balancer-orphan-period")]
 #[case("node-monitor-period")]
 #[case("node-status-update-frequency")]
 #[case("route-reconciliation-period")]

@@ -21,6 +21,9 @@ const BEFORE: [&str; 3] = ["", "token_create", "version_list"];
 /// To these, "not found" is an answer: a server that is gone takes its Node along, and what is gone need not be deleted.
 const BELIEVED: [&str; 2] = ["server_get", "_delete"];
 
+/// Asked only when two change a port at the same time.
+const RACED: [&str; 1] = ["port_get"];
+
 /// A row of bad luck, and where it has struck.
 struct Curse {
     /// None in a life that goes well.
@@ -58,13 +61,17 @@ impl Curse {
         }
     }
 
-    /// It has struck wherever it could.
+    /// It has struck wherever it could: at all that is called in a life that goes well, but for what depends on who of
+    /// several is quicker and was not called in this one.
     fn assert_struck(&self, stage: &Stage, called: &BTreeSet<&'static str>) {
         let struck = self.cast.iter().filter(|(_, id)| stage.cloud.struck(*id) > 0);
         let struck: BTreeSet<_> = struck.map(|(operation, _)| *operation).collect();
+        let lived = stage.cloud.calls().into_iter().map(|call| call.operation);
+        let lived: BTreeSet<_> = lived.collect();
         let missed: Vec<_> = called
             .iter()
             .filter(|name| !self.spares(name) && !struck.contains(*name))
+            .filter(|name| lived.contains(*name) || !RACED.contains(name))
             .collect();
         assert!(missed.is_empty(), "{missed:?} never failed; {struck:?} did");
     }

@@ -18,7 +18,7 @@ pub const PASSWORD: &str = "labpass";
 pub const ALONE: &str = "--leader-elect=false";
 
 /// Long enough for a busy machine, and far too long for a healthy test.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 /// One rig, one cloud of its own.
 pub struct Stage {

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Long enough for a busy machine, and far too long for a healthy program.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 const PAUSE: Duration = Duration::from_millis(15);
 

@@ -257,6 +257,7 @@ pub(crate) fn session(auth_url: &str, name: &str) -> Session {
             name: name.to_owned(),
             domain,
         },
+        region: "RegionOne".to_owned(),
         ..Global::default()
     };
     let registry = Registry::new();

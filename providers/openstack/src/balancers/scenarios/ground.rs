@@ -195,6 +195,8 @@ fn global(auth_url: &str, project: &str) -> Global {
             name: project.to_owned(),
             domain,
         },
+        // Real services have another one, with certificates of their own; which comes first is not said.
+        region: "RegionOne".to_owned(),
         ..Global::default()
     }
 }

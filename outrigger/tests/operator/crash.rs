@@ -120,26 +120,6 @@ async fn help(world: &World) {
     world.roll_out(9).await;
 }
 
-/// Runs until the door closes; false if everything was done before.
-async fn killed_behind(world: &World, door: &Door, write: usize) -> bool {
-    door.close_after(write);
-    let operator = start(world, Some(door));
-    let mut quiet = 0;
-    let mut seen = 0;
-    while !door.is_closed() && quiet < 10 {
-        tokio::time::sleep(STEP).await;
-        let done = is_done(world).await.is_ok();
-        let writes = door.writes().len();
-        quiet = if done && writes == seen { quiet + 1 } else { 0 };
-        seen = writes;
-    }
-    operator.signal("KILL");
-    operator.exited().await;
-    let closed = door.is_closed();
-    door.reopen();
-    closed
-}
-
 #[rstest]
 #[case::install_aws(Story::Install("AWS"), 9)]
 #[case::install_azure(Story::Install("Azure"), 16)]
@@ -160,7 +140,8 @@ async fn killed_behind_every_write(#[case] story: Story, #[case] at_least: usize
         let world = story.begin().await;
         story.change(&world).await;
         let door = Door::to(&world.client, &world.folder).await;
-        let killed = killed_behind(&world, &door, write).await;
+        let done = async || is_done(&world).await.is_ok();
+        let killed = door.kill_behind(write, || start(&world, Some(&door)), done).await;
         let last = door.writes().last().cloned().unwrap_or_default();
         let operator = start(&world, Some(&door));
         let told = format!("the end after the death behind write {}, {last}", write + 1);

@@ -304,20 +304,8 @@ async fn namespace_is_terminating() {
 
 /// operator.md §2.0: waits the two minutes and a half after which a failure is told, and says what is told then.
 async fn degraded(world: &World, operator: &Manager) -> String {
-    let since = Instant::now();
-    let conditions = loop {
-        let conditions = world.conditions().await;
-        if conditions.contains("\nDegraded=True") {
-            break conditions;
-        }
-        assert!(
-            since.elapsed() < Duration::from_mins(4),
-            "{conditions}{}",
-            operator.told()
-        );
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    };
-    assert!(since.elapsed() > Duration::from_mins(2), "{:?}", since.elapsed());
+    let (after, conditions) = world.degraded(operator).await;
+    assert!(after > Duration::from_mins(2), "{after:?}");
     let upgradeable = conditions
         .lines()
         .find(|line| line.starts_with("Upgradeable=False"))

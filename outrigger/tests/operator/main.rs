@@ -18,6 +18,7 @@ mod idle;
 mod install;
 mod later;
 mod luck;
+mod objects;
 mod programs;
 mod repair;
 mod rights;

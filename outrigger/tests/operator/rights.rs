@@ -6,10 +6,7 @@ use crate::{
     world::{OPERATOR_NAMESPACE, World, images, kind},
 };
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, time::Duration};
 
 /// The namespace that the manifests are about.
 pub const OPERANDS: &str = "openshift-cloud-controller-manager";
@@ -243,20 +240,8 @@ async fn one_verb_short_for_long() {
     let mark = world.mark();
     let operator = release(&world, without_patch).await;
     operator.logged("not everything could be written").await;
-    let since = Instant::now();
-    let conditions = loop {
-        let conditions = world.conditions().await;
-        if conditions.contains("\nDegraded=True") {
-            break conditions;
-        }
-        assert!(
-            since.elapsed() < Duration::from_mins(4),
-            "{conditions}{}",
-            operator.told()
-        );
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    };
-    assert!(since.elapsed() > Duration::from_secs(140), "{:?}", since.elapsed());
+    let (after, conditions) = world.degraded(&operator).await;
+    assert!(after > Duration::from_secs(140), "{after:?}");
     for part in [
         "cannot patch resource",
         "deployments",

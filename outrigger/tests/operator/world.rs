@@ -3,18 +3,23 @@
 //! What the operator reads has one name in a cluster, so each world has a control plane for itself while it lasts; planes
 //! are used again, and what an earlier world left behind is removed first.
 
-use crate::rig::{Entry, Folder, Launch, Manager, Mark};
+use crate::{
+    objects,
+    rig::{Entry, Folder, Launch, Manager, Mark},
+};
 use kube::{
     Api, Client,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
 };
 use lab::ControlPlane;
+use objects::look_of;
+pub use objects::{config_map, deployment, kind};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     net::TcpListener,
     sync::{Condvar, LazyLock, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The version that is rolled out.
@@ -82,25 +87,9 @@ impl Drop for World {
     }
 }
 
-/// A kind by its three names; the group is empty for the core.
-pub fn kind(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
-    let gvk = kube::core::GroupVersionKind::gvk(group, version, kind);
-    ApiResource::from_gvk_with_plural(&gvk, plural)
-}
-
 /// A kind of `OpenShift`'s configuration.
 pub fn config(name: &str, plural: &str) -> ApiResource {
     kind("config.openshift.io", "v1", name, plural)
-}
-
-/// The kind of a `ConfigMap`.
-pub fn config_map() -> ApiResource {
-    kind("", "v1", "ConfigMap", "configmaps")
-}
-
-/// The kind of a Deployment.
-pub fn deployment() -> ApiResource {
-    kind("apps", "v1", "Deployment", "deployments")
 }
 
 /// The kind of the Infrastructure.
@@ -327,25 +316,12 @@ impl World {
 
     /// The objects of a kind.
     pub fn api(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        if namespace.is_empty() {
-            Api::all_with(self.client.clone(), resource)
-        } else {
-            Api::namespaced_with(self.client.clone(), namespace, resource)
-        }
+        objects::api(&self.client, resource, namespace)
     }
 
     /// Creates an object, or changes it to be like this.
     pub async fn apply(&self, resource: &ApiResource, namespace: &str, name: &str, content: Value) -> DynamicObject {
-        let mut object = content;
-        object["apiVersion"] = json!(resource.api_version);
-        object["kind"] = json!(resource.kind);
-        object["metadata"]["name"] = json!(name);
-        let params = PatchParams::apply("tester").force();
-        let applied = self
-            .api(resource, namespace)
-            .patch(name, &params, &Patch::Apply(&object))
-            .await;
-        applied.unwrap_or_else(|error| panic!("cannot apply {} {name}: {error}", resource.kind))
+        objects::apply(&self.api(resource, namespace), resource, name, content).await
     }
 
     /// Replaces the status of an object of the cluster.
@@ -379,24 +355,7 @@ impl World {
 
     /// The operator's word: `Available=True …`, one condition a line, sorted.
     pub async fn conditions(&self) -> String {
-        let operator = self.cluster_operator().await;
-        let mut lines: Vec<_> = operator["status"]["conditions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|each| {
-                let text = |key: &str| each[key].as_str().unwrap_or_default().to_owned();
-                format!(
-                    "{}={} {} {}",
-                    text("type"),
-                    text("status"),
-                    text("reason"),
-                    text("message")
-                )
-            })
-            .collect();
-        lines.sort();
-        lines.join("\n")
+        objects::conditions(&self.cluster_operator().await).join("\n")
     }
 
     /// The `ClusterOperator`; null if there is none.
@@ -409,6 +368,23 @@ impl World {
             )
             .await;
         found.unwrap_or_default()
+    }
+
+    /// Waits until a failure that lasts is told, as long as that may take; after how long, and what is told.
+    pub async fn degraded(&self, operator: &Manager) -> (Duration, String) {
+        let since = Instant::now();
+        loop {
+            let conditions = self.conditions().await;
+            if conditions.contains("\nDegraded=True") {
+                return (since.elapsed(), conditions);
+            }
+            assert!(
+                since.elapsed() < Duration::from_mins(4),
+                "{conditions}{}",
+                operator.told()
+            );
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
     }
 
     /// Waits until the conditions have all of these beginnings.
@@ -674,22 +650,6 @@ impl World {
             mark = self.mark();
         }
     }
-}
-
-/// An object without what changes whenever it is written.
-fn look_of(mut object: Value) -> Value {
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    metadata.retain(|key, _| {
-        matches!(
-            key.as_str(),
-            "name" | "namespace" | "labels" | "annotations" | "finalizers"
-        )
-    });
-    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|key, _| !key.starts_with("clusterIP"));
-    }
-    object.as_object_mut().unwrap().remove("status");
-    object
 }
 
 /// Whether the operator has written it.

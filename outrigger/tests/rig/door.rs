@@ -1,6 +1,6 @@
 //! A way to the API server that counts writes, and that closes behind one of them.
 
-use super::Folder;
+use super::{Folder, Manager};
 use axum::{
     Router,
     body::Body,
@@ -14,11 +14,15 @@ use std::{
     net::Ipv4Addr,
     path::PathBuf,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 /// More than a request of ours ever is.
 const LIMIT: usize = 1 << 22;
+
+/// How often it is looked whether everything is done.
+const STEP: Duration = Duration::from_millis(60);
 
 /// One way to the API server.
 pub struct Door {
@@ -82,6 +86,29 @@ impl Door {
     pub async fn closed(&self) {
         let mut closed = self.hall.closed.subscribe();
         closed.wait_for(|closed| *closed).await.unwrap();
+    }
+
+    /// Kills a process that goes this way behind one write, after so many others; false if everything was done before.
+    pub async fn kill_behind(
+        &self,
+        write: usize,
+        start: impl FnOnce() -> Manager,
+        is_done: impl AsyncFn() -> bool,
+    ) -> bool {
+        self.close_after(write);
+        let process = start();
+        let (mut quiet, mut seen) = (0, 0);
+        while !self.is_closed() && quiet < 10 {
+            tokio::time::sleep(STEP).await;
+            let (done, writes) = (is_done().await, self.writes().len());
+            quiet = if done && writes == seen { quiet + 1 } else { 0 };
+            seen = writes;
+        }
+        process.signal("KILL");
+        process.exited().await;
+        let closed = self.is_closed();
+        self.reopen();
+        closed
     }
 
     /// Opens it again.

@@ -1,8 +1,8 @@
 //! A cluster with our definition.
 
 use crate::{
+    objects::{self, config_map, deployment, kind},
     rig::{Folder, Launch, Manager, Mark},
-    world::{config_map, deployment, kind},
 };
 use kube::{
     Api, Client,
@@ -96,24 +96,12 @@ impl Anywhere {
 
     /// The objects of a kind.
     pub fn api(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        if namespace.is_empty() {
-            Api::all_with(self.client.clone(), resource)
-        } else {
-            Api::namespaced_with(self.client.clone(), namespace, resource)
-        }
+        objects::api(&self.client, resource, namespace)
     }
 
     /// Creates an object, or changes it to be like this.
-    pub async fn apply(&self, resource: &ApiResource, namespace: &str, name: &str, mut object: Value) {
-        object["apiVersion"] = json!(resource.api_version);
-        object["kind"] = json!(resource.kind);
-        object["metadata"]["name"] = json!(name);
-        let params = PatchParams::apply("tester").force();
-        let applied = self
-            .api(resource, namespace)
-            .patch(name, &params, &Patch::Apply(&object))
-            .await;
-        applied.unwrap_or_else(|error| panic!("cannot apply {name}: {error}"));
+    pub async fn apply(&self, resource: &ApiResource, namespace: &str, name: &str, object: Value) {
+        objects::apply(&self.api(resource, namespace), resource, name, object).await;
     }
 
     /// Asks for a manager.
@@ -164,11 +152,7 @@ impl Anywhere {
 
     /// What a manager says: `Available=True AsExpected …`, one condition a line, sorted.
     pub async fn conditions(&self, name: &str) -> Vec<String> {
-        let manager = self.get(name).await;
-        let conditions = manager["status"]["conditions"].as_array().cloned();
-        let mut lines: Vec<_> = conditions.unwrap_or_default().iter().map(line).collect();
-        lines.sort();
-        lines
+        objects::conditions(&self.get(name).await)
     }
 
     /// Waits until the manager says all of this, and returns all it says.
@@ -314,26 +298,9 @@ fn ours() -> ListParams {
     ListParams::default().labels("app.kubernetes.io/managed-by=outrigger-operator")
 }
 
-fn line(condition: &Value) -> String {
-    let text = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
-    format!(
-        "{}={} {} {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
-}
-
 /// An object without what differs from one installation to the next.
-fn look_of(mut object: Value) -> Value {
-    let kept = ["name", "namespace", "labels", "annotations", "finalizers"];
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    metadata.retain(|key, _| kept.contains(&key.as_str()));
-    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|key, _| !key.starts_with("clusterIP"));
-    }
-    object.as_object_mut().unwrap().remove("status");
+fn look_of(object: Value) -> Value {
+    let mut object = objects::look_of(object);
     for (_, value) in object
         .get_mut("data")
         .and_then(Value::as_object_mut)

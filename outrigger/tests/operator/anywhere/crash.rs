@@ -100,25 +100,6 @@ async fn undisturbed(world: &mut Anywhere, story: Story) -> Portrait {
     world.portrait(NAME).await
 }
 
-/// Runs until the door closes; false if everything was done before.
-async fn killed_behind(world: &Anywhere, story: Story, door: &Door, write: usize) -> bool {
-    door.close_after(write);
-    let operator = start(world, Some(door));
-    let (mut quiet, mut seen) = (0, 0);
-    while !door.is_closed() && quiet < 10 {
-        tokio::time::sleep(STEP).await;
-        let done = story.is_done(world).await.is_ok();
-        let writes = door.writes().len();
-        quiet = if done && writes == seen { quiet + 1 } else { 0 };
-        seen = writes;
-    }
-    operator.signal("KILL");
-    operator.exited().await;
-    let closed = door.is_closed();
-    door.reopen();
-    closed
-}
-
 /// Waits until everything looks like this, and stays so.
 async fn ends_like(world: &Anywhere, story: Story, operator: &Manager, expected: &Portrait, told: &str) {
     let look = async || {
@@ -154,7 +135,8 @@ async fn killed_behind_every_write(#[case] story: Story, #[case] at_least: usize
         story.begin(&mut world).await;
         story.change(&world).await;
         let door = Door::to(&world.client, &world.folder).await;
-        let killed = killed_behind(&world, story, &door, write).await;
+        let done = async || story.is_done(&world).await.is_ok();
+        let killed = door.kill_behind(write, || start(&world, Some(&door)), done).await;
         let last = door.writes().last().cloned().unwrap_or_default();
         let operator = start(&world, Some(&door));
         let told = format!("the end after the death behind write {}, {last}", write + 1);

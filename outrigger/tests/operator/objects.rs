@@ -1,0 +1,77 @@
+//! Objects of any kind, and how their conditions are told: the same on `OpenShift` and anywhere else.
+
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+/// A kind by its three names; the group is empty for the core.
+pub fn kind(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    let gvk = kube::core::GroupVersionKind::gvk(group, version, kind);
+    ApiResource::from_gvk_with_plural(&gvk, plural)
+}
+
+/// The kind of a `ConfigMap`.
+pub fn config_map() -> ApiResource {
+    kind("", "v1", "ConfigMap", "configmaps")
+}
+
+/// The kind of a Deployment.
+pub fn deployment() -> ApiResource {
+    kind("apps", "v1", "Deployment", "deployments")
+}
+
+/// The objects of a kind; an empty namespace is the cluster.
+pub fn api(client: &Client, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
+    if namespace.is_empty() {
+        Api::all_with(client.clone(), resource)
+    } else {
+        Api::namespaced_with(client.clone(), namespace, resource)
+    }
+}
+
+/// Creates an object, or changes it to be like this.
+pub async fn apply(api: &Api<DynamicObject>, resource: &ApiResource, name: &str, mut object: Value) -> DynamicObject {
+    object["apiVersion"] = json!(resource.api_version);
+    object["kind"] = json!(resource.kind);
+    object["metadata"]["name"] = json!(name);
+    let params = PatchParams::apply("tester").force();
+    let applied = api.patch(name, &params, &Patch::Apply(&object)).await;
+    applied.unwrap_or_else(|error| panic!("cannot apply {} {name}: {error}", resource.kind))
+}
+
+/// What an object's conditions say: `Available=True AsExpected …`, one a line, sorted.
+pub fn conditions(object: &Value) -> Vec<String> {
+    let conditions = object["status"]["conditions"].as_array();
+    let mut lines: Vec<_> = conditions.into_iter().flatten().map(line).collect();
+    lines.sort();
+    lines
+}
+
+fn line(condition: &Value) -> String {
+    let text = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
+    format!(
+        "{}={} {} {}",
+        text("type"),
+        text("status"),
+        text("reason"),
+        text("message")
+    )
+}
+
+/// An object without what changes whenever it is written.
+pub fn look_of(mut object: Value) -> Value {
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    metadata.retain(|key, _| {
+        matches!(
+            key.as_str(),
+            "name" | "namespace" | "labels" | "annotations" | "finalizers"
+        )
+    });
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|key, _| !key.starts_with("clusterIP"));
+    }
+    object.as_object_mut().unwrap().remove("status");
+    object
+}

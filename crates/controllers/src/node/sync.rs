@@ -87,7 +87,7 @@ impl Controller {
         let keys: Vec<String> = claims.iter().map(|claim| (**claim).clone()).collect();
         if AssertUnwindSafe(self.batch(claims)).catch_unwind().await.is_err() {
             error!(nodes = keys.len(), "a batch of nodes panicked");
-            self.sync_pulse.failure("a batch of nodes panicked");
+            self.sync_pulse.failure_at(keys.clone(), "a batch of nodes panicked");
             for key in keys {
                 self.queue.add_rate_limited(key);
             }
@@ -97,6 +97,7 @@ impl Controller {
     async fn batch(&self, claims: Vec<Claim<String>>) {
         self.sync_pulse.begin();
         let (new, others) = self.sort(claims);
+        let keys: Vec<String> = new.iter().chain(&others).map(|(claim, _)| (**claim).clone()).collect();
         let (claims, nodes): (Vec<_>, Vec<_>) = new.into_iter().unzip();
         let answers = nodes::ask(self.provider.instances(), &nodes, Detail::Full, self.options.deadline).await;
         let unasked = nodes::failed_as_a_whole(&answers).map(cloud::Error::report);
@@ -112,13 +113,12 @@ impl Controller {
                     .map(|(claim, node)| self.rename(claim, node).right_future()),
             )
             .collect();
-        let idle = work.is_empty();
         let written: Tally = work.collect().await;
         match unasked.map_or_else(|| written.verdict(), Err) {
             // Nothing was tried, so nothing is known.
-            Ok(()) if idle => self.sync_pulse.end(),
+            Ok(()) if keys.is_empty() => self.sync_pulse.end(),
             Ok(()) => self.sync_pulse.success(),
-            Err(reason) => self.sync_pulse.failure(reason),
+            Err(reason) => self.sync_pulse.failure_at(keys, reason),
         }
     }
 
@@ -126,11 +126,13 @@ impl Controller {
     fn sort(&self, claims: Vec<Claim<String>>) -> (Vec<Claimed>, Vec<Claimed>) {
         let (mut new, mut others) = (Vec::with_capacity(claims.len()), Vec::new());
         for claim in claims {
-            match self.nodes.find(&claim) {
-                Some(node) if !self.needs_work(&node) => claim.settle(Next::Done),
+            match self.nodes.find(&claim).filter(|node| self.needs_work(node)) {
                 Some(node) if taints::is_uninitialized(&node) => new.push((claim, node)),
                 Some(node) => others.push((claim, node)),
-                None => claim.settle(Next::Done),
+                None => {
+                    self.sync_pulse.over(&claim);
+                    claim.settle(Next::Done);
+                }
             }
         }
         (new, others)
@@ -235,7 +237,9 @@ impl Controller {
     }
 
     fn forget(&self, node: &Node) {
-        self.queue.forget(&key_of(node));
+        let key = key_of(node);
+        self.queue.forget(&key);
+        self.sync_pulse.over(&key);
         self.diagnosis.over(node);
         self.said().remove(nodes::uid(node));
     }

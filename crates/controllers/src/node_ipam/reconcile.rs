@@ -80,19 +80,22 @@ impl NodeIpam {
 
     /// Frees what a node had that is gone.
     pub fn release(&self, node: &Node) {
+        self.pulse.over(&node.name_any());
         self.allocator().release(&node.uid().unwrap_or_default());
     }
 
     /// Gives one node its ranges, if it has none.
     pub async fn reconcile(&self, name: &str) -> Next {
         let Some(node) = self.nodes.find(name).filter(|node| pod_cidrs(node).is_empty()) else {
+            self.pulse.over(name);
             return Next::Done;
         };
         self.pulse.begin();
         let uid = node.uid().unwrap_or_default();
         let Some(cidrs) = self.allocator().allocate(&uid) else {
             warn!(node = name, "no range is left in --cluster-cidr");
-            self.pulse.failure("no range is left in --cluster-cidr");
+            self.pulse
+                .failure_at([name.to_owned()], "no range is left in --cluster-cidr");
             self.tell(
                 &node,
                 "CIDRNotAvailable",
@@ -121,8 +124,8 @@ impl NodeIpam {
             _ => {
                 let name = node.name_any();
                 warn!(node = name, %error, "cannot give the node its pod ranges");
-                self.pulse
-                    .failure(format!("cannot give nodes their pod ranges: {}", explain(error)));
+                let reason = format!("cannot give nodes their pod ranges: {}", explain(error));
+                self.pulse.failure_at([name.clone()], reason);
                 self.tell(
                     node,
                     "CIDRAssignmentFailed",

@@ -71,16 +71,16 @@ impl Reconciler {
                 self.note_deletion_pending(key);
                 Flow::Over(poll(poll_after, &waiting_for))
             }
-            Err(error) => Flow::Over(self.not_removed(departed, &Error::cloud(DELETE)(error))),
+            Err(error) => Flow::Over(self.not_removed(key, departed, &Error::cloud(DELETE)(error))),
         }
     }
 
     /// Reports a failure; there is no Service to write a condition to.
-    fn not_removed(&self, departed: &Service, error: &Error) -> Next {
+    fn not_removed(&self, key: &str, departed: &Service, error: &Error) -> Next {
         if !error.is_fenced() {
             let report = error.report();
             warn!(%report, "cannot delete the load balancer of a Service that is gone");
-            self.mourn("delete", error, &report);
+            self.mourn(key, "delete", error, &report);
             self.announcer.delete_failed(departed, &report);
         }
         error.next_of_deletion()

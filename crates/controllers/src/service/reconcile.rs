@@ -88,7 +88,10 @@ impl Reconciler {
                 self.ledger.forget(key);
                 Flow::Again
             }
-            (Step::Nothing, _) | (_, None) => Flow::Over(Next::Done),
+            (Step::Nothing, _) | (_, None) => {
+                self.pulse.over(key);
+                Flow::Over(Next::Done)
+            }
             (step, Some(job)) => Flow::Over(self.act(step, job).await),
         }
     }
@@ -121,7 +124,7 @@ impl Reconciler {
             self.note_hosts(&job);
         }
         warn!(%report, "cannot bring the load balancer in order");
-        self.mourn(work.operation(), error, &report);
+        self.mourn(&job.key, work.operation(), error, &report);
         match work {
             Work::Hosts => {
                 self.metrics.node_sync_errors.inc();
@@ -158,7 +161,7 @@ impl Reconciler {
             Err(error) => error,
         };
         let report = error.report();
-        self.mourn(Work::Hosts.operation(), &error, &report);
+        self.mourn(&job.key, Work::Hosts.operation(), &error, &report);
         self.metrics.node_sync_errors.inc();
         self.announcer.update_failed(&job.service, &job.hosts, &report);
         if error.is_final() {
@@ -179,10 +182,12 @@ impl Reconciler {
     }
 
     /// Counts a failure. One Service that is wrong is not a controller that is sick.
-    pub(super) fn mourn(&self, operation: &str, error: &Error, report: &str) {
+    pub(super) fn mourn(&self, key: &str, operation: &str, error: &Error, report: &str) {
         self.metrics.failures.with_label_values(&[operation]).inc();
         match error.as_cloud() {
-            Some(cloud::Error::Unavailable { .. } | cloud::Error::Denied { .. }) | None => self.pulse.failure(report),
+            Some(cloud::Error::Unavailable { .. } | cloud::Error::Denied { .. }) | None => {
+                self.pulse.failure_at([key.to_owned()], report);
+            }
             Some(_) => self.pulse.success(),
         }
     }

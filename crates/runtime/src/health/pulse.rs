@@ -1,6 +1,7 @@
 //! The pulse of a loop: a check that means something asks it.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,6 +24,8 @@ struct Failing {
     since: Instant,
     times: u32,
     reason: String,
+    /// The objects it fails at, where it works on one at a time.
+    at: HashSet<String>,
 }
 
 impl Pulse {
@@ -43,17 +46,34 @@ impl Pulse {
 
     /// Says that it failed, and why.
     pub fn failure(&self, reason: impl Into<String>) {
+        self.failure_at([], reason);
+    }
+
+    /// Says that it failed at these objects, and why.
+    pub fn failure_at(&self, objects: impl IntoIterator<Item = String>, reason: impl Into<String>) {
         let mut state = self.lock();
         state.busy = None;
-        let (since, before) = state
-            .failing
-            .as_ref()
-            .map_or_else(|| (Instant::now(), 0), |failing| (failing.since, failing.times));
-        state.failing = Some(Failing {
-            since,
-            times: before.saturating_add(1),
-            reason: reason.into(),
+        let failing = state.failing.get_or_insert_with(|| Failing {
+            since: Instant::now(),
+            times: 0,
+            reason: String::new(),
+            at: HashSet::new(),
         });
+        failing.times = failing.times.saturating_add(1);
+        failing.reason = reason.into();
+        failing.at.extend(objects);
+    }
+
+    /// Says that nothing is left to do about an object: it is gone, or was found in order. With the last one that it failed
+    /// at it is well again, though nothing was tried.
+    pub fn over(&self, object: &str) {
+        let mut state = self.lock();
+        if let Some(failing) = &mut state.failing
+            && failing.at.remove(object)
+            && failing.at.is_empty()
+        {
+            state.failing = None;
+        }
     }
 
     /// Whether it has been at one piece of work for longer than `limit`: then a restart may help.
@@ -73,7 +93,9 @@ impl Pulse {
     /// If it has; the text says for how long, and why.
     pub fn failing(&self, limit: Duration) -> Result<(), String> {
         match &self.lock().failing {
-            Some(Failing { since, times, reason }) if *times > 1 && since.elapsed() > limit => {
+            Some(Failing {
+                since, times, reason, ..
+            }) if *times > 1 && since.elapsed() > limit => {
                 Err(format!("failing for {}s: {reason}", since.elapsed().as_secs()))
             }
             _ => Ok(()),
@@ -124,5 +146,22 @@ mod tests {
         assert_eq!(pulse.failing(LIMIT), Err("failing for 61s: b".into()));
         pulse.success();
         assert_eq!(pulse.failing(LIMIT), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failing_ends_with_the_last_object_that_fails() {
+        let pulse = Pulse::default();
+        pulse.failure_at(["a".to_owned()], "no");
+        pulse.failure_at(["b".to_owned()], "no");
+        advance(LONG).await;
+        for (object, still_failing) in [("c", true), ("a", true), ("b", false)] {
+            pulse.over(object);
+            assert_eq!(pulse.failing(LIMIT).is_err(), still_failing, "after {object}");
+        }
+        pulse.failure("a");
+        pulse.failure("a");
+        advance(LONG).await;
+        pulse.over("a");
+        assert!(pulse.failing(LIMIT).is_err(), "what failed was no object");
     }
 }

@@ -1,6 +1,6 @@
 //! The floor: a loop that does nothing but the same two patches.
 
-use crate::world::World;
+use crate::ground::Ground;
 use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{Patch, PatchParams};
@@ -9,12 +9,17 @@ use std::time::{Duration, Instant};
 
 const AT_ONCE: usize = 64;
 
-/// How long it takes to patch status and spec of each node once.
-pub async fn patches(world: &World, names: &[String]) -> Result<Duration> {
+/// How long it takes to patch status and spec of each node once, with the same onlooker as for the programs.
+pub async fn initialise(ground: &Ground, names: &[String]) -> Result<Duration> {
     let start = Instant::now();
+    tokio::try_join!(patches(ground, names), ground.initialised(|| Ok(())))?;
+    Ok(start.elapsed())
+}
+
+async fn patches(ground: &Ground, names: &[String]) -> Result<()> {
     stream::iter(names)
         .map(|name| async move {
-            let api = world.nodes();
+            let api = ground.nodes();
             let status = json!({"status": {"addresses": [
                 {"type": "Hostname", "address": name}, {"type": "InternalIP", "address": "10.1.2.3"},
             ]}});
@@ -32,7 +37,6 @@ pub async fn patches(world: &World, names: &[String]) -> Result<Duration> {
             Ok::<_, anyhow::Error>(())
         })
         .buffer_unordered(AT_ONCE)
-        .try_collect::<()>()
-        .await?;
-    Ok(start.elapsed())
+        .try_collect()
+        .await
 }

@@ -1,6 +1,5 @@
 //! What every measurement stands on: an API server, and the two programs.
 
-use crate::replica::Replica;
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::{Node, Service};
@@ -98,8 +97,8 @@ impl Ground {
             .await
     }
 
-    /// Waits until no node has the taint.
-    pub async fn initialised(&self, replica: &Replica) -> Result<()> {
+    /// Waits until no node has the taint, or what is to do that has ended.
+    pub async fn initialised(&self, check: impl Fn() -> Result<()>) -> Result<()> {
         let mut watch = std::pin::pin!(kube::runtime::watcher(
             self.nodes(),
             kube::runtime::watcher::Config::default()
@@ -123,7 +122,7 @@ impl Ground {
             if matches!(listed, Listed::Yes) && tainted.is_empty() {
                 return Ok(());
             }
-            replica.check()?;
+            check()?;
         }
         anyhow::bail!("the watch ended")
     }

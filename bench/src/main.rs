@@ -7,6 +7,7 @@ mod audit;
 mod bare;
 mod ground;
 mod openstack;
+mod openstack_real;
 mod operator;
 mod replica;
 mod scenarios;
@@ -49,8 +50,10 @@ enum What {
     Start,
     /// Nothing changes, and then one node joins.
     Idle,
-    /// The provider for `OpenStack` beside occm.
+    /// The provider for `OpenStack` beside occm, on the simulated cloud.
     Openstack,
+    /// The same on the real services.
+    OpenstackReal,
     /// The operator.
     Operator,
 }
@@ -72,13 +75,18 @@ fn main() -> ExitCode {
 
 async fn run(args: &Args) -> Result<()> {
     let wanted = |what| args.only.is_none_or(|only| only == what);
-    if !matches!(args.only, Some(What::Openstack | What::Operator)) {
+    if !matches!(args.only, Some(What::Openstack | What::OpenstackReal | What::Operator)) {
         framework(args, wanted).await?;
     }
     if wanted(What::Openstack) {
         let mut table = Table::new();
         openstack::measure(args, &mut table).await?;
         println!("\nOpenStack\n\n{table}");
+    }
+    if wanted(What::OpenstackReal) {
+        let mut table = Table::new();
+        openstack_real::measure(args, &mut table).await?;
+        println!("\nOpenStack, the real services\n\n{table}");
     }
     if wanted(What::Operator) {
         let mut table = Table::new();

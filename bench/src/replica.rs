@@ -17,6 +17,9 @@ pub enum Program {
 }
 
 impl Program {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Ours, Self::Peer, Self::PeerTuned];
+
     /// The column's name.
     pub fn name(self) -> &'static str {
         match self {

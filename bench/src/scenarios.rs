@@ -14,7 +14,6 @@ use kube::Api;
 use memory::Operation;
 use std::time::{Duration, Instant};
 
-const ALL: [Program; 3] = [Program::Ours, Program::Peer, Program::PeerTuned];
 const BOTH: [Program; 2] = [Program::Ours, Program::Peer];
 
 pub fn names(prefix: &str, count: usize) -> Vec<String> {
@@ -34,14 +33,14 @@ pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Resul
         Program::Ours,
         seconds(floor),
     );
-    for program in ALL {
+    for program in Program::ALL {
         world.clear().await?;
         world.join(&nodes).await?;
         world.cloud.forget_calls();
         let mark = Mark::now(&world.plane.audit_log())?;
         let replica = Replica::start(world, program, &[])?;
         let first = first_patch(&mark, &replica).await?;
-        world.initialised(&replica).await?;
+        world.initialised(|| replica.check()).await?;
         let (took, working) = (replica.started.elapsed(), first.elapsed());
         let counts = mark.since(&replica.user)?;
         table.put(
@@ -77,7 +76,7 @@ async fn floor(world: &World, nodes: &[String]) -> Result<Duration> {
     for _ in 0..2 {
         world.clear().await?;
         world.join(nodes).await?;
-        best = best.min(bare::patches(world, nodes).await?);
+        best = best.min(bare::initialise(world, nodes).await?);
     }
     Ok(best)
 }
@@ -157,7 +156,7 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
         world.join(&names("node", nodes)).await?;
         world.publish(&names("service", services), 2).await?;
         let replica = Replica::start(world, program, &[])?;
-        world.initialised(&replica).await?;
+        world.initialised(|| replica.check()).await?;
         published(world, services, nodes, &replica).await?;
         settle(world, &replica).await?;
         let size = format!("idle, {nodes} nodes and {services} Services");

@@ -67,6 +67,7 @@ fn main() -> Result<ExitCode> {
                 lab::node::prepare()?;
             }
             lab::peer::program()?;
+            lab::peer::occm()?;
             lab::openshift::prepare()?;
             if openstack {
                 lab::openstack::prepare()?;

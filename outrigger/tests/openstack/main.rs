@@ -19,3 +19,4 @@ mod restart;
 mod secret;
 mod services;
 mod stage;
+mod swap;

@@ -2,7 +2,7 @@
 
 use crate::{
     rig::{Manager, Rig, service_address},
-    stage::annotation,
+    stage::{annotation, red},
 };
 use http::Method;
 use k8s_openapi::api::core::v1::Event;
@@ -54,10 +54,9 @@ async fn members_are(project: &Project<'_>, manager: &Manager, nodes: &[&str]) {
     manager.until(&format!("the members {nodes:?}"), look).await;
 }
 
-fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>) -> Manager {
+fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>, global: &str) -> Manager {
     let config = format!(
-        "{}\n[LoadBalancer]\nlb-provider=lab\nsubnet-id={}\nfloating-network-id={}\n",
-        project.cloud_conf(Region::Plain),
+        "{global}\n[LoadBalancer]\nlb-provider=lab\nsubnet-id={}\nfloating-network-id={}\n",
         project.tenant().subnet,
         cloud.external_network()
     );
@@ -69,6 +68,7 @@ fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>) -> Manager {
         .flag("--node-deletion-grace-period=0s")
         .flag("--node-deletion-max-fraction=1")
         .flag("--leader-elect=false")
+        .flag(&format!("--user-agent={}", project.tenant().name))
         .start()
 }
 
@@ -100,13 +100,24 @@ async fn join(rig: &Rig, project: &Project<'_>, manager: &Manager, name: &str) -
     (name, server)
 }
 
+/// Deletes a Service and waits until it is gone.
+async fn end(rig: &Rig, manager: &Manager, service: &str) {
+    rig.delete_service(service).await;
+    let services = rig.services();
+    let look = async || match services.get_opt(service).await.unwrap() {
+        None => Ok(()),
+        Some(service) => Err(json!(service).to_string()),
+    };
+    manager.until("the end of the Service", look).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes the lab: make test-openstack runs it"]
 async fn nodes_and_a_service_on_the_real_services() {
     let cloud = tokio::task::spawn_blocking(OpenStack::shared).await.unwrap();
     let project = cloud.project(&lab::unique("e2e")).await.unwrap();
     let rig = Rig::shared().await;
-    let manager = start(&rig, cloud, &project);
+    let manager = start(&rig, cloud, &project, &project.cloud_conf(Region::Plain));
     manager.working().await;
     let (first, _) = join(&rig, &project, &manager, "first").await;
 
@@ -156,13 +167,7 @@ async fn nodes_and_a_service_on_the_real_services() {
     rig.node_gone(&manager, &second).await;
     members_are(&project, &manager, &[&first]).await;
 
-    rig.delete_service(&service).await;
-    let services = rig.services();
-    let look = async || match services.get_opt(&service).await.unwrap() {
-        None => Ok(()),
-        Some(service) => Err(json!(service).to_string()),
-    };
-    manager.until("the end of the Service", look).await;
+    end(&rig, &manager, &service).await;
     assert_eq!(floating_ips(&project).await, [Value::Null; 0]);
     let gone = async || {
         let left = balancers(&project).await;
@@ -173,6 +178,45 @@ async fn nodes_and_a_service_on_the_real_services() {
         }
     };
     manager.until("the end of the load balancer", gone).await;
+}
+
+/// Behind certificates of an authority of its own, logged in without a password.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes the lab: make test-openstack runs it"]
+async fn by_tls_with_an_application_credential() {
+    let cloud = tokio::task::spawn_blocking(OpenStack::shared).await.unwrap();
+    let project = cloud.project(&lab::unique("e2e")).await.unwrap();
+    let credential = project.application_credential("outrigger").await.unwrap();
+    let global = format!(
+        "[Global]\nauth-url = {}\napplication-credential-id = {}\napplication-credential-secret = {}\nregion = {}\n",
+        cloud.keystone(Region::Tls),
+        credential.id,
+        credential.secret,
+        Region::Tls.name()
+    );
+    let rig = Rig::shared().await;
+    // Without the authority nothing is trusted, and that is said.
+    let stranger = start(&rig, cloud, &project, &global);
+    red(&stranger, &["certificate", "ca-file"]).await;
+    drop(stranger);
+
+    let mark = cloud.mark().await.unwrap();
+    let ca = cloud.ca_file();
+    let manager = start(&rig, cloud, &project, &format!("{global}ca-file = {}\n", ca.display()));
+    manager.working().await;
+    let (node, _) = join(&rig, &project, &manager, "first").await;
+    let service = rig.create(rig.balanced("web")).await.name_any();
+    rig.served(&manager, &service).await;
+    members_are(&project, &manager, &[&node]).await;
+    end(&rig, &manager, &service).await;
+    let mut requests = cloud.requests_since(mark).await.unwrap();
+    requests.retain(|request| request.agent.contains(&project.tenant().name));
+    let services = [Service::Keystone, Service::Nova, Service::Neutron, Service::Octavia];
+    for service in services {
+        let mut asked = requests.iter().filter(|request| request.service == service).peekable();
+        assert!(asked.peek().is_some(), "{service:?} was not asked");
+        assert!(asked.all(|request| request.region == Region::Tls), "{requests:#?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
     metrics::{Metrics, Outcome, count},
 };
 use crate::client::{explain, is_fenced};
-use futures::future::{join, join_all};
+use futures::future::join;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event as Object;
 use kube::{
@@ -14,17 +14,15 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use std::{
-    hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How many events wait at most before new ones are dropped.
-const QUEUE: usize = 1000;
-/// How many events are written at a time. Those about one object stay in order.
-const LANES: usize = 4;
+/// How many events wait at most before new ones are dropped. They are written one at a time, because what they tell of
+/// should not wait for them; so in a burst many wait.
+const QUEUE: usize = 10_000;
 const TRIES: u32 = 12;
 const BETWEEN_TRIES: Duration = Duration::from_secs(10);
 /// How long a stopped process goes on writing what is waiting.
@@ -68,14 +66,13 @@ impl Broadcaster {
     ///
     /// An event that the API server rejects is dropped; while there is no API server, each is tried for two minutes.
     pub async fn run(&self, cancel: CancellationToken) {
-        let (senders, receivers): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::channel(QUEUE / LANES)).unzip();
-        let lanes = join_all(receivers.into_iter().map(|lane| self.0.write_all(lane, &cancel)));
+        let (sender, receiver) = mpsc::channel(QUEUE);
         let out_of_time = async {
             cancel.cancelled().await;
             tokio::time::sleep(FLUSH).await;
         };
         tokio::select! {
-            _ = join(self.0.dispatch(senders, &cancel), lanes) => {}
+            _ = join(self.0.dispatch(sender, &cancel), self.0.write_all(receiver, &cancel)) => {}
             () = out_of_time => tracing::warn!("stopped before all events were written"),
         }
     }
@@ -83,21 +80,17 @@ impl Broadcaster {
 
 impl Inner {
     /// Decides about events at the time they are recorded, however slow writing them is.
-    async fn dispatch(&self, lanes: Vec<mpsc::Sender<Step>>, cancel: &CancellationToken) {
+    async fn dispatch(&self, steps: mpsc::Sender<Step>, cancel: &CancellationToken) {
         let mut events = self.receiver.lock().await;
         let mut correlator = Correlator::new(Limits::default());
-        let hasher = RandomState::new();
         while let Some(event) = next(&mut events, cancel).await {
             log(&event);
             let Some(step) = correlator.correlate(&event, Timestamp::now()) else {
                 count(self.metrics.as_ref(), event.component, Outcome::Filtered);
                 continue;
             };
-            let about = &event.regarding;
-            let hash = hasher.hash_one((&about.kind, &about.namespace, &about.name));
-            let lane = usize::try_from(hash % LANES as u64).unwrap_or_default();
-            // A lane ends only after this does.
-            let _ = lanes[lane].send(step).await;
+            // Whoever receives ends only after this does.
+            let _ = steps.send(step).await;
         }
     }
 

@@ -1,0 +1,64 @@
+//! Fresh nodes on the real services, beside occm.
+
+use crate::{
+    Args, bare,
+    ground::Ground,
+    replica::{Program, Replica},
+    scenarios::seconds,
+    table::Table,
+};
+use anyhow::Result;
+use lab::openstack::{OpenStack, Region, Request};
+use std::{fs, time::Duration};
+
+/// All programs on the same servers.
+pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
+    let cloud = tokio::task::spawn_blocking(OpenStack::start).await??;
+    let project = cloud.project("bench").await?;
+    let server = project.boot("first").await?;
+    let copies = project.clone_servers(&server, args.nodes, "node-")?;
+    let names: Vec<String> = copies.into_iter().map(|server| server.name).collect();
+    let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+    let external = cloud.external_network();
+    let config = format!(
+        "{}[LoadBalancer]\nfloating-network-id = {external}\n",
+        project.cloud_conf(Region::Plain)
+    );
+    fs::write(&ground.cloud_config, config)?;
+
+    ground.register(&names).await?;
+    let patches = bare::initialise(&ground, &names).await?;
+    let count = names.len();
+    for program in Program::ALL {
+        ground.clear_cluster().await?;
+        ground.register(&names).await?;
+        let mark = cloud.mark().await?;
+        let replica = Replica::start(&ground, program, &[])?;
+        ground.initialised(|| replica.check()).await?;
+        let took = replica.started.elapsed();
+        let requests = cloud.requests_since(mark).await?;
+        let what = format!("{count} fresh nodes initialised");
+        table.put(&what, program, seconds(took));
+        table.put("… calls of the cloud", program, requests.len());
+        table.put("… resident memory", program, replica.resident()?);
+        if program == Program::Ours {
+            let lists = lists(&requests);
+            let floor = lists + patches;
+            let what = format!(
+                "the floor: list pages {}, bare patches {}",
+                seconds(lists),
+                seconds(patches)
+            );
+            table.put(&what, program, seconds(floor));
+            let ratio = took.as_secs_f64() / floor.as_secs_f64();
+            table.put("… so many times the floor", program, format!("{ratio:.2}"));
+        }
+    }
+    Ok(())
+}
+
+/// How long the services took for the pages that were asked for.
+fn lists(requests: &[Request]) -> Duration {
+    let pages = requests.iter().filter(|request| request.method == "GET");
+    pages.map(|request| request.took).sum()
+}

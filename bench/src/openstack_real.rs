@@ -8,8 +8,13 @@ use crate::{
     table::Table,
 };
 use anyhow::Result;
-use lab::openstack::{OpenStack, Region, Request};
-use std::{fs, time::Duration};
+use futures::future::try_join_all;
+use lab::openstack::{OpenStack, Project, Region, Request, Service};
+use reqwest::Method;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 /// All programs on the same servers.
 pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
@@ -42,7 +47,7 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
         table.put("… calls of the cloud", program, requests.len());
         table.put("… resident memory", program, replica.resident()?);
         if program == Program::Ours {
-            let lists = lists(&requests);
+            let lists = lists(&project, &requests).await?;
             let floor = lists + patches;
             let what = format!(
                 "the floor: list pages {}, bare patches {}",
@@ -57,8 +62,11 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// How long the services took for the pages that were asked for.
-fn lists(requests: &[Request]) -> Duration {
-    let pages = requests.iter().filter(|request| request.method == "GET");
-    pages.map(|request| request.took).sum()
+/// How long the services take for the same pages when somebody asks for all of them at once.
+async fn lists(project: &Project<'_>, requests: &[Request]) -> Result<Duration> {
+    let is_page = |request: &&Request| request.method == "GET" && request.service != Service::Keystone;
+    let pages = requests.iter().filter(is_page);
+    let start = Instant::now();
+    try_join_all(pages.map(|page| project.call(page.service, Method::GET, &page.path, None))).await?;
+    Ok(start.elapsed())
 }

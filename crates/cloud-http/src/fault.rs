@@ -68,7 +68,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Dns => "the host name cannot be resolved",
             Self::Connect => "cannot connect",
-            Self::Tls => "no trusted TLS connection",
+            Self::Tls => "no trusted TLS connection (a CA of your own must be named in the cloud's configuration)",
             Self::Timeout => "timed out",
             Self::Reset => "the connection broke",
             Self::Truncated => "the answer is truncated",

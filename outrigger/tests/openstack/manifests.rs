@@ -51,7 +51,7 @@ const CHART_MONITORED: &[&str] = &[
 ];
 
 /// Our program under the name of the other.
-fn program(stage: &Stage) -> PathBuf {
+pub fn program(stage: &Stage) -> PathBuf {
     let path = stage.folder.path().join("openstack-cloud-controller-manager");
     symlink(env!("CARGO_BIN_EXE_outrigger"), &path).unwrap();
     path

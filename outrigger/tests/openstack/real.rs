@@ -101,17 +101,6 @@ async fn join(rig: &Rig, project: &Project<'_>, manager: &Manager, name: &str) -
     (name, server)
 }
 
-/// Deletes a Service and waits until it is gone.
-async fn end(rig: &Rig, manager: &Manager, service: &str) {
-    rig.delete_service(service).await;
-    let services = rig.services();
-    let look = async || match services.get_opt(service).await.unwrap() {
-        None => Ok(()),
-        Some(service) => Err(json!(service).to_string()),
-    };
-    manager.until("the end of the Service", look).await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes the lab: make test-openstack runs it"]
 async fn nodes_and_a_service_on_the_real_services() {
@@ -168,7 +157,7 @@ async fn nodes_and_a_service_on_the_real_services() {
     rig.node_gone(&manager, &second).await;
     members_are(&project, &manager, &[&first]).await;
 
-    end(&rig, &manager, &service).await;
+    rig.end(&manager, &service).await;
     assert_eq!(floating_ips(&project).await, [Value::Null; 0]);
     let gone = async || {
         let left = balancers(&project).await;
@@ -213,7 +202,7 @@ async fn by_tls_with_an_application_credential() {
     let service = rig.create(rig.balanced("web")).await.name_any();
     rig.served(&manager, &service).await;
     members_are(&project, &manager, &[&node]).await;
-    end(&rig, &manager, &service).await;
+    rig.end(&manager, &service).await;
     let mut requests = cloud.requests_since(mark).await.unwrap();
     requests.retain(|request| request.agent.contains(&project.tenant().name));
     let services = [Service::Keystone, Service::Nova, Service::Neutron, Service::Octavia];

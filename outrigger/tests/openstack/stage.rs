@@ -192,22 +192,6 @@ impl Stage {
         self.rig.services().patch(service, &params, &patch).await.unwrap();
     }
 
-    /// Waits until a Service is gone.
-    pub async fn service_gone(&self, manager: &Manager, name: &str) {
-        let services = self.rig.services();
-        let look = async || match services.get_opt(name).await.unwrap() {
-            None => Ok(()),
-            Some(service) => Err(format!("it is {}", json!(service))),
-        };
-        manager.until(&format!("the end of Service {name}"), look).await;
-    }
-
-    /// Deletes a Service and waits until it is gone.
-    pub async fn end(&self, manager: &Manager, name: &str) {
-        self.rig.delete_service(name).await;
-        self.service_gone(manager, name).await;
-    }
-
     /// Nothing that Services need is in the cloud.
     pub fn assert_clean(&self) {
         assert_eq!(self.cloud.load_balancers(), [], "a load balancer was left behind");

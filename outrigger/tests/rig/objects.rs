@@ -72,6 +72,22 @@ impl Rig {
         self.services().create(&PostParams::default(), &service).await.unwrap()
     }
 
+    /// Waits until a Service is gone.
+    pub async fn service_gone(&self, manager: &Manager, name: &str) {
+        let services = self.services();
+        let look = async || match services.get_opt(name).await.unwrap() {
+            None => Ok(()),
+            Some(service) => Err(format!("it is {}", json!(service))),
+        };
+        manager.until(&format!("the end of Service {name}"), look).await;
+    }
+
+    /// Deletes a Service and waits until it is gone.
+    pub async fn end(&self, manager: &Manager, name: &str) {
+        self.delete_service(name).await;
+        self.service_gone(manager, name).await;
+    }
+
     /// Asks for the end of a Service.
     pub async fn delete_service(&self, name: &str) {
         let params = DeleteParams::default();

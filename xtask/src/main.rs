@@ -6,6 +6,7 @@ mod generated;
 mod image;
 mod licences;
 mod metadata;
+mod suite;
 mod yanked;
 
 use anyhow::Result;
@@ -30,6 +31,7 @@ enum Verb {
     Docs,
     /// Pack the static binary into an image.
     Image(image::Options),
+    Test(suite::Options),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Verb::Check => check(&root),
         Verb::Docs => generated::write(&root),
         Verb::Image(options) => image::write(&root, &options),
+        Verb::Test(options) => suite::run(&root, &options),
     };
     if let Err(error) = done {
         eprintln!("xtask: {error:#}");

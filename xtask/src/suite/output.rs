@@ -1,0 +1,136 @@
+//! What a test program printed, read.
+
+use std::{fmt, ops::AddAssign};
+
+/// So many lines of each failure; the rest is in the file.
+const LINES: usize = 40;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) counts: Counts,
+    /// What is said of the tests that failed; the end of the text when it says nothing of any.
+    pub(super) failures: String,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.ignored > 0 {
+            write!(f, ", {} ignored", self.ignored)?;
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    pub(super) fn of(text: &str) -> Self {
+        let mut outcome = Self::default();
+        let mut left = 0;
+        for line in text.lines() {
+            if let Some(summary) = line.strip_prefix("test result: ") {
+                outcome.counts += counts(summary);
+            }
+            if begins_failure(line) {
+                left = LINES;
+            } else if ends_failure(line) {
+                left = 0;
+            }
+            if left > 0 {
+                left -= 1;
+                outcome.failures.extend([line, "\n"]);
+            }
+        }
+        if outcome.failures.is_empty() {
+            let lines: Vec<_> = text.lines().collect();
+            let end = &lines[lines.len().saturating_sub(LINES)..];
+            outcome.failures = end.iter().flat_map(|line| [*line, "\n"]).collect();
+        }
+        outcome
+    }
+}
+
+fn begins_failure(line: &str) -> bool {
+    line.starts_with("---- ") && line.ends_with(" stdout ----")
+        || line.contains(" panicked at ")
+        || line.starts_with("error: ")
+}
+
+fn ends_failure(line: &str) -> bool {
+    ["stack backtrace:", "note: run with", "failures:", "test result:"]
+        .iter()
+        .any(|end| line.starts_with(end))
+}
+
+/// As in `ok. 195 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 5.25s`.
+fn counts(summary: &str) -> Counts {
+    let of = |what: &str| {
+        let mut parts = summary.split(['.', ';']).map(str::trim);
+        let number = parts.find_map(|part| part.strip_suffix(what)?.trim().parse().ok());
+        number.unwrap_or_default()
+    };
+    Counts {
+        passed: of("passed"),
+        failed: of("failed"),
+        ignored: of("ignored"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, LINES, Outcome};
+
+    #[test]
+    fn counts_what_passed_and_what_did_not() {
+        let text = "running 5 tests\n..\n\ntest result: ok. 3 passed; 0 failed; 2 ignored; 0 measured; 9 filtered out; finished in 5.25s\n";
+        let counts = Outcome::of(text).counts;
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 3,
+                failed: 0,
+                ignored: 2
+            }
+        );
+        assert_eq!(counts.to_string(), "3 passed, 0 failed, 2 ignored");
+    }
+
+    #[test]
+    fn several_results_are_added() {
+        let line =
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+        assert_eq!(Outcome::of(&line.repeat(2)).counts.to_string(), "2 passed, 4 failed");
+    }
+
+    #[test]
+    fn says_why_a_test_failed_and_leaves_out_the_rest() {
+        let text = "test good ... ok\ntest bad ... FAILED\n\nfailures:\n\n---- bad stdout ----\n\nthread 'bad' panicked at src/lib.rs:1:2:\nleft is not right\nnote: run with `RUST_BACKTRACE=1`\n\nfailures:\n    bad\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored;\n";
+        let said = Outcome::of(text).failures;
+        assert_eq!(
+            said,
+            "---- bad stdout ----\n\nthread 'bad' panicked at src/lib.rs:1:2:\nleft is not right\n"
+        );
+    }
+
+    #[test]
+    fn a_program_that_just_dies_is_quoted_from_its_end() {
+        let text = "a line\n".repeat(99) + "the last one\n";
+        let said = Outcome::of(&text).failures;
+        assert_eq!(said.lines().count(), LINES);
+        assert!(said.ends_with("the last one\n"), "{said}");
+    }
+}

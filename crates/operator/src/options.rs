@@ -1,7 +1,10 @@
 //! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
 
+mod klog;
+
 use crate::platforms::tls;
 use crate::trusted_ca;
+use klog::Klog;
 use runtime::{
     flags::{GoDuration, Parsed, Problems, Section, Set, Show, Strings, Switch, Version},
     logging, version,
@@ -58,6 +61,8 @@ pub struct Options {
     pub dry_run: Switch,
     /// How to log.
     pub logging: logging::Options,
+    /// What the originals' log library takes besides.
+    pub klog: Klog,
     /// `--help`.
     pub help: Switch,
     /// `--version`.
@@ -117,6 +122,7 @@ impl Options {
             kubeconfig: String::new(),
             dry_run: Switch::Off,
             logging: logging::Options::default(),
+            klog: Klog::default(),
             help: Switch::Off,
             version: Version::default(),
             parsed: Parsed::default(),
@@ -183,7 +189,7 @@ impl Options {
         let global = Section::new("global")
             .short('h', "help", &mut self.help, "Show all flags.")
             .flag("version", &mut self.version, "Print the version and quit.");
-        sections.push(self.logging.flags(global));
+        sections.push(self.klog.flags(self.logging.flags(global)));
         Set::new(program, ABOUT, sections)
     }
 
@@ -326,6 +332,52 @@ mod tests {
             Ok(Invocation::Print(text)) => Err(vec![text]),
             Err(problems) => Err(problems.iter().map(str::to_owned).collect()),
         }
+    }
+
+    /// What a customised Deployment may say to klog, as klog spells it, in both programs.
+    #[rstest]
+    fn klogs_flags_are_accepted_without_effect(
+        #[values(Role::Operator, Role::ConfigSync)] role: Role,
+        #[values(
+            "--add_dir_header",
+            "--alsologtostderr",
+            "--alsologtostderr=true",
+            "--alsologtostderrthreshold=WARNING",
+            "--legacy_stderr_threshold_behavior=false",
+            "--log_backtrace_at=main.go:12",
+            "--log_dir=/var/log",
+            "--log_file=/var/log/operator.log",
+            "--log_file /var/log/operator.log",
+            "--log_file_max_size=100",
+            "--logtostderr",
+            "--logtostderr=false",
+            "--one_output",
+            "--skip_headers=true",
+            "--skip_log_headers",
+            "--stderrthreshold=2",
+            "--stderrthreshold=INFO"
+        )]
+        line: &str,
+    ) {
+        let options = parse(role, line).expect("accepted");
+        let plain = parse(role, "").expect("accepted");
+        assert_eq!(
+            Options {
+                klog: plain.klog.clone(),
+                parsed: plain.parsed.clone(),
+                ..options
+            },
+            plain
+        );
+        let name = line.trim_start_matches('-').split(['=', ' ']).next().expect("a name");
+        let help = parse(role, "--help").expect_err("printed").remove(0);
+        let said = help
+            .lines()
+            .find(|text| text.split_whitespace().next() == Some(&format!("--{}", name.replace('_', "-"))));
+        assert!(
+            said.is_some_and(|text| text.contains("Accepted, without effect")),
+            "{name}: {help}"
+        );
     }
 
     /// The arguments of the original Deployment, both containers.

@@ -27,11 +27,6 @@ pub enum Mutability {
 }
 
 impl Content {
-    /// Whether a `ConfigMap` holds exactly this.
-    pub fn is_in(&self, live: &ConfigMap) -> bool {
-        *self == Self::from(live)
-    }
-
     /// The `ConfigMap` of this name that holds it.
     ///
     /// # Panics

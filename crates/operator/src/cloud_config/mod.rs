@@ -15,7 +15,7 @@ mod vsphere;
 
 pub use content::{Content, Mutability};
 pub use error::Error;
-pub use platform::Platform;
+pub use platform::CloudConfig;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::{Infrastructure, Network};
@@ -68,9 +68,10 @@ pub struct Decision {
 /// [`Error::Transient`] if something that the platform needs has not been seen; [`Error::Terminal`] if a source is
 /// missing or wrong.
 pub fn decide(world: &World<'_>) -> Result<Decision, Error> {
-    let Some(platform) = Platform::of(world.infrastructure)? else {
+    let platform = CloudConfig::of(world.infrastructure)?;
+    if platform == CloudConfig::None {
         return Ok(Decision::default());
-    };
+    }
     let ownership = world.ownership(platform)?;
     let reference = &world.infrastructure.spec.cloud_config;
     let managed = world.managed.filter(|_| platform.reads_managed());
@@ -93,10 +94,7 @@ pub fn decide(world: &World<'_>) -> Result<Decision, Error> {
 /// # Errors
 /// As [`decide`]; and if the platform has no cloud configuration.
 pub fn transform(world: &World<'_>, text: &str) -> Result<String, Error> {
-    match Platform::of(world.infrastructure)? {
-        Some(platform) => world.transform(platform, text),
-        None => Err(Error::Terminal("this platform has no cloud configuration".to_owned())),
-    }
+    world.transform(CloudConfig::of(world.infrastructure)?, text)
 }
 
 /// Who writes `openshift-config-managed/kube-cloud-config`.
@@ -109,21 +107,22 @@ pub enum Ownership {
 }
 
 impl World<'_> {
-    fn transform(&self, platform: Platform, text: &str) -> Result<String, Error> {
+    fn transform(&self, platform: CloudConfig, text: &str) -> Result<String, Error> {
         let done = match platform {
-            Platform::Aws => aws::transform(text, self.security_groups()?),
-            Platform::Azure => azure::transform(text, azure::cloud_name(self.infrastructure)),
-            Platform::AzureStack => azure::transform_stack(text),
-            Platform::OpenStack => openstack::transform(text),
-            Platform::VSphere => vsphere::transform(text, self.vsphere()?.as_ref()),
-            Platform::Untouched => Ok(text.to_owned()),
+            CloudConfig::None => Err("this platform has no cloud configuration".to_owned()),
+            CloudConfig::Aws => aws::transform(text, self.security_groups()?),
+            CloudConfig::Azure => azure::transform(text, azure::cloud_name(self.infrastructure)),
+            CloudConfig::AzureStack => azure::transform_stack(text),
+            CloudConfig::OpenStack => openstack::transform(text),
+            CloudConfig::VSphere => vsphere::transform(text, self.vsphere()?.as_ref()),
+            CloudConfig::Untouched => Ok(text.to_owned()),
         };
         done.map_err(Error::Terminal)
     }
 
-    fn ownership(&self, platform: Platform) -> Result<Ownership, Error> {
+    fn ownership(&self, platform: CloudConfig) -> Result<Ownership, Error> {
         Ok(match platform {
-            Platform::VSphere if self.is_on(VSPHERE_DAY_2)? => Ownership::Ours,
+            CloudConfig::VSphere if self.is_on(VSPHERE_DAY_2)? => Ownership::Ours,
             _ => Ownership::Others,
         })
     }

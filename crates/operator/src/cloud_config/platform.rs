@@ -1,42 +1,37 @@
 //! Which platforms have a cloud configuration, and how it comes to be.
 
-use super::{Error, azure};
+use super::Error;
+use crate::platforms;
 use operator_api::Infrastructure;
 
-/// A platform with a cloud configuration.
+/// What becomes of the configuration that a user gives. A platform says it in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Platform {
-    /// Amazon.
-    Aws,
-    /// Microsoft's own clouds.
-    Azure,
-    /// Azure Stack Hub, in somebody's own data centre.
-    AzureStack,
-    /// `OpenStack`.
-    OpenStack,
-    /// `VMware`.
-    VSphere,
-    /// GCP, IBM Cloud, Power VS and Nutanix: what the user gives is what the operand reads.
+pub enum CloudConfig {
+    /// The platform has none.
+    None,
+    /// What the user gives is what the operand reads.
     Untouched,
+    /// Amazon's.
+    Aws,
+    /// That of Microsoft's own clouds.
+    Azure,
+    /// Azure Stack Hub's, in somebody's own data centre.
+    AzureStack,
+    /// `OpenStack`'s.
+    OpenStack,
+    /// `VMware`'s.
+    VSphere,
 }
 
-impl Platform {
-    /// The platform, or nothing for one without a cloud configuration.
+impl CloudConfig {
+    /// That of a cluster's platform.
     ///
     /// # Errors
     /// If the Infrastructure does not say where it is.
-    pub fn of(infrastructure: &Infrastructure) -> Result<Option<Self>, Error> {
+    pub fn of(infrastructure: &Infrastructure) -> Result<Self, Error> {
         let unsaid = || Error::Terminal("the Infrastructure \"cluster\" has no status.platformStatus".to_owned());
         let status = infrastructure.status.platform_status.as_ref().ok_or_else(unsaid)?;
-        Ok(match status.type_.as_str() {
-            "AWS" => Some(Self::Aws),
-            "Azure" if azure::cloud_name(infrastructure) == azure::STACK => Some(Self::AzureStack),
-            "Azure" => Some(Self::Azure),
-            "OpenStack" => Some(Self::OpenStack),
-            "VSphere" => Some(Self::VSphere),
-            "GCP" | "IBMCloud" | "PowerVS" | "Nutanix" => Some(Self::Untouched),
-            _ => None,
-        })
+        Ok(platforms::Platform::find(status).map_or(Self::None, |platform| platform.cloud_config))
     }
 
     /// Whether another operator prepares the configuration, with what it knows of the cluster.

@@ -31,7 +31,7 @@ pub mod tls;
 pub use images::Images;
 pub use setting::{ConfigMapContent, SecretContent, Setting, Sources, Topology};
 
-use crate::object::Object;
+use crate::{cloud_config::CloudConfig, object::Object};
 use manifest::Rendering;
 use operator_api::infrastructure::PlatformStatus;
 
@@ -46,6 +46,9 @@ pub const ALL: &[Platform] = &[
     openstack::PLATFORM,
     powervs::PLATFORM,
     vsphere::PLATFORM,
+    // The one that docs/adding-a-platform.md adds, where the tests follow it.
+    #[cfg(test)]
+    tests::acme::PLATFORM,
 ];
 
 /// What a platform asks for. A new one starts from [`Platform::NEW`] and says what it has.
@@ -55,6 +58,8 @@ pub struct Platform {
     pub type_: &'static str,
     /// Which clusters of that type; for types that are more than one platform.
     pub applies: fn(&PlatformStatus) -> bool,
+    /// Whether it has a cloud configuration, `cloud-conf`, and what becomes of the one that the user gives.
+    pub cloud_config: CloudConfig,
     /// Whose program manages it if images.json says nothing.
     pub provider: Provider,
     /// Names of containers, and the key of images.json that has the image for it.
@@ -114,6 +119,7 @@ impl Platform {
     pub const NEW: Self = Self {
         type_: "",
         applies: |_| true,
+        cloud_config: CloudConfig::None,
         provider: Provider::Theirs,
         images: &[],
         manifests: &[],

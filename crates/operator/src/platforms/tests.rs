@@ -1,6 +1,6 @@
 //! What all platforms have in common, one by one in [`invariants`]; what each of them is, whole, in [`golden`].
 
-mod acme;
+pub(super) mod acme;
 mod api_server;
 mod golden;
 mod invariants;

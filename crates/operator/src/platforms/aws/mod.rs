@@ -1,10 +1,11 @@
 //! Amazon Web Services.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on AWS.
 pub const PLATFORM: Platform = Platform {
     type_: "AWS",
+    cloud_config: CloudConfig::Aws,
     images: &[(MANAGER, "cloudControllerManagerAWS")],
     manifests: &[include_str!("deployment.yaml"), include_str!("load-balancer-type.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

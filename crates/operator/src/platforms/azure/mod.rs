@@ -1,13 +1,14 @@
 //! Azure, except Azure Stack Hub.
 
 use super::{
-    Platform,
+    CloudConfig, Platform,
     images::{MANAGER, OPERATOR},
 };
 
 /// What runs on Azure.
 pub const PLATFORM: Platform = Platform {
     type_: "Azure",
+    cloud_config: CloudConfig::Azure,
     images: IMAGES,
     manifests: &[
         include_str!("deployment.yaml"),

@@ -1,6 +1,6 @@
 //! Azure Stack Hub: Azure in one's own data centre.
 
-use super::{Platform, azure};
+use super::{CloudConfig, Platform, azure};
 
 /// What runs on Azure Stack Hub.
 pub const PLATFORM: Platform = Platform {
@@ -11,6 +11,7 @@ pub const PLATFORM: Platform = Platform {
             .as_ref()
             .is_some_and(|azure| azure.cloud_name == "AzureStackCloud")
     },
+    cloud_config: CloudConfig::AzureStack,
     images: azure::IMAGES,
     manifests: &[
         include_str!("deployment.yaml"),

@@ -1,10 +1,11 @@
 //! Google Cloud.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on GCP.
 pub const PLATFORM: Platform = Platform {
     type_: "GCP",
+    cloud_config: CloudConfig::Untouched,
     images: &[(MANAGER, "cloudControllerManagerGCP")],
     manifests: &[
         include_str!("deployment.yaml"),

@@ -1,10 +1,11 @@
 //! IBM Cloud.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on IBM Cloud.
 pub const PLATFORM: Platform = Platform {
     type_: "IBMCloud",
+    cloud_config: CloudConfig::Untouched,
     images: &[(MANAGER, "cloudControllerManagerIBM")],
     manifests: &[include_str!("deployment.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

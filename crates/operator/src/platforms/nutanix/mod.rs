@@ -1,10 +1,11 @@
 //! Nutanix.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on Nutanix.
 pub const PLATFORM: Platform = Platform {
     type_: "Nutanix",
+    cloud_config: CloudConfig::Untouched,
     images: &[(MANAGER, "cloudControllerManagerNutanix")],
     manifests: &[include_str!("deployment.yaml"), include_str!("roles.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

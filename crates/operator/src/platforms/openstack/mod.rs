@@ -1,11 +1,12 @@
 //! `OpenStack`.
 
-use super::{Platform, Provider, images::MANAGER};
+use super::{CloudConfig, Platform, Provider, images::MANAGER};
 
 /// What runs on `OpenStack`.
 pub const PLATFORM: Platform = Platform {
     type_: "OpenStack",
     provider: Provider::Ours,
+    cloud_config: CloudConfig::OpenStack,
     images: &[(MANAGER, "cloudControllerManagerOpenStack")],
     manifests: &[include_str!("deployment.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

@@ -1,10 +1,11 @@
 //! IBM Power Virtual Server.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on Power VS.
 pub const PLATFORM: Platform = Platform {
     type_: "PowerVS",
+    cloud_config: CloudConfig::Untouched,
     images: &[(MANAGER, "cloudControllerManagerPowerVS")],
     manifests: &[include_str!("deployment.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

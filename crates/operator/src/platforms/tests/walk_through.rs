@@ -1,7 +1,12 @@
 //! Follows `docs/adding-a-platform.md`: the folder `acme` is what the page shows, and what comes of it is what it says.
 
 use super::{acme::PLATFORM, *};
+use crate::{cloud_config, observer};
+use k8s_openapi::api::core::v1::ConfigMap;
+use operator_api::Infrastructure;
 use rstest::rstest;
+use serde_json::json;
+use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../../../../docs/adding-a-platform.md");
 
@@ -47,6 +52,60 @@ fn the_page_tells_what_comes_of_them() {
     assert_eq!(container["image"], "example.test/acme:1");
     let binding = objects[2].value();
     assert_eq!(at(binding, "/subjects/0/namespace"), NAMESPACE);
+}
+
+/// Step 4 is one row. With it the platform is found, its cloud code is outside, and everything it asks for is there: the objects, and the
+/// configuration that its Pods mount.
+#[test]
+fn the_row_is_all_that_is_left() {
+    let row = block("text row");
+    assert!(
+        include_str!("../mod.rs").contains(&row.trim().replace("acme", "tests::acme")),
+        "{row}"
+    );
+    let infrastructure: Infrastructure = serde_json::from_value(json!({
+        "metadata": {"name": "cluster"},
+        "spec": {"cloudConfig": {"name": "acme", "key": "config"}},
+        "status": {"infrastructureName": "mars-x7k2p", "platformStatus": {"type": "Acme"}},
+    }))
+    .unwrap();
+    let status = infrastructure.status.platform_status.as_ref();
+    assert_eq!(
+        external::verdict(status, &BTreeMap::new()),
+        Ok(external::Verdict::Provision)
+    );
+    let outside = observer::observe(&observer::Inputs {
+        platform: status,
+        annotation: None,
+        gates: None,
+        kubernetes: 35,
+        cloud_config: None,
+        volumes: observer::Volumes::default(),
+        owner: observer::Owner::default(),
+    });
+    assert_eq!(outside.place, observer::Place::External);
+
+    let referenced: ConfigMap = serde_json::from_value(json!({"data": {"config": "planet: mars"}})).unwrap();
+    let decision = cloud_config::decide(&cloud_config::World {
+        infrastructure: &infrastructure,
+        network: None,
+        gates: None,
+        managed: None,
+        referenced: Some(&referenced),
+    });
+    let written = decision.unwrap().cloud_conf.expect("a cloud configuration");
+    assert_eq!(written.data["cloud.conf"], "planet: mars");
+
+    let setting = Setting {
+        platform: status.unwrap().clone(),
+        ..mars()
+    };
+    let objects = resources(&setting).unwrap();
+    assert_eq!(names(&objects).join("\n") + "\n", block("text result"));
+    let mounted = config_hash::references(objects[0].value());
+    let mounted: Vec<_> = mounted.iter().map(|reference| reference.key(NAMESPACE)).collect();
+    let synced = written.object(NAMESPACE, cloud_config::NAME);
+    assert!(mounted.contains(synced.key()), "{mounted:?}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! vSphere.
 
-use super::{Platform, Setting, images::MANAGER};
+use super::{CloudConfig, Platform, Setting, images::MANAGER};
 
 /// What runs on vSphere.
 pub const PLATFORM: Platform = Platform {
     type_: "VSphere",
+    cloud_config: CloudConfig::VSphere,
     images: &[(MANAGER, "cloudControllerManagerVSphere")],
     manifests: &[include_str!("deployment.yaml"), include_str!("roles.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

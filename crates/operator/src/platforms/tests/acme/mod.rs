@@ -1,10 +1,11 @@
 //! Acme Cloud.
 
-use super::{Platform, images::MANAGER};
+use super::{CloudConfig, Platform, images::MANAGER};
 
 /// What runs on Acme Cloud.
 pub const PLATFORM: Platform = Platform {
     type_: "Acme",
+    cloud_config: CloudConfig::Untouched,
     images: &[(MANAGER, "cloudControllerManagerAcme")],
     manifests: &[include_str!("deployment.yaml"), include_str!("roles.yaml")],
     bootstrap: &[include_str!("bootstrap.yaml")],

@@ -334,10 +334,7 @@ fn mounts_the_host_and_what_it_trusts() {
                 .unwrap();
             let trusted =
                 json!({"name": "trusted-ca", "mountPath": "/etc/pki/ca-trust/extracted/pem", "readOnly": true});
-            // The node manager of Azure sees the merged configuration there instead.
-            let merged = platform == "Azure" && workload["kind"] == "DaemonSet";
-            let name = if merged { "merged-cloud-config" } else { "host-etc-kube" };
-            let host = json!({"name": name, "mountPath": "/etc/kubernetes", "readOnly": true});
+            let host = json!({"name": "host-etc-kube", "mountPath": "/etc/kubernetes", "readOnly": true});
             assert!(
                 mounts.contains(&trusted) && mounts.contains(&host),
                 "{platform}: {mounts:#?}"
@@ -453,24 +450,48 @@ fn what_is_read_rolls_the_pods(#[case] platform: &str, #[case] config_maps: &str
     assert_eq!(seen.len(), all);
 }
 
-/// W24: the node manager's image is somebody else's, and releases of it differ in whether they open the file that the
-/// credentials are merged into. Leaving them out would strand nodes, so this is kept; our own node manager will not need it.
-#[rstest]
-fn w24_somebody_else_s_node_manager_keeps_its_credentials(#[values("Azure", "AzureStackHub")] platform: &str) {
-    let objects = resources(&setting(platform, Topology::HighlyAvailable)).unwrap();
+/// A platform that says it has a cloud configuration has Pods that read it, and no other has: nobody would write it.
+#[test]
+fn who_reads_a_cloud_configuration_has_one() {
+    for platform in ALL {
+        let files = platform.manifests.concat();
+        let reads = files.contains("name: cloud-conf\n");
+        assert_eq!(
+            reads,
+            platform.cloud_config != CloudConfig::None,
+            "{}: {:?}",
+            platform.type_,
+            platform.cloud_config
+        );
+    }
+}
+
+/// W24: a node manager that asks the machine's metadata service is not told to use anything else, so it gets no secret.
+#[test]
+fn w24_no_secret_of_the_cloud_on_every_machine() {
+    let objects = resources(&setting("Azure", Topology::HighlyAvailable)).unwrap();
     let daemon_set = of_kind(&objects, "DaemonSet")[0];
-    let mounts = containers(daemon_set, "containers")[0]["volumeMounts"]
-        .as_array()
-        .unwrap();
-    assert!(
-        mounts.iter().all(|mount| mount["name"] != "cloud-sa-volume"),
-        "only what prepares sees the Secret itself"
-    );
-    let init = containers(daemon_set, "initContainers")[0]["volumeMounts"]
-        .as_array()
-        .unwrap();
-    assert!(
-        init.iter()
-            .any(|mount| mount["name"] == "cloud-sa-volume" && mount["readOnly"] == true)
-    );
+    let text = daemon_set.to_string();
+    for part in ["--cloud-config", "--use-instance-metadata=false"] {
+        assert!(!text.contains(part), "{part}: it would need credentials");
+    }
+    assert_eq!(at(daemon_set, "/spec/template/spec").get("initContainers"), None);
+    for volume in at(daemon_set, "/spec/template/spec/volumes").as_array().unwrap() {
+        assert_eq!(volume.get("secret"), None, "{volume}");
+        assert_eq!(volume.get("projected"), None, "{volume}");
+    }
+}
+
+/// On Azure Stack Hub there is no such service: the node manager asks the hub, and only what prepares its configuration sees the
+/// Secret itself.
+#[test]
+fn w24_a_hub_is_asked_with_credentials() {
+    let objects = resources(&setting("AzureStackHub", Topology::HighlyAvailable)).unwrap();
+    let daemon_set = of_kind(&objects, "DaemonSet")[0];
+    assert!(daemon_set.to_string().contains("--use-instance-metadata=false"));
+    let sees = |kind: &str| {
+        let mounts = containers(daemon_set, kind)[0]["volumeMounts"].as_array().unwrap();
+        mounts.iter().any(|mount| mount["name"] == "cloud-sa-volume")
+    };
+    assert!(!sees("containers") && sees("initContainers"));
 }

@@ -17,8 +17,14 @@ const MANIFESTS: [&str; 3] = [
 ];
 
 /// Applies the manifests, after something has been done to them, and starts the operator with what they grant.
-pub async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manager {
-    for manifest in MANIFESTS {
+pub async fn release(world: &World, change: impl FnMut(&mut Value)) -> Manager {
+    apply(world, &MANIFESTS, change).await;
+    start(world)
+}
+
+/// Applies the objects of these files, after something has been done to them.
+async fn apply(world: &World, manifests: &[&str], mut change: impl FnMut(&mut Value)) {
+    for manifest in manifests {
         for mut object in serde_saphyr::from_multiple::<Value>(manifest).unwrap() {
             change(&mut object);
             let text = |pointer: &str| {
@@ -35,7 +41,6 @@ pub async fn release(world: &World, mut change: impl FnMut(&mut Value)) -> Manag
             world.apply(&resource, &namespace, &name, object.clone()).await;
         }
     }
-    start(world)
 }
 
 /// Starts the operator as its own account.
@@ -144,7 +149,10 @@ const REASONS: [(&str, &str); 5] = [
         "tried before a binding is replaced, which happens only if somebody has replaced it",
     ),
     ("hostaccess", "the machine's network"),
-    ("get", "asked for only when the watch is behind what was just written"),
+    (
+        "get configmaps in \"openshift-config-managed\"",
+        "asked for only when the watch is behind what was just written: it is never deleted",
+    ),
 ];
 
 /// What the operator's own roles grant, one verb, resource and place at a time, that nobody has used. What operands' roles pass on
@@ -287,4 +295,84 @@ async fn may_not_look() {
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
         .await;
+}
+
+const DEFINITION: &str = include_str!("../../../deploy/kubernetes/crd.yaml");
+const ON_OPENSHIFT: &str = include_str!("../../../deploy/kubernetes/on-openshift.yaml");
+const ANYWHERE: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
+
+/// On `OpenShift` our own kind is served as soon as there are the rights for it; without them the cluster's own manager is none the
+/// worse, and what is missing is said once.
+#[tokio::test]
+async fn our_own_kind_on_openshift() {
+    let world = World::apart(OPERANDS).await;
+    world.plane().install_crds(&[DEFINITION.to_owned()]).await.unwrap();
+    world.set_platform("AWS").await;
+    let operator = release(&world, |_| {}).await;
+    world
+        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
+        .await;
+    let line = operator.logged("cannot watch").await;
+    assert!(line.contains("cloudcontrollermanagers"), "{line}");
+
+    let mark = world.mark();
+    apply(&world, &[ON_OPENSHIFT], |_| {}).await;
+    let watched = |entry: &Entry| entry.what() == "list cloudcontrollermanagers" && entry.code == 200;
+    let look = async || match asked(&world, mark).iter().any(watched) {
+        true => Ok(()),
+        false => Err("it is not looked at".to_owned()),
+    };
+    operator.until("our own kind", look).await;
+    let mark = world.mark();
+    let managers = kind(
+        "outrigger.dev",
+        "v1alpha1",
+        "CloudControllerManager",
+        "cloudcontrollermanagers",
+    );
+    world
+        .apply(&managers, "", "lab", json!({"spec": {"provider": "memory"}}))
+        .await;
+    let look = async || {
+        world.roll_out(9).await;
+        let found = world.get(&managers, "", "lab").await.unwrap_or_default();
+        match crate::objects::conditions(&found) {
+            conditions if conditions.iter().any(|line| line.starts_with("Available=True")) => Ok(()),
+            conditions => Err(format!("{conditions:#?}")),
+        }
+    };
+    operator.until("a manager", look).await;
+    assert_eq!(operator.lines_with("cannot watch").len(), 1);
+    let api = world.api(&managers, "");
+    api.delete("lab", &kube::api::DeleteParams::default()).await.unwrap();
+    world.settled().await;
+    assert!(denied(&world, mark).is_empty(), "{:#?}", denied(&world, mark));
+    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+}
+
+/// A manager may do the same wherever it runs, and so may the operator for it.
+#[test]
+fn the_same_rights_on_openshift_as_anywhere() {
+    let rules = |file: &str, kind: &str, name: &str, namespace: &str| -> BTreeSet<String> {
+        let objects = serde_saphyr::from_multiple::<Value>(file).unwrap();
+        let role = objects.into_iter().find(|object| {
+            let metadata = &object["metadata"];
+            object["kind"] == kind
+                && metadata["name"] == name
+                && metadata["namespace"].as_str().unwrap_or_default() == namespace
+        });
+        let role = role.unwrap_or_else(|| panic!("{kind} {namespace}/{name}"));
+        let rules = role["rules"].as_array().unwrap().iter();
+        rules.map(Value::to_string).collect()
+    };
+    let manager = ("ClusterRole", "outrigger:cloud-controller-manager", "");
+    let system = ("Role", "outrigger-operator", "kube-system");
+    for (kind, name, namespace) in [manager, system] {
+        assert_eq!(
+            rules(ON_OPENSHIFT, kind, name, namespace),
+            rules(ANYWHERE, kind, name, namespace)
+        );
+    }
+    let here = rules(ON_OPENSHIFT, "ClusterRole", "outrigger-operator", "");
+    assert!(here.is_subset(&rules(ANYWHERE, "ClusterRole", "outrigger-operator", "")));
 }

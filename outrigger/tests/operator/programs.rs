@@ -156,6 +156,86 @@ async fn operator_waits_for_config_sync() {
         .await;
 }
 
+const UPSTREAM: &str = include_str!("../../../crates/operator/tests/release/upstream-deployment.yaml");
+
+/// The containers of the Go operator's Deployment, each started by its very command, in its environment; only paths are moved, from the
+/// image's root to a folder. Both get ready, and do their work.
+#[tokio::test]
+async fn upstreams_deployment() {
+    let world = world("GCP").await;
+    let root = world.folder.path().display().to_string();
+    for program in ["bash", OPERATOR, CONFIG_SYNC] {
+        drop(world.program(program));
+    }
+    let etc = world.folder.path().join("etc");
+    for folder in ["kubernetes", "cloud-controller-manager-config"] {
+        fs::create_dir_all(etc.join(folder)).unwrap();
+    }
+    let images = crate::world::images().to_string();
+    world
+        .folder
+        .write("etc/cloud-controller-manager-config/images.json", &images);
+    let (host, port) = world.plane().url().rsplit_once(':').unwrap();
+    let host = host.trim_start_matches("https://");
+    let variables = format!("KUBERNETES_SERVICE_HOST={host}\nKUBERNETES_SERVICE_PORT={port}\n");
+    world.folder.write("etc/kubernetes/apiserver-url.env", &variables);
+
+    let deployment: Value = serde_saphyr::from_str(UPSTREAM).unwrap();
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+    let mut started = Vec::new();
+    for container in containers {
+        let command = container["command"].as_array().unwrap();
+        let [shell, option, script] = command.as_slice() else {
+            panic!("{command:?}");
+        };
+        assert_eq!(
+            (shell, option, &container["args"]),
+            (&json!("/bin/bash"), &json!("-c"), &Value::Null)
+        );
+        let script = script.as_str().unwrap();
+        let script = ["/etc/", "/cluster-controller-", "/config-sync-"]
+            .iter()
+            .fold(script.to_owned(), |script, path| {
+                script.replace(path, &format!("{root}{path}"))
+            });
+        let mut launch = world.program("bash").arg("-c").arg(&script);
+        for variable in container["env"].as_array().unwrap() {
+            let text = |key: &str| variable[key].as_str().unwrap();
+            launch = launch.env(text("name"), text("value"));
+        }
+        let port = container["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|port| port["name"] == "healthz");
+        started.push((launch.start(), port.unwrap()["containerPort"].clone()));
+    }
+    for (process, port) in &started {
+        for path in ["healthz", "readyz"] {
+            let look = async || {
+                let answer = reqwest::get(format!("http://127.0.0.1:{port}/{path}")).await;
+                let answer = answer.map_err(|error| error.to_string())?;
+                match answer.status().as_u16() {
+                    200 => Ok(()),
+                    status => Err(format!("{status} {}", answer.text().await.unwrap_or_default())),
+                }
+            };
+            process.until(&format!("{path} at {port}"), look).await;
+        }
+    }
+    let (operator, _) = &started[0];
+    let said = [
+        "CloudConfigControllerAvailable=True",
+        "CloudConfigControllerDegraded=False",
+    ];
+    world.says(operator, &said).await;
+    assert!(world.get(&config_map(), OPERANDS, "cloud-conf").await.is_some());
+    for (process, _) in &started {
+        process.signal("TERM");
+        assert_eq!(process.exited().await.code, 0, "{}", process.told());
+    }
+}
+
 /// The third program, in the init containers of Azure.
 #[tokio::test]
 async fn injector_by_its_name() {

@@ -36,6 +36,12 @@ impl Mark {
         Ok(counts)
     }
 
+    /// How often `user` has been told since that somebody else had written meanwhile.
+    pub fn conflicts(&self, user: &str) -> Result<usize> {
+        let refused = |event: &&Value| event["responseStatus"]["code"] == 409;
+        Ok(self.events(user)?.iter().filter(refused).count())
+    }
+
     /// When `user` first did something that `matches` says is it.
     pub fn first(&self, user: &str, matches: impl Fn(&str) -> bool) -> Result<Option<String>> {
         let found = self.events(user)?.into_iter().find(|event| matches(&name(event)));

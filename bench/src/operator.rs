@@ -120,9 +120,13 @@ impl Bench {
             infrastructure(platform),
         )
         .await?;
-        let last = format!("{}-cloud-controller-manager", platform.to_lowercase());
-        self.until("the last operand", async || self.is_there(&last).await)
-            .await?;
+        // Those that run Pods come last, together.
+        let manager = format!("{}-cloud-controller-manager", platform.to_lowercase());
+        self.until("the last operand", async || {
+            Ok(self.is_there("Deployment", &manager).await?
+                && (platform != "Azure" || self.is_there("DaemonSet", "azure-cloud-node-manager").await?))
+        })
+        .await?;
         let took = started.elapsed();
         self.until("a quiet operator", async || {
             Ok(self.condition("Progressing").await? == "True")
@@ -153,6 +157,7 @@ impl Bench {
             writes,
         );
         table.put(&row("writes of the ClusterOperator's status"), Program::Ours, status);
+        table.put(&row("conflicts"), Program::Ours, mark.conflicts(&self.user)?);
         Ok(())
     }
 
@@ -201,9 +206,9 @@ impl Bench {
             .sum())
     }
 
-    async fn is_there(&self, name: &str) -> Result<bool> {
-        let deployments = resource("apps", "v1", "Deployment", "deployments");
-        let api: Api<DynamicObject> = Api::namespaced_with(self.plane.client(), OPERANDS, &deployments);
+    async fn is_there(&self, kind: &str, name: &str) -> Result<bool> {
+        let workloads = resource("apps", "v1", kind, &format!("{}s", kind.to_lowercase()));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.plane.client(), OPERANDS, &workloads);
         Ok(api.get_opt(name).await?.is_some())
     }
 

@@ -29,6 +29,8 @@ use tracing::info;
 /// How long the parts may fail before anybody is told.
 const OPERANDS_FAIL: Duration = Duration::from_secs(150);
 const PARTS_FAIL: Duration = Duration::from_mins(2);
+/// How long after a failure of the trusted certificates the next one is a first one again.
+const CA_FORGETS: Duration = Duration::from_secs(150);
 /// How often the operator's own files are looked at.
 const FILES: Duration = Duration::from_secs(5);
 /// Everything is looked at again after this time, whether or not something has changed.
@@ -115,7 +117,7 @@ impl Operator {
             gates: None,
             windows: Windows {
                 cloud_config: Window::new(PARTS_FAIL),
-                trusted_ca: Window::new(PARTS_FAIL),
+                trusted_ca: Window::new(PARTS_FAIL).forgetting(CA_FORGETS),
                 operands: Window::new(OPERANDS_FAIL),
             },
             patience: Patience::default(),

@@ -10,6 +10,9 @@ pub struct Window {
     /// Since when it works again, and how long it has to before that is believed.
     recovering: Option<(Instant, Duration)>,
     told: Told,
+    /// How long after a failure the next one is a first one again, and when the last one was.
+    forgets: Option<Duration>,
+    last: Option<Instant>,
 }
 
 /// Whether somebody knows of the failure.
@@ -37,12 +40,27 @@ impl Window {
             since: None,
             recovering: None,
             told: Told::No,
+            forgets: None,
+            last: None,
+        }
+    }
+
+    /// The same for what is not looked at all the time: after so long without a failure nobody knows what was in between, and the
+    /// next failure is a first one.
+    #[must_use]
+    pub fn forgetting(self, after: Duration) -> Self {
+        Self {
+            forgets: Some(after),
+            ..self
         }
     }
 
     /// It has worked.
     pub fn worked(&mut self) {
-        *self = Self::new(self.threshold);
+        *self = Self {
+            forgets: self.forgets,
+            ..Self::new(self.threshold)
+        };
     }
 
     /// It works at this moment, which is believed once it has lasted so long: what goes up and down is down. Says how long
@@ -65,6 +83,11 @@ impl Window {
         {
             self.worked();
         }
+        let is_past = |after| self.last.is_some_and(|last| left(after, last, now).is_none());
+        if self.forgets.is_some_and(is_past) {
+            self.worked();
+        }
+        self.last = Some(now);
         let since = *self.since.get_or_insert(now);
         if let Some(left) = left(self.threshold, since, now) {
             return Verdict::Wait(left);
@@ -133,6 +156,21 @@ mod tests {
             };
         }
         assert_eq!(last, verdict);
+    }
+
+    // operator.md §10.8: after a gap it starts again; a failure now and then within it counts.
+    #[rstest]
+    #[case::a_gap_starts_again(&[0, 150], Verdict::Wait(THRESHOLD))]
+    #[case::a_gap_starts_again_after_it_was_told(&[0, 100, 160, 400], Verdict::Wait(THRESHOLD))]
+    #[case::no_gap(&[0, 149, 151], Verdict::Tell)]
+    #[case::told_after_the_new_start(&[0, 200, 300, 350], Verdict::Tell)]
+    fn staleness(#[case] failures: &[u64], #[case] verdict: Verdict) {
+        let start = Instant::now();
+        let mut window = Window::new(THRESHOLD).forgetting(THRESHOLD);
+        let said = failures
+            .iter()
+            .map(|second| window.failed(start + Duration::from_secs(*second)));
+        assert_eq!(said.last(), Some(verdict));
     }
 
     // W4: how long it still has to work, and whether somebody waits to hear that it does.

@@ -1,6 +1,7 @@
 //! Somebody edits or deletes what the operator has made, or changes what it is made from.
 
 use crate::{
+    objects::{MINE, MINE_ENCODED, blurred},
     rig::Manager,
     world::{World, api_server, config_map, deployment, kind, proxy},
 };
@@ -15,7 +16,8 @@ use std::{
 /// What somebody does to an object of this kind.
 fn damage(kind: &str) -> Value {
     match kind {
-        "ConfigMap" => json!({"data": {"cloud.conf": "mine", "ca-bundle.crt": "mine"}}),
+        "ConfigMap" => json!({"data": {"cloud.conf": MINE, "ca-bundle.crt": MINE}}),
+        "Secret" => json!({"data": {"tls.crt": MINE_ENCODED}}),
         "Deployment" => json!({"metadata": {"labels": {"k8s-app": "mine"}}, "spec": {"replicas": 7}}),
         // W28: of a DaemonSet only the labels.
         "DaemonSet" => json!({"metadata": {"labels": {"k8s-app": "mine"}}}),
@@ -32,7 +34,7 @@ fn damage(kind: &str) -> Value {
 
 /// Waits until every operand looks like this again.
 async fn looks_like(world: &World, operator: &Manager, operand: &str, expected: &Value) {
-    let look = async || match world.portrait().await.get(operand) {
+    let look = async || match blurred(world.portrait().await).get(operand) {
         Some(found) if found == expected => Ok(()),
         found => Err(format!("{found:#?} instead of {expected:#}")),
     };
@@ -63,17 +65,28 @@ fn counted(writes: &[String]) -> BTreeMap<&str, usize> {
 /// stays, and nobody writes in circles.
 #[rstest]
 #[case::azure("Azure", "azure")]
+#[case::azure_stack_hub("Azure/AzureStackCloud", "azure")]
 #[case::vsphere("VSphere", "vsphere")]
 #[case::gcp("GCP", "gcp")]
 #[case::aws("AWS", "aws")]
+#[case::ibm("IBMCloud", "ibm")]
+#[case::powervs("PowerVS", "powervs")]
+#[case::nutanix("Nutanix", "nutanix")]
+#[case::openstack("OpenStack", "openstack")]
 #[tokio::test]
 async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
     let world = World::new(platform).await;
+    // Our own manager where we have one: with the Secrets of its certificate.
+    world.prefer_our_own();
     let operator = world.start();
     let deployment = format!("Deployment {prefix}-cloud-controller-manager");
     world.roll_out_until(&operator, &deployment).await;
     world.settled().await;
-    let portrait = world.portrait().await;
+    let portrait = blurred(world.portrait().await);
+    assert_eq!(
+        portrait.keys().any(|name| name.starts_with("Secret ")),
+        prefix == "openstack"
+    );
     for operand in world.operands().await {
         let before = &portrait[&operand];
         let (resource, namespace, name) = place(&world, &operand).await;
@@ -101,7 +114,7 @@ async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
     let mark = world.mark();
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
-    assert_eq!(world.portrait().await, portrait);
+    assert_eq!(blurred(world.portrait().await), portrait);
 }
 
 /// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
@@ -350,9 +363,9 @@ async fn configuration_changes() {
     says(&operator, "copied").await;
 }
 
-/// W23: a configuration that somebody has made immutable is replaced when it has to change, and left alone until then.
+/// A configuration that somebody has made immutable is replaced, and then left alone.
 #[tokio::test]
-async fn w23_immutable() {
+async fn sealed_by_somebody_else() {
     let world = World::new("GCP").await;
     let operator = world.start();
     world
@@ -381,6 +394,74 @@ async fn w23_immutable() {
     let mark = world.mark();
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
+}
+
+/// W23, operator.md §10.10: with the gate for it vSphere's managed configuration is ours: made, changed with its source, and left alone while
+/// it is as it should be, whoever starts anew and whether or not it is immutable.
+#[tokio::test]
+async fn w23_managed_configuration() {
+    const MANAGED: &str = "openshift-config-managed";
+    let world = World::new("VSphere").await;
+    let (maps, name) = (config_map(), "vsphere-cloud-controller-manager");
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    assert!(world.get(&maps, MANAGED, "kube-cloud-config").await.is_none());
+
+    world.set_gates(&["VSphereMultiVCenterDay2"]).await;
+    let holds = async |operator: &Manager, part: &str| {
+        let look = async || {
+            let found = world.get(&maps, MANAGED, "kube-cloud-config").await.unwrap_or_default();
+            let copy = world
+                .get(&maps, &world.namespace, "cloud-conf")
+                .await
+                .unwrap_or_default();
+            let text = found["data"]["cloud.conf"].as_str().unwrap_or_default();
+            if text.contains(part) && found["data"] == copy["data"] && found["immutable"] == copy["immutable"] {
+                Ok(())
+            } else {
+                Err(format!("{found:#}\n{copy:#}"))
+            }
+        };
+        operator.until(part, look).await;
+    };
+    holds(&operator, "vc.lab").await;
+    world.set_source(&vcenter("vc2.lab")).await;
+    holds(&operator, "vc2.lab").await;
+
+    // The user's own one is immutable now, so the copies are.
+    let sources = world.api(&maps, "openshift-config");
+    sources
+        .delete("cloud-provider-config", &DeleteParams::default())
+        .await
+        .unwrap();
+    let sealed = json!({"data": {"cloud.conf": vcenter("vc3.lab")}, "immutable": true});
+    world
+        .apply(&maps, "openshift-config", "cloud-provider-config", sealed)
+        .await;
+    holds(&operator, "vc3.lab").await;
+    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.settled().await;
+    let before = world.get(&maps, MANAGED, "kube-cloud-config").await.unwrap();
+    assert_eq!(before["immutable"], true);
+
+    operator.signal("TERM");
+    operator.exited().await;
+    let mark = world.mark();
+    let operator = world.start();
+    operator.leading().await;
+    // It has had its pass when something else has followed it.
+    world
+        .set_status(&proxy(), "cluster", json!({"httpProxy": "http://proxy.lab:3128"}))
+        .await;
+    runs_with(&world, &operator, name, &["http://proxy.lab:3128"]).await;
+    world.settled().await;
+    let writes = world.writes_since(mark);
+    assert!(!writes.iter().any(|write| write.contains("configmaps")), "{writes:#?}");
+    assert_eq!(world.get(&maps, MANAGED, "kube-cloud-config").await.unwrap(), before);
+}
+
+fn vcenter(server: &str) -> String {
+    format!("global:\n  user: u\nvcenter:\n  vc:\n    server: {server}\n    datacenters: [dc]\n")
 }
 
 /// W20: everything that belongs into the operands' namespace is in the one that was given, and speaks of that one.

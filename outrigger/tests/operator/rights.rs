@@ -318,9 +318,9 @@ async fn our_own_kind_on_openshift() {
     let mark = world.mark();
     apply(&world, &[ON_OPENSHIFT], |_| {}).await;
     let watched = |entry: &Entry| entry.what() == "list cloudcontrollermanagers" && entry.code == 200;
-    let look = async || match asked(&world, mark).iter().any(watched) {
-        true => Ok(()),
-        false => Err("it is not looked at".to_owned()),
+    let look = async || {
+        let watch = asked(&world, mark).into_iter().find(watched);
+        watch.map(drop).ok_or_else(|| "it is not looked at".to_owned())
     };
     operator.until("our own kind", look).await;
     let mark = world.mark();

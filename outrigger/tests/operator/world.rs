@@ -314,6 +314,16 @@ impl World {
             .await;
     }
 
+    /// Lets the cloud be managed by our own program where there is one.
+    pub fn prefer_our_own(&self) {
+        let mut images = images();
+        images
+            .as_object_mut()
+            .unwrap()
+            .remove("cloudControllerManagerOpenStack");
+        self.folder.write("images.json", &images.to_string());
+    }
+
     /// The objects of a kind.
     pub fn api(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
         objects::api(&self.client, resource, namespace)

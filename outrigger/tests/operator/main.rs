@@ -23,5 +23,6 @@ mod programs;
 mod repair;
 mod rights;
 mod upstream_rights;
+mod webhooks;
 mod wire;
 mod world;

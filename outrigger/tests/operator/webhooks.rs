@@ -242,11 +242,9 @@ async fn changes_what_is_ours() {
 
     // Each of these makes it look at everything again.
     for pass in 0..5 {
-        let before = world.requests_since(mark).len();
         let edit = json!({"metadata": {"annotations": {"lab/pass": pass.to_string()}}});
         world.edit(&infrastructure(), "", "cluster", edit).await;
         world.settled().await;
-        assert!(world.requests_since(mark).len() >= before);
     }
     assert!(written() <= 2, "{:#?}", world.writes_since(mark));
 

@@ -315,6 +315,10 @@ const MAY: &str = "
 
 const MAY_NOT: &str = "
     patch config.openshift.io/infrastructures cluster
+    get config.openshift.io/proxies cluster
+    get config.openshift.io/clusteroperators cloud-controller-manager
+    get /configmaps openshift-config/whatever-the-user-chose
+    list outrigger.dev/cloudcontrollermanagers any
     patch config.openshift.io/clusteroperators cloud-controller-manager
     update config.openshift.io/clusteroperators:status dns
     delete config.openshift.io/clusteroperators cloud-controller-manager

@@ -2,10 +2,12 @@
 //!
 //! The doc comments of the fields are what `kubectl explain ccm.spec` prints.
 
+mod claim;
 mod definition;
 mod scope;
 mod status;
 
+pub use claim::Claim;
 pub use definition::{crd, crd_yaml};
 pub use scope::{LabelSelector, Requirement, Scope, ServicesWithoutClass};
 pub use status::Status;

@@ -13,7 +13,7 @@ use kube::{
 use lab::ControlPlane;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{ManagementState, OWN_FLAGS, Routes, Spec, Status, crd_yaml},
+    cloud_controller_manager::{Claim, ManagementState, OWN_FLAGS, Routes, Spec, Status, crd_yaml},
     cluster_operator::ObjectReference,
 };
 use rstest::rstest;
@@ -159,6 +159,10 @@ async fn every_flag_of_the_operator_is_refused() {
 async fn the_status_is_written_apart_from_the_spec() {
     let name = lab::unique("status");
     let made = apply(&name, &json!({"provider": "memory"})).await.unwrap();
+    let taken = json!({
+        "provider": "openstack", "cloudConfig": {"secret": {"name": "cloud"}}, "credentials": {"secret": {"name": "keys"}},
+        "scope": {"nodeSelector": {"matchExpressions": [{"key": "edge", "operator": "Exists"}]}, "servicesWithoutClass": "Ignore"},
+    });
     let status = Status {
         observed_generation: made.metadata.generation,
         conditions: ["Available", "Progressing", "Degraded"].map(condition).to_vec(),
@@ -168,6 +172,10 @@ async fn the_status_is_written_apart_from_the_spec() {
             namespace: "outrigger-system".to_owned(),
             name: "x".to_owned(),
         }],
+        claims: vec![
+            Claim::of(&made.spec),
+            Claim::of(&serde_json::from_value(taken).unwrap()),
+        ],
         version: "0.1.0".to_owned(),
         replicas: Some(2),
         ready_replicas: Some(1),

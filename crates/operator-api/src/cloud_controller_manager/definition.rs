@@ -90,6 +90,15 @@ pub(super) fn references(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// Parts of specs that were valid when they were taken over: nobody writes them but the operator, and a rule that has changed must not keep it from it.
+pub(super) fn claims(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "x-kubernetes-list-type": "atomic",
+        "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+    })
+}
+
 /// As in `metav1.Condition`, one of each type.
 pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -1,6 +1,9 @@
 //! How a manager is doing.
 
-use super::definition::{conditions, references};
+use super::{
+    Claim,
+    definition::{claims, conditions, references},
+};
 use crate::cluster_operator::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
@@ -22,6 +25,11 @@ pub struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "references")]
     pub related_objects: Vec<ObjectReference>,
+    /// What the manager's Pods may be looking after, in the words of spec: what was rolled out last, and while a change is on its way that as well.
+    /// As long as it stands here no other manager gets it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "claims")]
+    pub claims: Vec<Claim>,
     /// The version that has been rolled out.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,

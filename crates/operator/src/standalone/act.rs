@@ -2,11 +2,17 @@
 
 use super::{
     pass::Operator,
-    status::{Found, Problem, Said, State, troubled},
+    scope,
+    status::{Found, Hold, Problem, Said, State, troubled},
 };
 use crate::{
     Key, Object,
-    operands::{Report, kinds, report::Class},
+    operands::{
+        Report,
+        health::{self, Rollout},
+        kinds,
+        report::Class,
+    },
     rollout::{Judgement, Workload},
     status::Operands,
     telling,
@@ -59,7 +65,8 @@ impl Operator {
             .await;
         let mut all: BTreeSet<_> = objects.iter().map(|object| object.key().clone()).collect();
         all.extend(inventory.iter().cloned());
-        if all.len() > inventory.len() && !self.announce(manager, all).await {
+        let is_new = all.len() > inventory.len() || !scope::is_settled(manager);
+        if is_new && !self.announce(manager, all).await {
             let problem = Problem::Transient(("CannotReport", "the status cannot be written".to_owned()));
             return self.troubled(&manager.name_any(), problem, inventory);
         }
@@ -67,16 +74,20 @@ impl Operator {
         telling::tell(&self.hands.recorder, &report);
         self.watches.learn(&report);
         match problem("SyncingFailed", &report) {
-            Some(problem) => self.troubled(&manager.name_any(), problem, report.inventory()),
+            Some(problem) => Found {
+                hold: Hold::Also,
+                ..self.troubled(&manager.name_any(), problem, report.inventory())
+            },
             None => self.judged(manager, &report).await,
         }
     }
 
-    /// What is about to be made is written down before it is made. Says whether it is.
+    /// What is about to be made, and what it will look after, is written down before it is made. Says whether it is.
     async fn announce(&self, manager: &CloudControllerManager, all: BTreeSet<Key>) -> bool {
         let announced = Found {
             progressing: Some(("Installing", "objects are being written".to_owned())),
             inventory: all.into_iter().collect(),
+            hold: Hold::Also,
             ..Found::default()
         };
         self.report(manager, &announced).await
@@ -85,7 +96,8 @@ impl Operator {
     async fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
         let is_there = |key: &Key| key.kind == "Deployment" && report.object(key).is_some();
         let deployments = report.outcomes().filter(|(key, _)| is_there(key));
-        let workloads = deployments.map(|(key, _)| Workload::of(report, key)).collect();
+        let workloads: Vec<_> = deployments.map(|(key, _)| Workload::of(report, key)).collect();
+        let hold = hold(&workloads);
         let (eyes, namespace) = (self.hands.eyes.clone(), self.namespace.clone());
         let care = self.care(&manager.name_any());
         care.window.worked();
@@ -107,6 +119,7 @@ impl Operator {
             progressing,
             degraded,
             inventory: report.inventory(),
+            hold,
             again,
             ..Found::default()
         }
@@ -126,6 +139,16 @@ impl Operator {
 pub(super) fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
     let related = manager.status.iter().flat_map(|status| &status.related_objects);
     related.filter_map(kinds::key).collect()
+}
+
+/// Pods of before are there until the change is rolled out.
+fn hold(workloads: &[Workload]) -> Hold {
+    let is_done = |workload: &Workload| health::rollout(&workload.key, workload.live.as_deref()) == Rollout::Complete;
+    if !workloads.is_empty() && workloads.iter().all(is_done) {
+        Hold::Only
+    } else {
+        Hold::Also
+    }
 }
 
 /// What a manager's status says about its Pods.

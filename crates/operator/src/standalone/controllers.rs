@@ -1,6 +1,6 @@
 //! Which controllers a manager runs.
 
-use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
+use operator_api::cloud_controller_manager::{Claim, Routes};
 
 /// A controller of the manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,18 +49,17 @@ impl Controller {
     }
 }
 
-/// The controllers that run with this spec: the first item that names one decides, then `*`.
-pub fn of(manager: &CloudControllerManager) -> Vec<Controller> {
-    let spec = &manager.spec;
+/// The controllers that run with this claim: the first item that names one decides, then `*`.
+pub fn of(claim: &Claim) -> Vec<Controller> {
     let wanted = |controller: &Controller| {
-        let named = spec.controllers.iter().find_map(|item| match item.strip_prefix('-') {
+        let named = claim.controllers.iter().find_map(|item| match item.strip_prefix('-') {
             Some(off) => (Controller::find(off) == Some(*controller)).then_some(false),
             None => (Controller::find(item) == Some(*controller)).then_some(true),
         });
-        let default = *controller != Controller::NodeIpam && spec.controllers.iter().any(|item| item == "*");
+        let default = *controller != Controller::NodeIpam && claim.controllers.iter().any(|item| item == "*");
         named.unwrap_or(default)
     };
-    let idle = |controller: &Controller| *controller == Controller::NodeRoute && spec.routes == Routes::Disabled;
+    let idle = |controller: &Controller| *controller == Controller::NodeRoute && claim.routes == Routes::Disabled;
     Controller::ALL
         .into_iter()
         .filter(|controller| wanted(controller) && !idle(controller))
@@ -82,8 +81,8 @@ mod tests {
     #[case::ipam_is_asked_for(json!({"controllers": ["*", "nodeipam"]}), "Node NodeLifecycle NodeIpam ServiceLb")]
     fn run(#[case] mut spec: Value, #[case] expected: &str) {
         spec["provider"] = json!("memory");
-        let manager = CloudControllerManager::new("a", serde_json::from_value(spec).unwrap());
-        let names: Vec<String> = of(&manager).iter().map(|one| format!("{one:?}")).collect();
+        let claim = Claim::of(&serde_json::from_value(spec).unwrap());
+        let names: Vec<String> = of(&claim).iter().map(|one| format!("{one:?}")).collect();
         assert_eq!(names.join(" "), expected);
     }
 }

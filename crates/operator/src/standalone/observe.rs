@@ -1,6 +1,6 @@
 //! The managers that there are. What cannot be read is said, not left out.
 
-use super::{act::inventory, scope, status::Said};
+use super::{scope, status::Said};
 use crate::{
     Key,
     watching::{Lookup, Resource, Watches},
@@ -22,6 +22,8 @@ const KIND: &str = "CloudControllerManager";
 pub(super) struct Managers {
     pub(super) readable: Vec<CloudControllerManager>,
     pub(super) unreadable: Vec<Unreadable>,
+    /// Those that do not stay: Kubernetes takes care of them, but until they are gone their Pods may run.
+    leaving: Vec<CloudControllerManager>,
 }
 
 /// An object of our kind that says what cannot be: of a definition that is older or younger than this program.
@@ -34,13 +36,15 @@ pub(super) struct Unreadable {
 }
 
 impl Managers {
-    /// Sorts what a watch has seen. What is being deleted Kubernetes takes care of.
+    /// Sorts what a watch has seen.
     pub(super) fn of(objects: &[Arc<Value>]) -> Self {
         let mut managers = Self::default();
-        let stays = |object: &&Arc<Value>| object["metadata"].get("deletionTimestamp").is_none();
-        for object in objects.iter().filter(stays) {
+        for object in objects {
+            let stays = object["metadata"].get("deletionTimestamp").is_none();
             match CloudControllerManager::deserialize(&**object) {
-                Ok(manager) => managers.readable.push(manager),
+                Ok(manager) if stays => managers.readable.push(manager),
+                Ok(manager) => managers.leaving.push(manager),
+                Err(_) if !stays => {}
                 Err(error) => managers.unreadable.push(Unreadable {
                     name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
                     object: object.clone(),
@@ -60,15 +64,15 @@ impl Managers {
     /// The managers that are not run, each with the reason.
     pub(super) fn refusals(&self) -> BTreeMap<String, Said> {
         let mut overlaps: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for overlap in scope::overlaps(&self.readable) {
+        for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat()) {
             overlaps.entry(overlap.refused).or_default().push(overlap.sentence);
         }
         let overlaps = overlaps.into_iter();
         let mut refusals: BTreeMap<_, Said> = overlaps
             .map(|(name, sentences)| (name, (scope::OVERLAP, sentences.join("; "))))
             .collect();
-        let new = self.readable.iter().filter(|manager| inventory(manager).is_empty());
-        for (manager, doubt) in new.zip(std::iter::repeat(self.doubt())) {
+        let others = self.readable.iter().filter(|manager| !scope::is_settled(manager));
+        for (manager, doubt) in others.zip(std::iter::repeat(self.doubt())) {
             if let Some(doubt) = doubt {
                 refusals.entry(manager.name_any()).or_insert(("ScopeUnknown", doubt));
             }
@@ -76,7 +80,7 @@ impl Managers {
         refusals
     }
 
-    /// Whether the scope of a new manager meets that of one which cannot be read nobody knows.
+    /// Whether the scope of a manager that is new or changed meets that of one which cannot be read nobody knows.
     fn doubt(&self) -> Option<String> {
         let names: Vec<_> = self.unreadable.iter().map(|each| format!("{:?}", each.name)).collect();
         (!names.is_empty()).then(|| {
@@ -161,13 +165,30 @@ mod tests {
         assert!(managers.refusals().is_empty());
     }
 
-    /// Whoever runs already goes on.
+    fn related() -> Value {
+        json!([{"group": "apps", "resource": "deployments", "namespace": "ns", "name": "x"}])
+    }
+
+    /// A finalizer of somebody else's may keep it for long.
+    #[test]
+    fn what_is_being_deleted_runs_until_it_is_gone() {
+        let mut going = (*object("going", &json!({"provider": "memory"}))).clone();
+        going["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
+        going["status"] = json!({ "relatedObjects": related() });
+        let managers = Managers::of(&[Arc::new(going), object("new", &json!({"provider": "memory"}))]);
+        assert_eq!(managers.names().collect::<Vec<_>>(), ["new"]);
+        assert_eq!(managers.refusals()["new"].0, scope::OVERLAP);
+    }
+
+    /// Whoever runs already goes on, but does not change places.
     #[test]
     fn what_cannot_be_read_stops_nobody() {
         let mut runs = (*object("runs", &json!({"provider": "memory"}))).clone();
-        let related = json!({"group": "apps", "resource": "deployments", "namespace": "ns", "name": "x"});
-        runs["status"] = json!({ "relatedObjects": [related] });
-        let managers = Managers::of(&[Arc::new(runs), object("wrong", &json!({}))]);
+        runs["status"] = json!({ "relatedObjects": related() });
+        let managers = Managers::of(&[Arc::new(runs.clone()), object("wrong", &json!({}))]);
         assert!(managers.refusals().is_empty());
+        runs["status"]["claims"] = json!([{"provider": "memory", "securePort": 1}]);
+        let managers = Managers::of(&[Arc::new(runs), object("wrong", &json!({}))]);
+        assert_eq!(managers.refusals()["runs"].0, "ScopeUnknown");
     }
 }

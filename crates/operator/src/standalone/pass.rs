@@ -32,6 +32,8 @@ use tracing::{info, warn};
 const RESYNC: Duration = Duration::from_mins(10);
 /// How often the operator's own file is looked at.
 const FILES: Duration = Duration::from_secs(5);
+/// How soon managers are looked at again because what others look after has changed.
+const AGAIN: Duration = Duration::from_millis(100);
 /// How long something that may pass by itself may fail before it is an alarm.
 const FAILS: Duration = Duration::from_secs(150);
 /// A manager that takes longer than this hangs.
@@ -195,6 +197,14 @@ impl Operator {
             // Many managers may take long; one must not.
             self.pulse.end();
             self.pulse.begin();
+        }
+        // What a pass writes itself is no news to it.
+        if self
+            .managers()
+            .await
+            .is_ok_and(|managers| managers.refusals() != refusals)
+        {
+            next.again = [next.again, Some(AGAIN)].into_iter().flatten().min();
         }
         let needs = self.cares.values().flat_map(|care| &care.needs).cloned();
         let all = needs.chain([Selection::all(&observe::resource())]).collect();

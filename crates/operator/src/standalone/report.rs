@@ -31,7 +31,7 @@ impl Operator {
         }
         // Lists are replaced as a whole, and what is not there any more is removed.
         let mut status = json!(after);
-        for field in ["conditions", "relatedObjects", "version"] {
+        for field in ["conditions", "relatedObjects", "claims", "version"] {
             if status.get(field).is_none() {
                 status[field] = Value::Null;
             }

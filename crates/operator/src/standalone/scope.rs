@@ -12,7 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{LabelSelector, ManagementState, Scope},
+    cloud_controller_manager::{Claim, LabelSelector, ManagementState, Scope},
 };
 use std::collections::BTreeSet;
 
@@ -30,71 +30,122 @@ pub struct Overlap {
     pub sentence: String,
 }
 
-/// Every manager whose scope is not taken because of another one's. One that is refused stands in nobody's way.
+/// Every manager whose scope is not taken because of another one's.
 ///
-/// A manager that is being removed counts as long as its status still lists objects: until then its Pods may be working.
+/// One that is refused stands in nobody's way with what it asks for; but what its Pods look after meanwhile is its own, as is what Pods
+/// look after that a change has not replaced yet, or that are being removed.
 pub fn overlaps(managers: &[CloudControllerManager]) -> Vec<Overlap> {
-    let mut managers: Vec<_> = managers.iter().filter(|manager| may_run(manager)).collect();
-    managers.sort_by_key(|manager| (!is_settled(manager), age(manager)));
-    let mut running: Vec<&CloudControllerManager> = Vec::new();
+    let mut stands: Vec<Stand> = managers.iter().map(Stand::of).collect();
+    stands.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
     let mut overlaps = Vec::new();
-    for manager in managers {
-        let found: Vec<Overlap> = running.iter().filter_map(|older| between(manager, older)).collect();
+    for index in 0..stands.len() {
+        let one = &stands[index];
+        let Some(asked) = &one.asked else { continue };
+        let others = stands.iter().filter(|other| other.name != one.name);
+        let found: Vec<Overlap> = others.filter_map(|other| between(one, asked, other)).collect();
         if found.is_empty() {
-            running.push(manager);
+            stands[index].is_accepted = true;
         }
         overlaps.extend(found);
     }
     overlaps
 }
 
-/// Whether it runs with exactly this scope. Such a one goes on: whoever asks for a change that would meet it is refused, also if he
+/// Whether it runs with exactly what it asks for. Such a one goes on: whoever asks for a change that would meet it is refused, also if he
 /// is older, and keeps running with the scope he had.
-fn is_settled(manager: &CloudControllerManager) -> bool {
-    let Some(status) = &manager.status else { return false };
+pub(super) fn is_settled(manager: &CloudControllerManager) -> bool {
+    held(manager).contains(&Claim::of(&manager.spec))
+}
+
+/// Where a manager stands.
+struct Stand {
+    name: String,
+    age: Age,
+    /// What it is to look after.
+    asked: Option<Claim>,
+    /// What its Pods may be looking after.
+    held: Vec<Claim>,
+    is_settled: bool,
+    /// Whether it gets what it asks for.
+    is_accepted: bool,
+}
+
+impl Stand {
+    fn of(manager: &CloudControllerManager) -> Self {
+        let goes =
+            manager.spec.management_state == ManagementState::Removed || manager.metadata.deletion_timestamp.is_some();
+        Self {
+            name: manager.name_any(),
+            age: age(manager),
+            asked: (!goes).then(|| Claim::of(&manager.spec)),
+            held: held(manager),
+            is_settled: is_settled(manager),
+            is_accepted: false,
+        }
+    }
+}
+
+/// What a manager's Pods may be looking after: its status says so before they are made.
+fn held(manager: &CloudControllerManager) -> Vec<Claim> {
+    let Some(status) = &manager.status else {
+        return Vec::new();
+    };
+    if status.related_objects.is_empty() || !status.claims.is_empty() {
+        return status.claims.clone();
+    }
+    // Of an operator, or a definition, that has no claims: what it runs with is what it asked for, unless that was changed or refused.
     let refused = status
         .condition("Degraded")
         .is_some_and(|degraded| degraded.status == "True" && degraded.reason == OVERLAP);
-    !status.related_objects.is_empty() && status.observed_generation == manager.metadata.generation && !refused
+    let is_removed = manager.spec.management_state == ManagementState::Removed;
+    let is_known = status.observed_generation == manager.metadata.generation && !refused;
+    let known = (is_removed || is_known).then(|| Claim::of(&manager.spec));
+    known.into_iter().collect()
 }
 
-fn may_run(manager: &CloudControllerManager) -> bool {
-    let left = manager
-        .status
-        .as_ref()
-        .is_some_and(|status| !status.related_objects.is_empty());
-    manager.spec.management_state != ManagementState::Removed || left
-}
+/// When it was made, as far as the API server has said so, and its name.
+type Age = (bool, Option<Timestamp>, String);
 
 /// The oldest first; one that the API server has not seen yet is the youngest.
-fn age(manager: &CloudControllerManager) -> (bool, Option<Timestamp>, String) {
+fn age(manager: &CloudControllerManager) -> Age {
     let created = manager.creation_timestamp().map(|time| time.0);
     (created.is_none(), created, manager.name_any())
 }
 
-fn between(younger: &CloudControllerManager, older: &CloudControllerManager) -> Option<Overlap> {
-    let reasons: Vec<String> = [nodes(younger, older), services(younger, older), port(younger, older)]
-        .into_iter()
-        .flatten()
-        .collect();
-    let by = older.name_any();
+/// Whether somebody who asks for this meets another one: what that one has been granted; or, unless he runs with it already, what its Pods look after.
+fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
+    let granted = other.asked.iter().filter(|_| other.is_accepted);
+    let reasons: BTreeSet<String> = granted.flat_map(|theirs| reasons(asked, theirs)).collect();
+    let held = other.held.iter().filter(|_| !one.is_settled);
+    let (how, reasons) = if reasons.is_empty() {
+        let earlier = "whose Pods run with an earlier spec until a change is rolled out";
+        (earlier, held.flat_map(|theirs| self::reasons(asked, theirs)).collect())
+    } else {
+        ("which runs already or is older", reasons)
+    };
+    let by = other.name.clone();
     (!reasons.is_empty()).then(|| Overlap {
-        refused: younger.name_any(),
+        refused: one.name.clone(),
         sentence: format!(
-            "in conflict with CloudControllerManager {by:?}, which runs already or is older: {}",
-            reasons.join("; ")
+            "in conflict with CloudControllerManager {by:?}, {how}: {}",
+            reasons.into_iter().collect::<Vec<_>>().join("; ")
         ),
         by,
     })
 }
 
-fn nodes(a: &CloudControllerManager, b: &CloudControllerManager) -> Option<String> {
-    let of_nodes = |manager| {
-        let all = controllers::of(manager).into_iter();
+fn reasons(a: &Claim, b: &Claim) -> Vec<String> {
+    let all = [nodes(a, b), services(a, b), port(a, b)];
+    all.into_iter().flatten().collect()
+}
+
+fn nodes(a: &Claim, b: &Claim) -> Option<String> {
+    let of_nodes = |claim| {
+        let all = controllers::of(claim).into_iter();
         all.filter(|one| one.is_for_nodes()).collect::<Vec<_>>()
     };
     let (ours, theirs) = (of_nodes(a), of_nodes(b));
-    if ours.is_empty() || theirs.is_empty() || !meet(&a.spec.scope, &b.spec.scope) {
+    if ours.is_empty() || theirs.is_empty() || !meet(&a.scope, &b.scope) {
         return None;
     }
     // One cloud's controllers may be spread over several managers.
@@ -103,7 +154,7 @@ fn nodes(a: &CloudControllerManager, b: &CloudControllerManager) -> Option<Strin
         return None;
     }
     let all = |scope: &Scope| scope.provider_id_schemes.is_empty() && scope.node_selector == LabelSelector::default();
-    let which = if all(&a.spec.scope) && all(&b.spec.scope) {
+    let which = if all(&a.scope) && all(&b.scope) {
         "both look after all nodes"
     } else {
         "there may be nodes that both look after"
@@ -123,24 +174,16 @@ fn meet(a: &Scope, b: &Scope) -> bool {
     schemes && selector::meet(&a.node_selector, &b.node_selector)
 }
 
-fn same_cloud(a: &CloudControllerManager, b: &CloudControllerManager) -> bool {
-    let cloud = |manager: &CloudControllerManager| {
-        let spec = &manager.spec;
-        (
-            spec.provider.clone(),
-            spec.cloud_config.clone(),
-            spec.credentials.clone(),
-        )
-    };
-    cloud(a) == cloud(b)
+fn same_cloud(a: &Claim, b: &Claim) -> bool {
+    (&a.provider, &a.cloud_config, &a.credentials) == (&b.provider, &b.cloud_config, &b.credentials)
 }
 
-fn services(a: &CloudControllerManager, b: &CloudControllerManager) -> Option<String> {
-    let serves = |manager| controllers::of(manager).contains(&Controller::ServiceLb);
+fn services(a: &Claim, b: &Claim) -> Option<String> {
+    let serves = |claim| controllers::of(claim).contains(&Controller::ServiceLb);
     if !serves(a) || !serves(b) {
         return None;
     }
-    let (ours, theirs) = (&a.spec.scope, &b.spec.scope);
+    let (ours, theirs) = (&a.scope, &b.scope);
     let theirs_named: BTreeSet<&String> = theirs.load_balancer_classes.iter().collect();
     let both = ours
         .load_balancer_classes
@@ -156,8 +199,8 @@ fn services(a: &CloudControllerManager, b: &CloudControllerManager) -> Option<St
     ))
 }
 
-fn port(a: &CloudControllerManager, b: &CloudControllerManager) -> Option<String> {
-    let port = a.spec.secure_port;
-    (port == b.spec.secure_port)
+fn port(a: &Claim, b: &Claim) -> Option<String> {
+    let port = a.secure_port;
+    (port == b.secure_port)
         .then(|| format!("both use port {port} of the nodes they run on; give one of them another spec.securePort"))
 }

@@ -5,7 +5,10 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
 };
-use operator_api::{CloudControllerManager, cloud_controller_manager::Status};
+use operator_api::{
+    CloudControllerManager,
+    cloud_controller_manager::{Claim, Status},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -25,6 +28,8 @@ pub(super) struct Found {
     /// What is wrong.
     pub(super) degraded: Option<Said>,
     pub(super) inventory: Vec<Key>,
+    /// What its Pods may be looking after.
+    pub(super) hold: Hold,
     pub(super) again: Option<Duration>,
     /// Whether it has to be tried again although nothing changes.
     pub(super) failing: bool,
@@ -52,6 +57,18 @@ pub(super) enum State {
     Managed,
     Unmanaged,
     Removed,
+}
+
+/// What the Pods may be looking after.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// What they did.
+    #[default]
+    AsBefore,
+    /// That, and what the spec says: some may be of before, some of now.
+    Also,
+    /// What the spec says: there are no others any more.
+    Only,
 }
 
 /// A condition as it will be.
@@ -105,6 +122,7 @@ pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Fo
         observed_generation: manager.metadata.generation,
         conditions: before.conditions.clone(),
         related_objects: found.inventory.iter().filter_map(kinds::related).collect(),
+        claims: claims(manager, before, found),
         version: match (is_done, found.state) {
             (true, _) => runtime::version::Info::current().to_string(),
             (_, State::Removed) => String::new(),
@@ -117,6 +135,26 @@ pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Fo
         set(&mut status.conditions, line, manager.metadata.generation);
     }
     status
+}
+
+/// What nobody else may have: as long as there is anything, what may be running.
+fn claims(manager: &CloudControllerManager, before: &Status, found: &Found) -> Vec<Claim> {
+    let asked = Claim::of(&manager.spec);
+    match found.hold {
+        _ if found.inventory.is_empty() => Vec::new(),
+        Hold::AsBefore => before.claims.clone(),
+        Hold::Also => also(&before.claims, asked),
+        Hold::Only => vec![asked],
+    }
+}
+
+/// These claims and this one.
+fn also(claims: &[Claim], claim: Claim) -> Vec<Claim> {
+    let mut all = claims.to_vec();
+    if !all.contains(&claim) {
+        all.push(claim);
+    }
+    all
 }
 
 /// What the conditions are for those who watch numbers: nobody is woken up because of a manager that is not wanted.

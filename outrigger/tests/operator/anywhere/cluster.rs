@@ -260,7 +260,7 @@ impl Anywhere {
         }
         let status = self.get(name).await["status"].clone();
         all.insert("conditions".to_owned(), json!(self.conditions(name).await));
-        for part in ["relatedObjects", "version", "replicas", "readyReplicas"] {
+        for part in ["relatedObjects", "claims", "version", "replicas", "readyReplicas"] {
             all.insert(part.to_owned(), status[part].clone());
         }
         let text = json!(all).to_string().replace(&self.namespace, "NAMESPACE");

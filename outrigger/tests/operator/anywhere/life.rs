@@ -83,9 +83,7 @@ async fn two_managers_do_not_get_into_each_others_way() {
         .manager("younger", json!({"provider": "memory", "securePort": 10300}))
         .await;
     let operator = world.start();
-    world
-        .says(&operator, "older", &["Progressing=True", "Degraded=False"])
-        .await;
+    world.installed(&operator, "older").await;
     world
         .says(
             &operator,
@@ -98,6 +96,7 @@ async fn two_managers_do_not_get_into_each_others_way() {
     world
         .manager("older", json!({"provider": "memory", "scope": scope("a")}))
         .await;
+    world.installed(&operator, "older").await;
     world
         .manager(
             "younger",

@@ -5,6 +5,7 @@ mod crash;
 mod dry_run;
 mod life;
 mod numbers;
+mod scopes;
 mod stop;
 mod trouble;
 mod watches;

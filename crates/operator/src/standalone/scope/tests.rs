@@ -202,3 +202,79 @@ fn one_that_runs_goes_on() {
     told.status.as_mut().unwrap().conditions = vec![condition];
     assert_eq!(refused(&[told, running(younger, 1)]), ["b"]);
 }
+
+/// A manager whose Pods run with what these say.
+fn holding(mut manager: CloudControllerManager, held: &[&CloudControllerManager]) -> CloudControllerManager {
+    let status = manager.status.get_or_insert_default();
+    status.related_objects = vec![ObjectReference::default()];
+    status.claims = held.iter().map(|one| Claim::of(&one.spec)).collect();
+    manager
+}
+
+fn zone(zone: &str) -> Value {
+    labels(&json!({ "zone": zone }))
+}
+
+/// What is asked for is compared with what others run, whatever those ask for by now, and whether they get it or not.
+#[rstest]
+#[case::changed_and_refused(json!({}), &["west"], "west", "a c")]
+#[case::changed_and_refused_leaves_others_their_place(json!({}), &["west"], "north", "a")]
+#[case::changed_but_not_rolled_out(zone("north"), &["west"], "west", "c")]
+#[case::being_rolled_out(zone("north"), &["west", "north"], "west", "c")]
+#[case::being_rolled_out_to_the_same(zone("north"), &["west", "north"], "north", "c")]
+#[case::rolled_out(zone("north"), &["north"], "west", "")]
+#[case::changed_back(zone("west"), &["west", "north"], "north", "c")]
+#[case::being_removed(json!({"managementState": "Removed"}), &["west"], "west", "c")]
+#[case::not_looked_after(json!({"managementState": "Unmanaged", "scope": zone("north")["scope"]}), &["west"], "west", "c")]
+#[case::a_place_that_is_being_left(zone("east"), &["west"], "south", "a")]
+fn what_runs_counts(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[case] expected: &str) {
+    let held: Vec<_> = held.iter().map(|at| manager("a", 0, &zone(at))).collect();
+    let east = manager("b", 1, &zone("east"));
+    let managers = [
+        holding(manager("a", 0, &a), &held.iter().collect::<Vec<_>>()),
+        holding(east.clone(), &[&east]),
+        manager("c", 2, &zone(c)),
+    ];
+    let refused: Vec<String> = overlaps(&managers).into_iter().map(|one| one.refused).collect();
+    assert_eq!(refused.join(" "), expected);
+}
+
+/// Two that want each other's nodes at once: each has to wait for the other.
+#[test]
+fn places_are_not_swapped_at_once() {
+    let (west, east) = (zone("west"), zone("east"));
+    let was = [manager("a", 0, &west), manager("b", 1, &east)];
+    let managers = [
+        holding(manager("a", 0, &east), &[&was[0]]),
+        holding(manager("b", 1, &west), &[&was[1]]),
+    ];
+    let found = overlaps(&managers);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let earlier = "in conflict with CloudControllerManager \"b\", whose Pods run with an earlier spec until a change is rolled out: \
+                   there may be nodes that both look after; tell them apart by";
+    assert!(found[0].sentence.starts_with(earlier), "{}", found[0].sentence);
+}
+
+/// The port and the class are taken as long as the nodes are.
+#[test]
+fn ports_and_classes_that_run_count() {
+    let was = manager(
+        "a",
+        0,
+        &json!({"securePort": 10300, "scope": {"loadBalancerClasses": ["x"], "nodeSelector": {"matchLabels": {"zone": "a"}}}}),
+    );
+    let young = manager(
+        "c",
+        2,
+        &json!({"securePort": 10300, "scope": {"loadBalancerClasses": ["x"], "nodeSelector": {"matchLabels": {"zone": "c"}}}}),
+    );
+    let managers = [holding(manager("a", 0, &zone("a")), &[&was]), young];
+    let found = overlaps(&managers);
+    assert_eq!(found.len(), 1, "{found:?}");
+    for part in [
+        "both serve Services of the load balancer class x",
+        "both use port 10300",
+    ] {
+        assert!(found[0].sentence.contains(part), "{}", found[0].sentence);
+    }
+}

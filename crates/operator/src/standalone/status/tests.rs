@@ -129,3 +129,29 @@ fn an_unreadable_object_is_told_once() {
     assert_eq!(unreadable(&object, "spec.replicas: no number"), None);
     assert!(unreadable(&object, "spec.provider: no text").is_some());
 }
+
+/// What may be running is written down before it runs, and crossed out when it does not run any more.
+#[rstest]
+#[case::nothing_new(Hold::AsBefore, &["old"], &["old"])]
+#[case::about_to_be_written(Hold::Also, &["old"], &["old", "memory"])]
+#[case::still_being_rolled_out(Hold::Also, &["old", "memory"], &["old", "memory"])]
+#[case::rolled_out(Hold::Only, &["old", "memory"], &["memory"])]
+fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str]) {
+    let claim = |provider: &&str| {
+        let spec = serde_json::from_value(json!({ "provider": provider })).unwrap();
+        Claim::of(&spec)
+    };
+    let before = Status {
+        claims: before.iter().map(claim).collect(),
+        ..Status::default()
+    };
+    let mut found = Found {
+        hold,
+        ..found(State::Managed, "", "")
+    };
+    let status = next(&manager(), &before, &found, &running(1));
+    assert_eq!(status.claims, after.iter().map(claim).collect::<Vec<_>>());
+    found.inventory.clear();
+    let status = next(&manager(), &before, &found, &Lookup::Absent);
+    assert_eq!(status.claims, [], "nothing is there");
+}

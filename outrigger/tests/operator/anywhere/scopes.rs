@@ -1,0 +1,135 @@
+//! No two managers ever look after the same node: what counts is what their Pods run with, not only what is asked for.
+
+use super::cluster::{Anywhere, scope};
+use crate::rig::Manager;
+use serde_json::{Value, json};
+
+fn spec(port: u16, scope: &Value) -> Value {
+    json!({"provider": "memory", "securePort": port, "scope": scope})
+}
+
+/// The nodes of a zone, with Services of its own.
+fn at(zone: &str, class: &str) -> Value {
+    json!({"nodeSelector": {"matchLabels": {"zone": zone}}, "loadBalancerClasses": [class]})
+}
+
+/// Waits until what these managers ask for is written, lets their Pods run, and waits until they say so.
+async fn run(world: &Anywhere, operator: &Manager, names: &[&str]) {
+    for name in names {
+        world.says(operator, name, &["Progressing=True RollingOut"]).await;
+    }
+    world.roll_out().await;
+    for name in names {
+        let done = ["Available=True", "Progressing=False", "Degraded=False"];
+        world.says(operator, name, &done).await;
+    }
+}
+
+/// Waits until the operator has looked at the last change of a manager.
+async fn seen(world: &Anywhere, operator: &Manager, name: &str) {
+    let look = async || {
+        let manager = world.get(name).await;
+        let (seen, last) = (
+            &manager["status"]["observedGeneration"],
+            &manager["metadata"]["generation"],
+        );
+        if seen == last {
+            Ok(())
+        } else {
+            Err(format!("{seen} of {last}"))
+        }
+    };
+    operator.until(&format!("the last change of {name}"), look).await;
+}
+
+/// The nodes that the Pods of a manager look after.
+async fn selector(world: &Anywhere, name: &str) -> String {
+    let live = world.deployment(name).await.unwrap();
+    let args = live["spec"]["template"]["spec"]["containers"][0]["args"]
+        .as_array()
+        .cloned();
+    let args = args.unwrap().into_iter();
+    let text = args.map(|arg| arg.as_str().unwrap().to_owned());
+    text.filter(|arg| arg.starts_with("--node-selector=")).collect()
+}
+
+/// A manager that was refused a change keeps its nodes, and one that changes places keeps the old one until its Pods have left.
+#[tokio::test]
+async fn a_place_is_free_when_nobody_runs_there() {
+    let world = Anywhere::new().await;
+    world.manager("a", spec(10300, &scope("west"))).await;
+    world.manager("b", spec(10301, &scope("east"))).await;
+    let operator = world.start();
+    run(&world, &operator, &["a", "b"]).await;
+
+    // To all nodes: refused because of the other, and its Pods go on with what they had.
+    let all = json!({"loadBalancerClasses": ["lab/west"]});
+    world.manager("a", spec(10300, &all)).await;
+    world.says(&operator, "a", &["Degraded=True ScopeOverlap"]).await;
+    assert_eq!(selector(&world, "a").await, "--node-selector=zone=west");
+    world.manager("c", spec(10302, &at("west", "lab/c"))).await;
+    let said = world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    let why = "in conflict with CloudControllerManager \"a\", whose Pods run with an earlier spec";
+    assert!(said.contains(why), "{said}");
+
+    // Nothing of this is in the operator's memory only.
+    operator.signal("KILL");
+    operator.exited().await;
+    let operator = world.operator().flag("--leader-elect=false").start();
+    let mut louder = spec(10302, &at("west", "lab/c"));
+    louder["logVerbosity"] = json!(1);
+    world.manager("c", louder).await;
+    seen(&world, &operator, "c").await;
+    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    assert_eq!(world.related("c").await, [""; 0]);
+    assert!(world.deployment("c").await.is_none());
+
+    // To nodes that are nobody's: until the last Pod has changed, the old ones are not free.
+    world.manager("a", spec(10300, &scope("north"))).await;
+    world.says(&operator, "a", &["Progressing=True RollingOut"]).await;
+    world.settled().await;
+    assert_eq!(selector(&world, "a").await, "--node-selector=zone=north");
+    assert!(world.deployment("c").await.is_none());
+    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    world.roll_out().await;
+    run(&world, &operator, &["c"]).await;
+    assert_eq!(selector(&world, "c").await, "--node-selector=zone=west");
+    world.says(&operator, "a", &["Degraded=False"]).await;
+
+    // What is removed is free as soon as it is gone.
+    world.manager("d", spec(10303, &at("west", "lab/d"))).await;
+    world.says(&operator, "d", &["Degraded=True ScopeOverlap"]).await;
+    let mut gone = spec(10302, &at("west", "lab/c"));
+    gone["managementState"] = json!("Removed");
+    world.manager("c", gone).await;
+    let taken = async || {
+        world.collect_garbage().await;
+        world
+            .deployment("d")
+            .await
+            .map(drop)
+            .ok_or_else(|| "nothing runs".to_owned())
+    };
+    operator.until("the next one in its place", taken).await;
+    assert!(world.deployment("c").await.is_none());
+}
+
+/// What a manager cannot run with, for another reason, frees nothing either.
+#[tokio::test]
+async fn a_change_that_is_not_made_frees_nothing() {
+    let world = Anywhere::new().await;
+    world.manager("a", spec(10300, &scope("west"))).await;
+    let operator = world.start();
+    run(&world, &operator, &["a"]).await;
+    let mut wrong = spec(10300, &scope("north"));
+    wrong["controllers"] = json!(["nobody"]);
+    world.manager("a", wrong).await;
+    world.says(&operator, "a", &["Degraded=True InvalidSpec"]).await;
+    world.manager("c", spec(10302, &at("west", "lab/c"))).await;
+    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    assert!(world.deployment("c").await.is_none());
+
+    world.manager("a", spec(10300, &scope("north"))).await;
+    run(&world, &operator, &["a"]).await;
+    run(&world, &operator, &["c"]).await;
+}

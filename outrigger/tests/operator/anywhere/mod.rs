@@ -1,5 +1,6 @@
 //! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
 
+mod certificates;
 mod cluster;
 mod crash;
 mod dry_run;

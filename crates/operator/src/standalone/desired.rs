@@ -8,14 +8,19 @@ use super::{
 };
 use crate::{
     Key, Object, certificates, monitoring,
-    platforms::{Images, Sources, config_hash},
-    watching::Watches,
+    platforms::{
+        Images, Sources,
+        config_hash::{self, Need},
+    },
+    telling,
+    watching::{Lookup, Watches},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
 use operator_api::CloudControllerManager;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use tracing::warn;
 
 impl Operator {
     /// The objects of a manager, with its certificate. What they are made from is watched from now on.
@@ -31,20 +36,40 @@ impl Operator {
         if self.monitoring == Monitoring::Served {
             objects.extend(monitored(manager, &certificates)?);
         }
-        let read = read_once(manager, &objects, &self.namespace);
+        let read = read(&objects, &self.namespace);
         let mut keys: BTreeSet<Key> = objects.iter().map(|object| object.key().clone()).collect();
         keys.extend([
             certificates.ca_secret(),
             certificates.serving_secret(),
             certificates.bundle(),
         ]);
-        keys.extend(read.iter().flatten().cloned());
+        keys.extend(read.iter().cloned());
         self.watch(&name, &keys).await;
         objects.extend(self.issued(manager, &certificates)?);
-        match read {
-            Some(read) => hashed(objects, &sources(&self.watches, &read)?),
-            None => Ok(objects),
+        if follows(manager) {
+            return Ok(objects);
         }
+        hashed(objects, &sources(&self.watches, &read)?)
+    }
+
+    /// Tells what the Pods of these objects cannot start without and is not there, once for as long as it is not.
+    pub(super) fn tell_missing(&mut self, name: &str, objects: &[Object]) {
+        let told = std::mem::take(&mut self.care(name).missing);
+        let mut absent = BTreeSet::new();
+        for object in objects {
+            for reference in config_hash::references(object.value()) {
+                let needed = reference.need == Need::Required;
+                if !needed || self.watches.find(&reference.key(&self.namespace)) != Lookup::Absent {
+                    continue;
+                }
+                if !told.contains(&reference) {
+                    warn!(workload = %object.key(), missing = %reference, "Pods will not start before this is there");
+                    telling::missing(&self.hands.recorder, object.key(), &reference);
+                }
+                absent.insert(reference);
+            }
+        }
+        self.care(name).missing = absent;
     }
 
     fn image(&self, manager: &CloudControllerManager) -> Result<String, Said> {
@@ -110,14 +135,18 @@ fn monitored(manager: &CloudControllerManager, certificates: &certificates::Name
     objects.collect()
 }
 
-/// What the Pods read and do not look at again: a change has to roll them. `None` if they follow by themselves.
-fn read_once(manager: &CloudControllerManager, objects: &[Object], namespace: &str) -> Option<BTreeSet<Key>> {
-    let changes = provider::find(&manager.spec.provider).map(|provider| provider.changes);
+/// What the Pods read.
+fn read(objects: &[Object], namespace: &str) -> BTreeSet<Key> {
     let references = objects
         .iter()
-        .flat_map(|object| config_hash::references(object.value()))
-        .map(|reference| reference.key(namespace));
-    (changes != Some(provider::Changes::Followed)).then(|| references.collect())
+        .flat_map(|object| config_hash::references(object.value()));
+    references.map(|reference| reference.key(namespace)).collect()
+}
+
+/// Whether the Pods look again at what they read. Where they do not, a change has to roll them.
+fn follows(manager: &CloudControllerManager) -> bool {
+    let changes = provider::find(&manager.spec.provider).map(|provider| provider.changes);
+    changes == Some(provider::Changes::Followed)
 }
 
 /// What Pods read. Something that could not be read is not missing: Pods would be rolled for that.

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     Key,
     operands::Engine,
+    platforms::config_hash::Reference,
     retry,
     rollout::Patience,
     run::Hands,
@@ -72,6 +73,8 @@ pub(super) struct Care {
     pub(super) window: Window,
     /// What was logged about an object that cannot be read.
     pub(super) complaint: String,
+    /// What its Pods cannot start without, and was told to be missing.
+    pub(super) missing: BTreeSet<Reference>,
     /// What has to be watched for it.
     needs: BTreeSet<Selection>,
 }
@@ -82,6 +85,7 @@ impl Default for Care {
             patience: Patience::default(),
             window: Window::new(FAILS),
             complaint: String::new(),
+            missing: BTreeSet::new(),
             needs: BTreeSet::new(),
         }
     }
@@ -261,7 +265,10 @@ impl Operator {
             return self.troubled(&name, Problem::Terminal(refused.clone()), inventory);
         }
         match self.desired(manager).await {
-            Ok(objects) => self.managed(manager, objects, inventory).await,
+            Ok(objects) => {
+                self.tell_missing(&name, &objects);
+                self.managed(manager, objects, inventory).await
+            }
             Err(problem) => self.troubled(&name, problem, inventory),
         }
     }

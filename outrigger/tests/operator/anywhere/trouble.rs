@@ -259,3 +259,79 @@ async fn an_unreadable_manager_says_so() {
         3
     );
 }
+
+/// What is told about a manager's Deployment under this reason: the count and the words of each event.
+async fn told(world: &Anywhere, reason: &str) -> Vec<String> {
+    let api = world.api(&kind("", "v1", "Event", "events"), &world.namespace);
+    let events = api.list(&ListParams::default()).await.unwrap();
+    let mut lines: Vec<_> = events
+        .into_iter()
+        .filter(|event| event.data["reason"] == reason)
+        .map(|event| {
+            let (about, text) = (&event.data["involvedObject"], |key: &str| {
+                event.data[key].as_str().unwrap().to_owned()
+            });
+            assert_eq!(about["kind"], "Deployment", "{about}");
+            assert_eq!(about["name"], "lab-cloud-controller-manager", "{about}");
+            format!("{} {}x {}", text("type"), event.data["count"], text("message"))
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// Pods that cannot start because something they read is not there: that is told, under the name of the original, once and not in every
+/// pass, whether the provider follows changes by itself or not.
+#[rstest::rstest]
+#[case::read_once("memory", json!({"cloudConfig": {"configMap": {"name": "cloud"}}}), &["ConfigMap \"cloud\""])]
+#[case::followed(
+    "openstack",
+    json!({"cloudConfig": {"configMap": {"name": "cloud"}}, "credentials": {"secret": {"name": "keys"}}}),
+    &["ConfigMap \"cloud\"", "Secret \"keys\""]
+)]
+#[tokio::test]
+async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spec: Value, #[case] missing: &[&str]) {
+    let world = Anywhere::new().await;
+    spec["provider"] = json!(provider);
+    world.manager("lab", spec.clone()).await;
+    let operator = world.start();
+    let expected = |times: usize| -> Vec<String> {
+        let told = |what: &&str| format!("Warning {times}x error calculating configuration hash: {what} not found");
+        missing.iter().map(told).collect()
+    };
+    let comes_to = async |times: usize| {
+        let look = async || match told(&world, "ConfigurationCheckFailed").await {
+            found if found == expected(times) => Ok(()),
+            found => Err(format!("{found:#?}")),
+        };
+        operator.until(&format!("{times} events"), look).await;
+    };
+    comes_to(1).await;
+    // A pass more, with everything else as it was.
+    world.installed(&operator, "lab").await;
+    spec["logVerbosity"] = json!(3);
+    world.manager("lab", spec).await;
+    world.installed(&operator, "lab").await;
+    world.settled().await;
+    assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
+
+    // It comes, and goes again.
+    let secret = kind("", "v1", "Secret", "secrets");
+    world.config("cloud", "{}").await;
+    world
+        .apply(
+            &secret,
+            &world.namespace,
+            "keys",
+            json!({"stringData": {"clouds.yaml": "{}"}}),
+        )
+        .await;
+    world.settled().await;
+    assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
+    for resource in [secret, kind("", "v1", "ConfigMap", "configmaps")] {
+        let name = if resource.kind == "Secret" { "keys" } else { "cloud" };
+        let api = world.api(&resource, &world.namespace);
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    comes_to(2).await;
+}

@@ -225,7 +225,7 @@ impl Anywhere {
     }
 
     /// Every kind that the operator makes, and where.
-    fn kinds(&self) -> Vec<(ApiResource, String)> {
+    pub fn kinds(&self) -> Vec<(ApiResource, String)> {
         let here = self.namespace.clone();
         let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
         let monitoring = |name, plural| kind("monitoring.coreos.com", "v1", name, plural);

@@ -6,6 +6,7 @@ mod crash;
 mod dry_run;
 mod life;
 mod numbers;
+mod repair;
 mod scopes;
 mod stop;
 mod trouble;

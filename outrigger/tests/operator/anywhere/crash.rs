@@ -1,7 +1,10 @@
 //! Killed behind every single write: the end is that of an undisturbed run.
 
 use super::cluster::Anywhere;
-use crate::rig::{Door, Manager};
+use crate::{
+    objects::kind,
+    rig::{Door, Manager},
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -20,6 +23,8 @@ enum Story {
     Install,
     /// Fewer replicas, another argument, and another configuration.
     Change,
+    /// Another cloud, with a configuration and credentials of its own, and other nodes.
+    Switch,
     /// The manager is not wanted any more.
     Remove,
 }
@@ -48,6 +53,17 @@ impl Story {
                 spec["replicas"] = json!(1);
                 spec["extraArgs"] = json!(["--node-monitor-period=10s"]);
             }
+            Self::Switch => {
+                let secret = kind("", "v1", "Secret", "secrets");
+                for name in ["cloud", "keys"] {
+                    let data = json!({"stringData": {"cloud.conf": "[Global]\nuse-clouds=true\n", "clouds.yaml": "clouds: {}"}});
+                    world.apply(&secret, &world.namespace, name, data).await;
+                }
+                spec = json!({
+                    "provider": "openstack", "cloudConfig": {"secret": {"name": "cloud"}},
+                    "credentials": {"secret": {"name": "keys"}}, "scope": {"providerIDSchemes": ["openstack"]},
+                });
+            }
             Self::Remove => spec["managementState"] = json!("Removed"),
         }
         world.manager(NAME, spec).await;
@@ -59,7 +75,7 @@ impl Story {
         world.roll_out().await;
         let (manager, conditions) = (world.get(NAME).await, world.conditions(NAME).await);
         let expected = match self {
-            Self::Install | Self::Change => ["Available=True", "Degraded=False", "Progressing=False"],
+            Self::Install | Self::Change | Self::Switch => ["Available=True", "Degraded=False", "Progressing=False"],
             Self::Remove => ["Available=False Removed", "Degraded=False", "Progressing=False"],
         };
         let seen = manager["status"]["observedGeneration"] == manager["metadata"]["generation"];
@@ -125,6 +141,7 @@ async fn ends_like(world: &Anywhere, story: Story, operator: &Manager, expected:
 #[rstest]
 #[case::install(Story::Install, 14)]
 #[case::change(Story::Change, 3)]
+#[case::switch(Story::Switch, 14)]
 #[case::remove(Story::Remove, 14)]
 #[tokio::test]
 async fn killed_behind_every_write(#[case] story: Story, #[case] at_least: usize) {

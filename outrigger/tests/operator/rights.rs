@@ -129,7 +129,7 @@ async fn nothing_is_denied() {
     standby.leading().await;
     world.settled().await;
     assert!(denied(&world, mark).is_empty(), "{:#?}", denied(&world, mark));
-    let unused = unused(&asked(&world, mark));
+    let unused = unused(MANIFESTS[0], &asked(&world, mark), &REASONS, is_passed_on);
     assert!(unused.is_empty(), "granted and never used: {unused:#?}");
 }
 
@@ -157,9 +157,14 @@ const REASONS: [(&str, &str); 5] = [
 
 /// What the operator's own roles grant, one verb, resource and place at a time, that nobody has used. What operands' roles pass on
 /// is not the operator's own: it is below the comment that says so.
-fn unused(asked: &[Entry]) -> Vec<String> {
+pub fn unused(
+    manifest: &str,
+    asked: &[Entry],
+    reasons: &[(&str, &str)],
+    is_passed_on: impl Fn(&str, &[String], &[String], &[String]) -> bool,
+) -> Vec<String> {
     let mut unused = Vec::new();
-    for object in serde_saphyr::from_multiple::<Value>(MANIFESTS[0]).unwrap() {
+    for object in serde_saphyr::from_multiple::<Value>(manifest).unwrap() {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in object["rules"].as_array().into_iter().flatten() {
             let list = |key: &str| -> Vec<String> {
@@ -179,7 +184,7 @@ fn unused(asked: &[Entry]) -> Vec<String> {
                     verbs && entry.resource == resource && place && named
                 };
                 let line = format!("{verb} {resource} in {namespace:?} {names:?}");
-                let excused = REASONS.iter().any(|(part, _)| line.contains(part));
+                let excused = reasons.iter().any(|(part, _)| line.contains(part));
                 if !excused && asked.iter().find(has).is_none() {
                     unused.push(line);
                 }

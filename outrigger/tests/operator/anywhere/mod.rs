@@ -7,6 +7,7 @@ mod dry_run;
 mod life;
 mod numbers;
 mod repair;
+mod rights;
 mod scopes;
 mod stop;
 mod trouble;

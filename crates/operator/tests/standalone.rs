@@ -29,6 +29,7 @@ const EXAMPLES: [&str; 2] = [
 ];
 const MANAGER: &str = include_str!("../../../deploy/manager/rbac.yaml");
 const DOCUMENTATION: &str = include_str!("../../../docs/kubernetes.md");
+const README: &str = include_str!("../../../README.md");
 const CONTEXT: Context<'_> = Context {
     namespace: "outrigger-system",
     image: "localhost/outrigger:dev",
@@ -294,4 +295,30 @@ fn every_kind_is_known_to_the_operator() {
             .any(|kind| kind.kind == key.kind);
         assert!(known, "{key}");
     }
+}
+
+/// The documents say how the image comes into the manifest, and that reaches every place where one is named.
+#[test]
+fn the_image_is_named_where_the_documents_say() {
+    let line = |text: &'static str| text.lines().find(|line| line.starts_with("sed -i 's|")).unwrap();
+    assert_eq!(line(README), line(DOCUMENTATION));
+    assert!(OPERATOR.contains(line(README)), "{}", line(README));
+    let parts: Vec<&str> = line(README).split('|').collect();
+    let (old, new) = (parts[1], parts[2]);
+    assert!(
+        line(README).ends_with("' deploy/kubernetes/operator.yaml"),
+        "{}",
+        line(README)
+    );
+    let made = format!("make image NAME={new} ");
+    assert!(README.contains(&made) && DOCUMENTATION.contains(&made), "{made}");
+    // As sed does it: the first of every line.
+    let named: Vec<String> = OPERATOR.lines().map(|line| line.replacen(old, new, 1)).collect();
+    let objects = documents(&named.join("\n"));
+    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let container = &of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], new);
+    let images = of_kind("ConfigMap")["data"]["images.json"].as_str().unwrap();
+    let images: Value = serde_json::from_str(images).unwrap();
+    assert_eq!(images, json!({ "cloudControllerManagerOperator": new }));
 }

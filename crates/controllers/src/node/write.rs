@@ -72,7 +72,7 @@ impl Writer {
     }
 
     async fn attempt(&self, node: &Node, decide: &impl Fn(&Node) -> Plan) -> Result<Outcome, api::Fault> {
-        let mut writes = match decide(node) {
+        let writes = match decide(node) {
             Plan::Write(writes) => writes,
             idle => return Ok(Outcome::Idle(idle)),
         };
@@ -82,14 +82,17 @@ impl Writer {
             return self.patch_node(node, writes).await;
         };
         let patched = api::call(self.api.patch_status(name, &api::params(COMPONENT), &patch)).await?;
-        // The answer is newer than the cache: the second patch builds on it.
-        if let Plan::Write(rest) = decide(&patched) {
-            writes = Writes {
-                addresses: writes.addresses,
-                trouble: writes.trouble,
-                ..rest
-            };
-        }
+        // The answer is newer than the cache: the second patch builds on it, and on nothing that was planned before.
+        // Somebody else may have done the rest meanwhile, and a position in the old taints is another taint in the new.
+        let rest = match decide(&patched) {
+            Plan::Write(rest) => rest,
+            Plan::Keep | Plan::Later | Plan::Stuck(_) => Writes::default(),
+        };
+        let writes = Writes {
+            addresses: writes.addresses,
+            trouble: writes.trouble,
+            ..rest
+        };
         self.patch_node(&patched, writes).await
     }
 

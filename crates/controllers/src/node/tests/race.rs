@@ -159,6 +159,33 @@ async fn the_second_patch_builds_on_the_answer_to_the_first() {
     rig.finish().await;
 }
 
+/// What the cache still says is tainted has been initialised by somebody else: what comes first now is another's taint.
+#[rstest]
+#[case::as_the_cloud_says("id:x", "")]
+#[case::with_a_label_to_come("id:x new=cloud", "new=cloud")]
+#[tokio::test]
+async fn a_node_that_somebody_else_initialized_keeps_its_other_taints(#[case] cloud: &str, #[case] labels: &str) {
+    let rig = Rig::new();
+    let cached = Arc::new(rig.register("a", "tainted taint:theirs id:x").await);
+    let ahead = json!({ "spec": { "taints": [{ "key": "theirs", "effect": "NoSchedule" }] } });
+    rig.api
+        .patch(&rig.name("a"), &PatchParams::default(), &Patch::Merge(&ahead))
+        .await
+        .unwrap();
+
+    let writer = Writer::new(rig.client.clone(), Store::of([(*cached).clone()]), options().syncs);
+    let cloud = format!("{cloud} InternalIP=10.0.0.1");
+    let decide = |node: &Node| plan::plan(node, &Ok(found(&cloud)), rules());
+    let outcome = writer.carry_out(cached, decide).await.unwrap();
+    let Outcome::Written(writes) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(writes.taints, [0; 0], "it is not ours to say that it is initialised");
+    let expected = format!("taint:theirs id:x InternalIP=10.0.0.1 {labels}");
+    assert_eq!(look(&rig.get("a").await), expected.trim_end());
+    rig.finish().await;
+}
+
 #[tokio::test]
 async fn addresses_of_one_type_are_replaced_and_not_merged() {
     let rig = Rig::new();

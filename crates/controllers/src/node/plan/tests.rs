@@ -223,6 +223,45 @@ fn initializes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str)
     assert_eq!(decide(there, cloud), expected);
 }
 
+// upstream: Test_GetProviderID
+#[rstest]
+#[case("spec id, legacy → spec id", "id:fake://12345", "", Some("fake://12345"), "-taint")]
+#[case(
+    "spec id, V2 → spec id",
+    "id:fake://12345",
+    "id:other",
+    Some("fake://12345"),
+    "-taint"
+)]
+#[case(
+    "legacy lookup → fake://12345",
+    "",
+    "id:fake://12345",
+    None,
+    "id fake://12345, -taint"
+)]
+#[case(
+    "V2 metadata id → fake://12345",
+    "",
+    "id:fake://12345",
+    None,
+    "id fake://12345, -taint"
+)]
+#[case("V2 without id → empty, no error", "", "without IDs: ", None, "-taint")]
+fn provider_id(
+    #[case] name: &str,
+    #[case] there: &str,
+    #[case] cloud: &str,
+    #[case] told: Option<&str>,
+    #[case] expected: &str,
+) {
+    let there = format!("tainted {there}");
+    // The cloud is told the ID that the Node has, and else looks for the machine itself: there is no second question.
+    let asked = nodes::node_ref(&node("node0", &there)).provider_id;
+    assert_eq!(asked.as_ref().map(ProviderId::as_str), told, "{name}");
+    assert_eq!(decide(&there, cloud), expected, "{name}");
+}
+
 #[rstest]
 #[case::same("id:x A3", "A3", "keep")]
 #[case::moved("id:x InternalIP=10.0.0.9 Hostname=node0.cloud.internal", "A3", "A3")]

@@ -47,7 +47,7 @@ async fn addresses_and_labels_follow_the_cloud_and_an_idle_look_writes_nothing()
 #[case("100 untainted nodes, 10 ms cloud latency, 10 workers", 10)]
 #[case("100 untainted nodes, 10 ms cloud latency, 30 workers", 30)]
 #[tokio::test]
-async fn all_nodes_are_asked_about_once(#[case] name: &str, #[case] workers: usize) {
+async fn all_nodes_are_asked_about_once_and_so_many_at_a_time(#[case] name: &str, #[case] workers: usize) {
     let mut rig = Rig::new();
     rig.cloud
         .inject(Fault::delay(Duration::from_millis(10)).at(Operation::Describe));
@@ -57,22 +57,16 @@ async fn all_nodes_are_asked_about_once(#[case] name: &str, #[case] workers: usi
             .store()
             .insert(testkit::node::node(&rig.name(&index.to_string()), ""));
     }
-    let status_updates = NonZeroUsize::new(workers).unwrap();
-    let controller = Controller::new(context(
-        &rig,
-        Options {
-            status_updates,
-            ..options()
-        },
-    ));
+    let at_a_time = options().status_updates(NonZeroUsize::new(workers).unwrap());
+    let controller = Controller::new(context(&rig, at_a_time));
     controller.refresh(&CancellationToken::new()).await.unwrap();
-    let asked: Vec<usize> = rig
-        .cloud
-        .calls_of(Operation::Describe)
-        .iter()
-        .map(|call| call.names.len())
-        .collect();
-    assert_eq!(asked, [100], "{name}: one question about each, and one call for all");
+    let calls = rig.cloud.calls_of(Operation::Describe);
+    let asked: Vec<usize> = calls.iter().map(|call| call.names.len()).collect();
+    let mut expected = vec![workers; 100 / workers];
+    expected.extend((100 % workers > 0).then_some(100 % workers));
+    assert_eq!(asked, expected, "{name}");
+    let about: std::collections::BTreeSet<&String> = calls.iter().flat_map(|call| &call.names).collect();
+    assert_eq!(about.len(), 100, "{name}: one question about each");
     assert_eq!(rig.events(), Vec::<&str>::new());
     rig.finish().await;
 }

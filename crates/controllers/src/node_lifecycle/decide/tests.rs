@@ -225,19 +225,6 @@ fn grace_is_an_option() {
 
 // upstream: Test_GetProviderID
 #[rstest]
-#[case("spec id, legacy → spec id", "id:fake://12345", "", Some("fake://12345"))]
-#[case("spec id, V2 → spec id", "id:fake://12345", "id:other", Some("fake://12345"))]
-#[case("legacy lookup → fake://12345", "", "id:fake://12345", Some("fake://12345"))]
-#[case("V2 metadata id → fake://12345", "", "id:fake://12345", Some("fake://12345"))]
-#[case("V2 without id → empty, no error", "", "", None)]
-fn provider_id(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: Option<&str>) {
-    // The cloud is told the ID that the Node has, and else looks for the machine itself: there is no second question.
-    let told = nodes::node_ref(&node("node0", there)).provider_id;
-    let found = told.or_else(|| answer(cloud).unwrap().found().unwrap().provider_id);
-    assert_eq!(found.as_ref().map(cloud::ProviderId::as_str), expected, "{name}");
-}
-
-#[rstest]
 #[case("legacy InstanceNotFound → that error", "missing", "delete node0")]
 #[case(
     "legacy unknown error → wrapped text",

@@ -15,7 +15,7 @@ pub use reconcile::NodeIpam;
 
 use k8s_openapi::api::core::v1::Node;
 use runtime::{
-    informer::{Change, Informer, key_of},
+    informer::{Informer, key_of},
     queue::{self, Limiter, Queue},
 };
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
@@ -39,21 +39,18 @@ pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<String> {
 
 /// Allocates until cancelled; what is under way is finished.
 pub async fn run(ipam: NodeIpam, nodes: Informer<Node>, queue: Queue<String>, cancel: CancellationToken) {
-    // Everything that is taken must be known before the first range is given away.
+    // Everything that is taken must be known before the first range is given away: the handler hears of all nodes that
+    // are there before the work begins.
     if cancel.run_until_cancelled(nodes.store().synced()).await.is_none() {
         return;
     }
     let ipam = Arc::new(ipam);
-    ipam.take_stock(&nodes.store().list());
     nodes.on_change({
         let (queue, ipam) = (queue.clone(), ipam.clone());
-        move |change| match change {
-            Change::Added(node) | Change::Updated { new: node, .. } => {
-                if ipam.needs_work(node) {
-                    queue.add(key_of(&**node));
-                }
+        move |change| {
+            if let Some(node) = ipam.heed(change) {
+                queue.add(key_of(&**node));
             }
-            Change::Deleted(node) => ipam.release(node),
         }
     });
     let work = queue::work(queue.clone(), CONCURRENT, move |name: String| {

@@ -12,7 +12,7 @@ use runtime::{
     client::explain,
     events::{Kind, Recorder},
     health::Pulse,
-    informer::Store,
+    informer::{Change, Store},
     queue::Next,
 };
 use serde_json::json;
@@ -49,15 +49,26 @@ impl NodeIpam {
         }
     }
 
-    /// Learns what all nodes have, before anything is given away.
-    pub fn take_stock(&self, nodes: &[Arc<Node>]) {
-        for node in nodes {
-            self.learn(node);
-        }
+    /// Takes note of a change: what a node has is learnt, and freed when it is gone. Answers a node that lacks its ranges.
+    pub fn heed<'a>(&self, change: &'a Change<Node>) -> Option<&'a Arc<Node>> {
+        let node = match change {
+            Change::Added(node) => node,
+            Change::Updated { old, new } => {
+                // A list after a gap in the watch shows only who has the name now.
+                if old.metadata.uid != new.metadata.uid {
+                    self.release(old);
+                }
+                new
+            }
+            Change::Deleted(node) => {
+                self.release(node);
+                return None;
+            }
+        };
+        self.needs_work(node).then_some(node)
     }
 
-    /// Whether a node lacks its ranges; what it has is learnt.
-    pub fn needs_work(&self, node: &Node) -> bool {
+    fn needs_work(&self, node: &Node) -> bool {
         if pod_cidrs(node).is_empty() {
             return node.metadata.deletion_timestamp.is_none() && (self.in_scope)(node);
         }
@@ -79,7 +90,7 @@ impl NodeIpam {
     }
 
     /// Frees what a node had that is gone.
-    pub fn release(&self, node: &Node) {
+    fn release(&self, node: &Node) {
         self.pulse.over(&node.name_any());
         self.allocator().release(&node.uid().unwrap_or_default());
     }
@@ -117,7 +128,11 @@ impl NodeIpam {
     fn failed(&self, node: &Node, error: &kube::Error) -> Next {
         match error {
             kube::Error::Api(status) if status.code == 404 || status.code == 409 => {
-                // Gone, or another one of the same name: the informer will tell.
+                // Gone, or another one of the same name. The informer will tell, or did before the range was chosen.
+                let now = self.nodes.find(&node.name_any());
+                if now.is_none_or(|now| now.metadata.uid != node.metadata.uid) {
+                    self.release(node);
+                }
                 self.pulse.success();
                 Next::Done
             }
@@ -151,7 +166,7 @@ impl NodeIpam {
             .event(nodes::reference(node), Kind::Normal, reason, message);
     }
 
-    fn allocator(&self) -> MutexGuard<'_, Allocator> {
+    pub(super) fn allocator(&self) -> MutexGuard<'_, Allocator> {
         self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

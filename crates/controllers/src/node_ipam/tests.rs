@@ -3,9 +3,12 @@ use crate::nodes::pod_cidrs;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::NodeSpec;
 use kube::api::{Api, DeleteParams, PostParams};
+use rstest::rstest;
 use runtime::{
     events::{Event, Recorder},
     health::Pulse,
+    informer::{Change, Store},
+    queue::Next,
 };
 use std::collections::BTreeSet;
 use testkit::wait;
@@ -91,55 +94,50 @@ fn a_write_whose_answer_was_lost_is_learnt_from_the_node() {
     assert_eq!(allocator.allocate("b").map(|cidrs| cidrs.len()), Some(1));
 }
 
+/// A controller whose API server knows no node; `asked` is called whenever it is asked for one.
+fn without_server(range: &str, nodes: Store<Node>, asked: impl Fn() + Clone + Send + 'static) -> NodeIpam {
+    let send = move |_: http::Request<kube::client::Body>| {
+        asked();
+        let gone = kube::core::Status::failure("no such node", "NotFound").with_code(404);
+        let body = kube::client::Body::from(serde_json::to_vec(&gone).unwrap());
+        let answer = http::Response::builder().status(404).body(body).unwrap();
+        std::future::ready(Ok::<_, kube::Error>(answer))
+    };
+    let client = kube::Client::new(tower::service_fn(send), "default");
+    let (sender, _) = tokio::sync::mpsc::channel(1);
+    let (recorder, pulse) = (Recorder::new(COMPONENT, sender), Pulse::default());
+    let in_scope = Arc::new(|_: &Node| true);
+    NodeIpam::new(&options(range, ""), client, nodes, recorder, in_scope, pulse)
+}
+
+/// A list after a gap in the watch shows another node under the name of the one that had the range.
+#[rstest]
+#[case::another_node("other", "10.0.0.0/24")]
+#[case::the_same_node("a", "")]
 #[tokio::test]
-async fn nodes_get_disjoint_ranges_and_give_them_back() {
-    let client = lab::ControlPlane::shared().client();
-    let api: Api<Node> = Api::all(client.clone());
-    let prefix = lab::unique("ipam");
-    let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
-    let cancel = CancellationToken::new();
-    let (events, _kept) = tokio::sync::mpsc::channel(1000);
-    let ipam = NodeIpam::new(
-        &options("10.200.0.0/16 fd00:200::/48", ""),
-        client.clone(),
-        informer.store(),
-        Recorder::new(COMPONENT, events),
-        Arc::new(|node: &Node| {
-            node.metadata
-                .name
-                .as_deref()
-                .is_some_and(|name| name.starts_with("ipam-"))
-        }),
-        Pulse::default(),
-    );
-    let watch = tokio::spawn({
-        let (informer, cancel) = (informer.clone(), cancel.clone());
-        async move { informer.run(cancel).await }
-    });
-    let controller = tokio::spawn(run(ipam, informer.clone(), queue(None), cancel.clone()));
-    let names: Vec<_> = (0..10).map(|n| format!("{prefix}-{n}")).collect();
-    for name in &names {
-        let mut node = node(name, &[]);
-        node.metadata.uid = None;
-        api.create(&PostParams::default(), &node).await.unwrap();
-    }
-    let mut seen = BTreeSet::new();
-    for name in &names {
-        let ready = |node: Option<&Node>| node.is_some_and(|node| pod_cidrs(node).len() == 2);
-        let node = kube::runtime::wait::await_condition(api.clone(), name, ready)
-            .await
-            .unwrap()
-            .unwrap();
-        let cidrs = pod_cidrs(&node).to_vec();
-        assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
-        assert!(seen.insert(cidrs), "{name} has what another has");
-    }
-    for name in &names {
-        api.delete(name, &DeleteParams::default()).await.unwrap();
-    }
-    cancel.cancel();
-    controller.await.unwrap();
-    watch.await.unwrap();
+async fn what_a_node_had_is_free_when_another_has_its_name(#[case] uid: &str, #[case] expected: &str) {
+    let ipam = without_server("10.0.0.0/24", Store::of([]), || panic!("nothing is to be written"));
+    let old = Arc::new(node("a", &["10.0.0.0/24"]));
+    assert!(ipam.heed(&Change::Added(old.clone())).is_none());
+    let mut new = node("a", &[]);
+    new.metadata.uid = Some(uid.to_owned());
+    let change = Change::Updated {
+        old,
+        new: Arc::new(new),
+    };
+    let heard = ipam.heed(&change).map(|node| node.metadata.uid.clone());
+    assert_eq!(heard, Some(Some(uid.to_owned())), "it has no range of its own");
+    assert_eq!(allocate(&mut ipam.allocator(), "next"), expected);
+}
+
+#[tokio::test]
+async fn a_range_is_free_when_its_node_went_before_it_was_chosen() {
+    let nodes = Store::of([node("a", &[])]);
+    let ipam = without_server("10.0.0.0/24", nodes.clone(), move || drop(nodes.remove("a")));
+    // The handler hears of the end of a node that has nothing yet; only then a range is chosen for it.
+    ipam.heed(&Change::Deleted(Arc::new(node("a", &[]))));
+    assert_eq!(ipam.reconcile("a").await, Next::Done);
+    assert_eq!(allocate(&mut ipam.allocator(), "b"), "10.0.0.0/24");
 }
 
 /// The controller with a client, on the Nodes whose names begin with this.
@@ -194,6 +192,33 @@ impl Rig {
         name
     }
 
+    async fn join_all(&self, prefix: &str, count: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for index in 0..count {
+            names.push(self.join(&format!("{prefix}-{index}")).await);
+        }
+        names
+    }
+
+    /// What each of these nodes gets: one range of each family, and none that another has.
+    async fn ranges(&self, names: &[String], families: usize) -> BTreeSet<Vec<String>> {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            let ready = |node: Option<&Node>| node.is_some_and(|node| !pod_cidrs(node).is_empty());
+            let waiting = kube::runtime::wait::await_condition(self.api.clone(), name, ready);
+            let node = tokio::time::timeout(Duration::from_mins(1), waiting)
+                .await
+                .unwrap_or_else(|_| panic!("{name} never got a range"))
+                .unwrap()
+                .unwrap();
+            let cidrs = pod_cidrs(&node).to_vec();
+            assert_eq!(cidrs.len(), families, "{cidrs:?}");
+            assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
+            assert!(seen.insert(cidrs), "{name} has what another has");
+        }
+        seen
+    }
+
     async fn until_failing(&self, why: &str) {
         wait::until("a bad pulse", || async {
             match self.pulse.failing(Duration::ZERO) {
@@ -226,6 +251,28 @@ impl Rig {
             ended.unwrap();
         }
     }
+}
+
+/// So few ranges that the second half can have only what the first half gave back.
+#[rstest]
+#[case::v4("10.200.0.0/22", 4, 1)]
+#[case::v6("fd00:200::/62", 4, 1)]
+#[case::dual("10.205.0.0/22 fd00:205::/62", 4, 2)]
+#[tokio::test]
+async fn nodes_get_disjoint_ranges_and_give_them_back(
+    #[case] ranges: &str,
+    #[case] nodes: usize,
+    #[case] families: usize,
+) {
+    let rig = Rig::start(lab::ControlPlane::shared().client(), ranges);
+    let old = rig.join_all("old", nodes).await;
+    let taken = rig.ranges(&old, families).await;
+    for name in &old {
+        rig.api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    let new = rig.join_all("new", nodes).await;
+    assert_eq!(rig.ranges(&new, families).await, taken, "all that there are");
+    rig.finish(&new).await;
 }
 
 #[tokio::test]

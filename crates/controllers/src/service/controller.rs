@@ -228,13 +228,12 @@ impl Inner {
         }
     }
 
-    /// Whether a Service that is gone leaves something to do. One that was in order goes only if somebody took the
-    /// finalizer away, or with the whole API server's memory: what it has in the cloud stays.
+    /// Whether a Service that is gone leaves something to do.
     fn leaves_work(&self, change: &Change<Service>, key: &str) -> bool {
         match change {
             Change::Added(_) => false,
             Change::Updated { old, new } => old.metadata.uid != new.metadata.uid,
-            Change::Deleted(_) => self.reconciler.ledger.is_busy(key),
+            Change::Deleted(_) => self.reconciler.ledger.depart(key),
         }
     }
 }

@@ -125,10 +125,12 @@ impl Reconciler {
         Ok(answer)
     }
 
-    /// Forgets a Service that went before anything was asked of the cloud.
+    /// Forgets a Service that went before anything was asked of the cloud; what another one has in the cloud stays.
     fn forget_departed(&self, key: &str) -> Next {
-        if self.ledger.with(key, |known| known.reach) == Some(Reach::Here) {
-            self.ledger.forget(key);
+        match self.ledger.with(key, |known| known.reach) {
+            Some(Reach::Here) => self.ledger.forget(key),
+            Some(Reach::Cloud) => drop(self.ledger.depart(key)),
+            None => {}
         }
         Next::Done
     }
@@ -150,6 +152,10 @@ impl Reconciler {
         } else {
             written.map_err(Error::api("update load balancer status"))?
         };
+        // What was there before stays; only what we have just made goes with it.
+        if gone && !self.ledger.depart(&job.key) {
+            return Ok(Next::Done);
+        }
         let (next, round) = self.settle(job);
         if gone {
             return Ok(Next::Poll(Duration::ZERO));

@@ -10,8 +10,9 @@ use super::{
 };
 use k8s_openapi::api::core::v1::Service;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use tokio::time::Instant;
 
@@ -50,6 +51,8 @@ pub(super) enum Phase {
     Elsewhere,
     /// Its load balancer is going away.
     Deleting(Round),
+    /// It went without waiting for us, at this time: what it has in the cloud stays, unless another takes its name.
+    Departed(Instant),
 }
 
 /// Whether the cloud may have something of a Service.
@@ -86,7 +89,12 @@ struct Written {
     service: Arc<Service>,
 }
 
-/// What we know of all Services. An entry lives as long as its Service does or the cloud may have something of it.
+/// How long a Service is remembered that went without waiting for us. Afterwards we know as much of it as after a
+/// restart: nothing.
+const MEMORY: Duration = Duration::from_hours(1);
+
+/// What we know of all Services. An entry lives as long as its Service does, or as there is work left to do about it, and
+/// for a while if the cloud may have something of it.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(Mutex<Entries>);
 
@@ -95,6 +103,8 @@ struct Entries {
     known: HashMap<String, Known>,
     /// The hosts that all of them were last told of.
     hosts: Option<Fingerprint>,
+    /// Those that departed, and when, in this order.
+    departed: VecDeque<(Instant, String)>,
 }
 
 impl Round {
@@ -127,7 +137,7 @@ impl Known {
             Phase::Settled => self.hosts != Some(hosts),
             Phase::Refused => self.hosts != Some(hosts) && predicates::is_served(&self.service),
             Phase::Ensuring(round) | Phase::Updating(round) => round.failed_with.is_some_and(|failed| failed != hosts),
-            Phase::Elsewhere | Phase::Deleting(_) => false,
+            Phase::Elsewhere | Phase::Deleting(_) | Phase::Departed(_) => false,
         }
     }
 
@@ -135,11 +145,37 @@ impl Known {
         matches!(self.phase, Phase::Ensuring(_) | Phase::Updating(_) | Phase::Deleting(_))
     }
 
+    /// Whether there is something to do about it once it is gone: its load balancer is going away, or was being made and
+    /// nobody may know of it. A Service that was in order before goes only if somebody took the finalizer away, or with
+    /// the whole API server's memory: what it has in the cloud stays.
+    fn leaves_work(&self) -> bool {
+        match &self.phase {
+            Phase::Deleting(_) => true,
+            Phase::Ensuring(_) => !predicates::is_served(&self.service),
+            Phase::Updating(_) | Phase::Settled | Phase::Refused | Phase::Elsewhere | Phase::Departed(_) => false,
+        }
+    }
+
     /// The work that is going on.
     pub(super) fn round(&mut self) -> Option<&mut Round> {
         match &mut self.phase {
             Phase::Ensuring(round) | Phase::Updating(round) | Phase::Deleting(round) => Some(round),
-            Phase::Settled | Phase::Refused | Phase::Elsewhere => None,
+            Phase::Settled | Phase::Refused | Phase::Elsewhere | Phase::Departed(_) => None,
+        }
+    }
+}
+
+impl Entries {
+    /// Forgets those that departed long ago.
+    fn forget_departed(&mut self, now: Instant) {
+        while let Some((at, key)) = self
+            .departed
+            .pop_front_if(|(at, _)| now.saturating_duration_since(*at) >= MEMORY)
+        {
+            let still = |known: &Known| matches!(known.phase, Phase::Departed(since) if since == at);
+            if self.known.get(&key).is_some_and(still) {
+                self.known.remove(&key);
+            }
         }
     }
 }
@@ -150,9 +186,27 @@ impl Ledger {
         plan(service, self.lock().known.get(key), classes, hosts)
     }
 
-    /// Whether there is work going on for it.
-    pub(super) fn is_busy(&self, key: &str) -> bool {
-        self.lock().known.get(key).is_some_and(Known::is_busy)
+    /// Takes down that a Service is gone, and says whether that leaves something to do.
+    pub(super) fn depart(&self, key: &str) -> bool {
+        let (now, mut entries) = (Instant::now(), self.lock());
+        entries.forget_departed(now);
+        let Some(known) = entries.known.get_mut(key) else {
+            return false;
+        };
+        if known.leaves_work() {
+            return true;
+        }
+        match (known.reach, &known.phase) {
+            (Reach::Here, _) => drop(entries.known.remove(key)),
+            (Reach::Cloud, Phase::Departed(_)) => {}
+            (Reach::Cloud, _) => {
+                known.phase = Phase::Departed(now);
+                known.pass = None;
+                known.written = None;
+                entries.departed.push_back((now, key.to_owned()));
+            }
+        }
+        false
     }
 
     /// The UIDs of all Services that are worked on.
@@ -165,7 +219,10 @@ impl Ledger {
     /// Takes down that the settings have changed, so that all Services have to be made to match once more; their keys.
     pub(super) fn reopen(&self) -> Vec<String> {
         let mut entries = self.lock();
-        let settled = entries.known.iter_mut().filter(|(_, known)| !known.is_busy());
+        let settled = entries
+            .known
+            .iter_mut()
+            .filter(|(_, known)| !known.is_busy() && !matches!(known.phase, Phase::Departed(_)));
         let reopen = |(key, known): (&String, &mut Known)| {
             known.phase = Phase::Ensuring(Round::new(Voice::Quiet));
             key.clone()
@@ -217,6 +274,7 @@ impl Ledger {
     /// The Services that have to hear of new hosts. Those that are being worked on hear of them anyway.
     pub(super) fn outdated(&self, hosts: Fingerprint, pass: &Arc<Pass>) -> Vec<String> {
         let mut entries = self.lock();
+        entries.forget_departed(Instant::now());
         entries.hosts = Some(hosts);
         let affected = entries.known.iter_mut().filter(|(_, known)| known.is_outdated(hosts));
         let attach = |(key, known): (&String, &mut Known)| {

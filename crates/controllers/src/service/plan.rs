@@ -44,9 +44,14 @@ impl fmt::Display for Step {
 
 /// Decides what to do about a Service (`None`: it is gone) that we know this of, now that these are the hosts.
 pub(super) fn plan(service: Option<&Service>, known: Option<&Known>, classes: &Classes, hosts: Fingerprint) -> Step {
-    let Some(service) = service else { return departed(known) };
+    let Some(service) = service else {
+        return known.map_or(Step::Nothing, |known| match known.phase {
+            Phase::Departed(_) => Step::Nothing,
+            _ => departed(known),
+        });
+    };
     if let Some(known) = known.filter(|known| known.service.metadata.uid != service.metadata.uid) {
-        return departed(Some(known));
+        return departed(known);
     }
     if predicates::needs_cleanup(service, classes) {
         let ours = known.is_some() || classes.serve(predicates::class(service));
@@ -64,15 +69,10 @@ pub(super) fn plan(service: Option<&Service>, known: Option<&Known>, classes: &C
     }
 }
 
-fn departed(known: Option<&Known>) -> Step {
-    match known {
-        Some(Known {
-            reach: Reach::Cloud,
-            service,
-            ..
-        }) => Step::Remove(service.clone()),
-        Some(_) => Step::Forget,
-        None => Step::Nothing,
+fn departed(known: &Known) -> Step {
+    match known.reach {
+        Reach::Cloud => Step::Remove(known.service.clone()),
+        Reach::Here => Step::Forget,
     }
 }
 
@@ -81,7 +81,7 @@ fn wanted(service: &Service, known: &Known, classes: &Classes, hosts: Fingerprin
         return Step::Ensure;
     }
     match &known.phase {
-        Phase::Ensuring(_) | Phase::Deleting(_) => Step::Ensure,
+        Phase::Ensuring(_) | Phase::Deleting(_) | Phase::Departed(_) => Step::Ensure,
         Phase::Updating(_) => Step::UpdateHosts,
         Phase::Settled if known.hosts != Some(hosts) => Step::UpdateHosts,
         Phase::Refused if known.hosts != Some(hosts) && predicates::is_served(service) => Step::UpdateHosts,

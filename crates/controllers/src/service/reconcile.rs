@@ -76,8 +76,16 @@ impl Reconciler {
                 annotations: Annotations::default(),
             });
             if let Flow::Over(next) = self.take(key, step, job).await {
+                self.note_departure(key, next);
                 return next;
             }
+        }
+    }
+
+    /// Its end may have been told while we were at work, and been overwritten by what we took down since.
+    fn note_departure(&self, key: &str, next: Next) {
+        if next == Next::Done && self.services.find(key).is_none() {
+            self.ledger.depart(key);
         }
     }
 

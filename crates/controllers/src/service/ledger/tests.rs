@@ -1,6 +1,7 @@
 use super::*;
 use crate::service::{hosts::HostSet, metrics::Metrics, tests::node};
 use prometheus::Registry;
+use rstest::rstest;
 use testkit::service::load_balancer;
 
 fn hosts(names: &[&str]) -> Fingerprint {
@@ -71,6 +72,63 @@ fn services_that_are_not_worked_on_hear_of_new_hosts() {
     );
     drop(ledger.take_pass("default/old"));
     assert_eq!(metrics.node_sync.get_sample_count(), 1);
+}
+
+fn in_the_cloud(phase: Phase, address: Option<&str>) -> Known {
+    let service = match address {
+        Some(address) => load_balancer("a").ingress_ip(address),
+        None => load_balancer("a"),
+    };
+    let mut known = Known::new(service.build().into(), phase);
+    known.reach = Reach::Cloud;
+    known
+}
+
+/// What is gone is looked at again only if that leaves something to do.
+#[rstest]
+#[case::in_order(Phase::Settled, Some("192.0.2.1"), false)]
+#[case::refused(Phase::Refused, Some("192.0.2.1"), false)]
+#[case::hosts_failed(Phase::Updating(Round::new(Voice::Told)), Some("192.0.2.1"), false)]
+#[case::change_failed(Phase::Ensuring(Round::new(Voice::Told)), Some("192.0.2.1"), false)]
+#[case::being_made(Phase::Ensuring(Round::new(Voice::Told)), None, true)]
+#[case::being_deleted(Phase::Deleting(Round::new(Voice::Told)), Some("192.0.2.1"), true)]
+fn departs(#[case] phase: Phase, #[case] address: Option<&str>, #[case] leaves_work: bool) {
+    let (ledger, metrics) = (Ledger::default(), Metrics::register(&Registry::new()).unwrap());
+    put(&ledger, in_the_cloud(phase, address));
+    assert_eq!(ledger.depart("default/a"), leaves_work);
+    assert_eq!(ledger.depart("default/a"), leaves_work, "the second time");
+    assert!(ledger.knows("default/a"), "another may take its name");
+    let pass = Arc::new(Pass::start(&metrics));
+    assert_eq!(ledger.outdated(hosts(&["n1"]), &pass), [""; 0]);
+    assert_eq!(ledger.reopen(), [""; 0]);
+    let step = ledger.plan("default/a", None, &Classes::default(), hosts(&["n1"]));
+    assert_eq!(matches!(step, Step::Remove(_)), leaves_work, "{step}");
+}
+
+#[test]
+fn what_never_reached_the_cloud_is_forgotten_at_once() {
+    let ledger = Ledger::default();
+    put(&ledger, Known::new(load_balancer("a").build().into(), Phase::Refused));
+    assert!(!ledger.depart("default/a"));
+    assert!(!ledger.knows("default/a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_departed_is_forgotten_after_a_while() {
+    let ledger = Ledger::default();
+    for back in [false, true] {
+        put(&ledger, in_the_cloud(Phase::Settled, None));
+        ledger.depart("default/a");
+        tokio::time::advance(MEMORY - Duration::from_secs(1)).await;
+        ledger.depart("default/other");
+        assert!(ledger.knows("default/a"));
+        if back {
+            ledger.with("default/a", |known| known.phase = Phase::Settled);
+        }
+        tokio::time::advance(Duration::from_secs(1)).await;
+        ledger.depart("default/other");
+        assert_eq!(ledger.knows("default/a"), back, "one that came back is there");
+    }
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn deleting() -> Phase {
     Phase::Deleting(Round::new(Voice::Told))
 }
 
+fn departed() -> Phase {
+    Phase::Departed(tokio::time::Instant::now())
+}
+
 const GONE: Option<Builder> = None;
 const REMOVE: &str = "remove the load balancer of a Service that is gone";
 
@@ -88,6 +92,9 @@ const REMOVE: &str = "remove the load balancer of a Service that is gone";
 #[case::gone_without_finalizer(GONE, Some(settled(lb(), 2)), REMOVE)]
 #[case::gone_and_never_asked_for(GONE, Some(never_asked_for(lb())), "forget")]
 #[case::gone_and_unknown(GONE, None, "nothing")]
+#[case::departed(GONE, Some(known(lb(), departed())), "nothing")]
+#[case::departed_and_back(Some(lb()), Some(known(lb(), departed())), "ensure")]
+#[case::departed_and_replaced(Some(lb().uid("other")), Some(known(lb(), departed())), REMOVE)]
 #[case::replaced(Some(lb().uid("other")), Some(settled(lb(), 2)), REMOVE)]
 #[case::replaced_by_another_type(Some(cluster_ip("a").uid("other")), Some(settled(lb(), 2)), REMOVE)]
 #[case::replaced_and_never_asked_for(Some(lb().uid("other")), Some(never_asked_for(lb())), "forget")]

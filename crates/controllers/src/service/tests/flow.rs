@@ -14,6 +14,7 @@ use kube::{
 };
 use memory::{Cloud, Failure, Fault, Memory, Offer, Operation};
 use prometheus::{Registry, TextEncoder};
+use rstest::rstest;
 use runtime::{
     events::{Event, Recorder},
     health::Pulse,
@@ -419,11 +420,59 @@ async fn a_service_that_did_not_wait_for_us_keeps_its_load_balancer_until_anothe
     assert!(uids(&flow.cloud).contains(&old));
     assert_eq!(flow.count(Operation::DeleteLoadBalancer), 0);
 
+    // Neither other hosts nor other settings are a reason to do something about it.
+    let host = flow.join("a").await;
+    flow.until(|cloud| cloud.load_balancers().iter().any(|one| one.host_names() == [&host]))
+        .await;
+    let ensured = flow.count(Operation::EnsureLoadBalancer);
+    flow.reloads.send_modify(|count| *count += 1);
+    flow.until(|cloud| cloud.count(Operation::EnsureLoadBalancer) > ensured)
+        .await;
+    flow.create("last").await;
+    flow.ready("last").await;
+    assert!(uids(&flow.cloud).contains(&old));
+    assert_eq!(flow.count(Operation::DeleteLoadBalancer), 0);
+
     let new = flow.create("web").await.uid().unwrap();
     flow.ready("web").await;
     flow.stop().await;
     let left = uids(&flow.cloud);
     assert!(left.contains(&new) && !left.contains(&old), "{left:?}");
+}
+
+/// The same, while its load balancer is worked on: a cluster is restored when little works.
+#[rstest]
+#[case::other_hosts(Operation::UpdateHosts)]
+#[case::other_settings(Operation::EnsureLoadBalancer)]
+#[tokio::test]
+async fn a_load_balancer_that_served_stays_although_it_is_worked_on(#[case] operation: Operation) {
+    let mut flow = Flow::new().await;
+    flow.start();
+    flow.create("web").await;
+    flow.ready("web").await;
+    let hang = flow.cloud.inject(Fault::hang().at(operation));
+    let before = flow.count(operation);
+    match operation {
+        Operation::UpdateHosts => drop(flow.join("a").await),
+        _ => flow.reloads.send_modify(|count| *count += 1),
+    }
+    flow.until(|cloud| cloud.count(operation) > before).await;
+    flow.change("web", json!({"metadata": {"finalizers": null}})).await;
+    flow.services().delete("web", &DeleteParams::default()).await.unwrap();
+    // What is heard later is done later.
+    flow.create("later").await;
+    flow.wait("later", predicates::has_finalizer).await;
+    flow.cloud.withdraw(hang);
+    flow.ready("later").await;
+    let host = flow.join("b").await;
+    flow.until(|cloud| {
+        let mut balancers = cloud.load_balancers().into_iter();
+        balancers.any(|one| one.service.name == "later" && one.host_names().contains(&host.as_str()))
+    })
+    .await;
+    flow.stop().await;
+    assert_eq!(flow.count(Operation::DeleteLoadBalancer), 0);
+    assert_eq!(flow.cloud.load_balancers().len(), 2);
 }
 
 #[tokio::test]

@@ -37,7 +37,8 @@ impl Networking {
         }
     }
 
-    /// The patch of `nodes/status` that says so; `None` if the Node says so already.
+    /// The patch of `nodes/status` that says so; `None` if the Node says so already. Another Node of the same name may
+    /// have no route yet: the UID makes the API server refuse to tell it.
     #[must_use]
     pub fn patch(self, node: &Node, now: &Time) -> Option<Value> {
         let conditions = node
@@ -51,13 +52,15 @@ impl Networking {
         if said.is_some_and(|said| said.status == self.status() && said.reason.as_deref() == Some(self.reason())) {
             return None;
         }
-        Some(json!({"status": {"conditions": [{
-            "type": NETWORK_UNAVAILABLE,
-            "status": self.status(),
-            "reason": self.reason(),
-            "message": self.message(),
-            "lastHeartbeatTime": now,
-            "lastTransitionTime": now,
-        }]}}))
+        Some(
+            json!({"metadata": {"uid": node.metadata.uid}, "status": {"conditions": [{
+                "type": NETWORK_UNAVAILABLE,
+                "status": self.status(),
+                "reason": self.reason(),
+                "message": self.message(),
+                "lastHeartbeatTime": now,
+                "lastTransitionTime": now,
+            }]}}),
+        )
     }
 }

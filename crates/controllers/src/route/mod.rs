@@ -99,7 +99,9 @@ fn next(outcome: Result<(), cloud::Retry>, period: Option<Duration>) -> Next {
 fn matters(change: &Change<Node>) -> bool {
     match change {
         Change::Added(_) | Change::Deleted(_) => true,
-        Change::Updated { old, new } => pod_cidrs(old) != pod_cidrs(new) || to_cloud(old).ne(to_cloud(new)),
+        Change::Updated { old, new } => {
+            old.metadata.uid != new.metadata.uid || pod_cidrs(old) != pod_cidrs(new) || to_cloud(old).ne(to_cloud(new))
+        }
     }
 }
 

@@ -24,9 +24,9 @@ pub struct Plan {
     pub unroutable: BTreeSet<String>,
 }
 
-/// Compares what the nodes need with what the cloud has.
+/// Compares what the nodes need with what the cloud has. Routes to nodes of `others` are another manager's.
 #[must_use]
-pub fn plan(nodes: &[Arc<Node>], there: &[Route], cluster_cidrs: &[IpNet]) -> Plan {
+pub fn plan(nodes: &[Arc<Node>], others: &BTreeSet<String>, there: &[Route], cluster_cidrs: &[IpNet]) -> Plan {
     let wanted = wanted(nodes);
     let mut plan = Plan::default();
     let mut kept = BTreeSet::new();
@@ -36,6 +36,7 @@ pub fn plan(nodes: &[Arc<Node>], there: &[Route], cluster_cidrs: &[IpNet]) -> Pl
             Some(new) if fits(route, new) => {
                 kept.insert((new.node.as_str(), new.destination));
             }
+            _ if target(route).is_some_and(|node| others.contains(node)) => {}
             _ if is_ours(&route.destination, cluster_cidrs) => plan.delete.push(route.clone()),
             _ => {}
         }

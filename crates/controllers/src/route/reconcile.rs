@@ -117,9 +117,10 @@ impl Routes {
             self.pulse.failure(format!("cannot list routes: {}", error.report()));
             error.retry()
         })?;
-        let mut nodes = self.nodes.list();
-        nodes.retain(|node| (self.options.in_scope)(node));
-        let plan = plan(&nodes, &there, &self.options.cluster_cidrs);
+        let all = self.nodes.list().into_iter();
+        let (nodes, others): (Vec<_>, Vec<_>) = all.partition(|node| (self.options.in_scope)(node));
+        let others = others.iter().map(|node| node.name_any()).collect();
+        let plan = plan(&nodes, &others, &there, &self.options.cluster_cidrs);
         debug!(%plan, "routes");
 
         let deleted = self.delete(&plan).await;

@@ -9,6 +9,7 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 use rstest::rstest;
+use std::collections::BTreeSet;
 
 fn node(name: &str, cidrs: &[&str], address: &str) -> Arc<Node> {
     let mut node = Node::default();
@@ -194,7 +195,8 @@ fn plans(
     #[case] expected: &str,
 ) {
     let there: Vec<_> = there.iter().map(|text| route(text)).collect();
-    assert_eq!(plan(&nodes, &there, &nets(cluster)).to_string(), expected, "{name}");
+    let plan = plan(&nodes, &BTreeSet::new(), &there, &nets(cluster));
+    assert_eq!(plan.to_string(), expected, "{name}");
 }
 
 #[rstest]
@@ -206,7 +208,23 @@ fn plans(
 fn plans_what_upstream_does_not(#[case] there: &[&str], #[case] expected: &str) {
     let nodes = vec![node("node-1", &["0a00:100:0::/24"], "10.0.1.1")];
     let there: Vec<_> = there.iter().map(|text| route(text)).collect();
-    assert_eq!(plan(&nodes, &there, &nets(DUAL)).to_string(), expected);
+    assert_eq!(
+        plan(&nodes, &BTreeSet::new(), &there, &nets(DUAL)).to_string(),
+        expected
+    );
+}
+
+/// Another manager looks after `theirs`; nobody has a node `gone`.
+#[rstest]
+#[case::theirs("theirs 10.120.5.0/24", "keep")]
+#[case::theirs_in_the_way("theirs 10.120.0.0/24", "keep")]
+#[case::nobodys("gone 10.120.5.0/24", "-gone 10.120.5.0/24")]
+fn routes_to_nodes_of_other_managers_are_left_alone(#[case] there: &str, #[case] expected: &str) {
+    let others = BTreeSet::from(["theirs".to_owned()]);
+    let there = ["node-1 10.120.0.0/24", "node-2 10.120.1.0/24", there].map(route);
+    let plan = plan(&single(), &others, &there, &nets(SINGLE));
+    assert_eq!(plan.to_string(), expected);
+    assert!(!plan.nodes.contains("theirs"), "its condition is not ours to write");
 }
 
 #[test]
@@ -218,6 +236,7 @@ fn conditions_concern_nodes_with_pods_or_routes_only() {
     ];
     let plan = plan(
         &nodes,
+        &BTreeSet::new(),
         &[route("old 10.120.9.0/24"), route("gone 10.120.8.0/24")],
         &nets(SINGLE),
     );
@@ -249,6 +268,16 @@ fn node_updates(#[case] name: &str, #[case] cidrs: &[&str], #[case] address: &st
         expected,
         "{name}"
     );
+}
+
+/// A list after a gap shows only what has the name now; its condition says nothing yet.
+#[test]
+fn another_node_of_the_same_name_matters() {
+    let old = node("node-1", &["10.120.0.0/24"], "10.0.1.1");
+    let mut new = (*old).clone();
+    new.metadata.uid = Some("other".into());
+    let new = Arc::new(new);
+    assert!(matters(&Change::Updated { old, new }));
 }
 
 fn with_condition(status: &str, reason: &str) -> Node {

@@ -11,7 +11,7 @@ use memory::{Cloud, Failure, Fault, Memory, Operation};
 use runtime::{
     events::{Event, Recorder},
     health::Pulse,
-    informer::Informer,
+    informer::{Informer, Store},
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -31,31 +31,44 @@ struct Rig {
     pulse: Pulse,
 }
 
+/// The routes to the nodes whose names begin with this.
+fn routes(
+    cloud: &Cloud,
+    prefix: &str,
+    period: Option<Duration>,
+    nodes: Store<Node>,
+    events: mpsc::Sender<Event>,
+    pulse: Pulse,
+) -> Routes {
+    let ours = prefix.to_owned();
+    let options = Options {
+        cluster: CLUSTER.into(),
+        cluster_cidrs: vec!["10.201.0.0/16".parse().unwrap()],
+        period,
+        in_scope: Arc::new(move |node| {
+            node.metadata
+                .name
+                .as_deref()
+                .is_some_and(|name| name.starts_with(&ours))
+        }),
+    };
+    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+    let (recorder, provider) = (Recorder::new(COMPONENT, events), Arc::new(Memory::new(cloud)));
+    let client = lab::ControlPlane::shared().client();
+    Routes::new(options, provider, client, nodes, recorder, metrics, pulse).unwrap()
+}
+
 impl Rig {
     fn start(period: Option<Duration>) -> Self {
-        let client = lab::ControlPlane::shared().client();
-        let nodes: Api<Node> = Api::all(client.clone());
-        let (cloud, cancel, prefix) = (Cloud::new(), CancellationToken::new(), lab::unique("route"));
+        Self::on(Cloud::new(), period)
+    }
+
+    fn on(cloud: Cloud, period: Option<Duration>) -> Self {
+        let nodes: Api<Node> = Api::all(lab::ControlPlane::shared().client());
+        let (cancel, prefix, pulse) = (CancellationToken::new(), lab::unique("route"), Pulse::default());
         let (sender, events) = mpsc::channel(100);
         let informer = Informer::new(nodes.clone(), watcher::Config::default(), |_| {});
-        let ours = prefix.clone();
-        let options = Options {
-            cluster: CLUSTER.into(),
-            cluster_cidrs: vec!["10.201.0.0/16".parse().unwrap()],
-            period,
-            in_scope: Arc::new(move |node| {
-                node.metadata
-                    .name
-                    .as_deref()
-                    .is_some_and(|name| name.starts_with(&ours))
-            }),
-        };
-        let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
-        let recorder = Recorder::new(COMPONENT, sender);
-        let provider = Arc::new(Memory::new(&cloud));
-        let pulse = Pulse::default();
-        let (store, beat) = (informer.store(), pulse.clone());
-        let routes = Routes::new(options, provider, client, store, recorder, metrics, beat).unwrap();
+        let routes = routes(&cloud, &prefix, period, informer.store(), sender, pulse.clone());
         let watch = (informer.clone(), cancel.clone());
         let tasks = vec![
             tokio::spawn(async move { watch.0.run(watch.1).await }),
@@ -185,6 +198,58 @@ async fn what_changes_behind_our_back_is_put_right_and_others_routes_are_left_al
         .await;
     rig.nodes.delete(&name, &DeleteParams::default()).await.unwrap();
     rig.finish().await;
+}
+
+#[tokio::test]
+async fn two_managers_leave_each_others_routes_alone() {
+    let (cloud, period) = (Cloud::new(), Some(Duration::from_millis(50)));
+    let rigs = [Rig::on(cloud.clone(), period), Rig::on(cloud.clone(), period)];
+    let mut names = Vec::new();
+    for (rig, cidr) in rigs.iter().zip(["10.201.8.0/24", "10.201.9.0/24"]) {
+        names.push(rig.join("a", cidr).await);
+    }
+    for (rig, name) in rigs.iter().zip(&names) {
+        rig.until(name, "False", "RouteCreated").await;
+    }
+    // Either has looked once more, with both routes there.
+    let seen = cloud.count(Operation::ListRoutes);
+    cloud
+        .until(|cloud| cloud.count(Operation::ListRoutes) > seen + 10)
+        .await;
+    assert_eq!(cloud.routes(CLUSTER).len(), 2);
+    assert_eq!(cloud.count(Operation::DeleteRoutes), 0);
+    for (rig, name) in rigs.into_iter().zip(names) {
+        rig.nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+        rig.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_of_one_node_does_not_reach_another_of_its_name() {
+    let nodes: Api<Node> = Api::all(lab::ControlPlane::shared().client());
+    let (cloud, name) = (Cloud::new(), lab::unique("route"));
+    cloud.boot(&name);
+    let node = |spec: serde_json::Value| -> Node {
+        serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
+    };
+    let routed = node(json!({ "podCIDR": "10.201.10.0/24", "podCIDRs": ["10.201.10.0/24"] }));
+    let old = nodes.create(&PostParams::default(), &routed).await.unwrap();
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+    nodes.create(&PostParams::default(), &node(json!({}))).await.unwrap();
+
+    let (sender, _events) = mpsc::channel(100);
+    let stale = Store::of([old]);
+    let routes = routes(&cloud, &name, None, stale, sender, Pulse::default());
+    assert_eq!(routes.reconcile().await, Err(cloud::Retry::Backoff));
+    let said = nodes
+        .get(&name)
+        .await
+        .unwrap()
+        .status
+        .and_then(|status| status.conditions);
+    let said: Vec<_> = said.into_iter().flatten().map(|condition| condition.type_).collect();
+    assert_eq!(said, [""; 0], "it has no pods yet that could be reached");
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
 }
 
 #[tokio::test]

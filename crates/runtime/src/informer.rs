@@ -186,6 +186,7 @@ impl<K: Object> Inner<K> {
                 if let Some(gone) = self.store.remove(&key_of(&object)) {
                     tell(&handlers, &Change::Deleted(gone));
                 }
+                self.store.set_state(State::Synced);
             }
         }
     }
@@ -390,6 +391,29 @@ mod tests {
         assert!(futures::poll!(Box::pin(health.over())).is_pending());
         health.over().await;
         assert!(Health::default().failed(&watcher::Error::InitialListFailed(refused())));
+    }
+
+    /// Nothing may happen for hours after the first event, so whatever it is, it must be enough.
+    #[tokio::test]
+    async fn any_event_of_a_watch_says_that_it_goes_on() {
+        let nowhere = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::ready(Err::<http::Response<kube::client::Body>, _>(refused()))
+        });
+        let api = Api::<Node>::all(kube::Client::new(nowhere, "default"));
+        let informer = Informer::new(api, watcher::Config::default(), |_| {});
+        let mut listing = HashMap::new();
+        for event in [
+            watcher::Event::InitDone,
+            watcher::Event::Apply(node("a", "1")),
+            watcher::Event::Delete(node("a", "2")),
+            watcher::Event::Delete(node("unknown", "3")),
+        ] {
+            informer.0.failed(&watcher::Error::WatchStartFailed(refused()));
+            assert_ne!(informer.store().state(), State::Synced);
+            let said = format!("{event:?}");
+            informer.0.apply(event, &mut listing);
+            assert_eq!(informer.store().state(), State::Synced, "{said}");
+        }
     }
 
     #[tokio::test]

@@ -46,23 +46,36 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
         ask: impl Future<Output = V> + Send + 'static,
         ttl: impl Fn(&V) -> Duration + Send + 'static,
     ) -> Option<V> {
-        let asking = match self.known(&key) {
-            Some(Slot::Known { value, .. }) => return Some(value),
-            Some(Slot::Asking(asking)) => asking,
-            None => self.start(key, ask, ttl),
+        let asking = match self.known_or_start(key, ask, ttl) {
+            Slot::Known { value, .. } => return Some(value),
+            Slot::Asking(asking) => asking,
         };
         asking.await
     }
 
-    fn known(&self, key: &Digest) -> Option<Slot<V>> {
-        match self.lock().get(key)? {
-            Slot::Known { value, until } if Instant::now() < *until => Some(Slot::Known {
-                value: value.clone(),
-                until: *until,
-            }),
-            Slot::Known { .. } => None,
-            Slot::Asking(asking) => Some(Slot::Asking(asking.clone())),
+    /// All under one lock: nobody asks twice, and the answer cannot come before it is noted that it is asked for. Then
+    /// that note would take the place of the answer, and never expire.
+    fn known_or_start(
+        &self,
+        key: Digest,
+        ask: impl Future<Output = V> + Send + 'static,
+        ttl: impl Fn(&V) -> Duration + Send + 'static,
+    ) -> Slot<V> {
+        let mut slots = self.lock();
+        match slots.get(&key) {
+            Some(Slot::Known { value, until }) if Instant::now() < *until => {
+                return Slot::Known {
+                    value: value.clone(),
+                    until: *until,
+                };
+            }
+            Some(Slot::Asking(asking)) => return Slot::Asking(asking.clone()),
+            Some(Slot::Known { .. }) | None => {}
         }
+        make_room(&mut slots);
+        let asking = self.start(key, ask, ttl);
+        slots.insert(key, Slot::Asking(asking.clone()));
+        Slot::Asking(asking)
     }
 
     fn start(
@@ -85,11 +98,7 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
             }
             answer
         };
-        let asking = asking.boxed().shared();
-        let mut slots = self.lock();
-        make_room(&mut slots);
-        slots.insert(key, Slot::Asking(asking.clone()));
-        asking
+        asking.boxed().shared()
     }
 
     fn settle(&self, key: Digest, value: &V, ttl: Duration) {
@@ -176,6 +185,17 @@ mod tests {
         let impatient = tokio::time::timeout(Duration::from_millis(10), ask(&cache, 0, &count)).await;
         assert!(impatient.is_err());
         assert_eq!(ask(&cache, 0, &count).await, Some(1));
+    }
+
+    /// Answers that are there at once, on another thread: each of them is kept, and for no longer than it is good.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn an_answer_is_kept_however_fast_it_comes() {
+        let cache = Cache::<usize>::default();
+        for turn in 0..20_000 {
+            cache.get([0; 32], async { 1 }, |_| TTL).await;
+            let kept = cache.lock().remove(&[0; 32]);
+            assert!(matches!(kept, Some(Slot::Known { .. })), "turn {turn}");
+        }
     }
 
     #[tokio::test]

@@ -131,9 +131,10 @@ fn outrigger(outrigger: &Outrigger) -> Problems {
                  openstack",
         );
     }
-    if !(*node_deletion_max_fraction > 0.0 && *node_deletion_max_fraction <= 1.0) {
+    let fraction = node_deletion_max_fraction.0.nominal();
+    if !(fraction > 0.0 && fraction <= 1.0) {
         problems.push(format!(
-            "--node-deletion-max-fraction must be more than 0 and at most 1, not {node_deletion_max_fraction}"
+            "--node-deletion-max-fraction must be more than 0 and at most 1, not {fraction}"
         ));
     }
     problems

@@ -13,7 +13,8 @@ use tokio::time::Instant;
 pub struct Limits {
     /// Which part of all Nodes may go within the window; 1 releases the brake for good.
     pub fraction: f64,
-    /// How many may go within the window in any case, unless that is more than half of all.
+    /// How many may go within the window in any case, unless that is more than half of all. Nobody expects a part of few
+    /// to be so strict; but who gave the part himself means it, and has none of this.
     pub floor: usize,
     /// The window.
     pub window: Duration,
@@ -34,6 +35,10 @@ impl Default for Limits {
 
 impl Limits {
     /// How many of so many Nodes may go within the window.
+    ///
+    /// One may always go, be it the only one: a part that rounds to none would keep every dead Node for ever, and one
+    /// Node, which its kubelet has given up on as well, is no mass. A cluster of one cannot be told from a cloud that is
+    /// wrong about everything, so its Node is treated as one of many would be.
     #[must_use]
     pub fn allowance(&self, nodes: usize) -> usize {
         #[expect(

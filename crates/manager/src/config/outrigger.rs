@@ -84,7 +84,7 @@ impl OutriggerConfiguration {
             node_selector: node_selector.written().to_owned(),
             provider_id_schemes: provider_id_scheme.to_vec(),
             node_deletion_grace_period: *node_deletion_grace_period,
-            node_deletion_max_fraction: *node_deletion_max_fraction,
+            node_deletion_max_fraction: node_deletion_max_fraction.0.nominal(),
             node_deletion_window: *node_deletion_window,
             node_deletion_confirmation: *node_deletion_confirmation,
             node_label_sync: node_label_sync.is_on(),

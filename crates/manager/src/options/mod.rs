@@ -20,7 +20,7 @@ pub use controllers::{
 pub use generic::{ClientConnection, GATES, Generic, REQUEST_HEADER_UID, WATCH_BASED_ROUTES, WEBHOOK};
 pub use leader_election::LeaderElection;
 pub use orphans::Orphans;
-pub use outrigger::Outrigger;
+pub use outrigger::{Fraction, Outrigger};
 pub use selector::NodeSelector;
 pub use serving::{SecureServing, Serving, SniPairs, Webhook};
 

@@ -2,7 +2,7 @@
 
 use super::{NodeSelector, Orphans};
 use controllers::{node_lifecycle::Limits, service::Sweep};
-use runtime::flags::{GoDuration, Section, Strings, Switch};
+use runtime::flags::{Auto, GoDuration, Section, Strings, Switch, Value};
 
 /// The section "Outrigger flags".
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Outrigger {
     /// A node this young is not deleted because the cloud does not know it.
     pub node_deletion_grace_period: GoDuration,
     /// The part of all nodes that may be deleted within the window; if more vanish, the cloud is doubted.
-    pub node_deletion_max_fraction: f32,
+    pub node_deletion_max_fraction: Fraction,
     /// The window.
     pub node_deletion_window: GoDuration,
     /// How long a machine must be gone, at every look, to be believed gone while the cloud is doubted.
@@ -31,6 +31,24 @@ pub struct Outrigger {
     pub node_label_sync: Switch,
     /// How long a clean stop may take.
     pub shutdown_grace_period: GoDuration,
+}
+
+/// A part of all nodes: the default is softened for small clusters, what is given is obeyed to the letter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fraction(pub Auto<f32>);
+
+impl Value for Fraction {
+    fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+
+    fn set(&mut self, given: &[String]) -> Result<(), String> {
+        self.0.set(given)
+    }
+
+    fn print(&self) -> String {
+        self.0.nominal().print()
+    }
 }
 
 impl Default for Outrigger {
@@ -43,7 +61,7 @@ impl Default for Outrigger {
             node_selector: NodeSelector::default(),
             provider_id_scheme: Strings::default(),
             node_deletion_grace_period: GoDuration::from_secs(30),
-            node_deletion_max_fraction: 0.2,
+            node_deletion_max_fraction: Fraction(Auto::Unset(0.2)),
             node_deletion_window: GoDuration::from_secs(600),
             node_deletion_confirmation: GoDuration::from_secs(120),
             node_label_sync: Switch::On,
@@ -55,11 +73,12 @@ impl Default for Outrigger {
 impl Outrigger {
     /// When deletions of nodes are held back.
     pub fn limits(&self) -> Limits {
+        let Fraction(fraction) = self.node_deletion_max_fraction;
         Limits {
-            fraction: self.node_deletion_max_fraction.into(),
+            fraction: fraction.nominal().into(),
+            floor: fraction.given().map_or(Limits::default().floor, |_| 0),
             window: self.node_deletion_window.std(),
             confirm: self.node_deletion_confirmation.std(),
-            ..Limits::default()
         }
     }
 
@@ -116,9 +135,10 @@ impl Outrigger {
             .flag(
                 "node-deletion-max-fraction",
                 &mut self.node_deletion_max_fraction,
-                "Part of all nodes that may be deleted within --node-deletion-window. If more are gone from the \
-                 cloud, it is doubted and this is said; deleted are then only those that stay gone for \
-                 --node-deletion-confirmation, at that pace. 1 never doubts.",
+                "Part of all nodes that may be deleted within --node-deletion-window, but at least one; if this is not \
+                 given, also up to 10 that are no more than half of all. If more are gone from the cloud, it is doubted \
+                 and this is said; deleted are then only those that stay gone for --node-deletion-confirmation, at that \
+                 pace. 1 never doubts.",
             )
             .flag(
                 "node-deletion-window",

@@ -89,6 +89,15 @@ fn numbers_left_to_the_program_have_upstreams_default() {
     );
 }
 
+/// The default is softened for small clusters, what is given is obeyed to the letter.
+#[rstest]
+#[case::default("", 10)]
+#[case::strict("--node-deletion-max-fraction=0.05", 2)]
+#[case::the_default_as_given("--node-deletion-max-fraction=0.2", 8)]
+fn how_many_of_40_nodes_may_go(#[case] args: &str, #[case] expected: usize) {
+    assert_eq!(parsed(args).outrigger.limits().allowance(40), expected);
+}
+
 /// The flags upstream's test sets.
 const MANY: &str = "
     --allocate-node-cidrs=true --authorization-always-allow-paths= --bind-address=192.168.4.21 --cert-dir=/a/b/c

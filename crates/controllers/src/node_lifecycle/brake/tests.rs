@@ -37,6 +37,23 @@ fn allowance(#[case] nodes: usize, #[case] expected: usize) {
     assert_eq!(Limits::default().allowance(nodes), expected);
 }
 
+/// What the user says is obeyed, however few there are.
+#[rstest]
+#[case(0.05, 1, 1)]
+#[case(0.05, 19, 1)]
+#[case(0.05, 40, 2)]
+#[case(0.05, 100, 5)]
+#[case(0.5, 4, 2)]
+#[case(1.0, 3, 3)]
+fn allowance_without_a_floor(#[case] fraction: f64, #[case] nodes: usize, #[case] expected: usize) {
+    let limits = Limits {
+        fraction,
+        floor: 0,
+        ..Limits::default()
+    };
+    assert_eq!(limits.allowance(nodes), expected);
+}
+
 #[rstest]
 #[case::one_of_one(1, 1, (1, 0))]
 #[case::one_of_three(1, 3, (1, 0))]

@@ -189,11 +189,13 @@ impl Reconciler {
         self.ledger.with(&job.key, |known| known.hosts = Some(hosts));
     }
 
-    /// Counts a failure. One Service that is wrong is not a controller that is sick.
+    /// Counts a failure. One Service that is wrong is not a controller that is sick; nor is one for which there is no
+    /// room in the project's quota, while others can be changed and deleted.
     pub(super) fn mourn(&self, key: &str, operation: &str, error: &Error, report: &str) {
         self.metrics.failures.with_label_values(&[operation]).inc();
         match error.as_cloud() {
-            Some(cloud::Error::Unavailable { .. } | cloud::Error::Denied { .. }) | None => {
+            Some(cloud::Error::Unavailable { .. } | cloud::Error::Throttled { .. } | cloud::Error::Denied { .. })
+            | None => {
                 self.pulse.failure_at([key.to_owned()], report);
             }
             Some(_) => self.pulse.success(),

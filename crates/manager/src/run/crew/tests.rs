@@ -10,6 +10,7 @@ use cloud::{ClusterMark, Detail};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use memory::{Call, Cloud, Effect, Failure, Fault, Memory, Operation};
+use rstest::rstest;
 use runtime::health::{Endpoint, Query};
 use std::{sync::Arc, time::Duration};
 use testkit::wait::until;
@@ -234,18 +235,24 @@ async fn a_loop_that_hangs_turns_health_red() {
 }
 
 /// All fail at the same time, each for a reason of its own; a restart would help none of them.
+#[rstest]
+#[case::down(Failure::Unavailable("down for maintenance".into()), "down for maintenance", "10.203.0.0/24")]
+#[case::throttling(Failure::Throttled { retry_after: None }, "throttled", "10.206.0.0/24")]
 #[tokio::test]
-async fn loops_that_do_not_succeed_turn_readiness_red() {
+async fn loops_that_do_not_succeed_turn_readiness_red(
+    #[case] failure: Failure,
+    #[case] says: &str,
+    #[case] range: &str,
+) {
     let rig = Rig::new(&[
         "--controllers=*,node-ipam-controller",
         "--allocate-node-cidrs",
-        "--cluster-cidr=10.203.0.0/24",
+        &format!("--cluster-cidr={range}"),
         "--route-reconciliation-period=200ms",
     ]);
     let crew = rig.crew().await;
     rig.until_green().await;
-    let down = Failure::Unavailable("down for maintenance".into());
-    rig.cloud.inject(Fault::fail(down));
+    rig.cloud.inject(Fault::fail(failure));
     let first = rig.join("gone", "ready:Unknown").await;
     until("the only range to be given away", || async {
         let node = Rig::nodes().get(&first).await.map_err(|error| error.to_string())?;
@@ -261,12 +268,12 @@ async fn loops_that_do_not_succeed_turn_readiness_red() {
     pass(Duration::from_secs(61)).await;
     tokio::time::resume();
     let expected = [
-        ("cloud-node-controller-success", "down for maintenance"),
-        ("cloud-node-lifecycle-controller-success", "down for maintenance"),
-        ("service-lb-controller-success", "down for maintenance"),
+        ("cloud-node-controller-success", says),
+        ("cloud-node-lifecycle-controller-success", says),
+        ("service-lb-controller-success", says),
         (
             "node-route-controller-success",
-            "cannot list routes: .*down for maintenance",
+            &format!("cannot list routes: .*{says}"),
         ),
         ("node-ipam-controller-success", "no range is left in --cluster-cidr"),
     ];

@@ -16,7 +16,7 @@ use runtime::{
     informer::{Informer, Object, State},
 };
 use std::{collections::BTreeSet, future::Future};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -41,7 +41,7 @@ pub(super) struct Crew<'a> {
     watched: BTreeSet<&'static str>,
     /// Outlives the controllers: they still read while they finish.
     watches: CancellationToken,
-    watching: JoinSet<()>,
+    watching: JoinSet<&'static str>,
     /// Outlives the controllers, too: what they tell last is written before the lease is given away.
     told: CancellationToken,
     telling: JoinSet<()>,
@@ -160,7 +160,10 @@ impl<'a> Crew<'a> {
                 }
             });
         let (informer, cancel) = (informer.clone(), self.watches.clone());
-        self.watching.spawn(async move { informer.run(cancel).await });
+        self.watching.spawn(async move {
+            informer.run(cancel).await;
+            resource
+        });
     }
 
     /// `--controller-start-interval`, up to doubled at random.
@@ -184,12 +187,15 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Resolves when a controller ends by itself.
+    /// Resolves when a controller ends by itself, or an informer does: what nobody keeps up must not be believed.
     pub(super) async fn ended(&mut self) -> String {
-        match self.tasks.join_next().await {
-            Some(Ok(name)) => format!("{name} ended"),
-            Some(Err(error)) => format!("a controller failed: {error}"),
-            None => std::future::pending().await,
+        let (what, ended) = tokio::select! {
+            ended = one_of(&mut self.tasks) => ("a controller", ended),
+            ended = one_of(&mut self.watching) => ("an informer", ended),
+        };
+        match ended {
+            Ok(name) => format!("{name} ended"),
+            Err(error) => format!("{what} failed: {error}"),
         }
     }
 
@@ -209,6 +215,14 @@ impl<'a> Crew<'a> {
         while self.telling.join_next().await.is_some() {}
         self.watches.cancel();
         self.watching.shutdown().await;
+    }
+}
+
+/// Waits for the first of these to end; for ever if there are none.
+async fn one_of<T: 'static>(tasks: &mut JoinSet<T>) -> Result<T, JoinError> {
+    match tasks.join_next().await {
+        Some(ended) => ended,
+        None => std::future::pending().await,
     }
 }
 

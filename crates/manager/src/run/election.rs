@@ -20,7 +20,7 @@ const COMPONENT: &str = "cloud-controller-manager";
 
 /// Which controllers run under a lock.
 #[derive(Clone, Copy)]
-enum Share<'a> {
+pub(super) enum Share<'a> {
     All,
     Of(&'a Classifier, Ownership),
 }
@@ -92,24 +92,44 @@ async fn two_locks(
         started = crew.start(Lock::Main, |name| staying.has(name), stop) => started?,
         lost = held.lost() => return Err(deposed(&lost)),
     }
-    let next = tokio::select! {
-        next = held.migrate(stop) => next,
-        ended = crew.ended() => return Err(ended),
+    migrate(held, &mut crew, Share::Of(&classifier, Ownership::Migrated), stop).await
+}
+
+/// Waits for the second lock, and works under both until asked to stop. That a controller ends by itself ends everything,
+/// and whatever is held then is given back, so that the next leader need not wait.
+pub(super) async fn migrate(
+    held: Main,
+    crew: &mut Crew<'_>,
+    migrated: Share<'_>,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    let candidacy = stop.child_token();
+    let next = held.migrate(&candidacy);
+    tokio::pin!(next);
+    let (next, ended) = tokio::select! {
+        next = &mut next => (next, Ok(())),
+        ended = crew.ended() => {
+            candidacy.cancel();
+            (next.await, Err(ended))
+        }
     };
     match next {
         Next::Lost(lost) => Err(deposed(&lost)),
         Next::Cancelled(main) => {
-            drain(&mut crew, main.lost()).await?;
+            drain(crew, main.lost()).await?;
             main.release().await.unwrap_or_else(|problem| warn!("{problem}"));
-            Ok(())
+            ended
         }
         Next::Both(both) => {
-            let migrated = Share::Of(&classifier, Ownership::Migrated);
+            let work = async {
+                ended?;
+                work(crew, Lock::Migration, migrated, stop).await
+            };
             let ended = tokio::select! {
-                ended = work(&mut crew, Lock::Migration, migrated, stop) => ended,
+                ended = work => ended,
                 lost = both.lost() => return Err(deposed(&lost)),
             };
-            drain(&mut crew, both.lost()).await?;
+            drain(crew, both.lost()).await?;
             both.release().await.unwrap_or_else(|problem| warn!("{problem}"));
             ended
         }
@@ -129,7 +149,7 @@ async fn drain(crew: &mut Crew<'_>, lost: impl Future<Output = Lost>) -> Result<
     }
 }
 
-fn elector(process: &Process, params: Params, fence: &Fence) -> Result<Elector, String> {
+pub(super) fn elector(process: &Process, params: Params, fence: &Fence) -> Result<Elector, String> {
     let client = process.clients.for_leases(params.request_timeout());
     let client = client.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
     let recorder = process.events.recorder(COMPONENT);

@@ -4,14 +4,19 @@
 use super::*;
 use crate::{
     options::{Invocation, Options},
-    run::{Program, Provide},
+    run::{Program, Provide, election},
 };
 use cloud::{ClusterMark, Detail};
-use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Event};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use memory::{Call, Cloud, Effect, Failure, Fault, Memory, Operation};
 use rstest::rstest;
-use runtime::health::{Endpoint, Query};
+use runtime::{
+    health::{Endpoint, Query},
+    leader_migration::Main,
+    lease::Params,
+};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use testkit::wait::until;
 
@@ -325,6 +330,57 @@ async fn a_failure_ends_with_the_object_that_fails() {
     Rig::nodes().delete(&node, &DeleteParams::default()).await.unwrap();
     rig.until_green().await;
     rig.finish(crew).await;
+}
+
+#[tokio::test]
+async fn an_informer_that_dies_ends_the_process() {
+    let rig = Rig::new(&[]);
+    let mut crew = rig.crew().await;
+    crew.watching.spawn(async { panic!("on purpose") });
+    let ended = crew.until(&CancellationToken::new()).await;
+    let said = ended.expect_err("nobody keeps the cache up any more");
+    assert!(mentions(&said, "an informer failed: .*on purpose"), "{said}");
+    rig.finish(crew).await;
+}
+
+/// Another program has the migration lock; a controller that ends by itself must not keep the next leader waiting.
+#[tokio::test]
+async fn the_main_lock_is_given_back_when_a_controller_ends_before_the_migration() {
+    let rig = Rig::new(&[]);
+    let leases: Api<Lease> = Api::namespaced(lab::ControlPlane::shared().client(), "kube-system");
+    let params = |name: &str| Params {
+        namespace: "kube-system".into(),
+        name: format!("{}-{name}", rig.name),
+        identity: rig.name.clone(),
+        lease_duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_period: Duration::from_secs(2),
+    };
+    let (main, migration) = (params("main"), params("migration"));
+    let theirs = json!({
+        "metadata": { "name": migration.name },
+        "spec": { "holderIdentity": "another program", "leaseDurationSeconds": 3600, "renewTime": "2100-01-01T00:00:00.000000Z" },
+    });
+    let theirs = serde_json::from_value(theirs).unwrap();
+    leases.create(&PostParams::default(), &theirs).await.unwrap();
+    let elector = |params, fence| election::elector(&rig.process, params, fence).unwrap();
+    let (stop, fences) = (CancellationToken::new(), &rig.process.fences);
+    let (first, second) = (
+        elector(main.clone(), &fences.main),
+        elector(migration, &fences.migration),
+    );
+    let held = Main::acquire(first, second, &stop).await.unwrap();
+    let holder = || async {
+        let lease = leases.get(&main.name).await.unwrap();
+        lease.spec.and_then(|spec| spec.holder_identity).unwrap_or_default()
+    };
+    assert_eq!(holder().await, rig.name);
+
+    let mut crew = Crew::new(&rig.process);
+    crew.tasks.spawn(async { "some-controller" });
+    let ended = election::migrate(held, &mut crew, election::Share::All, &stop).await;
+    assert_eq!(ended, Err("some-controller ended".to_owned()));
+    assert_eq!(holder().await, "");
 }
 
 /// Whether the parts between `.*` come in this order.

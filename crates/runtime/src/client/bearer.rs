@@ -38,7 +38,7 @@ impl Bearer {
     pub(super) fn rejected(&self, sent: Instant) -> bool {
         match self {
             Self::None => false,
-            Self::File(file) => file.changed(),
+            Self::File(file) => file.changed_since(sent),
             Self::Account(account) => account.forget_older_than(sent),
         }
     }
@@ -54,7 +54,23 @@ pub(super) struct TokenFile {
 #[derive(Debug)]
 struct State {
     header: HeaderValue,
+    /// When it was first found in the file.
+    since: Instant,
+    /// When the file was last read.
     read: Instant,
+}
+
+impl State {
+    /// What was found in the file now, after this.
+    fn found(header: HeaderValue, before: Option<&Self>) -> Self {
+        let now = Instant::now();
+        let same = before.filter(|before| before.header == header);
+        Self {
+            since: same.map_or(now, |same| same.since),
+            header,
+            read: now,
+        }
+    }
 }
 
 impl TokenFile {
@@ -62,10 +78,7 @@ impl TokenFile {
     pub(super) fn new(path: PathBuf, fallback: Option<&SecretString>) -> Self {
         let state = fallback.and_then(|token| bearer(token.expose_secret()).ok());
         // A time long past would do, but a monotonic clock may not have one.
-        let state = state.map(|header| State {
-            header,
-            read: Instant::now(),
-        });
+        let state = state.map(|header| State::found(header, None));
         let file = Self {
             path,
             state: Mutex::new(state),
@@ -92,10 +105,7 @@ impl TokenFile {
         let mut state = self.lock();
         match (result, state.as_mut()) {
             (Ok(header), _) => {
-                *state = Some(State {
-                    header: header.clone(),
-                    read: Instant::now(),
-                });
+                *state = Some(State::found(header.clone(), state.as_ref()));
                 Ok(header)
             }
             (Err(error), Some(state)) => {
@@ -109,18 +119,15 @@ impl TokenFile {
 
     fn reread(&self) {
         if let Ok(header) = load(&self.path) {
-            *self.lock() = Some(State {
-                header,
-                read: Instant::now(),
-            });
+            let mut state = self.lock();
+            *state = Some(State::found(header, state.as_ref()));
         }
     }
 
-    /// Whether there is another token in the file than before.
-    fn changed(&self) -> bool {
-        let before = self.lock().as_ref().map(|state| state.header.clone());
+    /// Whether there is another token in the file than was sent at that time; others may have found it first.
+    fn changed_since(&self, sent: Instant) -> bool {
         self.reread();
-        self.lock().as_ref().map(|state| state.header.clone()) != before
+        self.lock().as_ref().is_some_and(|state| state.since > sent)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<State>> {
@@ -189,9 +196,12 @@ mod tests {
     async fn is_read_at_once_when_the_server_rejects_it() {
         let scratch = Scratch::new("one");
         let bearer = Bearer::File(Arc::new(TokenFile::new(scratch.0.clone(), None)));
-        assert!(!bearer.rejected(Instant::now()), "nothing new to try");
+        let sent = Instant::now();
+        assert!(!bearer.rejected(sent), "nothing new to try");
         scratch.write("two");
-        assert!(bearer.rejected(Instant::now()));
+        assert!(bearer.rejected(sent));
+        assert!(bearer.rejected(sent), "another request that was sent with the old one");
+        assert!(!bearer.rejected(Instant::now()), "who had the new one");
         assert_eq!(bearer.header().await.unwrap().unwrap(), "Bearer two");
     }
 

@@ -11,6 +11,7 @@ use super::{
 use k8s_openapi::api::core::v1::Service;
 use std::{
     collections::{HashMap, VecDeque},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -28,6 +29,8 @@ pub(super) struct Known {
     pub hosts: Option<Fingerprint>,
     /// Whether the cloud may have something of it.
     pub reach: Reach,
+    /// Whether it was last asked for under the settings of today.
+    pub settings: Settings,
     /// What its user was warned of by the cloud.
     pub warnings: Vec<cloud::Warning>,
     /// What we wrote last.
@@ -62,6 +65,15 @@ pub(super) enum Reach {
     Here,
     /// It may.
     Cloud,
+}
+
+/// Under which settings of the cloud a load balancer was last asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settings {
+    /// Those of today, or it was not asked for yet.
+    Current,
+    /// Others, perhaps. It has to be made to match once more, also if somebody is just at it.
+    Old,
 }
 
 /// One piece of work on a Service, over all its attempts.
@@ -125,6 +137,7 @@ impl Known {
             phase,
             hosts: None,
             reach: Reach::Here,
+            settings: Settings::Current,
             warnings: Vec::new(),
             written: None,
             pass: None,
@@ -219,15 +232,15 @@ impl Ledger {
     /// Takes down that the settings have changed, so that all Services have to be made to match once more; their keys.
     pub(super) fn reopen(&self) -> Vec<String> {
         let mut entries = self.lock();
-        let settled = entries
+        let concerned = entries
             .known
             .iter_mut()
-            .filter(|(_, known)| !known.is_busy() && !matches!(known.phase, Phase::Departed(_)));
+            .filter(|(_, known)| !matches!(known.phase, Phase::Deleting(_) | Phase::Departed(_)));
         let reopen = |(key, known): (&String, &mut Known)| {
-            known.phase = Phase::Ensuring(Round::new(Voice::Quiet));
+            known.settings = Settings::Old;
             key.clone()
         };
-        settled.map(reopen).collect()
+        concerned.map(reopen).collect()
     }
 
     /// Looks at, or changes, what is known of a Service; `None` if nothing is.
@@ -251,14 +264,21 @@ impl Ledger {
         };
         let changed = needs_update(&known.service, service, classes);
         known.service = service.clone();
+        let settings = mem::replace(&mut known.settings, Settings::Current);
         if let Phase::Ensuring(round) = &mut known.phase
             && !changed
         {
             round.failed_with = None;
             return Voice::Quiet;
         }
-        known.phase = Phase::Ensuring(Round::new(Voice::Told));
-        Voice::Told
+        // Its user did not ask for anything if only the settings have changed.
+        let voice = if settings == Settings::Old && !changed {
+            Voice::Quiet
+        } else {
+            Voice::Told
+        };
+        known.phase = Phase::Ensuring(Round::new(voice));
+        voice
     }
 
     /// Forgets a Service.

@@ -2,7 +2,7 @@
 
 use super::{
     hosts::Fingerprint,
-    ledger::{Known, Phase, Reach},
+    ledger::{Known, Phase, Reach, Settings},
     options::Classes,
     predicates,
 };
@@ -77,7 +77,7 @@ fn departed(known: &Known) -> Step {
 }
 
 fn wanted(service: &Service, known: &Known, classes: &Classes, hosts: Fingerprint) -> Step {
-    if predicates::needs_update(&known.service, service, classes) {
+    if known.settings == Settings::Old || predicates::needs_update(&known.service, service, classes) {
         return Step::Ensure;
     }
     match &known.phase {

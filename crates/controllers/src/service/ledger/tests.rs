@@ -100,7 +100,9 @@ fn departs(#[case] phase: Phase, #[case] address: Option<&str>, #[case] leaves_w
     assert!(ledger.knows("default/a"), "another may take its name");
     let pass = Arc::new(Pass::start(&metrics));
     assert_eq!(ledger.outdated(hosts(&["n1"]), &pass), [""; 0]);
-    assert_eq!(ledger.reopen(), [""; 0]);
+    if !leaves_work {
+        assert_eq!(ledger.reopen(), [""; 0]);
+    }
     let step = ledger.plan("default/a", None, &Classes::default(), hosts(&["n1"]));
     assert_eq!(matches!(step, Step::Remove(_)), leaves_work, "{step}");
 }
@@ -119,7 +121,7 @@ async fn what_departed_is_forgotten_after_a_while() {
     for back in [false, true] {
         put(&ledger, in_the_cloud(Phase::Settled, None));
         ledger.depart("default/a");
-        tokio::time::advance(MEMORY - Duration::from_secs(1)).await;
+        tokio::time::advance(MEMORY.saturating_sub(Duration::from_secs(1))).await;
         ledger.depart("default/other");
         assert!(ledger.knows("default/a"));
         if back {

@@ -54,6 +54,12 @@ fn deleting() -> Phase {
     Phase::Deleting(Round::new(Voice::Told))
 }
 
+/// The settings have changed.
+fn reopened(mut known: Known) -> Known {
+    known.settings = Settings::Old;
+    known
+}
+
 fn departed() -> Phase {
     Phase::Departed(tokio::time::Instant::now())
 }
@@ -71,6 +77,10 @@ const REMOVE: &str = "remove the load balancer of a Service that is gone";
 #[case::changed(Some(lb().annotation("a", "b")), Some(settled(lb(), 2)), "ensure")]
 #[case::node_joined(Some(lb()), Some(settled(lb(), 1)), "update hosts")]
 #[case::changed_and_node_joined(Some(lb().annotation("a", "b")), Some(settled(lb(), 1)), "ensure")]
+#[case::other_settings(Some(lb()), Some(reopened(settled(lb(), 2))), "ensure")]
+#[case::other_settings_for_what_was_refused(Some(lb()), Some(reopened(refused(lb(), 2))), "ensure")]
+#[case::other_settings_while_hosts_are_updated(Some(lb()), Some(reopened(known(lb(), updating()))), "ensure")]
+#[case::other_settings_and_gone(GONE, Some(reopened(known(lb(), departed()))), "nothing")]
 #[case::pending_or_failed(Some(lb()), Some(known(lb(), ensuring())), "ensure")]
 #[case::hosts_pending_or_failed(Some(lb()), Some(known(lb(), updating())), "update hosts")]
 #[case::hosts_failed_and_changed(Some(lb().annotation("a", "b")), Some(known(lb(), updating())), "ensure")]

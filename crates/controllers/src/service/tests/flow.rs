@@ -495,6 +495,55 @@ async fn other_settings_of_the_cloud_are_a_reason_to_try_again() {
     assert_eq!(flow.count(Operation::EnsureLoadBalancer), 2);
 }
 
+/// A call that is under way knows only the settings of before.
+#[rstest]
+#[case::hosts(Operation::UpdateHosts, 2)]
+#[case::all_of_it(Operation::EnsureLoadBalancer, 3)]
+#[tokio::test]
+async fn other_settings_reach_what_is_just_worked_on(#[case] operation: Operation, #[case] ensured: u64) {
+    let mut flow = Flow::new().await;
+    flow.start();
+    flow.create("web").await;
+    flow.ready("web").await;
+    let hang = flow.cloud.inject(Fault::hang().at(operation));
+    let before = flow.count(operation);
+    match operation {
+        Operation::UpdateHosts => drop(flow.join("a").await),
+        _ => {
+            flow.change("web", json!({"metadata": {"annotations": {"a": "b"}}}))
+                .await;
+        }
+    }
+    flow.until(|cloud| cloud.count(operation) > before).await;
+    flow.reloads.send_modify(|count| *count += 1);
+    // What is heard later is done later.
+    flow.create("later").await;
+    flow.wait("later", predicates::has_finalizer).await;
+    flow.cloud.withdraw(hang);
+    let of_web = |call: &&memory::Call| {
+        let name = call.service.as_ref().map(|service| service.name.as_str());
+        call.operation == Operation::EnsureLoadBalancer && name == Some("web")
+    };
+    flow.until(|cloud| cloud.calls().iter().filter(of_web).count() as u64 == ensured)
+        .await;
+    flow.stop().await;
+    // Of web as often as its user asked for something, and once of later.
+    let told = until("the events", || async {
+        let reasons = flow.reasons();
+        let told = reasons
+            .iter()
+            .filter(|reason| **reason == "EnsuringLoadBalancer")
+            .count() as u64;
+        if told >= ensured {
+            Ok(told)
+        } else {
+            Err(format!("{reasons:?}"))
+        }
+    })
+    .await;
+    assert_eq!(told, ensured);
+}
+
 #[tokio::test]
 async fn failures_are_tried_again_when_the_cloud_says() {
     let mut flow = Flow::new().await;

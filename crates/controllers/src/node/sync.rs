@@ -39,18 +39,29 @@ impl Controller {
     pub(super) fn listen(self: &Arc<Self>) {
         let this = Arc::downgrade(self);
         self.informer.on_change(move |change| {
-            let Some(this) = this.upgrade() else { return };
-            match change {
-                Change::Added(node) if this.needs_work(node) => this.queue.add(key_of(&**node)),
-                Change::Updated { old, new } if this.needs_work(new) => {
-                    if !this.needs_work(old) || differs(old, new) {
-                        this.queue.add(key_of(&**new));
-                    }
-                }
-                Change::Added(_) | Change::Updated { .. } => {}
-                Change::Deleted(node) => this.forget(node),
+            if let Some(this) = this.upgrade() {
+                this.hear(change);
             }
         });
+    }
+
+    pub(super) fn hear(&self, change: &Change<Node>) {
+        // A list after a gap in the watch shows only who has the name now: what failed before is not its fault.
+        if let Change::Updated { old, new } = change
+            && old.metadata.uid != new.metadata.uid
+        {
+            self.forget(old);
+        }
+        match change {
+            Change::Added(node) if self.needs_work(node) => self.queue.add(key_of(&**node)),
+            Change::Updated { old, new } if self.needs_work(new) => {
+                if !self.needs_work(old) || differs(old, new) {
+                    self.queue.add(key_of(&**new));
+                }
+            }
+            Change::Added(_) | Change::Updated { .. } => {}
+            Change::Deleted(node) => self.forget(node),
+        }
     }
 
     /// Works on the queue until cancelled, and then finishes what is under way.

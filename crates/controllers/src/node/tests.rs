@@ -20,7 +20,7 @@ use kube::{
 };
 use memory::{Failure, Fault, Machine, Operation};
 use rstest::rstest;
-use runtime::informer::Store;
+use runtime::informer::{Change, Store};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::{node::machine, wait};

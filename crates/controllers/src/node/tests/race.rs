@@ -203,6 +203,26 @@ async fn addresses_of_one_type_are_replaced_and_not_merged() {
     rig.finish().await;
 }
 
+/// A list after a gap in the watch shows another node under the name of one that was in trouble.
+#[rstest]
+#[case::another_node("tainted uid:other", 0)]
+#[case::the_same_node("tainted a=b", 1)]
+#[tokio::test]
+async fn the_failures_of_one_node_are_not_those_of_another_of_its_name(#[case] now: &str, #[case] failures: u32) {
+    let rig = Rig::new();
+    let controller = Controller::new(context(&rig, options()));
+    let key = "n".to_owned();
+    controller.queue.add_rate_limited(key.clone());
+    let (old, new) = (testkit::node::node("n", "tainted"), testkit::node::node("n", now));
+    controller.hear(&Change::Updated {
+        old: old.into(),
+        new: new.into(),
+    });
+    assert_eq!(controller.queue.failures(&key), failures);
+    assert_eq!(controller.queue.len(), 1, "it is looked at once more");
+    rig.finish().await;
+}
+
 #[test]
 fn only_a_change_that_matters_puts_a_node_back_into_the_queue() {
     let differs =

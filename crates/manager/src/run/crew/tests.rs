@@ -337,7 +337,9 @@ async fn an_informer_that_dies_ends_the_process() {
     let rig = Rig::new(&[]);
     let mut crew = rig.crew().await;
     crew.watching.spawn(async { panic!("on purpose") });
-    let ended = crew.until(&CancellationToken::new()).await;
+    let stop = CancellationToken::new();
+    let ended = tokio::time::timeout(Duration::from_mins(1), crew.until(&stop)).await;
+    let ended = ended.expect("the process to end");
     let said = ended.expect_err("nobody keeps the cache up any more");
     assert!(mentions(&said, "an informer failed: .*on purpose"), "{said}");
     rig.finish(crew).await;

@@ -493,9 +493,12 @@ impl World {
 
     /// Waits until this operand is there, and lets the Pods of all of them run.
     pub async fn roll_out_until(&self, operator: &Manager, operand: &str) {
-        let look = async || match self.operands().await {
-            found if found.iter().any(|each| each == operand) => Ok(()),
-            found => Err(format!("{found:#?}")),
+        let look = async || {
+            self.collect_garbage().await;
+            match self.operands().await {
+                found if found.iter().any(|each| each == operand) => Ok(()),
+                found => Err(format!("{found:#?}")),
+            }
         };
         operator.until(operand, look).await;
         let look = async || {

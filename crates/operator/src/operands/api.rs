@@ -1,7 +1,7 @@
 //! The requests that are made: one function an endpoint.
 
 use super::{
-    kinds,
+    kinds::{self, Rank},
     owners::MANAGER,
     report::{Action, Class, Failure, is_unserved},
 };
@@ -36,6 +36,11 @@ type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 impl<'a> Call<'a> {
     pub(super) fn new(client: &'a Client, key: &'a Key, action: Action) -> Self {
         Self { client, key, action }
+    }
+
+    /// Whether it is about something that runs Pods.
+    pub(super) fn runs_pods(&self) -> bool {
+        kinds::get(self.key).is_ok_and(|kind| kind.rank == Rank::Workload)
     }
 
     /// The object, if it is there.

@@ -5,7 +5,8 @@ use super::{
     diff::{self, Step, compare},
     kinds::{self, Rank},
     memory::Memory,
-    prune, recreate,
+    owners, prune,
+    recreate::{self, Replaced},
     report::{Action, Class, Failure, Outcome, Report},
 };
 use crate::{Key, Object};
@@ -89,8 +90,8 @@ impl Engine {
     /// Makes the cluster match these objects, and removes what the inventory still has of others.
     ///
     /// What an object needs is written before it, and one that fails does not stop the others. Nothing is written where
-    /// nothing differs. Workloads that are not wanted any more are deleted before new ones are written, everything else
-    /// after that.
+    /// nothing differs. Workloads that are not wanted any more are deleted first, and as long as their Pods are there new
+    /// ones are [pending](Report::pending), and so is the end of all else that is not wanted; call it again.
     pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], live: &dyn Live) -> Report {
         let mut report = Report::default();
         let desired = once_each(desired, &mut report);
@@ -113,10 +114,23 @@ impl Engine {
             self.carry_out_all(plans, &mut report).await;
         }
         let (unwanted_workloads, unwanted) = prune::by_rank(unwanted);
-        self.prune_all(unwanted_workloads, live, &mut report).await;
-        self.carry_out_all(workloads, &mut report).await;
-        for keys in unwanted {
-            self.prune_all(keys, live, &mut report).await;
+        let waits_for = self
+            .stop_all(unwanted_workloads, live, Duration::ZERO, &mut report)
+            .await;
+        let (waiting, ready): (Vec<_>, Vec<_>) = workloads
+            .into_iter()
+            .partition(|plan| plan.step == Step::Create && waits_for.is_some());
+        self.carry_out_all(ready, &mut report).await;
+        match waits_for {
+            Some(workload) => {
+                let new = waiting.into_iter().map(|plan| plan.object.key().clone());
+                prune::wait_for(&workload, new.chain(unwanted.into_iter().flatten()), &mut report);
+            }
+            None => {
+                for keys in unwanted {
+                    self.prune_all(keys, live, &mut report).await;
+                }
+            }
         }
         report
     }
@@ -177,10 +191,13 @@ impl Engine {
             (Step::Repair { managed_fields, .. }, Some(live)) => {
                 (Outcome::Updated, self.repair(object, live, managed_fields).await)
             }
-            (Step::Recreate { .. }, Some(live)) => (
-                Outcome::Recreated,
-                recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await,
-            ),
+            (Step::Recreate { .. }, Some(live)) => {
+                match recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await {
+                    Ok(Replaced::NotYet(why)) => return (Outcome::Pending(why), None),
+                    Ok(Replaced::By(new)) => (Outcome::Recreated, Ok(new)),
+                    Err(failure) => (Outcome::Recreated, Err(failure)),
+                }
+            }
         };
         match written {
             Ok(written) => {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 use tracing::info;
 
@@ -37,16 +38,9 @@ impl Engine {
     pub async fn remove_all(&self, inventory: &[Key], live: &dyn Live) -> Report {
         let mut report = Report::default();
         let (workloads, rest) = by_rank(inventory.iter().cloned().collect());
-        self.prune_all(workloads.clone(), live, &mut report).await;
-        self.await_gone(&workloads, &mut report).await;
-        let waits_for = report
-            .outcomes()
-            .find(|(_, outcome)| !is_over(outcome))
-            .map(|(key, _)| key.to_string());
+        let waits_for = self.stop_all(workloads, live, self.patience, &mut report).await;
         if let Some(workload) = waits_for {
-            for key in rest.into_iter().flatten() {
-                report.add(key, (Outcome::Pending(format!("waits for {workload}")), None));
-            }
+            wait_for(&workload, rest.into_iter().flatten(), &mut report);
             return report;
         }
         for keys in rest {
@@ -55,12 +49,36 @@ impl Engine {
         report
     }
 
-    async fn await_gone(&self, workloads: &[Key], report: &mut Report) {
+    /// Whether an object is there that we or the Go operator made, and that has no owner to go with.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub async fn is_made(&self, key: &Key) -> Result<bool, Failure> {
+        let live = Call::new(&self.client, key, Action::Read).find().await?;
+        let is_owned = |live: &Value| live["metadata"].get("ownerReferences").is_some();
+        Ok(live.is_some_and(|live| owners::is_ours(&live) && !is_owned(&live)))
+    }
+
+    /// Deletes workloads. Says which of them is not gone by then.
+    pub(super) async fn stop_all(
+        &self,
+        workloads: Vec<Key>,
+        live: &dyn Live,
+        patience: Duration,
+        report: &mut Report,
+    ) -> Option<Key> {
+        self.prune_all(workloads.clone(), live, report).await;
+        self.await_gone(&workloads, patience, report).await;
+        let is_there = |key: &Key| report.outcome(key).is_some_and(|outcome| !is_over(outcome));
+        workloads.into_iter().find(is_there)
+    }
+
+    async fn await_gone(&self, workloads: &[Key], patience: Duration, report: &mut Report) {
         let waits = workloads.iter().map(|key| {
             let before = report.outcome(key).cloned();
             async move {
                 match before {
-                    Some(Outcome::Pruned | Outcome::Pending(_)) => (key, self.pending(key).await),
+                    Some(Outcome::Pruned | Outcome::Pending(_)) => (key, self.pending(key, patience).await),
                     _ => (key, None),
                 }
             }
@@ -73,7 +91,7 @@ impl Engine {
         }
     }
 
-    async fn pending(&self, key: &Key) -> Option<Outcome> {
+    async fn pending(&self, key: &Key, patience: Duration) -> Option<Outcome> {
         let call = Call::new(&self.client, key, Action::Delete);
         let still_there = async {
             let Some(live) = call.find().await? else {
@@ -82,7 +100,7 @@ impl Engine {
             if live["metadata"].get("deletionTimestamp").is_none() {
                 return Ok(None);
             }
-            recreate::still_there(&call, &live["metadata"]["uid"], self.patience).await
+            recreate::still_there(&call, &live["metadata"]["uid"], patience).await
         };
         match still_there.await {
             Ok(None) => Some(Outcome::Pruned),
@@ -131,6 +149,13 @@ impl Engine {
         }
         self.memory.forget(key);
         Ok(step)
+    }
+}
+
+/// Says of objects that they wait for the end of a workload.
+pub(super) fn wait_for(workload: &Key, keys: impl IntoIterator<Item = Key>, report: &mut Report) {
+    for key in keys {
+        report.add(key, (Outcome::Pending(format!("waits for {workload}")), None));
     }
 }
 

@@ -12,13 +12,30 @@ use tokio::time::{Instant, sleep};
 /// How often to look whether an object is gone, at first and at last.
 const POLL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// Puts an object in the place of one that is there. The old one is only deleted once the server would take the new one.
+/// What holds a workload that is deleted together with its Pods.
+const PODS: &str = "its Pods are still there";
+
+/// What became of an attempt.
+pub(super) enum Replaced {
+    /// The new one, as the server has it.
+    By(Value),
+    /// The old one's Pods are still there, and two of a kind must not run at the same time.
+    NotYet(String),
+}
+
+/// Puts an object in the place of one that is there. The old one is only deleted once the server would take the new one, and
+/// for what runs Pods nobody waits.
 pub(super) async fn replace(
     call: &Call<'_>,
     wanted: &Value,
     live: &Value,
     patience: Duration,
-) -> Result<Value, Failure> {
+) -> Result<Replaced, Failure> {
+    let (policy, patience) = if call.runs_pods() {
+        (PropagationPolicy::Foreground, Duration::ZERO)
+    } else {
+        (PropagationPolicy::Background, patience)
+    };
     if live["metadata"].get("deletionTimestamp").is_none() {
         call.apply(&rehearsal(wanted), Mode::DryRun).await?;
         let uid = live["metadata"]["uid"].as_str().map(str::to_owned);
@@ -26,15 +43,16 @@ pub(super) async fn replace(
             uid,
             resource_version: None,
         };
-        call.delete(preconditions, PropagationPolicy::Background).await?;
+        call.delete(preconditions, policy).await?;
     }
-    if let Some(waits) = still_there(call, &live["metadata"]["uid"], patience).await? {
-        return Err(call.fail(
-            Class::Transient,
-            format!("the old one is still there after {} s: {waits}", patience.as_secs()),
-        ));
+    let Some(waits) = still_there(call, &live["metadata"]["uid"], patience).await? else {
+        return Ok(Replaced::By(call.apply(wanted, Mode::Real).await?));
+    };
+    let why = format!("the old one is still there: {waits}");
+    if waits == PODS {
+        return Ok(Replaced::NotYet(why));
     }
-    call.apply(wanted, Mode::Real).await
+    Err(call.fail(Class::Transient, why))
 }
 
 /// The same under another name, which nobody has yet.
@@ -71,9 +89,14 @@ fn held_by(live: &Value) -> String {
         .map(Vec::as_slice)
         .unwrap_or_default();
     let names: Vec<_> = finalizers.iter().filter_map(Value::as_str).collect();
-    match names.as_slice() {
-        [] => "it is not deleted yet".to_owned(),
-        ["foregroundDeletion"] => "its Pods are still there".to_owned(),
-        names => format!("it waits for finalizer {}", names.join(", ")),
+    let others: Vec<_> = names
+        .iter()
+        .filter(|name| **name != "foregroundDeletion")
+        .copied()
+        .collect();
+    match (names.as_slice(), others.as_slice()) {
+        ([], _) => "it is not deleted yet".to_owned(),
+        (_, []) => PODS.to_owned(),
+        (_, others) => format!("it waits for finalizer {}", others.join(", ")),
     }
 }

@@ -94,6 +94,16 @@ impl Operator {
     }
 
     async fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
+        let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
+        if !pending.is_empty() {
+            self.care(&manager.name_any()).window.worked();
+            return Found {
+                progressing: Some((ROLLING_OUT, pending.join("; "))),
+                inventory: report.inventory(),
+                again: Some(SOON),
+                ..Found::default()
+            };
+        }
         let is_there = |key: &Key| key.kind == "Deployment" && report.object(key).is_some();
         let deployments = report.outcomes().filter(|(key, _)| is_there(key));
         let workloads: Vec<_> = deployments.map(|(key, _)| Workload::of(report, key)).collect();

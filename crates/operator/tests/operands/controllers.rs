@@ -1,16 +1,19 @@
 //! With the controllers of the cluster at work on the same objects.
 
-use crate::world::{World, assert_all, keys, outcomes};
+use crate::world::{World, assert_all, keys, outcomes, with};
 use kube::{
     Api,
     api::{ListParams, Patch, PatchParams},
 };
-use operator::operands::{
-    Ask, Outcome,
-    health::{Rollout, State, health, rollout},
+use operator::{
+    Key, Object,
+    operands::{
+        Ask, Outcome,
+        health::{Rollout, State, health, rollout},
+    },
 };
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 type Pods = Api<kube::api::DynamicObject>;
 
@@ -85,4 +88,89 @@ async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
         everything.len() - 1,
         "all but the namespace: {deleted:#?}"
     );
+}
+
+/// The Pods that are there, by their UIDs.
+async fn uids(pods: &Pods) -> BTreeSet<String> {
+    let all = pods.list(&ListParams::default()).await.unwrap();
+    all.into_iter().filter_map(|pod| pod.metadata.uid).collect()
+}
+
+/// Keeps a Pod from going, or lets it go.
+async fn hold(pods: &Pods, name: &str, finalizers: Value) {
+    let patch = json!({ "metadata": { "finalizers": finalizers } });
+    pods.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+}
+
+/// Makes the cluster match, again and again, until the Pods are as expected.
+async fn converge_until(
+    world: &World,
+    pods: &Pods,
+    desired: &[Object],
+    inventory: &mut Vec<Key>,
+    enough: impl Fn(&BTreeSet<String>) -> bool,
+) -> BTreeSet<String> {
+    let engine = world.engine();
+    let wait = async {
+        loop {
+            let report = engine.converge(desired.to_vec(), inventory, &Ask).await;
+            assert_eq!(report.failures().count(), 0, "{:?}", outcomes(&report));
+            *inventory = report.inventory();
+            let there = uids(pods).await;
+            if enough(&there) {
+                return there;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(2), wait)
+        .await
+        .expect("the controllers do their work")
+}
+
+/// The old Pods go, one of them late: until then there are no others.
+async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mut Vec<Key>) {
+    let old = uids(pods).await;
+    assert_eq!(old.len(), 2);
+    let late = pods.list(&ListParams::default()).await.unwrap().items.remove(0);
+    let name = late.metadata.name.unwrap();
+    hold(pods, &name, json!(["example.com/late"])).await;
+    let beside = |there: &BTreeSet<String>| assert!(there.is_subset(&old), "{there:?} beside {old:?}");
+    let alone = |there: &BTreeSet<String>| {
+        beside(there);
+        there.len() == 1
+    };
+    let last = converge_until(world, pods, desired, inventory, alone).await;
+    assert_eq!(last.into_iter().next(), late.metadata.uid);
+    // The controllers would have had the time to make new ones.
+    for _ in 0..5 {
+        beside(&converge_until(world, pods, desired, inventory, |_| true).await);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    hold(pods, &name, Value::Null).await;
+    let new = |there: &BTreeSet<String>| there.len() == 2 && there.is_disjoint(&old);
+    converge_until(world, pods, desired, inventory, new).await;
+}
+
+// operator.md W18: of a workload that is replaced, and of one that takes another's place, the new Pods wait for the old ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_of_a_kind_never_run_at_the_same_time() {
+    let plane = lab::ControlPlane::start().unwrap();
+    tokio::task::block_in_place(|| plane.start_controllers()).unwrap();
+    let world = World::on(&plane, "overlap").await;
+    let (account, first, pods) = (world.of("ServiceAccount"), world.of("Deployment"), pods(&world));
+    let mut inventory = world.converge(&[account.clone(), first.clone()]).await.inventory();
+    deployment(&world, |live| live["status"]["replicas"] == 2).await;
+
+    let selected = |object: &Object| {
+        let object = with(object, "/spec/selector/matchLabels/k8s-app", json!("new"));
+        with(&object, "/spec/template/metadata/labels/k8s-app", json!("new"))
+    };
+    let second = selected(&first);
+    replaced(&world, &pods, &[account.clone(), second.clone()], &mut inventory).await;
+    let third = with(&second, "/metadata/name", json!("another"));
+    replaced(&world, &pods, &[account, third], &mut inventory).await;
+    assert_eq!(world.find(first.key()).await, None);
 }

@@ -3,7 +3,7 @@
 use crate::world::{World, content, keys, outcomes, with};
 use operator::{
     Key, Object,
-    operands::{Ask, Class, Engine},
+    operands::{Ask, Class, Engine, Report},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -86,25 +86,27 @@ async fn during_installation() {
     }
 }
 
+/// Converges twice: the new Deployment waits for the Pods of the old one.
+async fn upgraded(world: &World, engine: &Engine) -> Report {
+    engine.converge(upgrade(world), &inventory(world), &Ask).await;
+    collect(world).await;
+    engine.converge(upgrade(world), &inventory(world), &Ask).await
+}
+
 #[tokio::test]
 async fn during_an_upgrade() {
     let undisturbed = World::new("calm").await;
     undisturbed.converge(&install(&undisturbed)).await;
     let before = undisturbed.writes().len();
-    undisturbed
-        .engine()
-        .converge(upgrade(&undisturbed), &inventory(&undisturbed), &Ask)
-        .await;
+    upgraded(&undisturbed, &undisturbed.engine()).await;
     let expected = state(&undisturbed, &inventory(&undisturbed)).await;
     let total = undisturbed.writes().len() - before;
     assert_eq!(total, 7, "changed: 1, replaced: 2 × 2, new: 1, gone: 1");
     for writes in 0..=total {
         let world = World::new("killed").await;
         world.converge(&install(&world)).await;
-        mortal(&world, writes)
-            .converge(upgrade(&world), &inventory(&world), &Ask)
-            .await;
-        let report = world.engine().converge(upgrade(&world), &inventory(&world), &Ask).await;
+        upgraded(&world, &mortal(&world, writes)).await;
+        let report = upgraded(&world, &world.engine()).await;
         assert!(report.is_complete(), "{:?}", outcomes(&report));
         assert_eq!(
             state(&world, &inventory(&world)).await,

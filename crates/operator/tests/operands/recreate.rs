@@ -15,8 +15,6 @@ fn selected_by(object: &Object, value: &str) -> Object {
 
 // operator.md §10.9: a selector that changes makes a new object; W17: so does a role.
 #[rstest]
-#[case::deployment("Deployment", "/spec/selector/matchLabels/k8s-app")]
-#[case::daemon_set("DaemonSet", "/spec/selector/matchLabels/k8s-app")]
 #[case::w17_role("RoleBinding", "/roleRef/name")]
 #[case::w17_cluster_role("ClusterRoleBinding", "/roleRef/name")]
 #[case::type_of_secret("Secret", "/type")]
@@ -28,7 +26,6 @@ async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str)
     world.converge(std::slice::from_ref(&old)).await;
     let uid = world.get(old.key()).await["metadata"]["uid"].clone();
     let new = match kind {
-        "Deployment" | "DaemonSet" => selected_by(&old, "new"),
         "Secret" => with(&old, pointer, json!("example.com/new")),
         "Service" => with(&old, pointer, json!("None")),
         _ => with(&old, pointer, json!("other")),
@@ -39,6 +36,30 @@ async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str)
     assert_ne!(live["metadata"]["uid"], uid);
     assert_eq!(live.pointer(pointer), new.value().pointer(pointer));
     assert_eq!(world.writes().len(), 3, "made, deleted, made");
+    assert_all(&world.converge(&[new]).await, &Outcome::Kept);
+}
+
+/// Two of a kind never run at the same time: the new one waits for the end of the old one's Pods, and nobody waits for that.
+#[rstest]
+#[case::deployment("Deployment")]
+#[case::daemon_set("DaemonSet")]
+#[tokio::test]
+async fn what_runs_pods_waits_for_the_old_ones(#[case] kind: &str) {
+    let world = World::new("workload").await;
+    let (old, service) = (world.of(kind), world.of("Service"));
+    world.converge(std::slice::from_ref(&old)).await;
+    let uid = world.get(old.key()).await["metadata"]["uid"].clone();
+    let new = selected_by(&old, "new");
+    for _ in 0..2 {
+        let report = world.converge(&[new.clone(), service.clone()]).await;
+        let waits = "the old one is still there: its Pods are still there";
+        assert_eq!(report.outcome(new.key()), Some(&Outcome::Pending(waits.into())));
+        assert!(report.inventory().contains(new.key()));
+        assert_eq!(world.get(old.key()).await["metadata"]["uid"], uid);
+    }
+    world.collect(old.key()).await;
+    assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Created);
+    assert_eq!(world.writes().len(), 4, "made, deleted, the Service, made");
     assert_all(&world.converge(&[new]).await, &Outcome::Kept);
 }
 

@@ -12,6 +12,7 @@ mod rig;
 mod anywhere;
 mod bad_input;
 mod certificates;
+mod contest;
 mod crash;
 mod health;
 mod idle;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tracing::{debug, info};
 
@@ -157,6 +157,9 @@ impl Engine {
             step = Step::Keep;
         }
         debug!(%key, %step, "compared");
+        if step != Step::Keep && self.memory.is_contested(key, &diff::wanted(&object), Instant::now()) {
+            return Err(contested(key, live.as_deref()));
+        }
         Ok((kind.rank, Plan { object, live, step }))
     }
 
@@ -202,7 +205,7 @@ impl Engine {
         match written {
             Ok(written) => {
                 info!(%key, %step, "{outcome}");
-                self.memory.remember(key, &wanted, &written);
+                self.memory.remember(key, &wanted, &written, Instant::now());
                 (outcome, Some(Arc::new(written)))
             }
             Err(failure) => (Outcome::Failed(failure), live.clone()),
@@ -229,6 +232,14 @@ impl Engine {
         }
         call.apply(&diff::wanted(object), Mode::Real).await
     }
+}
+
+/// What is said of an object that is left alone: always the same, so that it is told once.
+fn contested(key: &Key, live: Option<&Value>) -> Failure {
+    let who = live.and_then(owners::last_writer);
+    let who = who.map_or_else(|| "somebody".to_owned(), |who| format!("somebody ({who})"));
+    let reason = format!("{who} changes it back again and again, so it is left alone for a while");
+    Failure::new(key, Action::Update, Class::Transient, reason)
 }
 
 /// One that is wanted twice is not written at all: nobody knows which of the two is meant.

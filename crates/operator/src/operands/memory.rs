@@ -1,11 +1,13 @@
 //! What was applied last, so that a wish which the server keeps in its own words is not repeated for ever.
 
+use super::contest::Contest;
 use crate::Key;
 use serde_json::Value;
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 /// What this process has applied. It makes nothing right that [`compare`](super::compare) gets wrong after a restart; it
@@ -17,17 +19,33 @@ struct Entry {
     wanted: u64,
     live: u64,
     version: Option<u64>,
+    contest: Contest,
 }
 
 impl Memory {
-    /// Remembers that applying `wanted` made the object what it is.
-    pub(super) fn remember(&self, key: &Key, wanted: &Value, live: &Value) {
+    /// Remembers that applying `wanted` at this moment made the object what it is. If that was wanted before, somebody has
+    /// changed it in between.
+    pub(super) fn remember(&self, key: &Key, wanted: &Value, live: &Value, now: Instant) {
+        let (wanted, mut memory) = (hash(wanted), self.lock());
+        let before = memory.remove(key).filter(|before| before.wanted == wanted);
+        let contest = before.map_or_else(Contest::default, |before| {
+            let mut contest = before.contest;
+            contest.repaired(now);
+            contest
+        });
         let entry = Entry {
-            wanted: hash(wanted),
+            wanted,
             live: fingerprint(live),
             version: version(live),
+            contest,
         };
-        self.lock().insert(key.clone(), entry);
+        memory.insert(key.clone(), entry);
+    }
+
+    /// Whether somebody changes the object back again and again, so that this is not to be applied at this moment.
+    pub(super) fn is_contested(&self, key: &Key, wanted: &Value, now: Instant) -> bool {
+        let is_paused = |entry: &Entry| entry.wanted == hash(wanted) && entry.contest.is_paused(now);
+        self.lock().get(key).is_some_and(is_paused)
     }
 
     /// Forgets an object, because it is gone.
@@ -101,7 +119,7 @@ mod tests {
 
     fn remembered() -> Memory {
         let memory = Memory::default();
-        memory.remember(&key(), &json!({ "spec": { "memory": "1Gi" } }), &live());
+        memory.remember(&key(), &json!({ "spec": { "memory": "1Gi" } }), &live(), Instant::now());
         memory
     }
 
@@ -124,6 +142,20 @@ mod tests {
         assert!(!memory.knows(&key(), &json!({ "spec": { "memory": "2Gi" } }), &there));
         memory.forget(&key());
         assert!(!memory.knows(&key(), &json!({ "spec": { "memory": "1Gi" } }), &there));
+    }
+
+    #[test]
+    fn a_new_wish_is_no_repair() {
+        let (memory, now) = (Memory::default(), Instant::now());
+        for number in 0..100 {
+            memory.remember(&key(), &json!({ "spec": number }), &live(), now);
+        }
+        assert!(!memory.is_contested(&key(), &json!({ "spec": 99 }), now));
+        for _ in 0..100 {
+            memory.remember(&key(), &json!({ "spec": 99 }), &live(), now);
+        }
+        assert!(memory.is_contested(&key(), &json!({ "spec": 99 }), now));
+        assert!(!memory.is_contested(&key(), &json!({ "spec": 100 }), now));
     }
 
     #[rstest]

@@ -10,6 +10,7 @@ pub mod report;
 pub mod text;
 
 mod api;
+mod contest;
 mod equal;
 mod fields;
 mod memory;

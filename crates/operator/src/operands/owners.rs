@@ -60,6 +60,13 @@ pub(super) fn is_ours(live: &Value) -> bool {
     entries(live).any(|entry| matches!(entry.whose, Whose::Ours | Whose::Inherited))
 }
 
+/// Who else wrote to an object last: the name of the field manager.
+pub(super) fn last_writer(live: &Value) -> Option<&str> {
+    let others = entries(live).filter(|entry| entry.whose == Whose::Foreign);
+    let last = others.max_by_key(|entry| entry.raw["time"].as_str().unwrap_or_default().to_owned())?;
+    last.raw["manager"].as_str().filter(|name| !name.is_empty())
+}
+
 /// The fields that are ours alone or among others; `None` if we never applied it.
 pub(super) fn ours(live: &Value) -> Option<&Value> {
     entries(live)

@@ -1,0 +1,88 @@
+//! Somebody else who changes an object back: it is repaired at once at first, and ever more slowly if it goes on.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+/// So many repairs within this time are nobody's accident.
+const REPAIRS: usize = 10;
+const WHILE: Duration = Duration::from_mins(1);
+/// How long the object is left alone then; each further repair doubles it.
+const PAUSE: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// The repairs of one object.
+#[derive(Debug, Default)]
+pub(super) struct Contest {
+    /// Those of the last [`WHILE`].
+    repairs: VecDeque<Instant>,
+    /// How often it has been left alone.
+    pauses: u32,
+}
+
+impl Contest {
+    /// It had to be repaired at this moment.
+    pub(super) fn repaired(&mut self, now: Instant) {
+        let since = self.repairs.back().map(|last| now.saturating_duration_since(*last));
+        if since.is_some_and(|since| since >= WHILE.max(self.pause() * 2)) {
+            *self = Self::default();
+        }
+        self.repairs
+            .retain(|repair| now.saturating_duration_since(*repair) < WHILE);
+        self.repairs.push_back(now);
+        if self.repairs.len() >= REPAIRS || self.pauses > 0 {
+            self.pauses += 1;
+        }
+    }
+
+    /// Whether it is to be left alone at this moment.
+    pub(super) fn is_paused(&self, now: Instant) -> bool {
+        let last = self.repairs.back();
+        last.is_some_and(|last| now.saturating_duration_since(*last) < self.pause())
+    }
+
+    fn pause(&self) -> Duration {
+        match self.pauses {
+            0 => Duration::ZERO,
+            pauses => LONGEST.min(PAUSE * 2_u32.saturating_pow(pauses.min(16) - 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// So many repairs, one every so many seconds as far as it is not left alone.
+    #[rstest]
+    #[case::now_and_then(100, 10, 100)]
+    #[case::a_few(9, 0, 9)]
+    // Ten in a row, and then at 19 s, 39 s, 79 s, 159 s, 319 s, 619 s and 919 s.
+    #[case::somebody_insists(1_000, 1, 17)]
+    #[case::at_once(1_000, 0, 10)]
+    fn repairs(#[case] times: u64, #[case] every: u64, #[case] expected: usize) {
+        let (start, mut contest, mut repairs) = (Instant::now(), Contest::default(), 0);
+        for time in 0..times {
+            let now = start + Duration::from_secs(time * every);
+            if !contest.is_paused(now) {
+                contest.repaired(now);
+                repairs += 1;
+            }
+        }
+        assert_eq!(repairs, expected);
+    }
+
+    #[test]
+    fn who_gives_up_is_forgiven() {
+        let (start, mut contest) = (Instant::now(), Contest::default());
+        for _ in 0..REPAIRS {
+            contest.repaired(start);
+        }
+        assert!(contest.is_paused(start + PAUSE / 2));
+        let later = start + PAUSE + WHILE;
+        contest.repaired(later);
+        assert!(!contest.is_paused(later));
+    }
+}

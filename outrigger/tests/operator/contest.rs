@@ -1,0 +1,73 @@
+//! Somebody else who insists.
+
+use crate::{
+    health::told,
+    world::{World, kind},
+};
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+const AWS: &str = "aws-cloud-controller-manager";
+
+/// A controller that changes a label of ours back as soon as it is repaired: at first each repair is at once, and then neither of
+/// the two writes at the speed of the API server; it is said who it is; and when it gives up all is well.
+#[tokio::test]
+async fn somebody_changes_it_back() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.settled().await;
+    let mark = world.mark();
+    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    let (insists, times) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let other = tokio::spawn({
+        let (services, insists, times) = (services.clone(), insists.clone(), times.clone());
+        async move {
+            let patch = json!({"metadata": {"labels": {"k8s-app": "theirs"}}});
+            let params = PatchParams {
+                field_manager: Some("another-controller".to_owned()),
+                ..PatchParams::default()
+            };
+            while insists.load(Ordering::SeqCst) {
+                let live = services.get(AWS).await.unwrap();
+                if live.metadata.labels.unwrap_or_default()["k8s-app"] != "theirs" {
+                    services.patch(AWS, &params, &Patch::Merge(&patch)).await.unwrap();
+                    times.fetch_add(1, Ordering::SeqCst);
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    });
+    let said = told(&world, &operator, &world.namespace, "ResourceUpdateFailed").await;
+    for part in [AWS, "another-controller", "changes it back again and again"] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    // Long enough for hundreds, and shorter than the first pause: this is what must not happen.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    insists.store(false, Ordering::SeqCst);
+    other.await.unwrap();
+    let writes = world.writes_since(mark);
+    let repairs = writes.iter().filter(|write| write.contains(" services ")).count();
+    let times = times.load(Ordering::SeqCst);
+    // A repair may be two writes; and on a slow machine the pause may have ended once or twice.
+    assert!(
+        (10..=24).contains(&repairs) && times <= 13,
+        "{repairs} and {times}: {writes:#?}"
+    );
+
+    let look = async || match services.get(AWS).await.unwrap().metadata.labels.unwrap_or_default() {
+        labels if labels["k8s-app"] == AWS => Ok(()),
+        labels => Err(format!("{labels:?}")),
+    };
+    operator.until("the last repair", look).await;
+    world
+        .says(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
+        .await;
+}

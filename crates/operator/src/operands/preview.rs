@@ -5,7 +5,7 @@ use super::{
     apply::{Ask, Engine},
     diff::{self, Step, compare},
     fields, kinds, owners, recreate,
-    report::{Action, Failure},
+    report::{Action, Class, Failure},
     text,
 };
 use crate::{Key, Object};
@@ -28,10 +28,10 @@ impl Engine {
         let mut preview = Preview::default();
         let mut sorted: Vec<_> = desired.iter().collect();
         sorted.sort_by_key(|object| kinds::get(object.key()).map(|kind| kind.rank).ok());
-        for object in sorted {
-            preview.add(self.preview_write(object).await);
-        }
         let wanted: BTreeSet<_> = desired.iter().map(Object::key).collect();
+        for object in sorted {
+            preview.add(self.preview_write(object, &wanted).await);
+        }
         let unwanted: BTreeSet<_> = inventory.iter().filter(|key| !wanted.contains(key)).collect();
         for key in unwanted
             .into_iter()
@@ -42,13 +42,16 @@ impl Engine {
         preview
     }
 
-    async fn preview_write(&self, object: &Object) -> Result<String, Failure> {
+    async fn preview_write(&self, object: &Object, all: &BTreeSet<&Key>) -> Result<String, Failure> {
         let (key, wanted) = (object.key(), diff::wanted(object));
         let live = self.look(key, &Ask).await?;
         let call = |action| Call::new(&self.client, key, action);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
-            (Step::Create, _) | (_, None) => call(Action::Create).apply(&wanted, Mode::DryRun).await?,
+            (Step::Create, _) | (_, None) => match call(Action::Create).apply(&wanted, Mode::DryRun).await {
+                Err(failure) if waits_for_its_role(&failure, &wanted, all) => wanted,
+                created => created?,
+            },
             (Step::Apply { .. }, _) => call(Action::Update).apply(&wanted, Mode::DryRun).await?,
             (Step::Repair { .. }, Some(live)) => repaired(&call(Action::Update), &wanted, live).await?,
             (Step::Recreate { .. }, _) => recreated(&call(Action::Recreate), &wanted).await?,
@@ -72,10 +75,24 @@ impl Preview {
     }
 }
 
+/// Whether a binding is refused only because its role would be made in the same run: the server looks for it, and a dry run
+/// keeps nothing.
+fn waits_for_its_role(failure: &Failure, wanted: &Value, all: &BTreeSet<&Key>) -> bool {
+    let role = |key: &Key| {
+        let reference = &wanted["roleRef"];
+        reference["kind"] == key.kind.as_str() && reference["name"] == key.name.as_str()
+    };
+    failure.class == Class::Refused && failure.reason.ends_with("not found") && all.iter().any(|key| role(key))
+}
+
 /// A repair is two writes, the second of which needs the first to be kept. So what it takes out is taken out here, and
 /// the server asked for its defaults.
 async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value, Failure> {
-    let mut merged = call.apply(wanted, Mode::DryRun).await?;
+    let mut merged = match call.apply(wanted, Mode::DryRun).await {
+        // Beside what somebody else has put there ours may be wrong: two ports of one name.
+        Err(failure) if failure.class == Class::Refused => overlaid(live, wanted),
+        merged => merged?,
+    };
     for set in owners::taken(live, &diff::left_alone(wanted)) {
         fields::remove_beyond(&set, wanted, &mut merged, &|path| {
             path.first().is_some_and(|part| part == "status")
@@ -86,6 +103,19 @@ async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value
         metadata.retain(|name, _| name == "labels" || name == "annotations");
     }
     call.try_merge(&changes).await
+}
+
+/// An object with all of another one in it; lists are not mixed.
+fn overlaid(under: &Value, over: &Value) -> Value {
+    let (Some(old), Some(new)) = (under.as_object(), over.as_object()) else {
+        return over.clone();
+    };
+    let mut all = old.clone();
+    for (name, value) in new {
+        let both = old.get(name).map_or_else(|| value.clone(), |old| overlaid(old, value));
+        all.insert(name.clone(), both);
+    }
+    Value::Object(all)
 }
 
 async fn recreated(call: &Call<'_>, wanted: &Value) -> Result<Value, Failure> {

@@ -1,7 +1,12 @@
 //! What a run would change is shown, and nothing is changed.
 
 use crate::world::{World, keys, with};
+use operator::Object;
 use serde_json::json;
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
 
 #[tokio::test]
 async fn shows_what_kubectl_diff_would_and_writes_nothing() {
@@ -73,5 +78,128 @@ async fn shows_what_kubectl_diff_would_and_writes_nothing() {
         refused.failures[0].to_string().contains("not a key"),
         "{:?}",
         refused.failures
+    );
+}
+
+/// What the real `kubectl diff` prints about the same objects for the same field manager.
+fn kubectl_diff(objects: &[Object]) -> String {
+    let items: Vec<_> = objects.iter().map(Object::value).collect();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    let mut kubectl = Command::new(lab::assets::program("kubectl").unwrap())
+        .arg("diff")
+        .arg("--server-side")
+        .arg("--force-conflicts")
+        .arg("--field-manager=outrigger-operator")
+        .arg("--filename=-")
+        .arg("--kubeconfig")
+        .arg(lab::ControlPlane::shared().kubeconfig())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    kubectl
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(list.to_string().as_bytes())
+        .unwrap();
+    let output = kubectl.wait_with_output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The lines of a diff that say what changes, sorted. Files have other names, and lists other margins, in another program;
+/// what only the server writes, of which the status comes last, is printed by one of them.
+fn changed(diff: &str) -> Vec<String> {
+    let server = ["creationTimestamp:", "resourceVersion:", "uid:", "generation:"];
+    let mut lines = Vec::new();
+    for file in diff.split("diff -u -N ").skip(1) {
+        let all = file
+            .lines()
+            .take_while(|line| !line[1.min(line.len())..].starts_with("status:"));
+        let all = all.filter(|line| line.starts_with(['+', '-']));
+        let all = all.filter(|line| !line.starts_with("+++ ") && !line.starts_with("--- "));
+        let all = all.map(|line| format!("{} {}", &line[..1], line[1..].trim().replace(['"', '\''], "")));
+        lines.extend(all.filter(|line| !server.iter().any(|field| line[2..].starts_with(field))));
+    }
+    lines.sort();
+    lines
+}
+
+// The real one, about objects that are made, changed and neither.
+#[tokio::test]
+async fn says_the_same_as_kubectl_diff() {
+    let world = World::new("kubectl").await;
+    let kinds = [
+        "Service",
+        "ConfigMap",
+        "Deployment",
+        "Role",
+        "RoleBinding",
+        "PodDisruptionBudget",
+    ];
+    let all: Vec<_> = kinds.iter().map(|kind| world.of(kind)).collect();
+    let compared = async |objects: &[Object]| {
+        let preview = world.engine().preview(objects, &[]).await;
+        assert!(preview.failures.is_empty(), "{:?}", preview.failures);
+        let ours = changed(&preview.text);
+        assert_eq!(ours, changed(&kubectl_diff(objects)), "{}", preview.text);
+        ours
+    };
+    // The server gives a Service another address whenever it is asked, so that is made first.
+    world.converge(&all[..1]).await;
+    assert!(compared(&all[1..]).await.contains(&"+ kind: Deployment".to_owned()));
+
+    world.converge(&all).await;
+    assert_eq!(compared(&all).await, [""; 0]);
+
+    let wanted: Vec<_> = all
+        .iter()
+        .map(|object| match object.key().kind.as_str() {
+            "ConfigMap" => with(object, "/data/cloud.conf", json!("[Global]\nzone = new\n")),
+            "Deployment" => with(object, "/spec/replicas", json!(5)),
+            "Role" => with(object, "/rules", json!([])),
+            _ => object.clone(),
+        })
+        .collect();
+    let edit = json!([{ "op": "replace", "path": "/spec/minAvailable", "value": 0 }]);
+    world.edit(all[5].key(), edit).await;
+    let changes = compared(&wanted).await;
+    for change in ["+ replicas: 5", "+ zone = new", "- minAvailable: 0"] {
+        assert!(changes.iter().any(|line| line == change), "{change}: {changes:#?}");
+    }
+}
+
+/// W17: a port that somebody has changed. The server keeps both as long as they have two owners, and two may not have one name.
+#[tokio::test]
+async fn a_port_that_is_not_ours() {
+    let world = World::new("port").await;
+    let service = world.of("Service");
+    world.converge(std::slice::from_ref(&service)).await;
+    let edit = json!([{ "op": "replace", "path": "/spec/ports/0/port", "value": 80 }]);
+    world.edit(service.key(), edit).await;
+    let preview = world.engine().preview(&[service], &[]).await;
+    assert_eq!(preview.failures, []);
+    assert_eq!(changed(&preview.text), ["+ port: 10258", "- port: 80"]);
+}
+
+/// A user may bind only to roles that are there; the role would be made by the same run.
+#[tokio::test]
+async fn a_binding_to_a_role_that_is_not_there_yet() {
+    let world = World::new("unbound").await;
+    let (role, binding) = (world.of("Role"), world.of("RoleBinding"));
+    let engine = operator::operands::Engine::new(world.modest().await);
+    let preview = engine.preview(&[binding.clone(), role.clone()], &[]).await;
+    assert_eq!(preview.failures, []);
+    for line in ["+kind: RoleBinding", "+kind: Role"] {
+        assert!(preview.text.lines().any(|each| each == line), "{}", preview.text);
+    }
+    // Of a role that nobody makes it is said.
+    let preview = engine.preview(&[binding], &[]).await;
+    let said = preview.failures.first().expect("a failure").to_string();
+    assert!(
+        said.starts_with("cannot create RoleBinding") && said.contains("not found"),
+        "{said}"
     );
 }

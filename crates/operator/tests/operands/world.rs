@@ -88,6 +88,28 @@ impl World {
             .collect()
     }
 
+    /// A client of somebody who may write roles and bindings, and has what they grant, but is not an administrator.
+    pub async fn modest(&self) -> Client {
+        let (user, name) = (lab::unique("modest"), &self.namespace);
+        // All of them, `*`, would be the right to bind to any role, too.
+        let verbs = ["get", "create", "patch"];
+        let rules = json!([
+            { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": verbs },
+            { "apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"] },
+            { "apiGroups": [""], "resources": ["events"], "verbs": ["create"] },
+        ]);
+        let rbac = "rbac.authorization.k8s.io/v1";
+        let role = self.object(rbac, "ClusterRole", json!({ "rules": rules }));
+        self.create(role, "lab").await;
+        let binding = json!({
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
+        });
+        self.create(self.object(rbac, "ClusterRoleBinding", binding), "lab")
+            .await;
+        client(&lab::ControlPlane::shared().kubeconfig_for(&user, &[])).await
+    }
+
     /// A client whose process dies after so many writes.
     pub fn mortal(&self, writes: usize) -> Client {
         let (client, left) = (self.client.clone(), Arc::new(AtomicUsize::new(writes)));

@@ -55,9 +55,14 @@ pub(crate) struct Patience {
 impl Workload {
     /// As a run has left it.
     pub(crate) fn of(report: &Report, key: &Key) -> Self {
+        Self::new(key.clone(), report.object(key).cloned())
+    }
+
+    /// As it is; `None` for one that is not there.
+    pub(crate) fn new(key: Key, live: Option<Arc<Value>>) -> Self {
         Self {
-            key: key.clone(),
-            live: report.object(key).cloned(),
+            key,
+            live,
             pods: Vec::new(),
         }
     }
@@ -157,7 +162,8 @@ impl Patience {
             self.stuck.worked();
             return told(Operands::Progressing(what));
         }
-        let why = || what.iter().chain(&idle).cloned().collect::<Vec<_>>().join("; ");
+        let more = idle.iter().filter(|each| !what.contains(each));
+        let why = || what.iter().chain(more.clone()).cloned().collect::<Vec<_>>().join("; ");
         match (self.idle.failed(now), self.stuck.failed(now)) {
             (_, Verdict::Tell) => told(Operands::Outage(why())),
             (Verdict::Tell, Verdict::Wait(left)) => Judgement {
@@ -228,8 +234,11 @@ fn health(workload: &Workload) -> Health {
 
 /// A workload of which nothing runs, although something should.
 fn idle(workload: &Workload) -> Option<String> {
+    let Some(live) = &workload.live else {
+        return Some(health::absent(&workload.key));
+    };
     let health = health(workload);
-    let number = |pointer: &str| workload.live.as_ref()?.pointer(pointer)?.as_i64();
+    let number = |pointer: &str| live.pointer(pointer)?.as_i64();
     let asks_for_nothing = health.wanted == 0 && number("/status/observedGeneration") == number("/metadata/generation");
     let is_idle = health.state == State::Changing && health.available == 0 && !asks_for_nothing;
     is_idle.then(|| health.to_string())

@@ -1,6 +1,7 @@
 //! How the operands are, and what the cluster is told of it.
 
 use crate::{
+    luck::refuse_services,
     rig::Manager,
     world::{OPERATOR_NAMESPACE, RELEASE, World, config, deployment, images, kind},
 };
@@ -120,6 +121,52 @@ async fn w4_nothing_runs() {
     world
         .says(&operator, &["Available=True AsExpected", "Degraded=False"])
         .await;
+}
+
+/// W4: something else that fails hides neither that nothing runs nor that it runs again: a policy that refuses an object.
+#[tokio::test]
+async fn w4_nothing_runs_and_an_object_is_refused() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    refuse_services(&world).await;
+    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    services
+        .delete("aws-cloud-controller-manager", &DeleteParams::default())
+        .await
+        .unwrap();
+    let line = operator.logged("not everything could be written").await;
+    assert!(line.contains("no Services on Mondays"), "{line}");
+
+    world.roll_out(0).await;
+    let down = "Available=False NothingRuns";
+    let conditions = world.says(&operator, &[down]).await;
+    let line = conditions.lines().find(|line| line.starts_with(down)).unwrap();
+    assert!(line.contains("0 of 2 Pods available"), "{line}");
+    world.roll_out(9).await;
+    world.says(&operator, &["Available=True AsExpected"]).await;
+}
+
+/// W4: the same with images that nobody can make out, so that nobody knows what should run: what did should.
+#[tokio::test]
+async fn w4_nothing_runs_and_images_are_broken() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, AWS).await;
+    world.folder.write("images.json", "[]");
+    let degraded = "Degraded=True SyncingFailed Failed to resync";
+    world.says(&operator, &[degraded, "Available=True"]).await;
+
+    world.roll_out(0).await;
+    let down = "Available=False NothingRuns";
+    let conditions = world.says(&operator, &[down, degraded]).await;
+    let line = conditions.lines().find(|line| line.starts_with(down)).unwrap();
+    assert!(
+        line.contains("0 of 2 Pods available") && line.contains("images.json"),
+        "{line}"
+    );
+    world.roll_out(9).await;
+    world.says(&operator, &["Available=True AsExpected", degraded]).await;
 }
 
 /// Since when a condition is what it is, and that it is `False`.

@@ -122,7 +122,10 @@ async fn switches_and_removes() {
         )
         .await;
     world.gone(&operator, "aws").await;
+    world.gone(&operator, "cloud-conf").await;
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 
     world
         .edit(
@@ -135,4 +138,30 @@ async fn switches_and_removes() {
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
         .await;
+}
+
+/// What another process writes for the operands goes with them, and comes back.
+#[tokio::test]
+async fn removes_what_config_sync_wrote() {
+    let world = World::new("AWS").await;
+    let sync = world.common(world.program("config-sync-controllers")).start();
+    sync.leading().await;
+    let operator = world.start();
+    let deployment = "Deployment aws-cloud-controller-manager";
+    world.roll_out_until(&operator, deployment).await;
+    assert!(world.operands().await.contains(&"ConfigMap cloud-conf".to_owned()));
+
+    world.set_platform("None").await;
+    world.gone(&operator, "cloud-conf").await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
+
+    world.set_platform("AWS").await;
+    world.roll_out_until(&operator, deployment).await;
+    let annotation = "infrastructure.openshift.io/external-cloud-provider";
+    let off = serde_json::json!({"metadata": {"annotations": {annotation: "false"}}});
+    world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
+    world.gone(&operator, "cloud-conf").await;
+    world.settled().await;
+    assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 }

@@ -139,7 +139,7 @@ fn written_once(world: &World, mark: Mark) {
 }
 
 /// Refuses all new Services of a namespace.
-async fn refuse_services(world: &World) {
+pub async fn refuse_services(world: &World) {
     let group = "admissionregistration.k8s.io";
     let policies = kind(group, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
     let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["services"]});
@@ -326,6 +326,7 @@ async fn policy_refuses_for_long() {
     refuse_services(&world).await;
     let operator = world.start();
     world.installed(&operator, 6).await;
+    world.roll_out(9).await;
     let conditions = degraded(&world, &operator).await;
     let line = conditions
         .lines()

@@ -7,9 +7,13 @@ use super::{
 };
 use crate::{
     Key, Object, cloud_config,
-    operands::{Failure, Report},
+    operands::{
+        Failure, Outcome, Report,
+        kinds::{self, Rank},
+    },
     rollout::{Judgement, Workload},
-    status::{Operands, Outcome, Verdict},
+    status::{self, Operands, Verdict},
+    watching::Lookup,
 };
 use std::{
     collections::BTreeSet,
@@ -53,10 +57,7 @@ impl Operator {
     }
 
     pub(super) async fn act(&self, desired: Desired, inventory: &[Key]) -> (Report, Prune) {
-        let ours = match desired.prune {
-            Prune::Nothing => Vec::new(),
-            Prune::Unwanted | Prune::All => self.prunable(inventory),
-        };
+        let ours = self.prunable(inventory, desired.prune);
         let report = match desired.prune {
             Prune::All => {
                 let wanted: BTreeSet<_> = desired.objects.iter().map(Object::key).collect();
@@ -72,13 +73,21 @@ impl Operator {
         (report, desired.prune)
     }
 
-    /// What belongs to another process is not ours to remove.
-    pub(super) fn prunable(&self, inventory: &[Key]) -> Vec<Key> {
+    /// What may be removed where it is not wanted. What belongs to another process is not ours to remove, unless there is
+    /// nobody left whom it is for.
+    pub(super) fn prunable(&self, inventory: &[Key], prune: Prune) -> Vec<Key> {
         let cloud_conf = Key::config_map(&self.settings.namespace, cloud_config::NAME);
         // Pods cannot start without it, and where there is no Proxy nobody says what should be in it.
         let certificates = Key::config_map(&self.settings.namespace, crate::trusted_ca::NAME);
-        let ours = |key: &&Key| **key != certificates && (self.settings.duties.has_sync() || **key != cloud_conf);
-        inventory.iter().filter(ours).cloned().collect()
+        let is_ours = |key: &Key| *key != certificates && (self.settings.duties.has_sync() || *key != cloud_conf);
+        let mut ours: Vec<_> = match prune {
+            Prune::Nothing => Vec::new(),
+            Prune::Unwanted | Prune::All => inventory.iter().filter(|key| is_ours(key)).cloned().collect(),
+        };
+        if prune == Prune::All && !ours.contains(&cloud_conf) {
+            ours.push(cloud_conf);
+        }
+        ours
     }
 
     /// Takes note of what was written, and says what is ours now.
@@ -94,8 +103,8 @@ impl Operator {
         after
     }
 
-    /// What became of the objects, and how their Pods are.
-    pub(super) async fn judge(&mut self, report: &Report, workloads: &[Key], found: &mut Found) {
+    /// What became of the objects.
+    pub(super) fn judge(&mut self, report: &Report, found: &mut Found) {
         let (left, failures): (Vec<_>, Vec<_>) = report.failures().partition(|failure| failure.is_left_behind());
         self.leave(sentences(left), found);
         let failures = sentences(failures);
@@ -107,18 +116,45 @@ impl Operator {
         if found.operands.is_some() || !self.settings.duties.has_operands() {
             return;
         }
-        self.windows.operands.worked();
         let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
         if !pending.is_empty() {
             found.operands = Some(Operands::Progressing(pending));
             found.again = Some(SOON);
+        }
+    }
+
+    /// How the Pods are, whatever became of the objects.
+    pub(super) async fn examine(&mut self, report: &Report, workloads: &[Key], found: &mut Found) {
+        if !self.settings.duties.has_operands() {
             return;
         }
-        let all = workloads.iter().map(|key| Workload::of(report, key)).collect();
+        let all: Option<Vec<_>> = workloads.iter().map(|key| self.workload(report, key)).collect();
+        // Nothing is made up of what nobody can see, or of nothing.
+        let Some(all) = all.filter(|all| !all.is_empty() || found.operands.is_none()) else {
+            return;
+        };
         let judging = self.patience.examine(&self.hands.eyes, &self.settings.namespace, all);
         let Judgement { operands, again } = judging.await;
-        found.again = again;
-        found.operands = Some(operands);
+        found.again = [found.again, again].into_iter().flatten().min();
+        found.operands = Some(match found.operands.take() {
+            Some(problem) => problem.and(operands),
+            None => operands,
+        });
+    }
+
+    /// A workload as it is; `None` if nobody knows.
+    fn workload(&self, report: &Report, key: &Key) -> Option<Workload> {
+        let live = match (report.outcome(key), report.object(key)) {
+            // It is on its way out: what runs of it does not count.
+            (Some(Outcome::Pending(_)), _) => None,
+            (_, Some(live)) => Some(live.clone()),
+            (_, None) => match self.watches.find(key) {
+                Lookup::Found(live) => Some(live),
+                Lookup::Absent => None,
+                Lookup::Unknown(_) => return None,
+            },
+        };
+        Some(Workload::new(key.clone(), live))
     }
 
     /// What may not be removed stays, and is told once: whoever grants the verb will see it go.
@@ -146,8 +182,8 @@ impl Operator {
                 (&mut found.cloud_config, &mut self.windows.cloud_config)
             };
             *outcome = Some(match window.failed(Instant::now()) {
-                Verdict::Tell => Outcome::Failed(failure.to_string()),
-                Verdict::Wait(_) => Outcome::Failing,
+                Verdict::Tell => status::Outcome::Failed(failure.to_string()),
+                Verdict::Wait(_) => status::Outcome::Failing,
             });
         }
         if !self.settings.duties.has_operands() || found.operands.is_some() {
@@ -168,6 +204,12 @@ impl Operator {
 fn sentences(failures: Vec<&Failure>) -> Vec<String> {
     let all: BTreeSet<_> = failures.into_iter().map(ToString::to_string).collect();
     all.into_iter().collect()
+}
+
+/// Those of them that run Pods.
+pub(super) fn workloads<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Vec<Key> {
+    let runs = |key: &&Key| kinds::get(key).is_ok_and(|kind| kind.rank == Rank::Workload);
+    keys.into_iter().filter(runs).cloned().collect()
 }
 
 /// What the operator removes when it is not wanted any more: everything but what it writes for others.

@@ -22,8 +22,6 @@ use tracing::warn;
 /// What should be in the cluster.
 pub(super) struct Desired {
     pub(super) objects: Vec<Object>,
-    /// Those of the operands that run Pods.
-    pub(super) workloads: Vec<Key>,
     pub(super) prune: Prune,
 }
 
@@ -46,15 +44,21 @@ impl Operator {
             telling::gates(&self.hands.recorder, &self.settings.namespace, before, &gates);
             self.gates = Some(gates);
         }
-        let objects = if self.settings.duties.has_sync() {
+        let mut objects = if self.settings.duties.has_sync() {
             self.sync(observed, found)
         } else {
             Vec::new()
         };
+        if let Ok(Some(infrastructure)) = &observed.infrastructure
+            && operands::are_unwanted(infrastructure).is_ok_and(|unwanted| unwanted)
+        {
+            // It is for operands, and goes with them.
+            let cloud_conf = Key::config_map(&self.settings.namespace, cloud_config::NAME);
+            objects.retain(|object| *object.key() != cloud_conf);
+        }
         if !self.settings.duties.has_operands() {
             return Desired {
                 objects,
-                workloads: Vec::new(),
                 prune: Prune::Nothing,
             };
         }
@@ -67,7 +71,6 @@ impl Operator {
                 self.operands_failed(problem, found);
                 Desired {
                     objects,
-                    workloads: Vec::new(),
                     prune: Prune::Nothing,
                 }
             }
@@ -120,7 +123,6 @@ impl Operator {
         let settings = &self.settings;
         let nothing = |prune| Desired {
             objects: Vec::new(),
-            workloads: Vec::new(),
             prune,
         };
         let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
@@ -144,11 +146,8 @@ impl Operator {
         self.warnings = warnings;
         let mut objects = self.rendered(&wanted, synced).await?;
         objects.extend(self.certificates(&wanted, &objects)?);
-        let runs = |object: &&Object| matches!(object.key().kind.as_str(), "Deployment" | "DaemonSet");
-        let workloads = objects.iter().filter(runs).map(|object| object.key().clone()).collect();
         Ok(Desired {
             objects,
-            workloads,
             prune: Prune::Unwanted,
         })
     }

@@ -40,6 +40,23 @@ impl Wanted {
     }
 }
 
+/// Whether the cluster says that no operands should be there, rather than nothing.
+pub(super) fn are_unwanted(infrastructure: &Infrastructure) -> Result<bool, Problem> {
+    let none = BTreeMap::default();
+    let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
+    let status = infrastructure.status.platform_status.as_ref();
+    let verdict = platforms::external::verdict(status, annotations);
+    let verdict = verdict.map_err(|error| Problem::Transient(error.to_string()))?;
+    // An Infrastructure that says nothing is being written: no reason to take anything away.
+    let Some(status) = status.filter(|status| !status.type_.is_empty()) else {
+        return Ok(false);
+    };
+    Ok(match verdict {
+        Verdict::Provision => Platform::find(status).is_none(),
+        Verdict::NotExternal | Verdict::BroughtAlong | Verdict::NoOperands | Verdict::SwitchedOff => true,
+    })
+}
+
 /// Decides, from what is in the cluster and what the flags say about TLS.
 pub(super) fn plan(
     observed: &Observed,
@@ -50,16 +67,10 @@ pub(super) fn plan(
     let Some(infrastructure) = observed.infrastructure.clone().map_err(Problem::Transient)? else {
         return Ok(Plan::Leave);
     };
-    let none = BTreeMap::default();
-    let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
-    let status = infrastructure.status.platform_status.as_ref();
-    let verdict = platforms::external::verdict(status, annotations);
-    match verdict.map_err(|error| Problem::Transient(error.to_string()))? {
-        // An Infrastructure that says nothing is being written: no reason to take anything away.
-        _ if status.is_none_or(|status| status.type_.is_empty()) => Ok(Plan::Leave),
-        Verdict::Provision => wanted(observed, &infrastructure, namespace, release, flags),
-        Verdict::NotExternal | Verdict::BroughtAlong | Verdict::NoOperands | Verdict::SwitchedOff => Ok(Plan::Remove),
+    if are_unwanted(&infrastructure)? {
+        return Ok(Plan::Remove);
     }
+    wanted(observed, &infrastructure, namespace, release, flags)
 }
 
 fn wanted(
@@ -73,7 +84,7 @@ fn wanted(
         return Ok(Plan::Leave);
     };
     let Some(platform) = Platform::find(&status) else {
-        return Ok(Plan::Remove);
+        return Ok(Plan::Leave);
     };
     let proxy = observed.proxy.clone().map_err(Problem::Transient)?.unwrap_or_default();
     let (tls, warnings) = tls(observed, flags)?;

@@ -2,6 +2,7 @@
 
 use super::{
     Settings,
+    act::workloads,
     decide::Prune,
     observe::{self, Files, Observed},
     report::inventory,
@@ -85,8 +86,14 @@ pub(super) struct Found {
 }
 
 impl Windows {
-    /// A part works when what it wants has been written, too.
+    /// A part works when what it wants has been written, too; and one that waits for another does not fail.
     fn close(&mut self, found: &Found) {
+        if matches!(
+            found.operands,
+            None | Some(Operands::Progressing(_) | Operands::Waiting)
+        ) {
+            self.operands.worked();
+        }
         for (outcome, window) in [
             (&found.cloud_config, &mut self.cloud_config),
             (&found.trusted_ca, &mut self.trusted_ca),
@@ -226,12 +233,17 @@ impl Operator {
         if !self.announce(&mut observed, &keys, &inventory, &mut found).await {
             return found;
         }
-        let workloads = desired.workloads.clone();
+        // Where it is not known what should run, what was made to run should.
+        let workloads = match desired.prune {
+            Prune::Nothing => workloads(&inventory),
+            Prune::Unwanted | Prune::All => workloads(&keys),
+        };
         let (report, pruned) = self.act(desired, &inventory).await;
         let after = self.learn(&report, &keys, &inventory, pruned);
         telling::tell(&self.hands.recorder, &report);
-        self.judge(&report, &workloads, &mut found).await;
+        self.judge(&report, &mut found);
         self.windows.close(&found);
+        self.examine(&report, &workloads, &mut found).await;
         self.report(&mut observed, &after, &mut found).await;
         self.watches.want(&self.needed).await;
         found
@@ -261,6 +273,32 @@ mod tests {
     use crate::status::Verdict;
     use rstest::rstest;
 
+    // operator.md §2.0: what ends without an error ends a failure, and a terminal error neither begins nor ends one.
+    #[rstest]
+    #[case::as_it_should_be(None, Verdict::Wait(OPERANDS_FAIL))]
+    #[case::on_its_way(Some(Operands::Progressing(Vec::new())), Verdict::Wait(OPERANDS_FAIL))]
+    #[case::waits_for_another(Some(Operands::Waiting), Verdict::Wait(OPERANDS_FAIL))]
+    #[case::fails(Some(Operands::Failing), Verdict::Tell)]
+    #[case::terminal(Some(Operands::Failed("x".to_owned())), Verdict::Tell)]
+    fn who_waits_does_not_fail(#[case] operands: Option<Operands>, #[case] later: Verdict) {
+        let mut windows = windows();
+        let start = Instant::now();
+        windows.operands.failed(start);
+        windows.close(&Found {
+            operands,
+            ..Found::default()
+        });
+        assert_eq!(windows.operands.failed(start + OPERANDS_FAIL), later);
+    }
+
+    fn windows() -> Windows {
+        Windows {
+            cloud_config: Window::new(PARTS_FAIL),
+            trusted_ca: Window::new(PARTS_FAIL),
+            operands: Window::new(OPERANDS_FAIL),
+        }
+    }
+
     fn found(cloud_config: Outcome) -> Found {
         Found {
             cloud_config: Some(cloud_config),
@@ -272,12 +310,7 @@ mod tests {
     #[case::decided_but_not_written(Outcome::Failing, Verdict::Tell)]
     #[case::written(Outcome::Fine, Verdict::Wait(PARTS_FAIL))]
     fn a_part_works_once_it_has_written(#[case] outcome: Outcome, #[case] later: Verdict) {
-        let window = || Window::new(PARTS_FAIL);
-        let mut windows = Windows {
-            cloud_config: window(),
-            trusted_ca: window(),
-            operands: window(),
-        };
+        let mut windows = windows();
         let start = Instant::now();
         windows.cloud_config.failed(start);
         windows.close(&found(outcome));

@@ -64,7 +64,7 @@ impl fmt::Display for Health {
 /// there is under way.
 pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
     let Some(live) = live else {
-        return Rollout::Underway(format!("{key} is not there yet"));
+        return Rollout::Underway(absent(key));
     };
     match key.kind.as_str() {
         "Deployment" | "DaemonSet"
@@ -76,6 +76,11 @@ pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
         "DaemonSet" => daemon_set(key, live),
         _ => Rollout::Complete,
     }
+}
+
+/// What is said of a workload that is not there.
+pub(crate) fn absent(key: &Key) -> String {
+    format!("{key} is not there yet")
 }
 
 /// How many Pods of a workload work. `pods` are those that belong to it, as far as they are known: they say why not.

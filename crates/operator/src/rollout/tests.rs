@@ -116,6 +116,17 @@ fn daemon_sets(#[case] observed: i64, #[case] expected: &str) {
     assert_eq!(last([(0, workload()), (150, workload())]), expected);
 }
 
+// One that is not there runs nothing.
+#[test]
+fn absent() {
+    let (start, mut patience) = (Instant::now(), Patience::default());
+    let workloads = [Workload::new(key("Deployment"), None)];
+    patience.judge(&workloads, start);
+    let judged = patience.judge(&workloads, start + UNWELL);
+    let why = "Deployment ns/a is not there yet".to_owned();
+    assert_eq!(judged.operands, Operands::Down(why));
+}
+
 #[test]
 fn an_outage_says_why() {
     let (start, mut patience) = (Instant::now(), Patience::default());

@@ -123,7 +123,7 @@ impl Operator {
                 progressing = still(manager, "Progressing", ROLLING_OUT);
                 degraded = still(manager, "Degraded", PODS_FAIL);
             }
-            Operands::Done | Operands::Waiting => {}
+            Operands::Done | Operands::Running | Operands::Waiting => {}
         }
         Found {
             progressing,

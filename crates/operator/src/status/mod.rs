@@ -70,12 +70,33 @@ pub enum Operands {
     Waiting,
     /// Something has failed, but not for long: nothing is said yet.
     Failing,
+    /// The same, or another part has not spoken; but something runs.
+    Running,
     /// Something fails, for this reason; nobody has looked whether anything runs.
     Failed(String),
     /// Something fails, for this reason, but something runs.
     Limping(String),
     /// Something fails, for this reason, and nothing runs.
     Outage(String),
+}
+
+impl Operands {
+    /// What became of the objects, together with how their Pods are: neither is a reason to be silent about the other.
+    #[must_use]
+    pub fn and(self, pods: Self) -> Self {
+        use Operands::{Done, Down, Failed, Failing, Limping, Outage, Progressing, Running, Waiting};
+        let both = |objects: &str, pods: &str| format!("{objects}; {pods}");
+        match (self, pods) {
+            (Failed(cause), Down(why) | Outage(why)) => Outage(both(&cause, &why)),
+            (Failed(cause), Limping(why)) => Limping(both(&cause, &why)),
+            (Failed(cause), Done | Running) => Limping(cause),
+            (Progressing(waiting), Down(why)) => Down(both(&waiting.join("; "), &why)),
+            (Progressing(waiting), Outage(why)) => Outage(both(&waiting.join("; "), &why)),
+            (Waiting | Failing, pods @ (Down(_) | Outage(_) | Limping(_))) => pods,
+            (Waiting | Failing, Done | Running) => Running,
+            (objects, _) => objects,
+        }
+    }
 }
 
 /// What a pass has found out. `None` is what this process does not take care of.
@@ -153,6 +174,7 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
     let moving = status.versions != versions;
     match operands {
         Operands::Waiting | Operands::Failing => {}
+        Operands::Running => again(status, now),
         Operands::Done => {
             let said: Vec<_> = [available(release)].iter().chain(remarks).cloned().collect();
             let all = &mut status.conditions;

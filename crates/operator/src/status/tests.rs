@@ -121,6 +121,12 @@ fn show(status: &Status) -> String {
      Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: no\n\
      5.0.0"
 )]
+#[case::w4_something_runs_again_while_something_fails(
+    down("5.0.0"),
+    Operands::Running,
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
+)]
 fn tells(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
     assert_eq!(show(&next(&before, &report(operands), at(NOW))), after);
 }
@@ -208,6 +214,7 @@ fn every_complaint_says_why(
         Operands::Down("x".to_owned()),
         Operands::Waiting,
         Operands::Failing,
+        Operands::Running,
         Operands::Failed("x".to_owned()),
         Operands::Limping("x".to_owned()),
         Operands::Outage("x".to_owned())
@@ -223,4 +230,35 @@ fn every_complaint_says_why(
         let silent = condition.status != good && (condition.message.is_empty() || condition.reason.is_empty());
         assert!(!silent, "{condition:?}");
     }
+}
+
+fn failed() -> Operands {
+    Operands::Failed("no".to_owned())
+}
+
+fn waits() -> Operands {
+    Operands::Progressing(vec!["waits".to_owned()])
+}
+
+fn dead() -> Operands {
+    Operands::Outage("dead".to_owned())
+}
+
+// W4: what fails does not hide that nothing runs, nor that something does.
+#[rstest]
+#[case::fails_and_nothing_runs(failed(), dead(), Operands::Outage("no; dead".to_owned()))]
+#[case::fails_and_nothing_runs_since_now(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]
+#[case::fails_and_some_run(failed(), Operands::Limping("one".to_owned()), Operands::Limping("no; one".to_owned()))]
+#[case::fails_and_all_run(failed(), Operands::Done, Operands::Limping("no".to_owned()))]
+#[case::fails_and_nobody_can_say(failed(), Operands::Failing, failed())]
+#[case::fails_and_rolls_out(failed(), Operands::Progressing(Vec::new()), failed())]
+#[case::a_blip_and_nothing_runs(Operands::Failing, dead(), dead())]
+#[case::a_blip_and_all_run(Operands::Failing, Operands::Done, Operands::Running)]
+#[case::a_blip_and_it_rolls_out(Operands::Failing, waits(), Operands::Failing)]
+#[case::waits_for_a_part_and_nothing_runs(Operands::Waiting, Operands::Down("dead".to_owned()), Operands::Down("dead".to_owned()))]
+#[case::waits_for_a_part_and_all_run(Operands::Waiting, Operands::Done, Operands::Running)]
+#[case::waits_for_old_pods(waits(), Operands::Done, waits())]
+#[case::waits_for_old_pods_for_long(waits(), dead(), Operands::Outage("waits; dead".to_owned()))]
+fn objects_and_pods(#[case] objects: Operands, #[case] pods: Operands, #[case] expected: Operands) {
+    assert_eq!(objects.and(pods), expected);
 }

@@ -14,6 +14,7 @@ mod bad_input;
 mod certificates;
 mod contest;
 mod crash;
+mod expiry;
 mod health;
 mod idle;
 mod install;

@@ -128,7 +128,10 @@ impl Operator {
         let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
         // To take something away no configuration is needed.
         match plan {
-            Ok(Plan::Remove) => return Ok(nothing(Prune::All)),
+            Ok(Plan::Remove) => {
+                self.hands.metrics.certificates(status::NAME, None);
+                return Ok(nothing(Prune::All));
+            }
             Ok(Plan::Leave) => return Ok(nothing(Prune::Nothing)),
             Ok(Plan::Want(_)) | Err(_) => {}
         }
@@ -224,12 +227,12 @@ impl Operator {
 
     /// The certificate of the secure port, where our own manager serves one.
     pub(super) fn certificates(&self, wanted: &Wanted, objects: &[Object]) -> Result<Vec<Object>, Problem> {
-        let Some(service) = objects.iter().find(|object| object.key().kind == "Service") else {
+        let service = objects.iter().find(|object| object.key().kind == "Service");
+        let Some(service) = service.filter(|_| objects.iter().any(serves)) else {
+            // What was issued before is nobody's any more: that it expires must not wake anybody up.
+            self.hands.metrics.certificates(status::NAME, None);
             return Ok(Vec::new());
         };
-        if !objects.iter().any(serves) {
-            return Ok(Vec::new());
-        }
         let namespace = &wanted.setting.namespace;
         let live = |name: &str| match self.watches.find(&Key::secret(namespace, name)) {
             Lookup::Found(secret) => Ok(Some(secret)),

@@ -1,0 +1,80 @@
+//! When our certificates expire, as Prometheus reads it.
+
+use crate::{
+    rig::{Credentials, Manager, Port},
+    world::{World, free_port, images, kind},
+};
+use k8s_openapi::api::{
+    authentication::v1::{TokenRequest, TokenRequestSpec},
+    core::v1::ServiceAccount,
+};
+use kube::{Api, api::PostParams};
+use serde_json::json;
+use std::net::SocketAddr;
+
+/// A token of somebody who may do everything.
+async fn reader(world: &World) -> String {
+    let (name, namespace) = ("prometheus", &world.namespace);
+    let accounts = kind("", "v1", "ServiceAccount", "serviceaccounts");
+    world.apply(&accounts, namespace, name, json!({})).await;
+    let bindings = kind(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "ClusterRoleBinding",
+        "clusterrolebindings",
+    );
+    let binding = json!({
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+    });
+    world.apply(&bindings, "", namespace, binding).await;
+    let request = TokenRequest {
+        spec: TokenRequestSpec::default(),
+        ..TokenRequest::default()
+    };
+    let api: Api<ServiceAccount> = Api::namespaced(world.client.clone(), namespace);
+    let answer = api.create_token_request(name, &PostParams::default(), &request).await;
+    answer.unwrap().status.unwrap().token
+}
+
+/// Waits until so many certificates are about to expire some time.
+async fn reads(operator: &Manager, port: &Port, certificates: usize) {
+    let look = async || {
+        let reply = port.try_get("/metrics").await?;
+        let expires = |line: &&str| line.starts_with("outrigger_operator_certificate_expiration_timestamp_seconds{");
+        let found = reply.body.lines().filter(expires).count();
+        if reply.status == 200 && found == certificates {
+            Ok(())
+        } else {
+            Err(format!("{} {found}", reply.status))
+        }
+    };
+    operator.until(&format!("{certificates} certificates"), look).await;
+}
+
+/// A certificate that is nobody's any more, because the manager is another's or there is none, wakes nobody up.
+#[tokio::test]
+async fn nobodys_certificate() {
+    let world = World::new("OpenStack").await;
+    let own = || {
+        let mut images = images();
+        images
+            .as_object_mut()
+            .unwrap()
+            .remove("cloudControllerManagerOpenStack");
+        world.folder.write("images.json", &images.to_string());
+    };
+    own();
+    let token = reader(&world).await;
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let launch = world.common(world.operator());
+    let operator = launch.flag(&format!("--metrics-bind-address={address}")).start();
+    let port = Port::new(address, &Credentials::Token(token));
+    reads(&operator, &port, 2).await;
+    world.folder.write("images.json", &images().to_string());
+    reads(&operator, &port, 0).await;
+    own();
+    reads(&operator, &port, 2).await;
+    world.set_platform("None").await;
+    reads(&operator, &port, 0).await;
+}

@@ -53,7 +53,8 @@ pub struct Event {
 #[derive(Debug, Clone)]
 pub struct Recorder {
     component: &'static str,
-    queue: mpsc::Sender<Event>,
+    /// `None` if nobody is to be told.
+    queue: Option<mpsc::Sender<Event>>,
     metrics: Option<Metrics>,
 }
 
@@ -62,7 +63,16 @@ impl Recorder {
     pub fn new(component: &'static str, queue: mpsc::Sender<Event>) -> Self {
         Self {
             component,
-            queue,
+            queue: Some(queue),
+            metrics: None,
+        }
+    }
+
+    /// A recorder that forgets its events.
+    pub fn silent(component: &'static str) -> Self {
+        Self {
+            component,
+            queue: None,
             metrics: None,
         }
     }
@@ -82,6 +92,7 @@ impl Recorder {
 
     /// Records an event.
     pub fn event(&self, regarding: ObjectReference, kind: Kind, reason: &'static str, message: impl Into<String>) {
+        let Some(queue) = &self.queue else { return };
         let message = message.into();
         let event = Event {
             component: self.component,
@@ -90,7 +101,7 @@ impl Recorder {
             reason,
             message,
         };
-        if let Err(error) = self.queue.try_send(event) {
+        if let Err(error) = queue.try_send(event) {
             metrics::count(self.metrics.as_ref(), self.component, Outcome::Dropped);
             tracing::warn!(component = self.component, reason, %error, "dropped an event");
         }

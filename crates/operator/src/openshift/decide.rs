@@ -126,6 +126,9 @@ impl Operator {
             prune,
         };
         let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
+        if !matches!(plan, Ok(Plan::Leave)) {
+            self.search(observed).await?;
+        }
         // To take something away no configuration is needed.
         match plan {
             Ok(Plan::Remove) => {

@@ -8,6 +8,8 @@ mod decide;
 mod observe;
 mod operands;
 mod pass;
+mod predecessor;
+mod preview;
 mod report;
 mod sync;
 

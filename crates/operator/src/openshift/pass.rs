@@ -5,9 +5,9 @@ use super::{
     act::workloads,
     decide::Prune,
     observe::{self, Files, Observed},
-    report::inventory,
 };
 use crate::{
+    Key,
     operands::Engine,
     platforms::config_hash,
     retry,
@@ -58,6 +58,8 @@ pub struct Operator {
     pub(super) warnings: BTreeSet<String>,
     /// What stays although it is not wanted, as far as it was told.
     pub(super) left: Vec<String>,
+    /// What was found of operands that nobody has listed; `None` as long as nobody has looked.
+    pub(super) leftovers: Option<Vec<Key>>,
     /// The features that are on, as far as it was told.
     pub(super) gates: Option<Vec<String>>,
     pub(super) windows: Windows,
@@ -121,6 +123,7 @@ impl Operator {
             missing: BTreeSet::new(),
             warnings: BTreeSet::new(),
             left: Vec::new(),
+            leftovers: None,
             gates: None,
             windows: Windows {
                 cloud_config: Window::new(PARTS_FAIL),
@@ -195,40 +198,11 @@ impl Operator {
         changed
     }
 
-    /// What would be changed, as `kubectl diff` prints it.
-    ///
-    /// # Errors
-    /// Why nobody can say.
-    pub async fn preview(&mut self) -> Result<String, String> {
-        let (observed, mut found) = (self.observe().await, Found::default());
-        let desired = self.decide(&observed, &mut found).await;
-        for outcome in [&found.cloud_config, &found.trusted_ca].into_iter().flatten() {
-            if let Outcome::Failed(cause) = outcome {
-                return Err(cause.clone());
-            }
-        }
-        if let Some(Operands::Failed(cause)) = &found.operands {
-            return Err(cause.clone());
-        }
-        if found.failing {
-            return Err("not everything could be read that is needed to say; the log says what".to_owned());
-        }
-        let inventory = match desired.prune {
-            Prune::Nothing => Vec::new(),
-            Prune::All | Prune::Unwanted => inventory(&observed),
-        };
-        let preview = self.engine.preview(&desired.objects, &inventory).await;
-        match preview.failures.first() {
-            Some(failure) => Err(failure.to_string()),
-            None => Ok(preview.text),
-        }
-    }
-
     async fn pass(&mut self) -> Found {
         let mut observed = self.observe().await;
         let mut found = Found::default();
         let desired = self.decide(&observed, &mut found).await;
-        let inventory = inventory(&observed);
+        let inventory = self.inventory(&observed);
         let keys: Vec<_> = desired.objects.iter().map(|object| object.key().clone()).collect();
         if !self.announce(&mut observed, &keys, &inventory, &mut found).await {
             return found;
@@ -240,6 +214,7 @@ impl Operator {
         };
         let (report, pruned) = self.act(desired, &inventory).await;
         let after = self.learn(&report, &keys, &inventory, pruned);
+        self.settle(&after);
         telling::tell(&self.hands.recorder, &report);
         self.judge(&report, &mut found);
         self.windows.close(&found);
@@ -250,13 +225,13 @@ impl Operator {
     }
 
     /// Reads what the watches know, and watches what that makes interesting.
-    async fn observe(&mut self) -> Observed {
+    pub(super) async fn observe(&mut self) -> Observed {
         let mut wanted = observe::always();
         loop {
             self.watches.want_also(wanted.iter().cloned()).await;
             let observed = Observed::of(&self.watches, self.files.clone());
             let maps = observed.config_maps(&self.settings.namespace);
-            let inventory = inventory(&observed);
+            let inventory = self.inventory(&observed);
             let more: BTreeSet<_> = maps.iter().chain(&inventory).filter_map(Selection::of).collect();
             if more.is_subset(&wanted) {
                 self.needed = wanted;

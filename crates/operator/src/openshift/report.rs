@@ -102,6 +102,11 @@ pub(super) fn inventory(observed: &Observed) -> Vec<Key> {
     operator.map_or_else(Vec::new, |operator| listed(&operator.status))
 }
 
+/// Whether there are operands in a list: the two `ConfigMaps` may have been written by another process.
+pub(super) fn names_operands(inventory: &[Key]) -> bool {
+    inventory.iter().any(|key| key.kind != "ConfigMap")
+}
+
 /// What the original names: the operator's namespace, itself, the operands' namespace. In this order, before all else.
 fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
     let reference = |group: &str, resource: &str, name: &str| ObjectReference {

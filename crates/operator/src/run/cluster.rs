@@ -41,6 +41,14 @@ pub struct Hands {
     pub metrics: monitoring::Metrics,
 }
 
+impl Hands {
+    /// The same, but nobody is told anything.
+    pub(super) fn silent(mut self) -> Self {
+        self.recorder = Recorder::silent(COMPONENT);
+        self
+    }
+}
+
 impl Cluster {
     pub(super) fn new(options: &Options, program: &str, metrics: &Metrics) -> Result<Self, String> {
         let config = load(&options.kubeconfig)?;

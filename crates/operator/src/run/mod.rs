@@ -139,14 +139,13 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
     if !served.openshift && !served.standalone {
         return Err(NEITHER.to_owned());
     }
-    let (settings, hands) = (process.settings()?, process.cluster.hands(client));
+    let (settings, hands) = (process.settings()?, process.cluster.hands(client).silent());
     let (mut text, mut problems) = (String::new(), Vec::new());
     if served.openshift {
         let mut operator = openshift::Operator::new(settings.clone(), hands.clone(), Arc::new(Notify::new()));
-        match Box::pin(operator.preview()).await {
-            Ok(changes) => text += &changes,
-            Err(problem) => problems.push(problem),
-        }
+        let (changes, unknown) = Box::pin(operator.preview()).await;
+        text += &changes;
+        problems.extend(unknown);
     }
     if served.standalone && process.options.role == Role::Operator {
         let mut operator = standalone::Operator::new(settings.namespace, settings.images, hands, served.monitoring);

@@ -1,0 +1,169 @@
+//! Operands that nobody has listed: the Go operator does not say which there are, and a list can be lost.
+
+use crate::{
+    objects::look_of,
+    rig::Manager,
+    world::{World, config, infrastructure, kind},
+};
+use kube::api::{ApiResource, DeleteParams, ListParams, PostParams};
+use serde_json::{Value, json};
+
+const AWS: &str = "aws-cloud-controller-manager";
+const GO: &str = "cluster-controller-manager-operator";
+
+/// Where an object is.
+struct Place {
+    resource: ApiResource,
+    namespace: String,
+    name: String,
+}
+
+impl Place {
+    fn is(&self, kind: &str) -> bool {
+        self.resource.kind == kind
+    }
+}
+
+/// A cluster on AWS with operands of the Go operator, and with its word: three objects, none of which is an operand.
+async fn taken_over() -> (World, Vec<Place>) {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let mut places = Vec::new();
+    for (resource, namespace) in world.kinds() {
+        for object in world
+            .api(&resource, &namespace)
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+        {
+            let managers = object.metadata.managed_fields.iter().flatten();
+            let mut managers = managers.filter_map(|each| each.manager.as_deref());
+            if managers.any(|manager| manager == "outrigger-operator") {
+                let place = Place {
+                    resource: resource.clone(),
+                    namespace: namespace.clone(),
+                    name: object.metadata.name.clone().unwrap(),
+                };
+                make_again(&world, &place, GO).await;
+                places.push(place);
+            }
+        }
+    }
+    let reference =
+        |group: &str, resource: &str, name: &str| json!({"group": group, "resource": resource, "name": name});
+    let related = json!([
+        reference("", "namespaces", "openshift-cloud-controller-manager-operator"),
+        reference("config.openshift.io", "clusteroperators", "cloud-controller-manager"),
+        reference("", "namespaces", &world.namespace),
+    ]);
+    let operators = config("ClusterOperator", "clusteroperators");
+    world
+        .set_status(
+            &operators,
+            "cloud-controller-manager",
+            json!({"relatedObjects": related}),
+        )
+        .await;
+    (world, places)
+}
+
+/// The same object, but made by somebody else.
+async fn make_again(world: &World, place: &Place, manager: &str) {
+    let api = world.api(&place.resource, &place.namespace);
+    let live = api.get(&place.name).await.unwrap();
+    let mut object = look_of(serde_json::to_value(&live).unwrap());
+    object["apiVersion"] = json!(place.resource.api_version);
+    object["kind"] = json!(place.resource.kind);
+    api.delete(&place.name, &DeleteParams::background()).await.unwrap();
+    let params = PostParams {
+        field_manager: Some(manager.to_owned()),
+        ..PostParams::default()
+    };
+    api.create(&params, &serde_json::from_value(object).unwrap())
+        .await
+        .unwrap();
+}
+
+/// Waits until exactly these are left.
+async fn left(world: &World, operator: &Manager, places: &[Place], expected: impl Fn(&Place) -> bool) {
+    let look = async || {
+        world.collect_garbage().await;
+        let mut wrong = Vec::new();
+        for place in places {
+            let is_there = world
+                .get(&place.resource, &place.namespace, &place.name)
+                .await
+                .is_some();
+            if is_there != expected(place) {
+                wrong.push(format!("{} {}: {is_there}", place.resource.kind, place.name));
+            }
+        }
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{wrong:#?}\n{}", world.conditions().await))
+        }
+    };
+    operator.until("the rest to go", look).await;
+}
+
+/// On a platform without operands all of it goes, apart from what a user has made under one of the names.
+#[tokio::test]
+async fn what_the_go_operator_made_goes() {
+    let (world, places) = taken_over().await;
+    let users = places.iter().find(|place| place.is("Service")).unwrap();
+    make_again(&world, users, "kubectl-create").await;
+    world.set_platform("None").await;
+    let operator = world.start();
+    let stays = |place: &Place| place.is("Service") || place.name == "ccm-trusted-ca";
+    left(&world, &operator, &places, stays).await;
+    world
+        .says(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
+        .await;
+    world.settled().await;
+    left(&world, &operator, &places, stays).await;
+}
+
+/// W18: what it left when the cluster lost its other machines goes, and what is wanted is taken over.
+#[tokio::test]
+async fn w18_what_the_go_operator_left_goes() {
+    let (world, places) = taken_over().await;
+    world.set_platform("AWS SingleReplica").await;
+    let operator = world.start();
+    left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.settled().await;
+    left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;
+}
+
+/// Our own word is lost, and nothing of ours should be there: it is found without it.
+#[tokio::test]
+async fn a_list_that_is_lost() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    operator.signal("TERM");
+    operator.exited().await;
+    let operators = world.api(&config("ClusterOperator", "clusteroperators"), "");
+    operators
+        .delete("cloud-controller-manager", &DeleteParams::default())
+        .await
+        .unwrap();
+    let annotation = "infrastructure.openshift.io/external-cloud-provider";
+    let off = json!({"metadata": {"annotations": {annotation: "false"}}});
+    world.edit(&infrastructure(), "", "cluster", off).await;
+    let operator = world.start();
+    world.gone(&operator, "aws").await;
+    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    let policies = kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    );
+    let name = "openshift-cloud-controller-manager-cloud-provider-aws";
+    assert_eq!(world.get(&policies, "", name).await, None::<Value>);
+}

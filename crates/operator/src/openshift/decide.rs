@@ -126,9 +126,8 @@ impl Operator {
             prune,
         };
         let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
-        if !matches!(plan, Ok(Plan::Leave)) {
-            self.search(observed).await?;
-        }
+        // Before there is anything to do, so that an installation does not wait for it.
+        self.search(observed).await?;
         // To take something away no configuration is needed.
         match plan {
             Ok(Plan::Remove) => {

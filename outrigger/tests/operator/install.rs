@@ -106,6 +106,17 @@ async fn switches_and_removes() {
     world.gone(&operator, "PodDisruptionBudget").await;
 
     world.set_platform("AWS").await;
+    // The garbage collector has not seen to the old Pods yet.
+    let look = async || match world.conditions().await {
+        conditions if conditions.contains("waits for Deployment") => Ok(()),
+        conditions => Err(conditions),
+    };
+    operator.until("the wait for the old Pods", look).await;
+    let operands = world.operands().await;
+    assert!(
+        !operands.contains(&"Deployment aws-cloud-controller-manager".to_owned()),
+        "{operands:#?}"
+    );
     world.gone(&operator, "vsphere").await;
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")

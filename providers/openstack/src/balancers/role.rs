@@ -120,10 +120,7 @@ fn former(balancer: &LoadBalancer, spec: &Spec, settings: &Settings, name: &Stri
     }
     let ours = names::uid_of(&balancer.tags).is_none_or(|uid| uid == spec.service.uid);
     let own = std::iter::once(&balancer.name).filter(|_| ours);
-    let same_service = |candidate: &&String| {
-        names::parse(candidate)
-            .is_some_and(|(_, namespace, name)| namespace == spec.service.namespace && name == spec.service.name)
-    };
+    let same_service = |candidate: &&String| names::is_of(candidate, &spec.service);
     own.chain(balancer.tags.iter().filter(|tag| **tag != balancer.name))
         .find(same_service)
         .cloned()

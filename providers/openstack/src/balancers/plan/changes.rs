@@ -24,11 +24,10 @@ pub(super) fn marked(there: &[String], wanted: &[String], identity: &Identity) -
 
 /// The name of a child, if it still tells the cluster's former name.
 pub(super) fn renamed(kind: &str, name: &str, identity: &Identity) -> Option<String> {
-    let former = identity
-        .former
-        .as_ref()
-        .filter(|former| names::is_child(kind, name, former))?;
-    Some(names::cut(name.replacen(former.as_str(), &identity.name, 1)))
+    let former = identity.former.as_ref()?;
+    let renamed = names::renamed_child(kind, name, former, &identity.name)?;
+    // Of two long names the same may be left.
+    Some(renamed).filter(|renamed| renamed != name)
 }
 
 /// What to change about a listener; of its headers only those that are `governed`.

@@ -127,6 +127,29 @@ async fn quota() {
     assert!(matches!(error, Error::Quota { .. }), "{}", report(&error));
 }
 
+/// A name that is cut is known again after the cluster got another name, and goes with its Service.
+#[tokio::test]
+async fn a_cluster_is_renamed_whose_names_were_cut() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service(&format!("web{}", "-long".repeat(50)));
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    let number = id(&spec);
+    spec.cluster = "renamed".into();
+    stage.ensure(&mut spec).await.unwrap();
+    let name = stage.balancers.name(&spec.cluster, &spec.service);
+    let tree = stage.tree(&number).await;
+    assert_eq!((tree.balancer.name.as_str(), name.len()), (name.as_str(), 255));
+    assert!(
+        tree.listeners[0].name.starts_with("listener_0_kube_service_renamed_"),
+        "{}",
+        tree.listeners[0].name
+    );
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+    assert_eq!(stage.ground.floating_ips().await, []);
+}
+
 #[tokio::test]
 async fn the_version_is_not_known() {
     let stage = Stage::simulated().await;

@@ -41,7 +41,7 @@ impl Reconciler {
             state => return Ok(self.going(&balancer, doing(state))),
         }
         self.memory.ready(&balancer.id);
-        if identity.is_made_for_a_service(&balancer) && !identity.is_shared(&balancer) {
+        if identity.may_delete(&balancer) {
             return Box::pin(self.delete_balancer(&balancer, &settings)).await;
         }
         match Box::pin(self.leave(&balancer, &identity)).await? {

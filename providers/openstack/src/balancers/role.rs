@@ -70,6 +70,15 @@ impl Identity {
         services.any(|tag| self.named().all(|name| name != tag))
     }
 
+    /// Whether the load balancer goes with this Service: it was made for a Service, and no other one uses it. Who is not
+    /// its owner must have been let in, which its own tag tells: not every Octavia has tags, and those of the owner may be
+    /// lost.
+    pub fn may_delete(&self, balancer: &LoadBalancer) -> bool {
+        let admitted = || self.named().any(|name| balancer.tags.contains(name));
+        let ours = self.role == Role::Owner || (names::is_service_tag(&balancer.name) && admitted());
+        ours && !self.is_shared(balancer)
+    }
+
     /// Whether the load balancer was made for a Service, this one or another.
     pub fn is_made_for_a_service(&self, balancer: &LoadBalancer) -> bool {
         self.role == Role::Owner || names::is_service_tag(&balancer.name)

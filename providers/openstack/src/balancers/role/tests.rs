@@ -39,6 +39,7 @@ const NEW: &[(&str, &str)] = &[("load-balancer-id", "lb")];
 #[case::our_tag_is_there_already("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Role::Guest, None)]
 #[case::another_service_of_our_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Role::Guest, None)]
 #[case::our_uid("kube_service_old_default_web", &["kubernetes_service_uid_uid"], SERVED, Role::Owner, Some("kube_service_old_default_web"))]
+#[case::not_served_before("kube_service_old_default_web", &[], NEW, Role::Guest, None)]
 fn identities(
     #[case] name: &str,
     #[case] tags: &[&str],
@@ -130,4 +131,42 @@ fn without_tags_nothing_is_shared() {
 fn shares(#[case] tags: &[&str], #[case] expected: bool) {
     let balancer = balancer(&own_name(), tags);
     assert_eq!(identity(&service(SERVED), &balancer).is_shared(&balancer), expected);
+}
+
+/// A Service that was never let in takes nobody's load balancer with it when it goes.
+#[rstest]
+#[case::own("kube_service_kubernetes_default_web", &[], true)]
+#[case::own_and_shared("kube_service_kubernetes_default_web", &[OTHER], false)]
+#[case::last_on_another_s(OTHER, &["kube_service_kubernetes_default_web"], true)]
+#[case::not_the_last_on_another_s(OTHER, &["kube_service_kubernetes_default_web", OTHER], false)]
+#[case::refused_by_another_s(OTHER, &[OTHER], false)]
+#[case::refused_by_another_s_without_tags(OTHER, &[], false)]
+#[case::refused_by_another_s_whose_tags_were_replaced(OTHER, &["billing"], false)]
+#[case::user_s_own("mine", &["kube_service_kubernetes_default_web"], false)]
+fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
+    let balancer = balancer(name, tags);
+    assert_eq!(identity(&service(NEW), &balancer).may_delete(&balancer), expected);
+}
+
+/// A name that Octavia's limit cut tells a part of the Service's name.
+// upstream: openstack 47
+#[rstest]
+#[case("decompose: cut name, within the Service's name", "default", "web", true)]
+#[case("decompose: cut name, another Service's", "default", "another", false)]
+#[case("decompose: cut name, another namespace", "another", "web", false)]
+fn a_former_name_that_was_cut(#[case] row: &str, #[case] namespace: &str, #[case] name: &str, #[case] ours: bool) {
+    let long = |name: &str| format!("{name}{}", "-long".repeat(60));
+    let mut asked = service(SERVED);
+    asked.spec.service.name = long("web");
+    let former = names::load_balancer(
+        "old",
+        &cloud::ServiceRef {
+            namespace: namespace.into(),
+            name: long(name),
+            uid: "uid".into(),
+        },
+    );
+    let is = identity(&asked, &balancer(&former, &[&former]));
+    let role = if ours { Role::Owner } else { Role::Guest };
+    assert_eq!((is.role, is.former), (role, ours.then_some(former)), "{row}");
 }

@@ -127,6 +127,23 @@ async fn quota() {
     assert!(matches!(error, Error::Quota { .. }), "{}", report(&error));
 }
 
+/// A Service that was refused takes nothing with it.
+#[tokio::test]
+async fn a_refused_guest_deletes_nothing() {
+    let stage = Stage::simulated().await;
+    let mut owner = stage.service("owner");
+    stage.ensure(&mut owner).await.unwrap();
+    stage.sim().set_load_balancer_tags(id(&owner).parse().unwrap(), &[]);
+    let mut guest = stage.service("guest");
+    annotate(&mut guest, "load-balancer-id", &id(&owner));
+    annotate(&mut guest, "internal", "true");
+    stage.refused(&mut guest).await;
+    stage.delete(&mut guest).await.unwrap();
+    assert_eq!(stage.balancer(&owner).await.id, id(&owner));
+    assert_eq!(stage.listeners(&id(&owner)).await, "TCP/80");
+    assert_eq!(stage.ground.floating_ips().await.len(), 1);
+}
+
 /// A name that is cut is known again after the cluster got another name, and goes with its Service.
 #[tokio::test]
 async fn a_cluster_is_renamed_whose_names_were_cut() {

@@ -5,6 +5,7 @@ use super::{
     role::Role,
     settings::{Exposure, Settings},
 };
+use crate::api::octavia::LoadBalancer;
 use cloud::{Error, IpFamily, Noted, Outcome, Result, Spec};
 use std::time::Duration;
 use tracing::info;
@@ -23,16 +24,19 @@ impl Reconciler {
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
         let known = known(pass.spec, &pass.settings);
         let want = want(pass.spec, &pass.settings, Role::Owner, &known);
-        floating_ip::reserve(self.session(), &self.networks, &want, choice.floating.as_ref()).await?;
-
-        let (vip, place) = self.vip(pass, &choice).await?;
-        let wish = pass.wish();
-        let wanted = wish.desired(&place)?;
-        let new = wish.new_load_balancer(&wanted, vip);
-        let balancer = self.octavia.create_load_balancer(&new).await?;
+        let reserved = floating_ip::reserve(self.session(), &self.networks, &want, choice.floating.as_ref()).await?;
+        let balancer = match Box::pin(self.make(pass, &choice)).await {
+            Ok(balancer) => balancer,
+            Err(error) => {
+                if let Some(fip) = reserved {
+                    floating_ip::give_back(self.session(), &fip).await;
+                }
+                return Err(error);
+            }
+        };
         info!(id = balancer.id, name, "created load balancer");
         self.memory.making(pass.spec, &balancer.id);
-        if wish.populates() {
+        if pass.wish().populates() {
             self.memory.made_for(&balancer.id, pass.digest);
         }
         if !pass.config.load_balancer.manage_security_groups {
@@ -43,6 +47,15 @@ impl Reconciler {
             waiting_for: format!("load balancer {} to be made", balancer.id),
         };
         Ok(outcome.into())
+    }
+
+    async fn make(&self, pass: &Pass<'_>, choice: &network::Choice) -> Result<LoadBalancer> {
+        let (vip, place) = self.vip(pass, choice).await?;
+        let wish = pass.wish();
+        let wanted = wish.desired(&place)?;
+        self.octavia
+            .create_load_balancer(&wish.new_load_balancer(&wanted, vip))
+            .await
     }
 
     /// Where the new load balancer has its addresses and its members.

@@ -36,7 +36,7 @@ impl Reconciler {
             (Scope::Hosts, Past::Unknown) => (pass.spec.status.clone(), None),
         };
         if let Some(waiting) = self.guard(pass, balancer, identity, scope).await? {
-            return Ok(waiting);
+            return Ok(Noted::new(waiting, notes));
         }
         // A seal says, too, that the address was seen to, and new hosts do not lead to that.
         if whole == Completeness::Whole && (scope == Scope::All || past != Past::Unknown) {
@@ -124,7 +124,7 @@ impl Reconciler {
         balancer: &LoadBalancer,
         identity: &Identity,
         scope: Scope,
-    ) -> Result<Option<Noted<Outcome>>> {
+    ) -> Result<Option<Outcome>> {
         let defaults = &pass.config.load_balancer;
         let service = &pass.spec.service;
         if defaults.manage_security_groups {
@@ -161,13 +161,10 @@ impl Reconciler {
             Deletion::Pending {
                 poll_after,
                 waiting_for,
-            } => Ok(Some(
-                Outcome::Pending {
-                    poll_after,
-                    waiting_for,
-                }
-                .into(),
-            )),
+            } => Ok(Some(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            })),
         }
     }
 }

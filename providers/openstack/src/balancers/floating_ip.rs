@@ -28,7 +28,7 @@ use cloud::{Error, Result, ServiceRef};
 use std::{fmt, net::IpAddr};
 
 pub(crate) use act::{Target, ensure, observe, reserve};
-pub(crate) use remove::{forget, release};
+pub(crate) use remove::{abandon, forget, give_back, release};
 
 /// In every description that we write, and in no other: it says that a floating IP is ours to delete.
 const MARK: &str = "Floating IP for Kubernetes external service";

@@ -2,6 +2,8 @@
 
 use super::{
     Pass, Reconciler,
+    create::known,
+    floating_ip,
     role::{Identity, Role},
     seal::Past,
 };
@@ -20,8 +22,8 @@ impl Reconciler {
         identity: &Identity,
     ) -> Result<Noted<Outcome>> {
         let in_use = pass.settings.load_balancer_id.is_some() || !pass.spec.status.ingress.is_empty();
-        if !in_use && identity.is_made_for_a_service(balancer) && !identity.is_shared(balancer) {
-            return self.discard(balancer).await;
+        if !in_use && identity.may_delete(balancer) {
+            return self.discard(pass, balancer).await;
         }
         let seen_well = Past::of(pass.spec) != Past::Unknown;
         if identity.role == Role::Owner && seen_well && self.memory.may_fail_over(&balancer.id) {
@@ -45,7 +47,14 @@ impl Reconciler {
         ))
     }
 
-    async fn discard(&self, balancer: &LoadBalancer) -> Result<Noted<Outcome>> {
+    /// A floating IP that was made for it goes first, for the next one gets its own: nobody has been told its address yet.
+    async fn discard(&self, pass: &Pass<'_>, balancer: &LoadBalancer) -> Result<Noted<Outcome>> {
+        if let Some(port) = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty()) {
+            let mut wanted = known(pass.spec, &pass.settings);
+            wanted.extend(pass.spec.ip.as_deref());
+            floating_ip::abandon(self.session(), port, &wanted).await?;
+            self.memory.touched(&balancer.id);
+        }
         self.octavia.delete_load_balancer_cascading(&balancer.id).await?;
         warn!(
             id = balancer.id,

@@ -79,7 +79,8 @@ pub(crate) async fn ensure(
 }
 
 /// Sees to it, before a balancer is built, that its floating IP can be had: one that is asked for by address is made if it
-/// does not exist, and the subnet that is asked for must be there.
+/// does not exist, and the subnet that is asked for must be there. Says what was made: it is to be given back if the
+/// balancer cannot be made, for nobody knows of it once another one is asked for.
 ///
 /// # Errors
 /// As [`ensure`].
@@ -88,19 +89,19 @@ pub(crate) async fn reserve(
     networks: &Networks,
     want: &Want<'_>,
     floating: Option<&Floating>,
-) -> Result<()> {
+) -> Result<Option<FloatingIp>> {
     let (Exposure::External, Role::Owner, Some(floating)) = (want.exposure, want.role, floating) else {
-        return Ok(());
+        return Ok(None);
     };
     let Some(ip) = want.ip else {
         return match (&floating.subnet, network(api, networks, floating).await?) {
-            (FloatingSubnet::Any, _) | (_, None) => Ok(()),
-            (subnet, Some(network)) => subnets(api, networks, subnet, &network).await.map(|_| ()),
+            (FloatingSubnet::Any, _) | (_, None) => Ok(None),
+            (subnet, Some(network)) => subnets(api, networks, subnet, &network).await.map(|_| None),
         };
     };
     let found = others(api, &[ip]).await?;
     if free(ip, &found)?.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let act = Act {
         api,
@@ -110,7 +111,7 @@ pub(crate) async fn reserve(
         floating: Some(floating),
     };
     match act.create(Some(ip), None).await? {
-        Some(_) => Ok(()),
+        Some(made) => Ok(Some(made)),
         None => Err(Error::unavailable(
             format!("floating IP {ip}"),
             "it does not exist, and no external network was found to make it in: set floating-network-id",

@@ -2,10 +2,14 @@
 
 use super::{
     act::{delete, observe, others},
-    is_marked, is_ours,
+    has, is_marked, is_ours,
 };
-use crate::{api::Session, balancers::settings::Kept};
+use crate::{
+    api::{Session, neutron::floating_ips::FloatingIp},
+    balancers::settings::Kept,
+};
 use cloud::{Result, ServiceRef};
+use tracing::warn;
 
 /// Gives up the floating IPs of a balancer that is about to be deleted. Those that we made go, unless they are to be kept;
 /// all others come off by themselves when the balancer's port goes.
@@ -20,6 +24,32 @@ pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<()>
         delete(api, fip).await?;
     }
     Ok(())
+}
+
+/// Gives up the floating IPs of a balancer that never served anybody and is about to be deleted, to be kept or not: nobody
+/// knows them. Those that are `wanted`, by their addresses, come off and are used again.
+///
+/// # Errors
+/// As [`release`].
+pub(crate) async fn abandon(api: &Session, port: &str, wanted: &[&str]) -> Result<()> {
+    let is_wanted = |fip: &FloatingIp| wanted.iter().any(|ip| has(fip, ip));
+    let attached = observe(api, port).await?;
+    for fip in attached.iter().filter(|fip| is_marked(fip) && !is_wanted(fip)) {
+        delete(api, fip).await?;
+    }
+    Ok(())
+}
+
+/// Gives back a floating IP that was made for a balancer which could not be made. That this fails, too, is only logged: the
+/// user is told what went wrong first.
+pub(crate) async fn give_back(api: &Session, fip: &FloatingIp) {
+    if let Err(error) = delete(api, fip).await {
+        warn!(
+            address = fip.floating_ip_address,
+            error = error.report(),
+            "cannot give back a floating IP"
+        );
+    }
 }
 
 /// Deletes the floating IPs that a balancer left which somebody else deleted: those that we made for this Service, that

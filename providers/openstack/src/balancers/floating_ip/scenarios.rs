@@ -103,7 +103,8 @@ impl<'a> World<'a> {
 
     async fn reserve_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<()> {
         let floating = self.floating(subnet);
-        reserve(&self.rig.api, &self.networks, &self.want(asked), Some(&floating)).await
+        let made = reserve(&self.rig.api, &self.networks, &self.want(asked), Some(&floating)).await;
+        made.map(|_| ())
     }
 
     /// The port that a floating IP leads to; an error if there is none.

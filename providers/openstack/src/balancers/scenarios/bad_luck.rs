@@ -127,6 +127,83 @@ async fn quota() {
     assert!(matches!(error, Error::Quota { .. }), "{}", report(&error));
 }
 
+/// The floating IP is there before something else goes wrong, and goes with the load balancer that never served anybody.
+#[rstest]
+#[case::as_usual("false")]
+#[case::to_be_kept("true")]
+#[tokio::test]
+async fn a_load_balancer_in_error_takes_its_floating_ip_with_it(#[case] kept: &str) {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| config.load_balancer.manage_security_groups = true);
+    let quota = |most: Option<usize>| {
+        stage.sim().configure(|settings| match most {
+            Some(most) => drop(settings.quotas.insert("security_group".into(), most)),
+            None => drop(settings.quotas.remove("security_group")),
+        });
+    };
+    quota(Some(0));
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "keep-floatingip", kept);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("quota for security groups"), "{refused}");
+    assert_eq!(stage.ground.floating_ips().await.len(), 1);
+    let broken = stage.balancer(&spec).await.id;
+    stage
+        .sim()
+        .set_load_balancer_status(broken.parse().unwrap(), openstack_sim::Provisioning::Error);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("gone into ERROR state"), "{refused}");
+    stage.settled().await;
+    assert_eq!(stage.ground.floating_ips().await, []);
+    quota(None);
+    stage.later(std::time::Duration::from_secs(5)).await;
+    stage.ensure(&mut spec).await.unwrap();
+    assert_ne!(id(&spec), broken);
+    assert_eq!(stage.ground.floating_ips().await.len(), 1);
+}
+
+/// The one that the Service asks for by its address stays: it may be all that it can get.
+#[tokio::test]
+async fn a_load_balancer_in_error_leaves_the_floating_ip_that_is_asked_for() {
+    let stage = Stage::simulated().await;
+    let mut first = stage.service("first");
+    annotate(&mut first, "keep-floatingip", "true");
+    let address = stage.address(&mut first).await;
+    stage.delete(&mut first).await.unwrap();
+    let mut spec = stage.service("web");
+    spec.ip = Some(address.clone());
+    stage.ensure(&mut spec).await.unwrap();
+    let broken = id(&spec).parse().unwrap();
+    // As if nothing had been written on it yet.
+    spec.annotations.clear();
+    spec.status = cloud::Status::default();
+    stage
+        .sim()
+        .set_load_balancer_status(broken, openstack_sim::Provisioning::Error);
+    stage.refused(&mut spec).await;
+    stage.settled().await;
+    assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// What was made for the asking is given back if there is nothing that it could lead to.
+#[tokio::test]
+async fn a_reserved_floating_ip_is_given_back() {
+    let stage = Stage::simulated_in("admin").await;
+    stage.sim().configure(|settings| {
+        settings.quotas.insert("load_balancer".into(), 0);
+    });
+    let mut spec = stage.service("web");
+    for address in ["203.0.113.77", "203.0.113.78"] {
+        spec.ip = Some(address.to_owned());
+        stage.refused(&mut spec).await;
+        assert_eq!(stage.ground.floating_ips().await, []);
+        assert!(stage.calls().contains_key("floating_ip_create"));
+    }
+    stage.sim().configure(|settings| settings.quotas.clear());
+    assert_eq!(stage.address(&mut spec).await, "203.0.113.78");
+    assert_eq!(stage.ground.floating_ips().await.len(), 1);
+}
+
 /// A Service that was refused takes nothing with it.
 #[tokio::test]
 async fn a_refused_guest_deletes_nothing() {

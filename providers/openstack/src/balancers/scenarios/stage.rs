@@ -48,11 +48,16 @@ pub(super) type Calls = BTreeMap<String, u64>;
 impl Stage {
     /// On a simulation of its own.
     pub async fn simulated() -> Self {
+        Self::simulated_in("demo").await
+    }
+
+    /// On a simulation of its own, in this project.
+    pub async fn simulated_in(project: &str) -> Self {
         let cloud = Cloud::new();
         cloud.configure(|settings| settings.balancer_delay = Duration::from_millis(5));
         let sim = Sim::start(&cloud).await.expect("a simulation");
-        let ground = Ground::new(&sim.auth_url(), "demo").await;
-        let mut stage = Self::on(ground, &sim.auth_url(), "demo").await;
+        let ground = Ground::new(&sim.auth_url(), project).await;
+        let mut stage = Self::on(ground, &sim.auth_url(), project).await;
         (stage.cloud, stage.sim) = (Some(cloud), Some(sim));
         stage
     }

@@ -164,7 +164,7 @@ impl Reconciler {
         };
         let features = Features::ask(&self.octavia, &config.load_balancer.lb_provider).await?;
         Ok(Pass {
-            digest: Digest::of(spec, &settings, config),
+            digest: Digest::of(spec, &settings, features, config),
             spec,
             settings,
             features,

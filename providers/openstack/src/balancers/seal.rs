@@ -4,7 +4,7 @@
 //! of all that the Service asks for, written on the Service once both were seen to match: as long as both are what they
 //! were, the load balancer is what it was, and one look at it is enough, also after a restart.
 
-use super::{annotations as key, names, settings::Settings};
+use super::{annotations as key, features::Features, names, settings::Settings};
 use crate::{
     api::octavia::LoadBalancer,
     config::{Class, Config},
@@ -26,8 +26,9 @@ const WITHOUT: &str = " without ";
 pub(crate) struct Digest(u128);
 
 impl Digest {
-    /// What this Service asks for. What we write ourselves does not count.
-    pub fn of(spec: &Spec, settings: &Settings, config: &Config) -> Self {
+    /// What this Service asks for, and what of it Octavia can do: that may be more after an upgrade. What we write
+    /// ourselves does not count.
+    pub fn of(spec: &Spec, settings: &Settings, features: Features, config: &Config) -> Self {
         let Spec {
             cluster,
             service,
@@ -50,7 +51,7 @@ impl Digest {
         let mut digest = Fnv::default();
         let _ = write!(
             digest,
-            "{EDITION} {cluster:?} {service:?} {asked:?} {class:?} {ip:?} {ports:?} {affinity:?} {traffic:?} {families:?} {:?} {chosen:?}",
+            "{EDITION} {cluster:?} {service:?} {asked:?} {class:?} {ip:?} {ports:?} {affinity:?} {traffic:?} {families:?} {features:?} {:?} {chosen:?}",
             config.load_balancer
         );
         let mut ranges: Vec<_> = source_ranges.iter().collect();
@@ -190,7 +191,21 @@ mod tests {
     }
 
     fn digest(spec: &Spec, config: &Config) -> Digest {
-        Digest::of(spec, &Settings::of(spec, config).unwrap(), config)
+        digest_on(27, spec, config)
+    }
+
+    fn digest_on(minor: u32, spec: &Spec, config: &Config) -> Digest {
+        let features = Features::of((2, minor), &config.load_balancer.lb_provider);
+        Digest::of(spec, &Settings::of(spec, config).unwrap(), features, config)
+    }
+
+    #[rstest]
+    #[case::same_features(27, true)]
+    #[case::without_source_ranges(11, false)]
+    fn another_octavia_may_do_more(#[case] minor: u32, #[case] expected: bool) {
+        let (spec, config) = (sealed(spec()), Config::default());
+        let digest = digest_on(minor, &spec, &config);
+        assert_eq!(digest.is_sealed(&spec, &balancer("2026-11-16T02:00:00")), expected);
     }
 
     #[rstest]

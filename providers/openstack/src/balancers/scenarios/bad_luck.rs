@@ -221,6 +221,31 @@ async fn a_refused_guest_deletes_nothing() {
     assert_eq!(stage.ground.floating_ips().await.len(), 1);
 }
 
+/// What an old Octavia could not do is done once it can, and nothing else.
+#[tokio::test]
+async fn octavia_is_upgraded() {
+    let mut stage = Stage::simulated().await;
+    let version = |stage: &Stage, minor| stage.sim().configure(|settings| settings.octavia_minor = minor);
+    version(&stage, 11);
+    stage.restart();
+    let (mut open, mut narrow) = (stage.service("open"), stage.service("narrow"));
+    narrow.source_ranges = vec!["192.0.2.0/24".parse().unwrap()];
+    stage.ensure(&mut open).await.unwrap();
+    let (_, warnings) = stage.ensure(&mut narrow).await.unwrap();
+    let reasons: Vec<_> = warnings.iter().map(|warning| warning.reason).collect();
+    assert_eq!(reasons, ["LoadBalancerSourceRangesIgnored"]);
+    version(&stage, 30);
+    stage.restart();
+    let before = stage.calls();
+    stage.ensure(&mut open).await.unwrap();
+    let calls = stage.since(&before);
+    let is_read = |call: &str| call.contains("_list") || call.contains("_get");
+    assert!(calls.split(' ').all(is_read), "{calls}");
+    stage.ensure(&mut narrow).await.unwrap();
+    let ranges = stage.tree(&id(&narrow)).await.listeners.remove(0).allowed_cidrs;
+    assert_eq!(ranges, ["192.0.2.0/24"]);
+}
+
 /// A name that is cut is known again after the cluster got another name, and goes with its Service.
 #[tokio::test]
 async fn a_cluster_is_renamed_whose_names_were_cut() {

@@ -67,6 +67,19 @@ pub(crate) fn is_immutable(error: &Error) -> bool {
     text.contains("immutable") || text.contains("invalid state pending")
 }
 
+/// Whether Octavia or the provider of the load balancer will not do what it is asked, whatever the state of the load
+/// balancer: it says 400 to a word that it does not know, and 501 to one that the provider has not.
+pub(crate) fn is_refused(error: &Error) -> bool {
+    let refusals = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::FORBIDDEN,
+        StatusCode::CONFLICT,
+        StatusCode::NOT_IMPLEMENTED,
+    ];
+    let refused = |failure: &Failure| refusals.contains(&failure.status());
+    matches!(error, Error::Invalid { .. }) || (Failure::of(error).is_some_and(refused) && !is_immutable(error))
+}
+
 async fn act_on_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
     match step {
         Step::SetMembers { pool, members, .. } => {

@@ -2,7 +2,7 @@
 
 use super::{
     Pass, Reconciler,
-    act::{act, is_immutable},
+    act::{act, is_immutable, is_refused},
     desired::Place,
     goal::Goal,
     locate::Legacy,
@@ -159,13 +159,13 @@ impl Reconciler {
                 match (step, error) {
                     // It went behind our back: what to do about that shows when it is read again.
                     (_, Error::NotFound { .. }) => Ok(Some(busy(balancer))),
-                    (Step::UpdatePool { id, change, .. }, error @ Error::Invalid { .. })
-                        if change.lb_algorithm.is_some() =>
-                    {
-                        let algorithm = change.lb_algorithm.as_deref().unwrap_or_default();
-                        self.memory.refused(id, algorithm, error.report());
-                        Ok(None)
-                    }
+                    (Step::UpdatePool { id, change, .. }, error) if is_refused(&error) => match &change.lb_algorithm {
+                        Some(algorithm) => {
+                            self.memory.refused(id, algorithm, error.report());
+                            Ok(None)
+                        }
+                        None => Err(error),
+                    },
                     (_, error) => Err(error),
                 }
             }

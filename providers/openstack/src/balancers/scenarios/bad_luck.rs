@@ -96,6 +96,39 @@ async fn lost_answers() {
     }
 }
 
+/// The word is one that Octavia knows, and the provider has not: 501.
+#[rstest]
+#[case::provider_has_not(None)]
+#[case::by_policy(Some(403))]
+#[case::by_state(Some(409))]
+#[tokio::test]
+async fn a_method_that_the_provider_has_not(#[case] status: Option<u16>) {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| {
+        config.load_balancer.lb_provider = "ovn".into();
+        config.load_balancer.lb_method = "SOURCE_IP_PORT".into();
+    });
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    if let Some(status) = status {
+        let body = r#"{"faultcode": "Client", "faultstring": "No.", "debuginfo": null}"#;
+        stage
+            .sim()
+            .inject(Fault::answer(status, body).operation("loadbalancer_pool_update"));
+    }
+    annotate(&mut spec, "lb-method", "SOURCE_IP");
+    spec.hosts = stage.hosts.as_slice().into();
+    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+    let reasons: Vec<_> = warnings.iter().map(|warning| warning.reason).collect();
+    assert!(reasons.contains(&"LoadBalancerLbMethodUnknown"), "{reasons:?}");
+    assert_eq!(
+        stage.members(&id(&spec)).await,
+        "a b c",
+        "the rest is done nevertheless"
+    );
+    assert_eq!(stage.tree(&id(&spec)).await.pools[0].lb_algorithm, "SOURCE_IP_PORT");
+}
+
 #[tokio::test]
 async fn refused_method() {
     let stage = Stage::simulated().await;

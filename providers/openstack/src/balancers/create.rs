@@ -80,6 +80,7 @@ impl Reconciler {
             )
             .await?;
         let second = possible.get(1).copied().filter(|_| !place.additional.is_empty());
+        let further_subnet = place.additional.first().cloned();
         let address = pass.spec.ip.clone().filter(|ip| !ip.is_empty() && is_own(pass, ip));
         let vip = desired::Vip {
             port: place.port,
@@ -90,6 +91,7 @@ impl Reconciler {
         };
         let place = desired::Place {
             member_subnet,
+            further_subnet,
             families: first.into_iter().chain(second).collect(),
         };
         Ok((vip, place))

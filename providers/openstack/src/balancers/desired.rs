@@ -71,8 +71,10 @@ pub(crate) enum MemberMode {
 /// Where a load balancer is, as far as its children are concerned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The subnet of the members, if it is known.
+    /// The subnet of the members, if it is known,
     pub member_subnet: Option<String>,
+    /// and of those of the second family: where the load balancer has its second address.
+    pub further_subnet: Option<String>,
     /// The families of its addresses.
     pub families: Vec<IpFamily>,
 }
@@ -82,6 +84,7 @@ impl Place {
     pub fn said(settings: &Settings, balancer: &LoadBalancer) -> Self {
         Self {
             member_subnet: Some(settings.networks.member_subnet_id.clone()).filter(|id| !id.is_empty()),
+            further_subnet: tree::further_subnet(balancer),
             families: tree::families(balancer),
         }
     }
@@ -170,7 +173,11 @@ impl Wish<'_> {
         let families = member_families(self.spec, protocol, &place.families);
         let mut members: Vec<NewMember> = Vec::new();
         for host in self.hosts() {
-            for address in families.iter().filter_map(|family| node_address::of(host, *family)) {
+            let subnets = [&place.member_subnet, &place.further_subnet];
+            let places = families.iter().zip(subnets);
+            for (address, subnet) in
+                places.filter_map(|(family, subnet)| Some((node_address::of(host, *family)?, subnet)))
+            {
                 // Octavia refuses all of them if two are the same.
                 if members.iter().any(|member| member.address == address) {
                     continue;
@@ -179,7 +186,7 @@ impl Wish<'_> {
                     name: self.member_name(host, address, node_port),
                     address: address.to_owned(),
                     protocol_port: node_port,
-                    subnet_id: place.member_subnet.clone(),
+                    subnet_id: subnet.clone(),
                     monitor_port,
                 });
             }

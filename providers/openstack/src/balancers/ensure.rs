@@ -195,6 +195,7 @@ impl Reconciler {
             .members(self.session(), &choice, subnet, identity.role, &pass.spec.hosts, family);
         Ok(Place {
             member_subnet: members.await?,
+            further_subnet: tree::further_subnet(balancer),
             families: tree::families(balancer),
         })
     }

@@ -129,16 +129,18 @@ impl Reconciler {
         let service = &pass.spec.service;
         if defaults.manage_security_groups {
             let place = self.place(pass, balancer, identity).await?;
-            let subnets: Vec<String> = place
-                .member_subnet
-                .or_else(|| balancer.vip_subnet_id.clone())
-                .into_iter()
-                .collect();
+            let families = reached(pass.spec, &place.families);
+            let subnets = [
+                place.member_subnet.or_else(|| balancer.vip_subnet_id.clone()),
+                place.further_subnet,
+            ];
+            // One for each family.
+            let subnets: Vec<String> = subnets.into_iter().take(families.len().max(1)).flatten().collect();
             let wish = pass.wish();
             let want = security_group::Want {
                 spec: pass.spec,
                 hosts: &wish.hosts(),
-                families: &reached(pass.spec, &place.families),
+                families: &families,
                 vips: &place.families,
                 subnets: &subnets,
                 sources: if is_ovn(&defaults.lb_provider) {

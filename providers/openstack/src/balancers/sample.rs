@@ -96,6 +96,7 @@ impl Asked {
     pub(crate) fn place(&self) -> Place {
         Place {
             member_subnet: Some("subnet".into()),
+            further_subnet: Some("subnet6".into()),
             families: self.spec.families.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! A load balancer and everything on it, as Octavia tells it.
 
 use super::{desired::Key, node_address};
-use crate::api::octavia::{Listener, LoadBalancer, Member, Monitor, Pool};
+use crate::api::octavia::{AdditionalVip, Listener, LoadBalancer, Member, Monitor, Pool};
 use cloud::{IpFamily, Protocol};
 use std::collections::HashMap;
 
@@ -93,6 +93,15 @@ pub(crate) fn further_addresses(balancer: &LoadBalancer, families: &[IpFamily]) 
     further
 }
 
+/// The subnet of the first address that is of another family than the load balancer's own.
+pub(crate) fn further_subnet(balancer: &LoadBalancer) -> Option<String> {
+    let own = node_address::family_of(&balancer.vip_address);
+    let family = |vip: &&AdditionalVip| vip.ip_address.as_deref().and_then(node_address::family_of);
+    let mut others = balancer.additional_vips.iter();
+    let other = others.find(|vip| family(vip).is_some_and(|family| Some(family) != own))?;
+    Some(other.subnet_id.clone()).filter(|subnet| !subnet.is_empty())
+}
+
 fn additional(balancer: &LoadBalancer) -> impl Iterator<Item = &str> {
     balancer
         .additional_vips
@@ -103,7 +112,6 @@ fn additional(balancer: &LoadBalancer) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::octavia::AdditionalVip;
     use rstest::rstest;
 
     const V4: IpFamily = IpFamily::V4;

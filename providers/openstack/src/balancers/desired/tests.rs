@@ -240,11 +240,11 @@ fn udp_members_are_of_each_family_that_the_load_balancer_has() {
         desired.ports[port]
             .members
             .iter()
-            .map(|member| member.address.clone())
+            .map(|member| format!("{} {}", member.address, member.subnet_id.as_deref().unwrap_or_default()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(addresses(0), ["10.0.0.97"]);
-    assert_eq!(addresses(1), ["10.0.0.97", "2001:db8::1"]);
+    assert_eq!(addresses(0), ["10.0.0.97 subnet"]);
+    assert_eq!(addresses(1), ["10.0.0.97 subnet", "2001:db8::1 subnet6"]);
 }
 
 /// Octavia refuses a 0; the Go program leaves it out.

@@ -481,6 +481,7 @@ fn who_joins_is_where_the_others_are_if_nobody_can_say() {
     let wish = asked("80 -> a b");
     let nowhere = Place {
         member_subnet: None,
+        further_subnet: None,
         ..wish.place()
     };
     let planned = wish.with(|of| plan_hosts(&asked("80 -> a").made(), of, &nowhere, &owner()));

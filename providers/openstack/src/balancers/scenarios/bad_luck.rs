@@ -302,6 +302,30 @@ async fn a_cluster_is_renamed_whose_names_were_cut() {
     assert_eq!(stage.ground.floating_ips().await, []);
 }
 
+/// Members of the second family are in its subnet, and from there they are let in.
+#[tokio::test]
+async fn two_families_have_two_subnets() {
+    let mut stage = Stage::simulated().await;
+    let second = stage.ground.add_subnet(6, "2001:db8:77::/64").await;
+    stage.configure(|config| config.load_balancer.manage_security_groups = true);
+    let node = stage.ground.node_in("d", &[&stage.ground.subnet, &second]).await;
+    let mut spec = stage.service("dns");
+    spec.hosts = [node].into();
+    spec.families = vec![cloud::IpFamily::V4, cloud::IpFamily::V6];
+    spec.source_ranges.push("::/0".parse().unwrap());
+    spec.ports = vec![port(Protocol::Udp, 53)];
+    stage.ensure(&mut spec).await.unwrap();
+    let tree = stage.tree(&id(&spec)).await;
+    let mut places: Vec<_> = tree.members.values().flatten().collect();
+    places.sort_by_key(|member| member.address.len());
+    let places: Vec<_> = places.iter().map(|member| member.subnet_id.clone()).collect();
+    assert_eq!(places, [Some(stage.ground.subnet.clone()), Some(second)]);
+    assert_eq!(
+        stage.ground.openings().await,
+        ["udp/30053 10.77.0.0/24", "udp/30053 2001:db8:77::/64"]
+    );
+}
+
 #[tokio::test]
 async fn the_version_is_not_known() {
     let stage = Stage::simulated().await;

@@ -89,6 +89,24 @@ impl Ground {
         })
     }
 
+    /// A node with a port in the network that has an address of each of these subnets.
+    pub async fn node_in(&self, name: &str, subnets: &[&str]) -> Arc<Host> {
+        let server = lab::unique(name);
+        let fixed: Vec<Value> = subnets.iter().map(|subnet| json!({"subnet_id": subnet})).collect();
+        let port = self
+            .port(json!({"network_id": self.network, "device_id": server, "fixed_ips": fixed}))
+            .await;
+        let fixed = port["fixed_ips"].as_array().expect("a list").iter();
+        Arc::new(Host {
+            name: name.to_owned(),
+            provider_id: ProviderId::parse(format!("openstack:///{server}")),
+            addresses: fixed
+                .map(|fixed| Address::new(AddressKind::InternalIP, text(&fixed["ip_address"])))
+                .collect(),
+            ..Host::default()
+        })
+    }
+
     /// A port in the network that nobody uses.
     pub async fn idle_port(&self) -> String {
         text(&self.port(json!({"network_id": self.network})).await["id"])
@@ -130,6 +148,22 @@ impl Ground {
         let all = self.get(&["security-groups"]).await;
         let all = all["security_groups"].as_array().expect("a list").iter();
         all.filter(|group| text(&group["name"]).starts_with("lb-sg-")).count()
+    }
+
+    /// Where from our security groups let in: `UDP/30053 10.77.0.0/24`.
+    pub async fn openings(&self) -> Vec<String> {
+        let all = self.get(&["security-groups"]).await;
+        let ours = all["security_groups"].as_array().expect("a list").iter();
+        let ours = ours.filter(|group| text(&group["name"]).starts_with("lb-sg-"));
+        let rules = ours.flat_map(|group| group["security_group_rules"].as_array().expect("a list"));
+        let mut openings: Vec<String> = rules
+            .map(|rule| {
+                let (protocol, source) = (text(&rule["protocol"]), text(&rule["remote_ip_prefix"]));
+                format!("{protocol}/{} {source}", rule["port_range_min"])
+            })
+            .collect();
+        openings.sort();
+        openings
     }
 
     async fn port(&self, port: Value) -> Value {

@@ -75,9 +75,54 @@ pub fn neutron_type(failure: &Failure) -> Option<String> {
     Some(failure.json::<Body>()?.error.kind)
 }
 
-/// `floating ips` from `floating ip create`.
+/// What there is too much of: as the service says, for a load balancer is made with everything on it, and otherwise after
+/// the call, `floating ips` from `floating ip create`.
 fn resource(failure: &Failure) -> String {
     let call = failure.call();
     let noun = call.rsplit_once(' ').map_or(call, |(noun, _)| noun);
-    format!("{noun}s")
+    named(failure.text()).unwrap_or_else(|| format!("{noun}s"))
+}
+
+/// `health monitors` from Octavia's `Quota has been met for resources: Health Monitor`, `security groups` from Neutron's
+/// `Quota exceeded for resources: ['security_group'].`.
+fn named(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("for resources: ")?;
+    let rest = rest.trim_start_matches(['[', '\'']);
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | ' '));
+    let noun = rest[..end.unwrap_or(rest.len())].trim().replace('_', " ");
+    match noun.to_ascii_lowercase().as_str() {
+        "" => None,
+        "floatingip" => Some("floating ips".to_owned()),
+        noun => Some(format!("{noun}s")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::octavia(
+        r#"{"faultstring": "Quota has been met for resources: Health Monitor"}"#,
+        Some("health monitors")
+    )]
+    #[case::octavia_s_own(
+        r#"{"faultstring": "Quota has been met for resources: Load Balancer", "debuginfo": null}"#,
+        Some("load balancers")
+    )]
+    #[case::neutron(
+        r#"{"NeutronError": {"message": "Quota exceeded for resources: ['security_group_rule']."}}"#,
+        Some("security group rules")
+    )]
+    #[case::neutron_s_floating_ips("Quota exceeded for resources: ['floatingip'].", Some("floating ips"))]
+    #[case::several("Quota exceeded for resources: ['port', 'subnet'].", Some("ports"))]
+    #[case::nova(
+        "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances",
+        None
+    )]
+    #[case::nothing("Quota exceeded for resources: ", None)]
+    fn names_what_there_is_too_much_of(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(named(text).as_deref(), expected);
+    }
 }

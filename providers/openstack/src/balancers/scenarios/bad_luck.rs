@@ -150,14 +150,25 @@ async fn refused_method() {
     );
 }
 
+/// A load balancer is made with everything on it: any of their quotas can be the one.
+#[rstest]
+#[case("load_balancer", "the quota for load balancers is exceeded")]
+#[case("listener", "the quota for listeners is exceeded")]
+#[case("pool", "the quota for pools is exceeded")]
+#[case("member", "the quota for members is exceeded")]
+#[case("health_monitor", "the quota for health monitors is exceeded")]
 #[tokio::test]
-async fn quota() {
+async fn quota(#[case] of: &str, #[case] expected: &str) {
     let stage = Stage::simulated().await;
     stage.sim().configure(|settings| {
-        settings.quotas.insert("load_balancer".into(), 0);
+        settings.quotas.insert(of.into(), 0);
     });
-    let error = stage.ensure(&mut stage.service("web")).await.expect_err("no room");
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    let error = stage.ensure(&mut spec).await.expect_err("no room");
     assert!(matches!(error, Error::Quota { .. }), "{}", report(&error));
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
 }
 
 /// The floating IP is there before something else goes wrong, and goes with the load balancer that never served anybody.

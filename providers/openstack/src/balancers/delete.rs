@@ -155,11 +155,10 @@ impl Reconciler {
         self.deleting(balancer, what, poll_after)
     }
 
-    #[expect(clippy::unused_self, reason = "reads as its sibling")]
     fn deleting(&self, balancer: &LoadBalancer, what: &str, poll_after: Duration) -> Noted<Deletion> {
         let deletion = Deletion::Pending {
             poll_after,
-            waiting_for: format!("load balancer {} {what}", balancer.id),
+            waiting_for: self.waiting_for(balancer, what),
         };
         deletion.into()
     }

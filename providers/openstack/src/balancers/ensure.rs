@@ -230,9 +230,19 @@ impl Reconciler {
     pub(super) fn pending(&self, balancer: &LoadBalancer, what: &str) -> Noted<Outcome> {
         let outcome = Outcome::Pending {
             poll_after: self.memory.poll(&balancer.id),
-            waiting_for: format!("load balancer {} {what}", balancer.id),
+            waiting_for: self.waiting_for(balancer, what),
         };
         outcome.into()
+    }
+
+    /// What is waited for, and that it takes too long.
+    pub(super) fn waiting_for(&self, balancer: &LoadBalancer, what: &str) -> String {
+        let id = &balancer.id;
+        if self.memory.is_stuck(id) {
+            format!("load balancer {id} {what}; it takes more than 15 minutes, ask the operator of the cloud")
+        } else {
+            format!("load balancer {id} {what}")
+        }
     }
 }
 

@@ -151,6 +151,13 @@ impl Memory {
         })
     }
 
+    /// Whether it is not ready for so long that something must be wrong.
+    pub fn is_stuck(&self, id: &str) -> bool {
+        let state = self.state();
+        let since = state.known.get(id).and_then(|known| known.pending);
+        since.is_some_and(|since| since.elapsed() > STUCK)
+    }
+
     /// It is ready.
     pub fn ready(&self, id: &str) {
         if let Some(known) = self.state().known.get_mut(id) {
@@ -311,6 +318,18 @@ mod tests {
         );
         memory.ready("lb");
         assert_eq!(memory.poll("lb"), FIRST_POLL);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_stuck_is_polled_seldom() {
+        let memory = Memory::default();
+        assert_eq!((memory.poll("lb"), memory.is_stuck("lb")), (FIRST_POLL, false));
+        tokio::time::advance(STUCK).await;
+        assert_eq!((memory.poll("lb"), memory.is_stuck("lb")), (LAST_POLL, false));
+        tokio::time::advance(FIRST_POLL).await;
+        assert_eq!((memory.poll("lb"), memory.is_stuck("lb")), (SLOW_POLL, true));
+        memory.ready("lb");
+        assert!(!memory.is_stuck("lb"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -171,6 +171,28 @@ async fn quota(#[case] of: &str, #[case] expected: &str) {
     assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
 }
 
+/// Octavia says 500 if a subnet has no address for a load balancer, and it passes when there is one.
+#[tokio::test]
+async fn the_subnet_is_full() {
+    let mut stage = Stage::simulated().await;
+    stage.sim().exhaust_subnet(stage.ground.subnet.parse().unwrap());
+    let mut spec = stage.service("web");
+    let error = stage.ensure(&mut spec).await.expect_err("no address");
+    assert_eq!(error.retry(), Retry::Backoff, "{}", report(&error));
+    assert!(
+        report(&error).contains("Error creating neutron port"),
+        "{}",
+        report(&error)
+    );
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+    assert_eq!(stage.ground.floating_ips().await, [], "nor an address in vain");
+    let more = stage.ground.add_subnet(4, "10.78.0.0/24").await;
+    stage.configure(|config| config.load_balancer.networks.subnet_id = more);
+    annotate(&mut spec, "internal", "true");
+    let address = stage.address(&mut spec).await;
+    assert!(address.starts_with("10.78.0."), "{address}");
+}
+
 /// The floating IP is there before something else goes wrong, and goes with the load balancer that never served anybody.
 #[rstest]
 #[case::as_usual("false")]
@@ -335,6 +357,40 @@ async fn two_families_have_two_subnets() {
         stage.ground.openings().await,
         ["udp/30053 10.77.0.0/24", "udp/30053 2001:db8:77::/64"]
     );
+}
+
+/// One that never becomes ready holds up nobody else, is looked at less often, and the user is told.
+#[tokio::test]
+async fn never_ready() {
+    let stage = Stage::simulated().await;
+    let delay = |delay| stage.sim().configure(|settings| settings.balancer_delay = delay);
+    delay(std::time::Duration::from_hours(2));
+    let (mut stuck, mut other) = (stage.service("stuck"), stage.service("other"));
+    let told = async |spec: &mut Spec| match stage.pass(spec).await.unwrap() {
+        Outcome::Pending {
+            poll_after,
+            waiting_for,
+        } => Some((poll_after.as_secs(), waiting_for)),
+        Outcome::Ready(_) => None,
+    };
+    let (poll, what) = told(&mut stuck).await.unwrap();
+    assert!(poll == 1 && what.ends_with("to be made"), "{what} in {poll} s");
+    delay(std::time::Duration::from_millis(1));
+    for minutes in [1, 16, 60] {
+        stage.later(std::time::Duration::from_mins(minutes)).await;
+        let (poll, what) = told(&mut stuck).await.unwrap();
+        let expected = if minutes > 15 { (30, true) } else { (5, false) };
+        assert_eq!((poll, what.contains("more than 15 minutes")), expected, "{what}");
+        while told(&mut other).await.is_some() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        other.ports = vec![port(Protocol::Tcp, 80 + u16::try_from(minutes).unwrap())];
+    }
+    let mut gone = stuck.clone();
+    let deletion = stage.balancers.delete(&mut gone).await.unwrap().answer;
+    assert!(matches!(deletion, cloud::Deletion::Pending { .. }), "{deletion:?}");
+    stage.later(std::time::Duration::from_hours(2)).await;
+    stage.ensure(&mut stuck).await.unwrap();
 }
 
 #[tokio::test]

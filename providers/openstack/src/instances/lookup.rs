@@ -21,7 +21,9 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// What is known about the cloud from earlier calls.
 #[derive(Default)]
@@ -34,12 +36,19 @@ pub struct Lookup {
     plain: AtomicBool,
     /// The list of all servers.
     sweep: Sweep,
+    /// Expressions of several names have found somebody: they mean here what they should.
+    proven: AtomicBool,
     /// IDs that Nova says are nobody's. They never come back.
     gone: Mutex<HashSet<String>>,
+    /// Names that Nova says are nobody's, and since when that is known. Somebody may get them.
+    nobody: Mutex<HashMap<String, Instant>>,
 }
 
 /// More than one cluster loses while a connection lasts; then it is asked again.
 const MOST_GONE: usize = 10_000;
+
+/// For how long a list is believed that a name is still nobody's, once that was asked for by itself.
+const BELIEVED: Duration = Duration::from_mins(5);
 
 /// The servers that are asked for.
 pub struct Servers<'a> {
@@ -66,8 +75,12 @@ impl Lookup {
         } else {
             question::calls(keys, &names, self.servers.load(Ordering::Relaxed))
         };
+        let listed = self.ask(session, &calls).await?;
+        if matches!(&calls, Calls::Named(_)) && names.len() > 1 && listed.iter().any(|one| names.contains(&one.name)) {
+            self.proven.store(true, Ordering::Relaxed);
+        }
         let mut servers = Servers {
-            found: Found::new(self.ask(session, &calls).await?),
+            found: Found::new(listed),
             failed: HashMap::new(),
         };
         let late = self.confirm(session, keys, &calls, &mut servers).await;
@@ -101,7 +114,7 @@ impl Lookup {
 
     /// Asks one by one for those who are not on the list: they may have another name by now, the expression may mean
     /// something else to this cloud's database, or a list may be silent about a part of the cloud that is down. Who is gone
-    /// is asked for once. Gives the names of those who were there after all.
+    /// is asked for once, and a name that is nobody's once in a while. Gives the names of those who were there after all.
     async fn confirm<'a>(
         &self,
         session: &Session,
@@ -111,7 +124,9 @@ impl Lookup {
     ) -> Vec<String> {
         let is_absent = |key: &Key<'_>| match *key {
             Key::Id(id) => !servers.found.has(id) && !self.is_gone(id, calls),
-            Key::Name(name) => matches!(servers.found.get(*key), Ok(None)) && !calls.is_only(name),
+            Key::Name(name) => {
+                matches!(servers.found.get(*key), Ok(None)) && !calls.is_only(name) && !self.is_nobody(name, calls)
+            }
         };
         let absent: Vec<Key<'a>> = keys.iter().copied().filter(is_absent).collect();
         let asked = absent
@@ -121,8 +136,10 @@ impl Lookup {
         for (key, answer) in together(asked.collect()).await {
             match answer {
                 Ok(found) => {
-                    if let (Key::Id(id), []) = (key, &found[..]) {
-                        self.lose(id);
+                    match (key, &found[..]) {
+                        (Key::Id(id), []) => self.lose(id),
+                        (Key::Name(name), []) => drop(self.nobody().insert(name.to_owned(), Instant::now())),
+                        _ => {}
                     }
                     late.extend(found.iter().map(|server| server.name.clone()));
                     for server in found {
@@ -138,6 +155,22 @@ impl Lookup {
     /// Whether Nova said so before. Where nothing else is asked, that is asked again: a list would have had it.
     fn is_gone(&self, id: &str, calls: &Calls<'_>) -> bool {
         !matches!(calls, Calls::Id(_)) && self.gone().contains(id)
+    }
+
+    /// Whether Nova said so a moment ago, and this list would have had who got the name since.
+    fn is_nobody(&self, name: &str, calls: &Calls<'_>) -> bool {
+        let tells = match calls {
+            Calls::All => true,
+            Calls::Named(_) => self.proven.load(Ordering::Relaxed),
+            Calls::Id(_) => false,
+        };
+        let mut nobody = self.nobody();
+        nobody.retain(|_, since| since.elapsed() < BELIEVED);
+        tells && nobody.contains_key(name)
+    }
+
+    fn nobody(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.nobody.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lose(&self, id: &str) {

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// So long a list serves the next who ask: the controllers ask about a big cluster in several batches. Whom it does not
-/// have is asked for anyway, so that nobody is missing for having come later.
+/// have is asked for anyway, so that nobody is missing for having come later; a name that was nobody's a moment ago is not.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// All servers of a project.

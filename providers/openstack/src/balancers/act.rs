@@ -42,7 +42,7 @@ pub(crate) async fn act(octavia: &Octavia, step: &Step, tree: &Tree) -> Result<T
             octavia.delete_pool(id).await?;
             forget_pool(&mut tree, id);
         }
-        Step::SetMembers { .. } | Step::AddMember { .. } | Step::RemoveMember { .. } => {
+        Step::SetMembers { .. } | Step::AddMember { .. } | Step::AskMember { .. } | Step::RemoveMember { .. } => {
             act_on_members(octavia, step, &mut tree).await?;
         }
         Step::CreateMonitor { .. } | Step::UpdateMonitor { .. } | Step::DeleteMonitor { .. } => {
@@ -92,6 +92,15 @@ async fn act_on_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Resu
             let pool = known(pool.as_deref())?;
             let member = octavia.create_member(pool, new).await?;
             tree.members.entry(pool.to_owned()).or_default().push(member);
+        }
+        Step::AskMember {
+            pool, id, monitor_port, ..
+        } => {
+            octavia.ask_member(pool, id, *monitor_port).await?;
+            let members = tree.members.entry(pool.clone()).or_default().iter_mut();
+            members
+                .filter(|member| member.id == *id)
+                .for_each(|member| member.monitor_port = *monitor_port);
         }
         Step::RemoveMember { pool, id, .. } => {
             octavia.delete_member(pool, id).await?;

@@ -46,6 +46,13 @@ pub(crate) enum Step {
         pool: Option<String>,
         new: NewMember,
     },
+    AskMember {
+        key: Key,
+        pool: String,
+        id: String,
+        name: String,
+        monitor_port: Option<u16>,
+    },
     RemoveMember {
         key: Key,
         pool: String,
@@ -82,6 +89,7 @@ impl fmt::Display for Step {
             Self::DeletePool { name, .. } => write!(f, "-pool {name}"),
             Self::SetMembers { key, differences, .. } => write!(f, "members {key}: {}", differences.join(" ")),
             Self::AddMember { key, new, .. } => write!(f, "+member {key} {}", new.name),
+            Self::AskMember { key, name, .. } => write!(f, "~member {key} {name}"),
             Self::RemoveMember { key, name, .. } => write!(f, "-member {key} {name}"),
             Self::CreateMonitor { key, new } => write!(f, "+monitor {key} {}", new.kind),
             Self::UpdateMonitor { key, change, .. } => write!(f, "~monitor {key}: {}", monitor_words(change)),

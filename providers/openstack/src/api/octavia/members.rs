@@ -49,6 +49,11 @@ struct Members<'a> {
     members: &'a [NewMember],
 }
 
+#[derive(Serialize)]
+struct Asked {
+    monitor_port: Option<u16>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Body<T> {
     member: T,
@@ -76,6 +81,16 @@ impl Octavia {
             .about(format!("pool {pool}"));
         let body: Body<Member> = self.0.json(call).await?;
         Ok(body.member)
+    }
+
+    /// Has a member asked at this port whether it is well; at its own if there is none.
+    pub async fn ask_member(&self, pool: &str, id: &str, monitor_port: Option<u16>) -> Result<()> {
+        let call = put("loadbalancer_member_update", ["pools", pool, "members", id])
+            .json(&Body {
+                member: Asked { monitor_port },
+            })
+            .about(format!("member {id}"));
+        self.0.send(call).await.map(|_| ())
     }
 
     /// Takes a member out of a pool.

@@ -63,8 +63,8 @@ fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
     new.chain(gone).collect()
 }
 
-/// Members that are to be asked at another port whether they are well leave and join again, after the new ones came and
-/// before the old ones leave.
+/// Members that are to be asked at another port whether they are well stay: the Go program never says that port here, and
+/// a pool must not be empty for a moment because of it.
 fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[NewMember]) -> Vec<Step> {
     let same = |member: &Member, new: &NewMember| {
         (canonical(&member.address), member.protocol_port) == (canonical(&new.address), new.protocol_port)
@@ -90,10 +90,18 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
         .filter(|member| !wanted.iter().any(|new| same(member, new)));
     let asked_elsewhere = there.iter().filter_map(|member| {
         let new = wanted.iter().find(|new| same(member, new))?;
-        (new.monitor_port != member.monitor_port).then_some((member, new))
+        (new.monitor_port != member.monitor_port).then_some(Step::AskMember {
+            key,
+            pool: pool?.clone(),
+            id: member.id.clone(),
+            name: member.name.clone(),
+            monitor_port: new.monitor_port,
+        })
     });
-    let swap = asked_elsewhere.flat_map(|(member, new)| remove(member).into_iter().chain([add(new)]));
-    new.map(add).chain(swap).chain(gone.filter_map(remove)).collect()
+    new.map(add)
+        .chain(asked_elsewhere)
+        .chain(gone.filter_map(remove))
+        .collect()
 }
 
 /// Octavia writes IPv6 addresses in its own way.

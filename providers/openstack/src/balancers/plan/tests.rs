@@ -97,7 +97,7 @@ fn planned(wish: &Asked, tree: &Tree, identity: &Identity) -> String {
 #[case::serial_asks_for_pods(
     "80 -> a b; @serial enable-health-monitor=true local=32000",
     "80 -> a c; @serial enable-health-monitor=true",
-    "+member 80/TCP member_b_10.0.0.98_30080, -member 80/TCP member_a_10.0.0.97_30080, +member 80/TCP member_a_10.0.0.97_30080, \
+    "+member 80/TCP member_b_10.0.0.98_30080, ~member 80/TCP member_a_10.0.0.97_30080, \
      -member 80/TCP member_c_10.0.0.99_30080, -monitor 80/TCP, +monitor 80/TCP HTTP"
 )]
 #[case::without_node_ports("80 -> a; no-node-ports", "80 -> a", "members 80/TCP: -a")]

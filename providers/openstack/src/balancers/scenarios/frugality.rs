@@ -49,6 +49,42 @@ async fn serial_calls(stage: &mut Stage) {
     );
 }
 
+/// Members that are asked elsewhere whether they are well stay in their pool meanwhile.
+#[tokio::test]
+async fn serial_calls_empty_no_pool() {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| config.load_balancer.provider_requires_serial_api_calls = true);
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    for (traffic, expected) in [
+        (
+            cloud::TrafficPolicy::Local {
+                health_check_port: Some(32_000),
+            },
+            Some(32_000),
+        ),
+        (cloud::TrafficPolicy::Cluster, None),
+    ] {
+        spec.traffic = traffic;
+        let before = stage.calls();
+        stage.ensure(&mut spec).await.unwrap();
+        let calls = stage.since(&before);
+        assert!(
+            calls.contains("loadbalancer_member_update×2") && !calls.contains("member_delete"),
+            "{calls}"
+        );
+        let tree = stage.tree(&id(&spec)).await;
+        let asked: Vec<_> = tree
+            .members
+            .values()
+            .flatten()
+            .map(|member| member.monitor_port)
+            .collect();
+        assert_eq!(asked, [expected; 2]);
+    }
+}
+
 async fn ovn(stage: &mut Stage) {
     stage.configure(|config| {
         config.load_balancer.lb_provider = "ovn".into();

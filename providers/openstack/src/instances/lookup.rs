@@ -129,6 +129,7 @@ impl Lookup {
             }
         };
         let absent: Vec<Key<'a>> = keys.iter().copied().filter(is_absent).collect();
+        self.nobody().retain(|_, since| since.elapsed() < BELIEVED);
         let asked = absent
             .into_iter()
             .map(|key| async move { (key, self.one(session, key).await) });
@@ -164,9 +165,8 @@ impl Lookup {
             Calls::Named(_) => self.proven.load(Ordering::Relaxed),
             Calls::Id(_) => false,
         };
-        let mut nobody = self.nobody();
-        nobody.retain(|_, since| since.elapsed() < BELIEVED);
-        tells && nobody.contains_key(name)
+        let known = || self.nobody().get(name).is_some_and(|since| since.elapsed() < BELIEVED);
+        tells && known()
     }
 
     fn nobody(&self) -> MutexGuard<'_, HashMap<String, Instant>> {

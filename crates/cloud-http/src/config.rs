@@ -1,5 +1,6 @@
 //! How a client behaves: plain data, with defaults that suit most clouds.
 
+use crate::environment::Environment;
 use secrecy::SecretString;
 use std::time::Duration;
 
@@ -71,8 +72,10 @@ pub enum Trust {
 /// Which way out.
 #[derive(Debug, Clone)]
 pub enum Proxy {
-    /// As `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` say.
+    /// As `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of this process say; never for this machine itself.
     Environment,
+    /// As these variables say.
+    Given(Environment),
     /// Straight to the cloud, for example to a metadata service.
     Direct,
     /// Through this proxy, except where `NO_PROXY` says otherwise. Secret, because it may hold a password.

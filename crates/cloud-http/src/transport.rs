@@ -1,6 +1,9 @@
 //! The connection pool beneath a client.
 
-use crate::config::{Config, Proxy, Trust};
+use crate::{
+    config::{Config, Proxy, Trust},
+    environment::Environment,
+};
 use reqwest::{Certificate, ClientBuilder, Identity, NoProxy, redirect};
 use secrecy::ExposeSecret;
 use std::{error::Error as StdError, time::Duration};
@@ -70,7 +73,8 @@ fn identity(builder: ClientBuilder, config: &Config) -> cloud::Result<ClientBuil
 
 fn proxy(builder: ClientBuilder, proxy: &Proxy) -> cloud::Result<ClientBuilder> {
     Ok(match proxy {
-        Proxy::Environment => builder,
+        Proxy::Environment => Environment::read().lead(builder)?,
+        Proxy::Given(environment) => environment.lead(builder)?,
         Proxy::Direct => builder.no_proxy(),
         Proxy::Url(url) => {
             // The reason is not shown: it quotes the URL.

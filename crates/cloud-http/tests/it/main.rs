@@ -8,6 +8,7 @@ mod http2;
 mod limits;
 mod metrics;
 mod pages;
+mod proxies;
 mod retries;
 mod secrets;
 mod server;

@@ -268,21 +268,39 @@ async fn a_token_is_replaced_before_it_ends() {
     assert!(rig.cloud.count("token_create") >= 2);
 }
 
+/// The compute service moves, and nothing else: who logs in again finds it where it is now.
 #[tokio::test]
 async fn the_catalog_is_read_anew_with_each_login() {
     let rig = Rig::new().await;
     rig.cloud.boot("node-1");
+    let (old, new) = (
+        Sim::start(&rig.cloud).await.unwrap(),
+        Sim::start(&rig.cloud).await.unwrap(),
+    );
+    compute_is_at(&rig.cloud, &old.url());
     look(&rig.provider).await.unwrap();
-    let moved = Sim::start(&rig.cloud).await.unwrap();
-    rig.cloud.set_endpoints(Vec::new());
-    rig.cloud.add_endpoints("RegionOne", &moved.url());
-    drop(rig.sim);
-    // Nobody listens at the old place; a token that is refused leads to the new one.
-    rig.cloud.revoke_tokens();
-    let mut config = rig.config.clone();
-    config.global.auth_url = moved.auth_url();
-    rig.provider.reconfigure(config).await.unwrap();
+    compute_is_at(&rig.cloud, &new.url());
     assert!(look(&rig.provider).await.unwrap().found().is_some());
+    let before = rig.cloud.count("token_create");
+    // The old place refuses the token, which leads to another login, and then it is gone.
+    rig.cloud.revoke_tokens();
+    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    assert_eq!(rig.cloud.count("token_create"), before + 1);
+    drop(old);
+    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    drop(new);
+    assert!(look(&rig.provider).await.is_err(), "nobody is left to answer");
+}
+
+/// Puts the compute service, and no other, at this place.
+fn compute_is_at(cloud: &Cloud, url: &str) {
+    let mut endpoints = cloud.endpoints();
+    endpoints.retain(|endpoint| endpoint.kind != "compute");
+    cloud.set_endpoints(Vec::new());
+    cloud.add_endpoints("RegionOne", url);
+    let moved = cloud.endpoints().into_iter();
+    endpoints.extend(moved.filter(|endpoint| endpoint.kind == "compute"));
+    cloud.set_endpoints(endpoints);
 }
 
 // upstream: openstack 66
@@ -309,6 +327,56 @@ async fn throttled(#[case] what: &str) {
         matches!(error, Error::Throttled { retry_after, .. } if retry_after == wait),
         "{error:?}"
     );
+}
+
+/// Whatever goes wrong when somebody logs in, once: it is an error or is tried again, and never means that a machine is gone.
+#[rstest]
+#[case::unauthorized(|| Fault::status(401))]
+#[case::forbidden(|| Fault::status(403))]
+#[case::not_found(|| Fault::status(404))]
+#[case::conflict(|| Fault::status(409))]
+#[case::throttled(|| Fault::status(429).retry_after("0"))]
+#[case::error(|| Fault::status(500))]
+#[case::unavailable(|| Fault::status(503))]
+#[case::hanging(Fault::hang)]
+#[case::truncated(Fault::truncate)]
+#[case::lost(Fault::lose_answer)]
+#[case::reset(Fault::reset)]
+#[tokio::test]
+async fn again_after_any_failure_of_a_login(
+    #[case] fault: fn() -> Fault,
+    #[values("token_create", "version_list")] call: &str,
+) {
+    let rig = Rig::on(Cloud::new(), |config| {
+        // Without its version, so that this is asked for.
+        let root = config.global.auth_url.trim_end_matches("/v3").to_owned();
+        config.global.auth_url = root;
+        config.request_timeout = Duration::from_millis(500);
+    })
+    .await;
+    rig.cloud.boot("node-1");
+    let fault = fault().service(Service::Keystone).operation(call).times(1);
+    let fault = rig.cloud.inject(fault);
+    let began = Instant::now();
+    loop {
+        match look(&rig.provider).await {
+            Ok(answer) => {
+                assert!(answer.found().is_some(), "it was never missing");
+                break;
+            }
+            Err(error) => {
+                assert!(!matches!(error, Error::NotFound { .. }), "{error:?}");
+                assert!(!format!("{error:?}").contains(PASSWORD), "{error:?}");
+            }
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "not even once it works again"
+        );
+        // Credentials that were refused are not tried again at once.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(rig.cloud.struck(fault), 1);
 }
 
 /// Also logging in has a deadline.

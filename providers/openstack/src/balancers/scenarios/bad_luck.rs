@@ -386,8 +386,7 @@ async fn never_ready() {
         }
         other.ports = vec![port(Protocol::Tcp, 80 + u16::try_from(minutes).unwrap())];
     }
-    let mut gone = stuck.clone();
-    let deletion = stage.balancers.delete(&mut gone).await.unwrap().answer;
+    let deletion = stage.balancers.delete(&stuck).await.unwrap().answer;
     assert!(matches!(deletion, cloud::Deletion::Pending { .. }), "{deletion:?}");
     stage.later(std::time::Duration::from_hours(2)).await;
     stage.ensure(&mut stuck).await.unwrap();

@@ -30,7 +30,8 @@ impl Programs {
     fn new(stage: &Stage, theirs: PathBuf) -> Self {
         let ours = manifests::program(stage);
         let config = stage.load_balancer("manage-security-groups=true\ncreate-monitor=true\nmonitor-delay=7s");
-        let config = stage.configure(&format!("{}{config}", stage.global(PASSWORD)));
+        let routes = format!("[Route]\nrouter-id={}\n", stage.net.router);
+        let config = stage.configure(&format!("{}{config}{routes}", stage.global(PASSWORD)));
         let launch = Launch::new(stage.folder.path())
             .flag("--v=4")
             .flag("--cloud-provider=openstack")
@@ -38,7 +39,7 @@ impl Programs {
             .flag(&format!("--kubeconfig={}", stage.plane().kubeconfig().display()))
             .flag(&format!("--cluster-name={}", stage.name))
             .flag("--use-service-account-credentials=false")
-            .flag("--configure-cloud-routes=false")
+            .flag("--cluster-cidr=10.244.0.0/16")
             .flag("--leader-elect=false")
             .flag("--secure-port=0");
         Self { theirs, ours, launch }
@@ -164,7 +165,14 @@ async fn nothing_moves_when_the_program_is_swapped_nor_on_the_way_back() {
     let stage = Stage::private().await;
     let programs = Programs::new(&stage, theirs);
     let manager = programs.start(&programs.theirs);
-    stage.nodes(&manager, 3).await;
+    for n in 0..3 {
+        stage.boot(&format!("node-{n}"));
+        let words = format!("tainted ready:True cidr:10.244.{n}.0/24");
+        let node = stage.register(&format!("node-{n}"), &words).await;
+        stage.initialised(&manager, &node).await;
+    }
+    let has_routes = |cloud: &openstack_sim::Cloud| cloud.routes(stage.net.router).len() == 3;
+    stage.cloud_until("three routes", &manager, has_routes).await;
     for service in services() {
         stage.create(service).await;
     }

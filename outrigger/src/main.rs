@@ -16,15 +16,25 @@ fn main() -> ExitCode {
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
-    let name = program.rsplit('/').next().unwrap_or_default();
-    if launcher::is_shell(name) {
-        return launcher::run(name, &args);
-    }
-    if let Some(code) = operator::by_name(name, &args) {
+    if let Some(code) = by_name(&program, &args) {
         return code;
     }
-    if name.ends_with("cloud-controller-manager") {
-        return ccm::run(name, args);
+    // The images of other managers have no entrypoint: their manifests write the program before its flags, among the
+    // arguments. Where only the image is swapped, that comes to us.
+    if let Some(code) = args.split_first().and_then(|(program, args)| by_name(program, args)) {
+        return code;
     }
     command::run(args)
+}
+
+/// Runs the program that this path names, if it is one for which we stand in.
+fn by_name(program: &str, args: &[String]) -> Option<ExitCode> {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if launcher::is_shell(name) {
+        return Some(launcher::run(name, args));
+    }
+    if name.ends_with("cloud-controller-manager") {
+        return Some(ccm::run(name, args.to_vec()));
+    }
+    operator::by_name(name, args)
 }

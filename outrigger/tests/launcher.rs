@@ -1,4 +1,4 @@
-//! The binary stands in for the shell of its image.
+//! The binary stands in for the programs whose names it has in its image, and for the shell.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
@@ -49,6 +49,43 @@ fn starts_the_manager_by_its_name() {
     let output = bash.run(&["-c", &script]);
     assert_eq!(output.stdout, manager.run(&["--version"]).stdout);
     assert!(!output.stdout.is_empty());
+}
+
+/// Where another image has no entrypoint, its manifests give the program as the first argument; ours has one.
+#[test]
+fn every_name_of_the_image_may_also_be_the_first_argument() {
+    let names = include_str!("../../deploy/image/links").lines();
+    let names: Vec<_> = names.filter(|line| line.starts_with('/')).collect();
+    assert!(names.contains(&"/bin/openstack-cloud-controller-manager"), "{names:?}");
+    for path in names {
+        let name = path.rsplit('/').next().unwrap();
+        let asked: &[&str] = match name {
+            "bash" | "sh" => &["-c", "exec /bin/echo said"],
+            _ => &["--help"],
+        };
+        let by_link = Named::new(name).run(asked);
+        let by_argument = Command::new(env!("CARGO_BIN_EXE_outrigger"))
+            .arg(path)
+            .args(asked)
+            .output()
+            .unwrap();
+        assert_eq!(by_argument, by_link, "{path}");
+        assert!(
+            by_link.status.success() && !by_link.stdout.is_empty(),
+            "{path}: {by_link:?}"
+        );
+    }
+}
+
+#[test]
+fn another_first_argument_is_a_subcommand() {
+    let output = Command::new(env!("CARGO_BIN_EXE_outrigger"))
+        .args(["/bin/kube-apiserver", "--v=1"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("unrecognized subcommand '/bin/kube-apiserver'"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

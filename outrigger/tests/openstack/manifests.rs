@@ -1,15 +1,24 @@
-//! The manifests and the chart of the Go program start ours as they are.
+//! The manifests and the chart of the Go program start ours as they are: only the image is another.
+//!
+//! Their image has no entrypoint, so the program is the first of the arguments; ours has one, [`Launch::new`]'s, which gets
+//! all of them.
 
 use crate::{
     rig::{Launch, Manager, free_port},
     stage::{PASSWORD, Stage},
 };
 use rstest::rstest;
-use serde_json::json;
-use std::{os::unix::fs::symlink, path::PathBuf};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// `manifests/controller-manager/openstack-cloud-controller-manager-ds.yaml`
 const DAEMON_SET: &[&str] = &[
+    "/bin/openstack-cloud-controller-manager",
     "--v=1",
     "--cluster-name=$(CLUSTER_NAME)",
     "--cloud-config=$(CLOUD_CONFIG)",
@@ -20,6 +29,7 @@ const DAEMON_SET: &[&str] = &[
 
 /// `manifests/controller-manager/openstack-cloud-controller-manager-pod.yaml`
 const STATIC_POD: &[&str] = &[
+    "/bin/openstack-cloud-controller-manager",
     "--v=1",
     "--cluster-name=$(CLUSTER_NAME)",
     "--cloud-config=$(CLOUD_CONFIG)",
@@ -30,6 +40,7 @@ const STATIC_POD: &[&str] = &[
 
 /// `charts/openstack-cloud-controller-manager`, with its values as they are.
 const CHART: &[&str] = &[
+    "/bin/openstack-cloud-controller-manager",
     "--v=2",
     "--cloud-config=$(CLOUD_CONFIG)",
     "--cluster-name=$(CLUSTER_NAME)",
@@ -41,6 +52,7 @@ const CHART: &[&str] = &[
 
 /// The same with `serviceMonitor.enabled`.
 const CHART_MONITORED: &[&str] = &[
+    "/bin/openstack-cloud-controller-manager",
     "--v=2",
     "--cloud-config=$(CLOUD_CONFIG)",
     "--cluster-name=$(CLUSTER_NAME)",
@@ -50,6 +62,42 @@ const CHART_MONITORED: &[&str] = &[
     "--bind-address=0.0.0.0",
 ];
 
+/// Where the version that we stand in for is pinned.
+const MODULE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/occm");
+
+/// A file of the Go program's module.
+fn upstream(path: &str) -> String {
+    let told = Command::new("go")
+        .args(["mod", "download", "-json", "k8s.io/cloud-provider-openstack"])
+        .current_dir(MODULE)
+        .output()
+        .unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let path = Path::new(told["Dir"].as_str().unwrap_or_else(|| panic!("{told}"))).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The documents of a file of its module, and what is in their lists.
+fn documents(path: &str) -> Vec<Value> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&upstream(path)).unwrap();
+    let listed = documents
+        .iter()
+        .filter_map(|document| document["items"].as_array())
+        .flatten()
+        .cloned();
+    let listed: Vec<_> = listed.collect();
+    documents.into_iter().chain(listed).collect()
+}
+
+/// What one of its cluster roles allows.
+fn rules(role: &str) -> Value {
+    let roles = documents("manifests/controller-manager/cloud-controller-manager-roles.yaml");
+    let mut found = roles
+        .into_iter()
+        .filter(|it| it["kind"] == "ClusterRole" && it["metadata"]["name"] == role);
+    found.next().unwrap()["rules"].take()
+}
+
 /// Our program under the name of the other.
 pub fn program(stage: &Stage) -> PathBuf {
     let path = stage.folder.path().join("openstack-cloud-controller-manager");
@@ -57,12 +105,17 @@ pub fn program(stage: &Stage) -> PathBuf {
     path
 }
 
-/// The container's arguments; what a pod finds around it, and what keeps it to this rig, comes after them.
+/// With what our own manifest grants.
 fn launch(stage: &Stage, args: &[&str]) -> Launch {
+    launch_as(stage, stage.kubeconfig(), args)
+}
+
+/// The container's arguments; what a pod finds around it, and what keeps it to this rig, comes after them.
+fn launch_as(stage: &Stage, kubeconfig: &Path, args: &[&str]) -> Launch {
     let config = stage.configure(&format!("{}{}", stage.global(PASSWORD), stage.load_balancer("")));
     let cluster = &stage.name;
-    let (kubeconfig, port) = (stage.kubeconfig().display(), free_port().port());
-    let own = Launch::new(stage.folder.path()).program(&program(stage));
+    let (kubeconfig, port) = (kubeconfig.display(), free_port().port());
+    let own = Launch::new(stage.folder.path());
     let args = args.iter().map(|arg| {
         arg.replace("$(CLOUD_CONFIG)", config.to_str().unwrap())
             .replace("$(CLUSTER_NAME)", cluster)
@@ -103,6 +156,26 @@ async fn grant_accounts(stage: &Stage) {
         .await;
 }
 
+/// What their manifests grant whoever has this kubeconfig, and nothing else.
+async fn grant_as_upstream(stage: &Stage) -> PathBuf {
+    let (user, kubeconfig) = stage.stranger("swapped");
+    stage.grant(&user, rules("system:cloud-controller-manager")).await;
+    let account = "system:serviceaccount:kube-system:cloud-node-controller";
+    stage.grant(account, rules("system:cloud-node-controller")).await;
+    for (verb, group, resource, subresource) in [
+        ("update", "coordination.k8s.io", "leases", ""),
+        ("create", "", "serviceaccounts", "token"),
+        ("watch", "", "services", ""),
+    ] {
+        let attributes = json!({"verb": verb, "group": group, "resource": resource, "subresource": subresource,
+                                "namespace": "kube-system"});
+        stage.allowed(&user, &json!({"resourceAttributes": attributes})).await;
+    }
+    let attributes = json!({"verb": "patch", "resource": "nodes"});
+    stage.allowed(account, &json!({"resourceAttributes": attributes})).await;
+    kubeconfig
+}
+
 async fn works(stage: &Stage, manager: &Manager) {
     let (node, _) = stage.join("node").await;
     stage.initialised(manager, &node).await;
@@ -123,6 +196,75 @@ async fn start_it(#[case] args: &[&str]) {
     let log = manager.log();
     let errors: Vec<_> = log.lines().filter(|line| line.starts_with('E')).collect();
     assert_eq!(errors, [""; 0]);
+}
+
+/// Their cluster role knows nothing of what only ours does, such as watching the lease of which it stands by.
+#[rstest]
+#[case::daemon_set(DAEMON_SET)]
+#[case::static_pod(STATIC_POD)]
+#[tokio::test]
+async fn start_it_with_what_they_grant(#[case] args: &[&str]) {
+    let stage = Stage::new().await;
+    let kubeconfig = grant_as_upstream(&stage).await;
+    let leader = launch_as(&stage, &kubeconfig, args).start();
+    works(&stage, &leader).await;
+    let standby = launch_as(&stage, &kubeconfig, args).start();
+    leader.signal("TERM");
+    assert_eq!(leader.exited().await.code, 0);
+    stage.serve(&standby, "later").await;
+    for log in [leader.log(), standby.log()] {
+        let errors: Vec<_> = log.lines().filter(|line| line.starts_with('E')).collect();
+        assert_eq!(errors, [""; 0]);
+    }
+}
+
+#[rstest]
+#[case::daemon_set(
+    "openstack-cloud-controller-manager-ds.yaml",
+    "/spec/template/spec/containers",
+    DAEMON_SET
+)]
+#[case::static_pod("openstack-cloud-controller-manager-pod.yaml", "/spec/containers", STATIC_POD)]
+fn are_as_the_module_has_them(#[case] file: &str, #[case] containers: &str, #[case] args: &[&str]) {
+    let documents = documents(&format!("manifests/controller-manager/{file}"));
+    let containers: Vec<&Value> = documents
+        .iter()
+        .filter_map(|document| document.pointer(containers)?.as_array())
+        .flatten()
+        .collect();
+    let [container] = containers[..] else {
+        panic!("{containers:?}")
+    };
+    assert_eq!(container["args"], json!(args));
+    assert_eq!(container["command"], Value::Null);
+}
+
+/// The lines of its template under `args`, with its values filled in.
+#[rstest]
+#[case::as_it_is("--bind-address=0.0.0.0", CHART)]
+#[case::with_a_service_monitor("--bind-address=127.0.0.1", CHART_MONITORED)]
+fn chart_is_as_the_module_has_it(#[case] other_case: &str, #[case] args: &[&str]) {
+    let chart = "charts/openstack-cloud-controller-manager";
+    let mut values = documents(&format!("{chart}/values.yaml"));
+    let controllers = values[0]["enabledControllers"].take();
+    let controllers: Vec<_> = controllers
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let template = upstream(&format!("{chart}/templates/daemonset.yaml"));
+    let (_, written) = template.split_once(" args:\n").unwrap();
+    let (written, _) = written.split_once(".Values.controllerExtraArgs").unwrap();
+    let lines = written.lines().filter_map(|line| line.trim().strip_prefix("- "));
+    let filled = lines.map(|line| match line.split_once("={{") {
+        Some(("--v", _)) => format!("--v={}", values[0]["logVerbosityLevel"]),
+        Some(("--controllers", _)) => format!("--controllers={}", controllers.join(",")),
+        _ => line.to_owned(),
+    });
+    let filled: Vec<_> = filled.filter(|arg| arg != other_case).collect();
+    assert_eq!(filled, args);
+    assert!(!template.contains("command:\n"), "{template}");
 }
 
 // upstream: openstack 6

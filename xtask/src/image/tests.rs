@@ -1,5 +1,5 @@
 use super::{contents, elf::static_architecture, pack};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
@@ -141,7 +141,10 @@ fn both_descriptions_lead_to_the_same_parts() {
     assert_eq!(docker[0]["Config"], blob(&manifest["config"]["digest"]));
     let config = json(&blob(&manifest["config"]["digest"]));
     assert_eq!(config["config"]["User"], "65532:0");
-    assert_eq!(config["config"]["Entrypoint"][0], "/outrigger");
+    // It gets all that a manifest for an image without an entrypoint gives as arguments, the program first: no other word
+    // may come between.
+    assert_eq!(config["config"]["Entrypoint"], json!(["/outrigger"]));
+    assert_eq!(config["config"]["Cmd"], Value::Null);
     assert_eq!(config["architecture"], "amd64");
     let layers = manifest["layers"].as_array().unwrap();
     assert_eq!(layers.len(), config["rootfs"]["diff_ids"].as_array().unwrap().len());

@@ -34,6 +34,9 @@ const STORY: [&str; 11] = [
     "nothing is left of it in the cloud",
 ];
 
+/// What a terminal shows in one line.
+const WIDTH: usize = 132;
+
 #[rstest]
 #[case::on_the_memory_cloud("memory", None)]
 #[case::on_openstack("openstack", Some("Keystone, Nova, Neutron and Octavia, simulated, are up"))]
@@ -54,10 +57,16 @@ fn tells_its_story_in_plain_lines_when_nobody_watches(#[case] cloud: &str, #[cas
         .chain(before)
         .chain(STORY)
         .collect();
-    let steps: Vec<_> = said.lines().filter(|line| line.starts_with('✓')).collect();
-    assert_eq!(steps.len(), parts.len(), "{said}");
+    let steps: Vec<_> = said.lines().collect();
+    assert_eq!(steps.len(), parts.len(), "a step is not one line: {said}");
     for (step, part) in steps.iter().zip(parts) {
-        assert!(step.contains(part), "{step:?} does not say {part:?}");
+        assert!(
+            step.starts_with('✓') && step.contains(part),
+            "{step:?} does not say {part:?}"
+        );
+        // A leader's name has the machine's in it, which may be long.
+        let fits = step.contains("leads") || step.chars().count() <= WIDTH;
+        assert!(fits, "{step:?} is too long for a line");
     }
 }
 
@@ -105,9 +114,14 @@ impl Running {
     fn start(args: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(lab::unique("demo"));
         fs::create_dir_all(&folder).unwrap();
+        Self::start_in(folder, args, &[])
+    }
+
+    fn start_in(folder: PathBuf, args: &[&str], variables: &[(&str, String)]) -> Self {
         let mut child = Command::new(OUTRIGGER)
             .args(["demo", "--pause", "0"])
             .args(args)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .env("TMPDIR", &folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -181,6 +195,83 @@ fn running_in(folder: &Path) -> Option<String> {
     })
 }
 
+/// A program of this name that is this script.
+fn script(folder: &Path, name: &str, text: &str) {
+    fs::create_dir_all(folder).unwrap();
+    let file = folder.join(name);
+    fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// With this folder before the others.
+fn path(folder: &Path) -> String {
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+/// On a fresh machine the programs are built first, which takes minutes; only what comes then may be broken if it is slow.
+#[test]
+fn what_has_to_be_built_first_is_no_part_of_a_step() {
+    const BUILD: Duration = Duration::from_secs(3);
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = std::env::temp_dir().join(lab::unique("demo"));
+    let built = ["etcd", "kube-apiserver"].map(|name| lab::assets::program(name).unwrap());
+    let [etcd, apiserver] = built.each_ref().map(|path| path.display());
+    let go = format!(
+        "sleep {}\nfor last; do :; done\n\
+         while [ \"$1\" != -o ]; do shift; done\n\
+         case $last in */kube-apiserver) exec cp {apiserver} \"$2\";; *) exec cp {etcd} \"$2\";; esac",
+        BUILD.as_secs()
+    );
+    script(&folder.join("bin"), "go", &go);
+    let variables = [
+        ("PATH", path(&folder.join("bin"))),
+        ("OUTRIGGER_CACHE", folder.join("cache").display().to_string()),
+        ("KUBEBUILDER_ASSETS", String::new()),
+    ];
+    let started = Instant::now();
+    let mut demo = Running::start_in(folder, &[], &variables);
+    let said = demo.until("etcd and kube-apiserver are up");
+    let all = started.elapsed();
+    let (_, took) = said.trim().trim_end_matches(" s)").rsplit_once('(').unwrap();
+    let step = Duration::from_secs_f64(took.parse().unwrap());
+    assert!(all >= step + 2 * BUILD, "the step says {step:?}, all took {all:?}");
+    demo.signal(None, "KILL");
+    let output = demo.end();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("lab: building kube-apiserver: done"), "{errors}");
+}
+
+/// In colour for a person, plain for a file; a person may ask for colours in a file, too.
+#[rstest]
+#[case::on_a_terminal(&["script", "-qec"], None, "\u{1b}[1m\u{1b}[31m✗")]
+#[case::in_a_file(&["sh", "-c"], None, "✗ a control plane (")]
+#[case::in_a_file_by_force(&["sh", "-c"], Some("CLICOLOR_FORCE"), "\u{1b}[1m\u{1b}[31m✗")]
+#[case::on_a_terminal_without(&["script", "-qec"], Some("NO_COLOR"), "✗ a control plane (")]
+fn colours(#[case] shell: &[&str], #[case] variable: Option<&str>, #[case] expected: &str) {
+    let folder = std::env::temp_dir().join(lab::unique("colours"));
+    for name in ["etcd", "kube-apiserver"] {
+        script(&folder, name, "exit 1");
+    }
+    let mut command = Command::new(shell[0]);
+    for other in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
+        command.env_remove(other);
+    }
+    let output = command
+        .args(&shell[1..])
+        .arg(format!("{OUTRIGGER} demo --pause 0"))
+        .args((shell[0] == "script").then_some("/dev/null"))
+        .envs(variable.map(|name| (name, "1")))
+        .env("TERM", "xterm")
+        .env("TMPDIR", &folder)
+        .env("KUBEBUILDER_ASSETS", &folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(expected), "{said:?}");
+    assert_eq!(output.status.code(), Some(1), "{said:?}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_step_that_fails_ends_it_with_a_sentence() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,16 +338,10 @@ fn is_left_running_until_it_is_stopped_as_it_says() {
 #[test]
 fn an_old_toolchain_is_refused_in_one_sentence() {
     let folder = std::env::temp_dir().join(lab::unique("old-cargo"));
-    fs::create_dir_all(&folder).unwrap();
-    let cargo = folder.join("cargo");
-    fs::write(&cargo, "#!/bin/sh\necho 'cargo 1.80.1 (376290515 2024-07-16)'\n").unwrap();
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    script(&folder, "cargo", "echo 'cargo 1.80.1 (376290515 2024-07-16)'");
     let output = Command::new("./scripts/setup")
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .env(
-            "PATH",
-            format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()),
-        )
+        .env("PATH", path(&folder))
         .output()
         .unwrap();
     let sentence = format!(

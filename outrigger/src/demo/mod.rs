@@ -17,9 +17,6 @@ use screen::Screen;
 use stage::Stage;
 use std::{process::ExitCode, time::Duration};
 
-/// The services of an `OpenStack` may have to be installed first.
-const INSTALLATION: Duration = Duration::from_mins(30);
-
 /// How the demo is to be shown.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -95,6 +92,7 @@ async fn show(options: &Options) -> Result<()> {
     if options.real && options.cloud != "openstack" {
         bail!("--real is for --cloud openstack");
     }
+    prepare(options).await?;
     let screen = Screen::new(options.pause);
     let plane = screen.step("a control plane", control_plane()).await?;
     match (options.cloud.as_str(), options.real) {
@@ -103,13 +101,28 @@ async fn show(options: &Options) -> Result<()> {
             play(options, &screen, plane, &cloud).await
         }
         ("openstack", true) => {
-            let installing = screen.with_patience(INSTALLATION);
-            let services = installing.step("a cloud", clouds::services()).await?;
+            let starting = screen.with_patience(clouds::START);
+            let services = starting.step("a cloud", clouds::services()).await?;
             let cloud = screen.step("a project", Real::new(&services)).await?;
             play(options, &screen, plane, &cloud).await
         }
         _ => play(options, &screen, plane, &Memory::start().await?).await,
     }
+}
+
+/// Builds and installs what the steps need, before the first of them: on a fresh machine that takes as long as it takes, and
+/// it says by itself what it is at.
+async fn prepare(options: &Options) -> Result<()> {
+    let mut programs = vec!["etcd", "kube-apiserver"];
+    if options.keep {
+        programs.push("kubectl");
+    }
+    let real = options.real;
+    tokio::task::spawn_blocking(move || {
+        lab::assets::prepare(&programs)?;
+        if real { clouds::install() } else { Ok(()) }
+    })
+    .await?
 }
 
 async fn control_plane() -> Result<(ControlPlane, String)> {

@@ -61,7 +61,7 @@ async fn machines_join(stage: &Stage<'_>) -> Result<((), String)> {
 }
 
 async fn initialised(stage: &Stage<'_>, names: &[&str]) -> Result<((), String)> {
-    let mut said = vec!["initialised: taint gone, and the cloud's facts are in".to_owned()];
+    let mut joined = Vec::new();
     for name in names {
         let done = |node: Option<&Node>| node.is_some_and(|node| !has_taint(node, UNINITIALIZED));
         let node = found(await_condition(nodes(stage), name, done).await?)?;
@@ -80,9 +80,11 @@ async fn initialised(stage: &Stage<'_>, names: &[&str]) -> Result<((), String)> 
             ![&zone, &kind, &id, &ip].iter().any(|text| text.is_empty()),
             "{name} lacks one of zone, type, ID and address"
         );
-        said.push(format!("    {name}  {ip}  {zone}  {kind}  {id}"));
+        joined.push(format!("{name} {ip}"));
     }
-    Ok(((), said.join("\n")))
+    // All of it would not fit into a line.
+    let said = format!("initialised: taint gone, zone, type and ID set; {}", joined.join(", "));
+    Ok(((), said))
 }
 
 async fn service(stage: &Stage<'_>) -> Result<((), String)> {

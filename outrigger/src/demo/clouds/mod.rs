@@ -5,7 +5,7 @@ mod real;
 mod sim;
 
 pub use memory::Memory;
-pub use real::{Real, services};
+pub use real::{Real, START, install, services};
 pub use sim::Sim;
 
 use anyhow::Result;

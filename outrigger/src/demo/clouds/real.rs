@@ -6,17 +6,32 @@ use async_trait::async_trait;
 use http::Method;
 use lab::openstack::{OpenStack, PASSWORD, Project, Region, Service, VARIABLE};
 use serde_json::Value;
-use std::{env, path::Path, time::Duration};
+use std::{env, ffi::OsString, path::Path, time::Duration};
 
 const BALANCERS: &str = "/v2.0/lbaas/loadbalancers";
 const POOLS: &str = "/v2.0/lbaas/pools";
 const ADDRESSES: &str = "/v2.0/floatingips";
 const GROUPS: &str = "/v2.0/security-groups";
 
+/// A dozen services start, and fill their databases; nothing of this is quick.
+pub const START: Duration = Duration::from_mins(10);
+
+/// Those that run already.
+fn running() -> Option<OsString> {
+    env::var_os(VARIABLE).filter(|folder| !folder.is_empty())
+}
+
+/// Installs the services, unless some run already.
+pub fn install() -> Result<()> {
+    if running().is_none() {
+        lab::openstack::prepare()?;
+    }
+    Ok(())
+}
+
 /// The services: those that run already, in the folder that the environment names, or else new ones.
 pub async fn services() -> Result<(OpenStack, String)> {
-    let folder = env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
-    let start = move || folder.map_or_else(OpenStack::start, |folder| OpenStack::attach(Path::new(&folder)));
+    let start = || running().map_or_else(OpenStack::start, |folder| OpenStack::attach(Path::new(&folder)));
     let services = tokio::task::spawn_blocking(start).await??;
     let said = format!(
         "Keystone, Nova, Neutron and Octavia are up at {}",

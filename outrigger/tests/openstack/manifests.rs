@@ -73,8 +73,11 @@ fn upstream(path: &str) -> String {
         .output()
         .unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    let path = Path::new(told["Dir"].as_str().unwrap_or_else(|| panic!("{told}"))).join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    assert!(told["Dir"].is_string(), "{told}");
+    let path = Path::new(told["Dir"].as_str().unwrap()).join(path);
+    let text = fs::read_to_string(&path);
+    assert!(text.is_ok(), "{}: {text:?}", path.display());
+    text.unwrap()
 }
 
 /// The documents of a file of its module, and what is in their lists.

@@ -3,13 +3,13 @@
 use crate::{process, providers};
 use clap::Command;
 use manager::{Options, Program, options::Invocation};
-use runtime::logging;
+use runtime::{flags::Problems, logging};
 use std::process::ExitCode;
 
 /// Runs the manager with these flags, started under this name.
 pub fn run(name: &str, args: Vec<String>) -> ExitCode {
     let mut flags = providers::Flags::default();
-    match Options::parse(name, args, flags.sections()) {
+    match Options::parse(name, args, flags.sections(), around) {
         Ok(Invocation::Print(text)) => process::print(&text),
         Ok(Invocation::Run(options)) => start(name, *options, &flags),
         Err(problems) => process::refuse(&problems),
@@ -28,6 +28,17 @@ pub fn command() -> Command {
 /// All its flags, as a page of Markdown.
 pub fn reference() -> String {
     manager::options::reference(providers::Flags::default().sections())
+}
+
+/// What is wrong with the provider, the files and the addresses that the flags name.
+fn around(options: &Options) -> Problems {
+    let mut problems = Problems::default();
+    let provider = options.generic.cloud.provider.trim();
+    if !provider.is_empty() {
+        problems.check(providers::known(provider));
+    }
+    problems.append(manager::validate::named(options));
+    problems
 }
 
 fn start(name: &str, options: Options, flags: &providers::Flags) -> ExitCode {

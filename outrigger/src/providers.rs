@@ -18,6 +18,22 @@ impl Flags {
     }
 }
 
+/// Whether there is a provider of this name.
+///
+/// # Errors
+/// One sentence: there is none.
+pub fn known(name: &str) -> Result<(), String> {
+    match name {
+        "memory" | "openstack" => Ok(()),
+        "external" => {
+            Err("--cloud-provider=external is for kubelets and the other controllers: name a cloud here".to_owned())
+        }
+        name => Err(format!(
+            "unknown cloud provider {name:?}: this program knows memory and openstack"
+        )),
+    }
+}
+
 /// The provider with this name, as the manager asks for it.
 ///
 /// # Errors
@@ -33,11 +49,6 @@ pub fn provider(ask: &Provide<'_>, flags: &Flags) -> Result<Arc<dyn cloud::Provi
             gate: ask.gate.clone(),
             registry: ask.registry,
         }),
-        "external" => {
-            Err("--cloud-provider=external is for kubelets and the other controllers: name a cloud here".to_owned())
-        }
-        name => Err(format!(
-            "unknown cloud provider {name:?}: this program knows memory and openstack"
-        )),
+        name => Err(known(name).err().unwrap_or_else(|| format!("{name} cannot be made"))),
     }
 }

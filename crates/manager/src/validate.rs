@@ -6,8 +6,11 @@
 mod auth;
 mod ipam;
 mod lease;
+mod named;
 mod periods;
 mod serving;
+
+pub use named::named;
 
 use crate::{
     Options,

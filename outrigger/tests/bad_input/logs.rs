@@ -81,13 +81,17 @@ async fn json() {
 #[tokio::test]
 async fn json_of_an_error() {
     let rig = Rig::shared().await;
+    let config = rig.folder.write("wrong.yaml", "latency: 1parsec\n");
     let launch = rig
         .manager()
         .flag("--logging-format=json")
-        .flag("--cloud-provider=nimbus");
+        .flag(&format!("--cloud-config={}", config.display()));
     let exit = launch.start().exited().await;
     let last: Value = serde_json::from_str(exit.stderr.lines().last().unwrap()).unwrap();
-    let sentence = "unknown cloud provider \"nimbus\": this program knows memory and openstack";
+    let sentence = format!(
+        "--cloud-config: {}, line 1: 1parsec is not a duration like 250ms or 1m30s",
+        config.display()
+    );
     assert_eq!((exit.code, &last["msg"], last.get("v")), (1, &json!(sentence), None));
 }
 

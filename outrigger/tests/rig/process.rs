@@ -45,7 +45,8 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// The one error that the log ends with, without the line's header. Nothing may have panicked.
+    /// The one error that the command line is refused with, or that the log ends with, without the line's header. Nothing may
+    /// have panicked.
     pub fn sentence(&self) -> String {
         let log = &self.stderr;
         assert!(!log.contains("panicked") && !log.contains("backtrace"), "{log}");
@@ -53,6 +54,9 @@ impl Exit {
         let [error] = errors[..] else {
             panic!("{} errors were logged instead of one:\n{log}", errors.len())
         };
+        if let Some(refused) = error.strip_prefix("Error: ") {
+            return refused.to_owned();
+        }
         let (_, quoted) = error.split_once("] ").unwrap_or_else(|| panic!("no header: {error}"));
         serde_json::from_str(quoted).unwrap_or_else(|_| panic!("not a quoted sentence: {error}"))
     }

@@ -20,7 +20,7 @@ pub const GATES: [Gate; 5] = [
         name: WEBHOOK,
         stage: Stage::Alpha,
         default: Switch::Off,
-        effect: "starts the webhook server",
+        effect: "none, this program has no webhooks to serve",
     },
     Gate {
         name: "ControllerManagerReleaseLeaderElectionLockOnExit",
@@ -44,7 +44,7 @@ pub const GATES: [Gate; 5] = [
 
 /// The gate that upstream uses to make routes follow node changes.
 pub const WATCH_BASED_ROUTES: &str = "CloudControllerManagerWatchBasedRoutesReconciliation";
-/// The gate that starts the webhook server.
+/// The gate that upstream starts its webhook server with, if a provider brought webhooks.
 pub const WEBHOOK: &str = "CloudControllerManagerWebhook";
 /// The gate that allows `--requestheader-uid-headers`.
 pub const REQUEST_HEADER_UID: &str = "RemoteRequestHeaderUID";

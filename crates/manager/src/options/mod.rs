@@ -150,7 +150,8 @@ impl Global {
 impl Options {
     /// Parses and validates a command line (without the program's name).
     ///
-    /// `extra` are further sections, of a provider.
+    /// `extra` are further sections, of a provider. `around` says what is wrong with what the flags name; its answer is
+    /// reported with the rest.
     ///
     /// # Errors
     /// Everything that is wrong, in one go.
@@ -158,6 +159,7 @@ impl Options {
         program: &str,
         args: impl IntoIterator<Item = A>,
         extra: Vec<Section<'_>>,
+        around: impl FnOnce(&Self) -> Problems,
     ) -> Result<Invocation, Problems> {
         let mut options = Self::default();
         let set = options.set(program, extra);
@@ -171,6 +173,7 @@ impl Options {
         problems.append(validate::validate(&options));
         options.parsed.warnings.extend(validate::warnings(&options));
         problems.check(options.resolve_migration());
+        problems.append(around(&options));
         problems.or(Invocation::Run(Box::new(options)))
     }
 

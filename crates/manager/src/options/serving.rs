@@ -139,6 +139,8 @@ const SNI: &str = "Further certificate and key for some server names: cert.pem,k
                    cert.pem,key.pem:*.example.com,example.com. Without names those in the certificate are used. \
                    Exact names win over wildcards, names given here over those in certificates. Repeatable.";
 const HTTP2: &str = "Serve HTTP/1.1 only.";
+/// As in the Go framework, where a provider may bring some; those that we have bring none.
+const NO_WEBHOOKS: &str = "(No effect: this program has no webhooks.)";
 
 impl SecureServing {
     pub(super) fn section(&mut self) -> Section<'_> {
@@ -189,22 +191,25 @@ impl Webhook {
 
     pub(super) fn sections(&mut self) -> [Section<'_>; 2] {
         let Self { webhooks, serving } = self;
-        let names = Section::new("webhook").flag("webhooks", webhooks, crate::controllers_flag::webhooks().help());
+        let inert = |help: &str| format!("{help} {NO_WEBHOOKS}");
+        let help = format!("{NO_WEBHOOKS} {}", crate::controllers_flag::webhooks().help());
+        let names = Section::new("webhook").flag("webhooks", webhooks, help);
+        let port = "Port to serve webhooks on. If 0, no webhooks are served.";
         let serving = Section::new("webhook serving")
-            .flag("webhook-bind-address", &mut serving.bind_address, ADDRESS)
+            .flag("webhook-bind-address", &mut serving.bind_address, inert(ADDRESS))
+            .flag("webhook-secure-port", &mut serving.port, inert(port))
+            .flag("webhook-cert-dir", &mut serving.cert_dir, inert(CERT_DIR))
+            .flag("webhook-tls-cert-file", &mut serving.cert_file, inert(CERT))
+            .flag("webhook-tls-private-key-file", &mut serving.key_file, inert(KEY))
+            .flag("webhook-tls-sni-cert-key", &mut serving.sni_certs, inert(SNI))
+            .flag("webhook-tls-min-version", &mut serving.min_version, inert(VERSION))
+            .flag("webhook-tls-cipher-suites", &mut serving.cipher_suites, inert(CIPHERS))
+            .flag("webhook-tls-curve-preferences", &mut serving.curves, inert(CURVES))
             .flag(
-                "webhook-secure-port",
-                &mut serving.port,
-                "Port to serve webhooks on. If 0, no webhooks are served.",
-            )
-            .flag("webhook-cert-dir", &mut serving.cert_dir, CERT_DIR)
-            .flag("webhook-tls-cert-file", &mut serving.cert_file, CERT)
-            .flag("webhook-tls-private-key-file", &mut serving.key_file, KEY)
-            .flag("webhook-tls-sni-cert-key", &mut serving.sni_certs, SNI)
-            .flag("webhook-tls-min-version", &mut serving.min_version, VERSION)
-            .flag("webhook-tls-cipher-suites", &mut serving.cipher_suites, CIPHERS)
-            .flag("webhook-tls-curve-preferences", &mut serving.curves, CURVES)
-            .flag("webhook-disable-http2-serving", &mut serving.disable_http2, HTTP2);
+                "webhook-disable-http2-serving",
+                &mut serving.disable_http2,
+                inert(HTTP2),
+            );
         [names, serving]
     }
 }

@@ -295,7 +295,9 @@ fn status_updates_follow_syncs(#[case] args: &str, #[case] workers: Option<i32>)
 }
 
 fn invocation(args: &str) -> Result<Invocation, Problems> {
-    Options::parse("cloud-controller-manager", args.split_whitespace(), Vec::new())
+    Options::parse("cloud-controller-manager", args.split_whitespace(), Vec::new(), |_| {
+        Problems::default()
+    })
 }
 
 fn printed(args: &str) -> String {
@@ -387,12 +389,34 @@ fn flags_without_effect_say_so(#[case] flag: &str) {
 }
 
 #[test]
+fn no_flag_of_webhooks_has_an_effect() {
+    let help = printed("--help");
+    let lines: Vec<_> = help
+        .lines()
+        .filter(|line| line.trim().starts_with("--webhook"))
+        .collect();
+    assert_eq!(lines.len(), 11, "{lines:#?}");
+    for line in lines {
+        assert!(line.contains("(No effect: this program has no webhooks.)"), "{line}");
+    }
+    assert!(
+        help.contains("CloudControllerManagerWebhook=true|false (ALPHA - default=false): none"),
+        "{help}"
+    );
+}
+
+#[test]
 fn a_provider_can_bring_flags() {
     let mut agents = Strings::default();
     let extra = vec![Section::new("openstack client").flag("user-agent", &mut agents, "Further user agents.")];
     let args = ["--cloud-provider=openstack", "--user-agent=a,b"];
     assert!(matches!(
-        Options::parse("openstack-cloud-controller-manager", args, extra),
+        Options::parse(
+            "openstack-cloud-controller-manager",
+            args,
+            extra,
+            |_| Problems::default()
+        ),
         Ok(Invocation::Run(_))
     ));
     assert_eq!(agents, Strings::from(["a", "b"]));

@@ -4,7 +4,10 @@ use crate::{
     Options,
     options::{Authentication, REQUEST_HEADER_UID, RequestHeader},
 };
-use runtime::flags::{Problems, Strings};
+use runtime::{
+    flags::{Problems, Strings},
+    serve::authz,
+};
 
 pub(super) fn validate(options: &Options) -> Problems {
     let RequestHeader {
@@ -34,6 +37,11 @@ pub(super) fn validate(options: &Options) -> Problems {
         ));
     } else if lacks(uid_headers, "X-Remote-Uid") {
         problems.push("--requestheader-uid-headers is set without the standard X-Remote-Uid header, add it");
+    }
+    // As upstream: without a port nobody is to be let in by it.
+    if options.secure_serving.serving.port.0 != 0 {
+        let paths = authz::check_paths(&options.authorization.always_allow_paths);
+        problems.check(paths.map_err(|error| format!("--authorization-always-allow-paths: {error}")));
     }
     problems
 }

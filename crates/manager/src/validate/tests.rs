@@ -9,6 +9,14 @@ fn problems(args: &str) -> String {
     validate(&options).iter().collect::<Vec<_>>().join("; ")
 }
 
+/// What is wrong with what a command line names; every one of these can reach an API server.
+fn unusable(args: &str) -> String {
+    let mut options = Options::default();
+    let args = std::iter::once("--master=http://127.0.0.1:1").chain(args.split_whitespace());
+    options.parsed = options.set("ccm", Vec::new()).parse_all(args);
+    named(&options).iter().collect::<Vec<_>>().join("; ")
+}
+
 fn warned(args: &str) -> String {
     let mut options = Options::default();
     options.parsed = options.set("ccm", Vec::new()).parse(args.split_whitespace()).unwrap();
@@ -363,4 +371,46 @@ fn names_flags(#[case] sentence: &str, #[case] flag: &str, #[case] named: bool) 
 )]
 fn warns(#[case] args: &str, #[case] warning: &str) {
     assert_eq!(warned(args), warning);
+}
+
+#[rstest]
+#[case::nothing("", "")]
+#[case::all(
+    "--cloud-config=/n/a --tls-cert-file=/n/b --tls-private-key-file=/n/c --tls-sni-cert-key=/n/d,/n/e --client-ca-file=/n/f \
+     --requestheader-client-ca-file=/n/g",
+    "--cloud-config: cannot read /n/a: NONE; --tls-cert-file: cannot read /n/b: NONE; --tls-private-key-file: cannot read \
+     /n/c: NONE; --tls-sni-cert-key: cannot read /n/d: NONE; --tls-sni-cert-key: cannot read /n/e: NONE; --client-ca-file: \
+     cannot read /n/f: NONE; --requestheader-client-ca-file: cannot read /n/g: NONE"
+)]
+#[case::a_folder("--cloud-config=/", "--cloud-config: cannot read /: is a directory")]
+#[case::what_is_there("--cloud-config=/etc/passwd --client-ca-file=/etc/passwd", "")]
+#[case::what_is_read_only_once("--cloud-config=/dev/null --kubeconfig=/dev/stdin", "")]
+#[case::kubeconfigs(
+    "--kubeconfig=/n/a --authentication-kubeconfig=/n/b --authorization-kubeconfig=/n/c",
+    "cannot read --kubeconfig=/n/a: NONE; --authentication-kubeconfig: cannot read --kubeconfig=/n/b: NONE; \
+     --authorization-kubeconfig: cannot read --kubeconfig=/n/c: NONE"
+)]
+#[case::a_bad_address(
+    "--master=ftp://x",
+    "--master=\"ftp://x\" is not the URL of an API server: the scheme must be http or https"
+)]
+#[case::what_a_port_would_need(
+    "--secure-port=0 --tls-cert-file=/n/b --tls-private-key-file=/n/c --client-ca-file=/n/d --authentication-kubeconfig=/n/e",
+    ""
+)]
+#[case::what_webhooks_would_need("--webhook-tls-cert-file=/n/b --webhook-tls-private-key-file=/n/c", "")]
+fn what_is_named_but_cannot_be_used(#[case] args: &str, #[case] expected: &str) {
+    let told = unusable(args).replace("No such file or directory (os error 2)", "NONE");
+    assert_eq!(told, expected);
+}
+
+#[rstest]
+#[case::a_star_inside(
+    "--authorization-always-allow-paths=/a*b",
+    r#"--authorization-always-allow-paths: only trailing * allowed in "a*b""#
+)]
+#[case::a_star_at_the_end("--authorization-always-allow-paths=/a*,/b", "")]
+#[case::without_a_port("--authorization-always-allow-paths=/a*b --secure-port=0", "")]
+fn paths_that_everybody_may_read(#[case] args: &str, #[case] expected: &str) {
+    assert_eq!(problems(args), expected);
 }

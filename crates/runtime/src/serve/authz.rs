@@ -148,6 +148,14 @@ struct Paths {
     prefixes: Vec<String>,
 }
 
+/// Looks at the paths of `--authorization-always-allow-paths` before anything is made of them.
+///
+/// # Errors
+/// If one is not a path.
+pub fn check_paths(paths: &[String]) -> Result<(), Error> {
+    Paths::parse(paths).map(drop)
+}
+
 impl Paths {
     fn parse(paths: &[String]) -> Result<Self, Error> {
         let mut parsed = Self {

@@ -12,6 +12,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use memory::{Call, Cloud, Effect, Failure, Fault, Memory, Operation};
 use rstest::rstest;
 use runtime::{
+    flags::Problems,
     health::{Endpoint, Query},
     leader_migration::Main,
     lease::Params,
@@ -49,7 +50,7 @@ impl Rig {
         ];
         let args = args.into_iter().chain(flags.iter().map(|&flag| flag.to_owned()));
         let program = "cloud-controller-manager";
-        let Ok(Invocation::Run(options)) = Options::parse(program, args, Vec::new()) else {
+        let Ok(Invocation::Run(options)) = Options::parse(program, args, Vec::new(), |_| Problems::default()) else {
             panic!("wrong flags")
         };
         let provide = |ask: &Provide<'_>| Ok(Arc::new(Memory::new(&cloud).with_gate(ask.gate.clone())) as Arc<_>);

@@ -16,6 +16,9 @@ const IN_FLIGHT: usize = 16;
 /// The defaults of `--kube-api-qps` and `--kube-api-burst`, for when only one of them is given.
 const QPS: f64 = 20.0;
 const BURST: u32 = 30;
+/// What client-go takes for a 0.
+const ZERO_QPS: f64 = 5.0;
+const ZERO_BURST: u32 = 10;
 
 /// How much may be asked of the API server. Watches are never limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,15 +38,23 @@ pub enum Limit {
 
 impl Limit {
     /// What the user asked for with `--kube-api-qps` and `--kube-api-burst`, `None` if a flag was not given. A negative
-    /// rate means no limit, as in client-go.
+    /// rate means no limit and 0 a default, as in client-go.
     #[must_use]
     pub fn from_flags(qps: Option<f64>, burst: Option<u32>) -> Self {
         match (qps, burst) {
             (None, None) => Self::InFlight(IN_FLIGHT),
             (Some(qps), _) if qps < 0.0 => Self::Unlimited,
             (qps, burst) => Self::Rate {
-                qps: qps.filter(|qps| *qps > 0.0).unwrap_or(QPS),
-                burst: burst.unwrap_or(BURST),
+                qps: match qps {
+                    None => QPS,
+                    Some(qps) if qps > 0.0 => qps,
+                    Some(_) => ZERO_QPS,
+                },
+                burst: match burst {
+                    None => BURST,
+                    Some(0) => ZERO_BURST,
+                    Some(burst) => burst,
+                },
             },
         }
     }
@@ -129,7 +140,9 @@ mod tests {
     #[case::both(Some(50.0), Some(100), Limit::Rate { qps: 50.0, burst: 100 })]
     #[case::only_qps(Some(50.0), None, Limit::Rate { qps: 50.0, burst: 30 })]
     #[case::only_burst(None, Some(5), Limit::Rate { qps: 20.0, burst: 5 })]
-    #[case::zero_is_the_default(Some(0.0), None, Limit::Rate { qps: 20.0, burst: 30 })]
+    #[case::no_rate(Some(0.0), None, Limit::Rate { qps: 5.0, burst: 30 })]
+    #[case::no_burst(Some(50.0), Some(0), Limit::Rate { qps: 50.0, burst: 10 })]
+    #[case::neither(Some(0.0), Some(0), Limit::Rate { qps: 5.0, burst: 10 })]
     #[case::negative(Some(-1.0), Some(5), Limit::Unlimited)]
     fn is_what_the_flags_say(#[case] qps: Option<f64>, #[case] burst: Option<u32>, #[case] limit: Limit) {
         assert_eq!(Limit::from_flags(qps, burst), limit);

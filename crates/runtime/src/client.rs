@@ -118,7 +118,7 @@ impl Clients {
     /// # Errors
     /// If the credentials cannot be used any more.
     pub fn for_leases(&self, timeout: Duration) -> kube::Result<Client> {
-        let transport = Transport::new(self.0.config.clone())?;
+        let transport = Transport::new(self.0.config.clone(), self.0.metrics.clone())?;
         Ok(self.client("leader-election", Gate::Open, |policy| {
             policy.transport = transport;
             policy.timeout = timeout;

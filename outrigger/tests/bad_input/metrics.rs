@@ -25,6 +25,11 @@ const NAMES: &str = "
     rest_client_request_size_bytes histogram
     rest_client_response_size_bytes histogram
     rest_client_rate_limiter_duration_seconds histogram
+    rest_client_exec_plugin_certificate_rotation_age histogram
+    rest_client_exec_plugin_ttl_seconds gauge
+    rest_client_transport_cache_entries gauge
+    rest_client_transport_cert_rotation_gc_calls_total counter
+    rest_client_transport_create_calls_total counter
     leader_election_master_status gauge
     leader_election_slowpath_total counter
     kubernetes_build_info gauge

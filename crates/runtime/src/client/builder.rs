@@ -127,7 +127,7 @@ impl Builder {
         let (address, host) = names(&config.cluster_url);
         let anonymous = match &identity {
             Identity::Process => None,
-            Identity::ServiceAccounts { .. } => Some(Transport::new(without_credentials(&config))?),
+            Identity::ServiceAccounts { .. } => Some(Transport::new(without_credentials(&config), metrics.clone())?),
         };
         let common = Common {
             user_agent: user_agent::of(&binary, &version),
@@ -136,9 +136,9 @@ impl Builder {
             limit: Shared::new(limit),
             fence,
             timeout,
+            transport: Transport::new(config.clone(), metrics.clone())?,
             metrics,
             bearer,
-            transport: Transport::new(config.clone())?,
             anonymous,
             config,
             identity,

@@ -2,7 +2,10 @@
 
 use super::verb::Verb;
 use http::StatusCode;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use kube::client::AuthError;
+use prometheus::{
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, core::Collector,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -21,6 +24,21 @@ const BYTES: [f64; 11] = [
     16_777_216.0,
 ];
 
+/// From ten minutes to four years.
+const CERTIFICATE_AGES: [f64; 11] = [
+    600.0,
+    1_800.0,
+    3_600.0,
+    14_400.0,
+    86_400.0,
+    604_800.0,
+    2_592_000.0,
+    7_776_000.0,
+    15_552_000.0,
+    31_104_000.0,
+    124_416_000.0,
+];
+
 /// The `rest_client_*` metrics of a process.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -30,6 +48,9 @@ pub struct Metrics {
     request_size: HistogramVec,
     response_size: HistogramVec,
     limiter: HistogramVec,
+    plugin_calls: IntCounterVec,
+    transports: IntGauge,
+    transport_calls: IntCounterVec,
 }
 
 impl Metrics {
@@ -38,6 +59,7 @@ impl Metrics {
     /// # Errors
     /// If they are registered already.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        register_what_stays(registry)?;
         let histogram = |name: &str, help: &str, buckets: &[f64]| {
             let histogram = HistogramVec::new(
                 HistogramOpts::new(name, help).buckets(buckets.to_vec()),
@@ -80,8 +102,73 @@ impl Metrics {
                 "Client side rate limiter latency in seconds. Broken down by verb, and host.",
                 &SECONDS,
             )?,
+            plugin_calls: plugin_calls(registry)?,
+            transports: registered(
+                registry,
+                IntGauge::new(
+                    "rest_client_transport_cache_entries",
+                    "Number of transport entries in the internal cache.",
+                )?,
+            )?,
+            transport_calls: transport_calls(registry)?,
         })
     }
+
+    /// Connections were made for one more identity; they are kept.
+    pub(super) fn transport_made(&self) {
+        self.transports.inc();
+        self.transport_calls.with_label_values(&["miss"]).inc();
+    }
+
+    /// A plugin that gives credentials was run.
+    pub(super) fn plugin_called<T>(&self, outcome: &kube::Result<T>) {
+        let (code, status) = match outcome {
+            Ok(_) => (0, "no_error"),
+            Err(kube::Error::Auth(AuthError::AuthExecRun { out, .. })) => {
+                (out.status.code().unwrap_or(1), "plugin_execution_error")
+            }
+            Err(kube::Error::Auth(AuthError::AuthExecStart(_))) => (1, "plugin_not_found_error"),
+            Err(_) => (1, "client_internal_error"),
+        };
+        self.plugin_calls.with_label_values(&[&code.to_string(), status]).inc();
+    }
+}
+
+fn registered<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
+    registry.register(Box::new(metric.clone())).map(|()| metric)
+}
+
+fn plugin_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let help = "Number of calls to an exec plugin, partitioned by the type of event encountered (no_error, \
+                plugin_execution_error, plugin_not_found_error, client_internal_error) and an optional exit code. The exit \
+                code will be set to 0 if and only if the plugin call was successful.";
+    let opts = Opts::new("rest_client_exec_plugin_call_total", help);
+    registered(registry, IntCounterVec::new(opts, &["code", "call_status"])?)
+}
+
+fn transport_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let help = "Number of calls to get a new transport, partitioned by the result of the operation hit: obtained from the \
+                cache, miss: created and added to the cache, miss-gc: recreated and added back to the cache after being \
+                garbage collected, uncacheable: created and not cached";
+    let opts = Opts::new("rest_client_transport_create_calls_total", help);
+    registered(registry, IntCounterVec::new(opts, &["result"])?)
+}
+
+/// What never changes here: certificates of plugins are used and not looked into, and nothing is collected as garbage.
+fn register_what_stays(registry: &Registry) -> prometheus::Result<()> {
+    let ttl = "Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth exec plugin. The \
+               value is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused \
+               or manage no TLS certificates, the value will be +INF.";
+    let ttl = registered(registry, Gauge::new("rest_client_exec_plugin_ttl_seconds", ttl)?)?;
+    ttl.set(f64::INFINITY);
+    let age = "Histogram of the number of seconds the last auth exec plugin client certificate lived before being rotated. \
+               If auth exec plugin client certificates are unused, histogram will contain no data.";
+    let age = HistogramOpts::new("rest_client_exec_plugin_certificate_rotation_age", age);
+    registered(registry, Histogram::with_opts(age.buckets(CERTIFICATE_AGES.to_vec()))?)?;
+    let collected =
+        "Number of times a cert rotation goroutine cancel func is called via GC cleanup of the associated transport";
+    let name = "rest_client_transport_cert_rotation_gc_calls_total";
+    registered(registry, IntCounter::new(name, collected)?).map(drop)
 }
 
 /// One request, from the moment it is asked for until it is dropped, which counts its duration.

@@ -1,6 +1,6 @@
 //! The connections to the API server, and the credentials that belong to them.
 
-use super::{answer::Incoming, outgoing::Outgoing};
+use super::{answer::Incoming, metrics::Metrics, outgoing::Outgoing};
 use arc_swap::ArcSwap;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt;
@@ -38,21 +38,26 @@ struct Inner {
     /// What to make a new one from, if that can make a difference.
     renewable: Option<Config>,
     renewed: Mutex<Option<Instant>>,
+    metrics: Option<Metrics>,
 }
 
 impl Transport {
     /// Reads the credentials that the connections need; a plugin that gives them is run here, and blocks.
-    pub(super) fn new(config: Config) -> kube::Result<Self> {
-        let exchange = connect(&config)?;
+    pub(super) fn new(config: Config, metrics: Option<Metrics>) -> kube::Result<Self> {
+        let exchange = counted(&config, metrics.as_ref())?;
+        if let Some(metrics) = &metrics {
+            metrics.transport_made();
+        }
         let renewable = can_change(&config.auth_info).then_some(config);
-        Ok(Self::of(exchange, renewable))
+        Ok(Self::of(exchange, renewable, metrics))
     }
 
-    pub(super) fn of(exchange: Exchange, renewable: Option<Config>) -> Self {
+    pub(super) fn of(exchange: Exchange, renewable: Option<Config>, metrics: Option<Metrics>) -> Self {
         Self(Arc::new(Inner {
             exchange: ArcSwap::from_pointee(exchange),
             renewable,
             renewed: Mutex::default(),
+            metrics,
         }))
     }
 
@@ -73,7 +78,8 @@ impl Transport {
             Some(last) if last.elapsed() < RENEW => return false,
             _ => *renewed = Some(Instant::now()),
         }
-        match tokio::task::spawn_blocking(move || connect(&config)).await {
+        let metrics = self.0.metrics.clone();
+        match tokio::task::spawn_blocking(move || counted(&config, metrics.as_ref())).await {
             Ok(Ok(exchange)) => {
                 self.0.exchange.store(Arc::new(exchange));
                 true
@@ -96,6 +102,15 @@ fn can_change(user: &AuthInfo) -> bool {
         || user.client_key.is_some()
         || user.exec.is_some()
         || user.auth_provider.is_some()
+}
+
+/// Connects, and counts the run of a plugin.
+fn counted(config: &Config, metrics: Option<&Metrics>) -> kube::Result<Exchange> {
+    let connected = connect(config);
+    if let (Some(metrics), true) = (metrics, config.auth_info.exec.is_some()) {
+        metrics.plugin_called(&connected);
+    }
+    connected
 }
 
 fn connect(config: &Config) -> kube::Result<Exchange> {

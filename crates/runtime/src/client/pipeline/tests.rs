@@ -82,7 +82,7 @@ impl Server {
 
 fn policy(server: &Server) -> Policy {
     Policy {
-        transport: Transport::of(server.exchange(), None),
+        transport: Transport::of(server.exchange(), None, None),
         bearer: Bearer::None,
         user_agent: HeaderValue::from_static("ccm/v1 (linux/amd64) kubernetes/abc/node-controller"),
         address: Arc::from("https://api:6443"),

@@ -103,3 +103,32 @@ async fn a_failing_credential_plugin_is_explained() {
         "the credential plugin of the kubeconfig failed with exit status: 3: please log in"
     );
 }
+
+#[rstest]
+#[case::good(
+    &["-c", r#"echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {"token": "t"}}'"#],
+    r#"rest_client_exec_plugin_call_total{call_status="no_error",code="0"} 1"#
+)]
+#[case::failing(
+    &["-c", "exit 3"],
+    r#"rest_client_exec_plugin_call_total{call_status="plugin_execution_error",code="3"} 1"#
+)]
+#[case::talking_nonsense(
+    &["-c", "echo nonsense"],
+    r#"rest_client_exec_plugin_call_total{call_status="client_internal_error",code="1"} 1"#
+)]
+#[tokio::test]
+async fn runs_of_a_credential_plugin_are_counted(#[case] args: &[&str], #[case] expected: &str) {
+    let plane = ControlPlane::shared();
+    let folder = Folder::new();
+    let user = json!({"exec": {"command": "sh", "args": args, "apiVersion": "client.authentication.k8s.io/v1"}});
+    let registry = Registry::new();
+    let metrics = Metrics::register(&registry).unwrap();
+    let built = Builder::new(folder.config(plane, &json!({}), &user))
+        .metrics(metrics)
+        .build();
+    let page = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(page.contains(expected), "{page}");
+    let kept = format!("rest_client_transport_cache_entries {}\n", u8::from(built.is_ok()));
+    assert!(page.contains(&kept), "{page}");
+}

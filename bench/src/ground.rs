@@ -14,6 +14,16 @@ use std::path::{Path, PathBuf};
 const AT_ONCE: usize = 64;
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
+const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/// What a node may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    Everything,
+    /// Everything but being behind a load balancer.
+    NoLoadBalancer,
+}
+
 /// An API server, the two programs, and how they reach the cloud.
 pub struct Ground {
     pub plane: ControlPlane,
@@ -65,9 +75,14 @@ impl Ground {
 
     /// Nodes that have joined: tainted, ready, and of a size as they are in the field.
     pub async fn register(&self, names: &[String]) -> Result<()> {
+        self.register_for(names, Use::Everything).await
+    }
+
+    /// The same, for this use.
+    pub async fn register_for(&self, names: &[String], used: Use) -> Result<()> {
         stream::iter(names)
             .map(|name| async move {
-                self.nodes().create(&PostParams::default(), &node(name)?).await?;
+                self.nodes().create(&PostParams::default(), &node(name, used)?).await?;
                 self.nodes()
                     .patch_status(name, &PatchParams::default(), &Patch::Strategic(status()))
                     .await?;
@@ -80,6 +95,11 @@ impl Ground {
 
     /// Services of type `LoadBalancer` with so many ports.
     pub async fn publish(&self, names: &[String], ports: u16) -> Result<()> {
+        self.publish_as(names, ports, None).await
+    }
+
+    /// The same, of a class.
+    pub async fn publish_as(&self, names: &[String], ports: u16, class: Option<&str>) -> Result<()> {
         stream::iter(names)
             .map(|name| async move {
                 let ports: Vec<_> = (80..80 + ports)
@@ -87,7 +107,7 @@ impl Ground {
                     .collect();
                 let service = serde_json::from_value(json!({
                     "metadata": {"name": name, "labels": {"app": name}},
-                    "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": ports},
+                    "spec": {"type": "LoadBalancer", "loadBalancerClass": class, "selector": {"app": name}, "ports": ports},
                 }))?;
                 self.services().create(&PostParams::default(), &service).await?;
                 Ok::<_, anyhow::Error>(())
@@ -172,11 +192,14 @@ fn is_tainted(node: &Node) -> bool {
         .any(|taint| taint.key == UNINITIALIZED)
 }
 
-fn node(name: &str) -> Result<Node> {
+fn node(name: &str, used: Use) -> Result<Node> {
+    let mut labels =
+        json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"});
+    if used == Use::NoLoadBalancer {
+        labels[EXCLUDED] = json!("");
+    }
     Ok(serde_json::from_value(json!({
-        "metadata": {"name": name, "labels": {
-            "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-        }},
+        "metadata": {"name": name, "labels": labels},
         "spec": {"taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]},
     }))?)
 }

@@ -5,7 +5,7 @@ use crate::{
     audit::{self, Mark},
     ground::Ground,
     replica::{Program, Replica},
-    scenarios::{names, seconds},
+    scenarios::{self, names, seconds},
     table::Table,
 };
 use anyhow::Result;
@@ -115,7 +115,11 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
         let world = World::start(args).await?;
         services(&world, program, table).await?;
         restart(&world, program, table).await?;
-        fan_out(&World::start(args).await?, program, table).await?;
+        let world = World::start(args).await?;
+        fan_out(&world, program, table).await?;
+        if program == Program::Ours {
+            scenarios::size(&world.ground, table)?;
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::{
     Args, bare,
     ground::Ground,
     replica::{Program, Replica},
-    scenarios::seconds,
+    scenarios::{self, seconds},
     table::Table,
 };
 use anyhow::Result;
@@ -59,7 +59,7 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
             table.put("… so many times the floor", program, format!("{ratio:.2}"));
         }
     }
-    Ok(())
+    scenarios::size(&ground, table)
 }
 
 /// How long the services take for the same pages when somebody asks for all of them at once.

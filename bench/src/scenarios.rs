@@ -4,16 +4,19 @@ use crate::{
     Args,
     audit::{self, Mark},
     bare,
+    ground::{Ground, Use},
     replica::{Program, Replica},
     table::Table,
     world::World,
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use memory::Operation;
 use std::time::{Duration, Instant};
 
+/// Services that are not for the programs under test.
+const FOREIGN: usize = 20;
 const BOTH: [Program; 2] = [Program::Ours, Program::Peer];
 
 pub fn names(prefix: &str, count: usize) -> Vec<String> {
@@ -155,6 +158,9 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
         let world = &World::start(args.outrigger.as_deref()).await?;
         world.join(&names("node", nodes)).await?;
         world.publish(&names("service", services), 2).await?;
+        world
+            .publish_as(&names("foreign", FOREIGN), 2, Some("example.com/other"))
+            .await?;
         let replica = Replica::start(world, program, &[])?;
         world.initialised(|| replica.check()).await?;
         published(world, services, nodes, &replica).await?;
@@ -189,7 +195,38 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
             program,
             format!("{ensures} / {updates}"),
         );
+        untouched(world, &replica, program, table).await?;
     }
+    Ok(())
+}
+
+/// What a new node does not affect costs nothing: Services of another class, and all Services if no load balancer may use it.
+async fn untouched(world: &World, replica: &Replica, program: Program, table: &mut Table) -> Result<()> {
+    let about = |wanted: &dyn Fn(&str) -> bool| {
+        let calls = world.cloud.calls().into_iter();
+        let services = calls.filter_map(|call| call.service);
+        services.filter(|service| wanted(&service.name)).count()
+    };
+    let foreign = about(&|name| name.starts_with("foreign"));
+    table.put(
+        &format!("one more node: calls for {FOREIGN} Services of another class"),
+        program,
+        foreign,
+    );
+    world.cloud.forget_calls();
+    world.join_for(&["apart".to_owned()], Use::NoLoadBalancer).await?;
+    world.initialised(|| replica.check()).await?;
+    settle(world, replica).await?;
+    let any = about(&|_| true);
+    table.put(
+        "one more node that no load balancer may use: calls for Services",
+        program,
+        any,
+    );
+    ensure!(
+        program != Program::Ours || foreign + any == 0,
+        "a node that does not affect a Service made {foreign} and {any} calls for Services"
+    );
     Ok(())
 }
 
@@ -223,8 +260,8 @@ async fn settle(world: &World, replica: &Replica) -> Result<()> {
 }
 
 /// The size of the programs.
-pub fn size(world: &World, table: &mut Table) -> Result<()> {
-    for (program, path) in [(Program::Ours, &world.ours), (Program::Peer, &world.peer)] {
+pub fn size(ground: &Ground, table: &mut Table) -> Result<()> {
+    for (program, path) in [(Program::Ours, &ground.ours), (Program::Peer, &ground.peer)] {
         let bytes = std::fs::metadata(path)
             .with_context(|| format!("no {}", path.display()))?
             .len();

@@ -1,6 +1,6 @@
 //! What the framework is measured on: the ground and one memory cloud, for both programs.
 
-use crate::ground::Ground;
+use crate::ground::{Ground, Use};
 use anyhow::Result;
 use std::{fs, ops::Deref, path::Path};
 
@@ -36,10 +36,15 @@ impl World {
 
     /// Machines that have joined.
     pub async fn join(&self, names: &[String]) -> Result<()> {
+        self.join_for(names, Use::Everything).await
+    }
+
+    /// The same, for this use.
+    pub async fn join_for(&self, names: &[String], used: Use) -> Result<()> {
         for name in names {
             self.cloud.boot(name);
         }
-        self.register(names).await
+        self.register_for(names, used).await
     }
 
     /// Removes all nodes, Services and machines.

@@ -55,7 +55,8 @@ impl fmt::Display for Table {
 /// How many times `ours` another value is, if both are so much of the same.
 fn ratio(other: &str, ours: &str) -> Option<String> {
     let ((other, unit), (ours, same)) = (amount(other)?, amount(ours)?);
-    (unit == same && ours > 0.0).then(|| format!("{:.1} ×", other / ours))
+    let digits = if other < ours { 2 } else { 1 };
+    (unit == same && ours > 0.0).then(|| format!("{:.digits$} ×", other / ours))
 }
 
 /// The amount that a cell begins with, and its unit. A share is none, nor is a pair.
@@ -77,7 +78,7 @@ mod tests {
             ("184.20 s", "9.21 s", Some("20.0 ×")),
             ("75.0 MiB, 60.1 of it data", "15.0 MiB, 8.2 of it data", Some("5.0 ×")),
             ("4007", "80", Some("50.1 ×")),
-            ("0", "80", Some("0.0 ×")),
+            ("0.02 s", "0.62 s", Some("0.03 ×")),
             ("4007", "0", None),
             ("98 %", "49 %", None),
             ("500 / 1", "1 / 500", None),

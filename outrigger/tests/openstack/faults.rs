@@ -6,7 +6,7 @@ use crate::{
     stage::{PASSWORD, Stage},
 };
 use kube::ResourceExt;
-use openstack_sim::{Fault, FaultId, OPERATIONS};
+use openstack_sim::{Cloud, Fault, FaultId, OPERATIONS};
 use rstest::rstest;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -123,6 +123,14 @@ async fn at_every_call(#[case] fault: Fault, #[case] spared: &'static [&'static 
     curse.assert_struck(&stage, called);
 }
 
+fn asked_for(cloud: &Cloud) -> usize {
+    cloud
+        .calls()
+        .iter()
+        .filter(|call| call.operation == "server_get")
+        .count()
+}
+
 /// Nodes and Services come, change and go, each part under the curse.
 async fn live(stage: &Stage, curse: &mut Curse) {
     let manager = start(stage).await;
@@ -140,6 +148,13 @@ async fn live(stage: &Stage, curse: &mut Curse) {
 
     curse.cast(stage);
     stage.set_ready(&nodes[0], "Unknown").await;
+    // The node is not well again before its server was asked for.
+    let before = asked_for(&stage.cloud);
+    stage
+        .cloud_until("the question for the server", &manager, |cloud| {
+            asked_for(cloud) > before
+        })
+        .await;
     nodes.push(stage.join("late").await.0);
     stage.initialised(&manager, &nodes[2]).await;
     stage.set_ready(&nodes[0], "True").await;

@@ -49,7 +49,7 @@ impl Exit {
     /// have panicked.
     pub fn sentence(&self) -> String {
         let log = &self.stderr;
-        assert!(!log.contains("panicked") && !log.contains("backtrace"), "{log}");
+        assert!(!log.contains("panicked") && !log.contains("stack backtrace"), "{log}");
         let errors: Vec<_> = log.lines().filter(|line| line.starts_with('E')).collect();
         let [error] = errors[..] else {
             panic!("{} errors were logged instead of one:\n{log}", errors.len())

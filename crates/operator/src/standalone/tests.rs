@@ -172,7 +172,9 @@ fn own((key, value): (&str, &str)) -> (String, String) {
 }
 
 fn manager_options(args: &[String]) -> Result<Box<::manager::Options>, String> {
-    match ::manager::Options::parse("ccm", args.to_vec(), Vec::new()) {
+    match ::manager::Options::parse("ccm", args.to_vec(), Vec::new(), |_| {
+        runtime::flags::Problems::default()
+    }) {
         Ok(::manager::options::Invocation::Run(options)) => Ok(options),
         Ok(::manager::options::Invocation::Print(text)) => Err(text),
         Err(problems) => Err(problems.iter().collect::<Vec<_>>().join("; ")),

@@ -12,6 +12,9 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
+/// So many turns are taken.
+const TURNS: usize = 8;
+
 /// What only one may do at a time.
 #[derive(Clone, Default)]
 struct Work(Arc<Inner>);
@@ -21,6 +24,7 @@ struct Inner {
     inside: AtomicUsize,
     clashes: AtomicUsize,
     done: AtomicUsize,
+    turns: AtomicUsize,
 }
 
 impl Work {
@@ -38,20 +42,13 @@ impl Work {
 }
 
 /// Leads again and again, and ends its turns in every way there is.
-async fn contend(
-    plane: &'static ControlPlane,
-    name: String,
-    index: usize,
-    work: Work,
-    stop: CancellationToken,
-) -> usize {
-    let mut turns = 0;
-    while !stop.is_cancelled() {
-        let replica = Replica::new(plane, &name, &format!("replica-{index}-{turns}"));
+async fn contend(plane: &'static ControlPlane, name: String, index: usize, work: Work, stop: CancellationToken) {
+    for turn in 0.. {
+        let replica = Replica::new(plane, &name, &format!("replica-{index}-{turn}"));
         let Some(leadership) = replica.elector.acquire(&stop).await else {
-            break;
+            return;
         };
-        turns += 1;
+        work.0.turns.fetch_add(1, Ordering::SeqCst);
         work.while_allowed(&replica.fence, ms(fastrand::u64(10..400))).await;
         match fastrand::u8(0..5) {
             // Goes away while its work goes on: only the fence can stop that.
@@ -67,7 +64,6 @@ async fn contend(
             _ => leadership.release().await.unwrap(),
         }
     }
-    turns
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,18 +77,22 @@ async fn never_two_leaders_whatever_ends_their_turns() {
     let contenders: Vec<_> = (0..4)
         .map(|index| tokio::spawn(contend(plane, name.clone(), index, work.clone(), stop.clone())))
         .collect();
-    tokio::time::sleep(Duration::from_secs(12)).await;
-    stop.cancel();
-    let mut turns = 0;
-    for contender in contenders {
-        turns += contender.await.unwrap();
-    }
     let Inner {
         inside: _,
         clashes,
         done,
+        turns,
     } = &*work.0;
+    testkit::wait::until("turns", async || match turns.load(Ordering::SeqCst) {
+        TURNS.. => Ok(()),
+        few => Err(format!("{few} of {TURNS}")),
+    })
+    .await;
+    stop.cancel();
+    for contender in contenders {
+        contender.await.unwrap();
+    }
+    let turns = turns.load(Ordering::SeqCst);
     assert_eq!(clashes.load(Ordering::SeqCst), 0, "in {turns} turns");
-    assert!(turns >= 4, "only {turns} turns");
     assert!(done.load(Ordering::SeqCst) > 100);
 }

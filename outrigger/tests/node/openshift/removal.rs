@@ -10,18 +10,18 @@ use crate::{
 use serde_json::{Value, json};
 
 const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
-/// These are synchronised whether or not anything reads them: the first on every platform, the second where there is a cloud.
-const SYNCED: [&str; 2] = ["ccm-trusted-ca", "cloud-conf"];
+/// This map is kept up to date on every platform, whether or not anything reads it.
+const STAYS: &str = "ccm-trusted-ca";
 
 /// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
 pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
-    removed(site, history, &SYNCED, async || annotate(site, json!("false")).await).await;
+    removed(site, history, async || annotate(site, json!("false")).await).await;
 
     annotate(site, Value::Null).await;
     site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
     reports(site, history, &SECOND).await;
 
-    removed(site, history, &SYNCED[..1], async || set_platform(site, "None").await).await;
+    removed(site, history, async || set_platform(site, "None").await).await;
     site.initialised(&cloud.provider_id()).await;
 }
 
@@ -33,22 +33,24 @@ async fn annotate(site: &Site, value: Value) {
     .await;
 }
 
-/// Everything but these maps goes, in the safe order, and that is no failure.
-async fn removed(site: &Site, history: &History, stays: &[&str], ask: impl AsyncFn()) {
+/// Everything but one map goes, in the safe order, and that is no failure.
+async fn removed(site: &Site, history: &History, ask: impl AsyncFn()) {
     let before = made(site).await;
     assert!(before.contains(&deployment("openstack")), "{before:#?}");
     let mark = site.mark();
     ask().await;
     site.gone(&deployment("openstack")).await;
     site.gone(&format!("/api/v1/namespaces/{OPERANDS}/pods")).await;
-    let stays_there = |path: &&String| stays.iter().any(|map| path.ends_with(&format!("/configmaps/{map}")));
-    for path in before.iter().filter(|path| !stays_there(path)) {
+    let stays = format!("/configmaps/{STAYS}");
+    for path in before.iter().filter(|path| !path.ends_with(&stays)) {
         site.gone(path).await;
     }
     reports(site, history, &SECOND).await;
     in_order(site, &mark);
-    let left: Vec<_> = stays.iter().map(|map| format!("ConfigMap {OPERANDS}/{map}")).collect();
-    assert_eq!(site.written_by_operator().await, left);
+    assert_eq!(
+        site.written_by_operator().await,
+        [format!("ConfigMap {OPERANDS}/{STAYS}")]
+    );
 }
 
 /// What Pods need goes when they are gone, and not before.

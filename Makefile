@@ -27,6 +27,10 @@ test-openstack: setup ## what also runs on the real OpenStack services, which ar
 binary: setup ## the static binary, in target/outrigger
 	@./scripts/binary
 
+.PHONY: order
+order: setup ## see what a manager calls, so that the static binary has it side by side; needs valgrind
+	@./scripts/order
+
 .PHONY: image
 image: setup ## the image, in target/outrigger-image.tar; NAME=registry.example.com/outrigger:1.2 names it
 	@./scripts/image

@@ -2,8 +2,8 @@
 
 use crate::{
     rig::Exit,
-    rights::{OPERANDS, release, user},
-    world::{OPERATOR_NAMESPACE, World, deployment, kind},
+    rights::{OPERANDS, as_itself, release},
+    world::{World, deployment, kind},
 };
 use kube::api::ListParams;
 use serde_json::json;
@@ -12,6 +12,13 @@ async fn preview(world: &World, flags: &[&str]) -> Exit {
     let launch = world.common(world.operator()).flag("--dry-run");
     let launch = flags.iter().fold(launch, |launch, flag| launch.flag(flag));
     launch.start().exited().await
+}
+
+fn shows(exit: &Exit, expected: &[impl AsRef<str>]) {
+    for line in expected.iter().map(AsRef::as_ref) {
+        let shown = exit.stdout.lines().any(|each| each == line);
+        assert!(shown, "{line} is not in {}", exit.stdout);
+    }
 }
 
 async fn events(world: &World) -> Vec<String> {
@@ -36,24 +43,10 @@ async fn before_the_first_install() {
     operator.exited().await;
     let before = events(&world).await;
     world.set_platform("VSphere").await;
-    let group = format!("system:serviceaccounts:{OPERATOR_NAMESPACE}");
-    let kubeconfig = world
-        .plane()
-        .kubeconfig_for(&user(), &["system:serviceaccounts", &group]);
-    let exit = preview(&world, &[&format!("--kubeconfig={}", kubeconfig.display())]).await;
+    let exit = preview(&world, &[&as_itself(&world)]).await;
     assert_eq!(exit.code, 1, "{exit:#?}");
-    for part in [
-        "+kind: Deployment",
-        "+kind: Role",
-        "+kind: RoleBinding",
-        "+kind: ClusterRoleBinding",
-    ] {
-        assert!(
-            exit.stdout.lines().any(|line| line == part),
-            "{part} is not in {}",
-            exit.stdout
-        );
-    }
+    let kinds = ["Deployment", "Role", "RoleBinding", "ClusterRoleBinding"];
+    shows(&exit, &kinds.map(|kind| format!("+kind: {kind}")));
     assert_eq!(events(&world).await, before);
     assert_eq!(
         world
@@ -80,12 +73,7 @@ async fn one_is_refused() {
 #[tokio::test]
 async fn a_removal() {
     let world = World::new("AWS").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
-    operator.signal("TERM");
-    operator.exited().await;
+    world.left_behind("Deployment aws-cloud-controller-manager").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = json!({"metadata": {"annotations": {annotation: "false"}}});
     world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
@@ -97,12 +85,6 @@ async fn a_removal() {
         .unwrap();
     let exit = preview(&world, &[]).await;
     assert_eq!(exit.code, 1, "{exit:#?}");
-    for part in ["-kind: Deployment", "-kind: Service", "-  name: cloud-conf"] {
-        assert!(
-            exit.stdout.lines().any(|line| line == part),
-            "{part} is not in {}",
-            exit.stdout
-        );
-    }
+    shows(&exit, &["-kind: Deployment", "-kind: Service", "-  name: cloud-conf"]);
     assert!(!exit.stdout.contains(".ccm-trusted-ca\n"), "{}", exit.stdout);
 }

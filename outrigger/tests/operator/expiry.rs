@@ -1,14 +1,10 @@
 //! When our certificates expire, as Prometheus reads it.
 
 use crate::{
+    objects::token,
     rig::{Credentials, Manager, Port},
     world::{World, free_port, images, kind},
 };
-use k8s_openapi::api::{
-    authentication::v1::{TokenRequest, TokenRequestSpec},
-    core::v1::ServiceAccount,
-};
-use kube::{Api, api::PostParams};
 use serde_json::json;
 use std::net::SocketAddr;
 
@@ -28,13 +24,7 @@ async fn reader(world: &World) -> String {
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
     });
     world.apply(&bindings, "", namespace, binding).await;
-    let request = TokenRequest {
-        spec: TokenRequestSpec::default(),
-        ..TokenRequest::default()
-    };
-    let api: Api<ServiceAccount> = Api::namespaced(world.client.clone(), namespace);
-    let answer = api.create_token_request(name, &PostParams::default(), &request).await;
-    answer.unwrap().status.unwrap().token
+    token(&world.client, namespace, name).await
 }
 
 /// Waits until so many certificates are about to expire some time.

@@ -1,8 +1,9 @@
 //! Objects of any kind, and how their conditions are told: the same on `OpenShift` and anywhere else.
 
+use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject, Patch, PatchParams},
+    api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +22,16 @@ pub fn config_map() -> ApiResource {
 /// The kind of a Deployment.
 pub fn deployment() -> ApiResource {
     kind("apps", "v1", "Deployment", "deployments")
+}
+
+/// A token of a `ServiceAccount`.
+pub async fn token(client: &Client, namespace: &str, account: &str) -> String {
+    let api: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let request = TokenRequest::default();
+    let answer = api
+        .create_token_request(account, &PostParams::default(), &request)
+        .await;
+    answer.unwrap().status.unwrap().token
 }
 
 /// The objects of a kind; an empty namespace is the cluster.

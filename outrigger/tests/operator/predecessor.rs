@@ -27,10 +27,7 @@ impl Place {
 /// A cluster on AWS with operands of the Go operator, and with its word: three objects, none of which is an operand.
 async fn taken_over() -> (World, Vec<Place>) {
     let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
-    operator.signal("TERM");
-    operator.exited().await;
+    world.left_behind(&format!("Deployment {AWS}")).await;
     let mut places = Vec::new();
     for (resource, namespace) in world.kinds() {
         for object in world
@@ -59,14 +56,7 @@ async fn taken_over() -> (World, Vec<Place>) {
         reference("config.openshift.io", "clusteroperators", "cloud-controller-manager"),
         reference("", "namespaces", &world.namespace),
     ]);
-    let operators = config("ClusterOperator", "clusteroperators");
-    world
-        .set_status(
-            &operators,
-            "cloud-controller-manager",
-            json!({"relatedObjects": related}),
-        )
-        .await;
+    world.set_related(related).await;
     (world, places)
 }
 
@@ -143,10 +133,7 @@ async fn w18_what_the_go_operator_left_goes() {
 #[tokio::test]
 async fn a_list_that_is_lost() {
     let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
-    operator.signal("TERM");
-    operator.exited().await;
+    world.left_behind(&format!("Deployment {AWS}")).await;
     let operators = world.api(&config("ClusterOperator", "clusteroperators"), "");
     operators
         .delete("cloud-controller-manager", &DeleteParams::default())

@@ -124,12 +124,7 @@ async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
 #[tokio::test]
 async fn w17_role_ref(#[case] binding: &str, #[case] plural: &str, #[case] role: &str) {
     let world = World::new("VSphere").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment vsphere-cloud-controller-manager")
-        .await;
-    operator.signal("TERM");
-    operator.exited().await;
+    world.left_behind("Deployment vsphere-cloud-controller-manager").await;
     let name = "vsphere-cloud-controller-manager:vsphere-cloud-controller-manager";
     let group = "rbac.authorization.k8s.io";
     let namespace = if role == "Role" { world.namespace.as_str() } else { "" };
@@ -490,12 +485,7 @@ async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
 #[tokio::test]
 async fn foreign_objects_stay() {
     let world = World::new("AWS").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
-    operator.signal("TERM");
-    operator.exited().await;
+    world.left_behind("Deployment aws-cloud-controller-manager").await;
     let services = kind("", "v1", "Service", "services");
     world
         .apply(
@@ -505,7 +495,6 @@ async fn foreign_objects_stay() {
             json!({"spec": {"ports": [{"port": 1}]}}),
         )
         .await;
-    let operators = crate::world::config("ClusterOperator", "clusteroperators");
     let mut related = world.cluster_operator().await["status"]["relatedObjects"].clone();
     for (resource, name, namespace) in [
         ("services", "foreign", &world.namespace),
@@ -514,13 +503,7 @@ async fn foreign_objects_stay() {
         let reference = json!({"group": "", "resource": resource, "name": name, "namespace": namespace});
         related.as_array_mut().unwrap().push(reference);
     }
-    world
-        .set_status(
-            &operators,
-            "cloud-controller-manager",
-            json!({"relatedObjects": related}),
-        )
-        .await;
+    world.set_related(related).await;
     let operator = world.start();
     world.set_platform("None").await;
     world.gone(&operator, "aws").await;

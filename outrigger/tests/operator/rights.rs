@@ -45,12 +45,16 @@ async fn apply(world: &World, manifests: &[&str], mut change: impl FnMut(&mut Va
 
 /// Starts the operator as its own account.
 pub fn start(world: &World) -> Manager {
+    world.common(world.operator()).flag(&as_itself(world)).start()
+}
+
+/// The flag by which it is its own account.
+pub fn as_itself(world: &World) -> String {
     let group = format!("system:serviceaccounts:{OPERATOR_NAMESPACE}");
     let kubeconfig = world
         .plane()
         .kubeconfig_for(&user(), &["system:serviceaccounts", &group]);
-    let launch = world.common(world.operator());
-    launch.flag(&format!("--kubeconfig={}", kubeconfig.display())).start()
+    format!("--kubeconfig={}", kubeconfig.display())
 }
 
 /// The operator's account.
@@ -118,15 +122,7 @@ async fn nothing_is_denied() {
     world.gone(&operator, "vsphere").await;
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
     let standby = release(&world, |_| {}).await;
-    let watches = |entry: &Entry| entry.what() == "watch leases";
-    let look = async || {
-        let watch = asked(&world, mark).into_iter().find(watches);
-        watch.ok_or_else(|| "nobody watches the lease".to_owned())
-    };
-    standby.until("a watch of the lease", look).await;
-    operator.signal("TERM");
-    assert_eq!(operator.exited().await.code, 0);
-    standby.leading().await;
+    hand_over(operator, &standby, || asked(&world, mark)).await;
     world.settled().await;
     assert!(denied(&world, mark).is_empty(), "{:#?}", denied(&world, mark));
     let unused = unused(MANIFESTS[0], &asked(&world, mark), &REASONS, is_passed_on);
@@ -134,10 +130,26 @@ async fn nothing_is_denied() {
 }
 
 fn denied(world: &World, mark: Mark) -> BTreeSet<String> {
-    let all = asked(world, mark).into_iter();
-    all.filter(|entry| matches!(entry.code, 401 | 403))
-        .map(|entry| format!("{} {}/{}", entry.what(), entry.namespace, entry.name))
-        .collect()
+    refused(asked(world, mark)).collect()
+}
+
+/// What was denied of this.
+pub fn refused(asked: Vec<Entry>) -> impl Iterator<Item = String> {
+    let denied = asked.into_iter().filter(|entry| matches!(entry.code, 401 | 403));
+    denied.map(|entry| format!("{} {}/{}", entry.what(), entry.namespace, entry.name))
+}
+
+/// Ends an operator once another watches its lease, by what both have asked, and waits until that one leads.
+pub async fn hand_over(operator: Manager, standby: &Manager, asked: impl Fn() -> Vec<Entry>) {
+    let watches = |entry: &Entry| entry.what() == "watch leases";
+    let look = async || {
+        let watch = asked().into_iter().find(watches);
+        watch.ok_or_else(|| "nobody watches the lease".to_owned())
+    };
+    standby.until("a watch of the lease", look).await;
+    operator.signal("TERM");
+    assert_eq!(operator.exited().await.code, 0);
+    standby.leading().await;
 }
 
 /// What is granted for another reason than that the operator does it in this test.

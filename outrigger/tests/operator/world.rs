@@ -570,6 +570,21 @@ impl World {
         self.common(self.operator()).start()
     }
 
+    /// An operator was here, installed this, and has ended.
+    pub async fn left_behind(&self, operand: &str) {
+        let operator = self.start();
+        self.roll_out_until(&operator, operand).await;
+        operator.signal("TERM");
+        operator.exited().await;
+    }
+
+    /// Says in the `ClusterOperator` that these are the operator's objects.
+    pub async fn set_related(&self, related: Value) {
+        let operators = config("ClusterOperator", "clusteroperators");
+        let status = json!({"relatedObjects": related});
+        self.set_status(&operators, "cloud-controller-manager", status).await;
+    }
+
     /// With the flags that every program of the operator has.
     pub fn common(&self, launch: Launch) -> Launch {
         let bundle = self.folder.path().join("bundle.pem");

@@ -224,6 +224,20 @@ impl Anywhere {
             .collect()
     }
 
+    /// Waits until nothing of a manager is left.
+    pub async fn removed(&self, operator: &Manager, name: &str) {
+        let gone = async || {
+            self.collect_garbage().await;
+            let left = self.related(name).await;
+            if left.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{left:#?}"))
+            }
+        };
+        operator.until("nothing left", gone).await;
+    }
+
     /// Every kind that the operator makes, and where.
     pub fn kinds(&self) -> Vec<(ApiResource, String)> {
         let here = self.namespace.clone();

@@ -58,16 +58,7 @@ async fn runs_a_manager_and_removes_it() {
     world
         .manager("lab", json!({"provider": "memory", "managementState": "Removed"}))
         .await;
-    let gone = async || {
-        world.collect_garbage().await;
-        let left = world.related("lab").await;
-        if left.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{left:#?}"))
-        }
-    };
-    operator.until("nothing left", gone).await;
+    world.removed(&operator, "lab").await;
     world
         .says(&operator, "lab", &["Available=False Removed", "Progressing=False"])
         .await;

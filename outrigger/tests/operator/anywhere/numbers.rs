@@ -2,14 +2,10 @@
 
 use super::cluster::Anywhere;
 use crate::{
+    objects::token,
     rig::{Credentials, Manager, Port},
     world::{free_port, kind},
 };
-use k8s_openapi::api::{
-    authentication::v1::{TokenRequest, TokenRequestSpec},
-    core::v1::ServiceAccount,
-};
-use kube::{Api, api::PostParams};
 use serde_json::json;
 use std::net::SocketAddr;
 
@@ -35,13 +31,7 @@ async fn reader(world: &Anywhere) -> String {
             binding,
         )
         .await;
-    let request = TokenRequest {
-        spec: TokenRequestSpec::default(),
-        ..TokenRequest::default()
-    };
-    let api: Api<ServiceAccount> = Api::namespaced(world.client.clone(), namespace);
-    let answer = api.create_token_request(name, &PostParams::default(), &request).await;
-    answer.unwrap().status.unwrap().token
+    token(&world.client, namespace, name).await
 }
 
 /// Waits until the numbers about a manager are exactly those that begin like this, in this order.

@@ -4,7 +4,7 @@ use super::cluster::{Anywhere, scope};
 use crate::{
     objects::{deployment, kind},
     rig::{Entry, Manager, Mark},
-    rights::unused,
+    rights::{hand_over, refused, unused},
 };
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -69,11 +69,8 @@ fn asked(world: &Anywhere, mark: Mark) -> Vec<Entry> {
 }
 
 fn denied(world: &Anywhere, mark: Mark) -> BTreeSet<String> {
-    let all = asked(world, mark).into_iter();
-    all.filter(|entry| matches!(entry.code, 401 | 403))
-        .map(|entry| format!("{} {}/{}", entry.what(), entry.namespace, entry.name))
-        .filter(|denied| !PLATFORM.contains(&denied.as_str()))
-        .collect()
+    let all = refused(asked(world, mark));
+    all.filter(|denied| !PLATFORM.contains(&denied.as_str())).collect()
 }
 
 /// Nobody grants these to the operator for its own sake: managers' roles pass them on, or managers have them.
@@ -116,28 +113,11 @@ async fn nothing_is_denied_and_nothing_is_too_much() {
     world.says(&operator, "lab", &["Progressing=True RollingOut"]).await;
 
     let standby = start(&world);
-    let watches = |entry: &Entry| entry.what() == "watch leases";
-    let look = async || {
-        let watch = asked(&world, mark).into_iter().find(watches);
-        watch.ok_or_else(|| "nobody watches the lease".to_owned())
-    };
-    standby.until("a watch of the lease", look).await;
-    operator.signal("TERM");
-    assert_eq!(operator.exited().await.code, 0);
-    standby.leading().await;
+    hand_over(operator, &standby, || asked(&world, mark)).await;
 
     other["managementState"] = json!("Removed");
     world.manager("lab", other).await;
-    let gone = async || {
-        world.collect_garbage().await;
-        let left = world.related("lab").await;
-        if left.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{left:#?}"))
-        }
-    };
-    standby.until("nothing left", gone).await;
+    world.removed(&standby, "lab").await;
     world.settled().await;
     let denied = denied(&world, mark);
     assert!(denied.is_empty(), "{denied:#?}{}", standby.told());

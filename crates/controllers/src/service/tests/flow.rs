@@ -12,7 +12,7 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams},
     runtime::watcher,
 };
-use memory::{Cloud, Failure, Fault, Memory, Offer, Operation};
+use memory::{Cloud, Failure, Fault, FaultId, Memory, Offer, Operation};
 use prometheus::{Registry, TextEncoder};
 use rstest::rstest;
 use runtime::{
@@ -440,18 +440,24 @@ async fn a_service_that_did_not_wait_for_us_keeps_its_load_balancer_until_anothe
     assert!(left.contains(&new) && !left.contains(&old), "{left:?}");
 }
 
-/// The same, while its load balancer is worked on: a cluster is restored when little works.
-#[rstest]
-#[case::other_hosts(Operation::UpdateHosts)]
-#[case::other_settings(Operation::EnsureLoadBalancer)]
-#[tokio::test]
-async fn a_load_balancer_that_served_stays_although_it_is_worked_on(#[case] operation: Operation) {
+/// A Service that is served, a cloud that will hang at this, and how often it was asked for that before.
+async fn served_and_about_to_hang(operation: Operation) -> (Flow, FaultId, u64) {
     let mut flow = Flow::new().await;
     flow.start();
     flow.create("web").await;
     flow.ready("web").await;
     let hang = flow.cloud.inject(Fault::hang().at(operation));
     let before = flow.count(operation);
+    (flow, hang, before)
+}
+
+/// The same, while its load balancer is worked on: a cluster is restored when little works.
+#[rstest]
+#[case::other_hosts(Operation::UpdateHosts)]
+#[case::other_settings(Operation::EnsureLoadBalancer)]
+#[tokio::test]
+async fn a_load_balancer_that_served_stays_although_it_is_worked_on(#[case] operation: Operation) {
+    let (mut flow, hang, before) = served_and_about_to_hang(operation).await;
     match operation {
         Operation::UpdateHosts => drop(flow.join("a").await),
         _ => flow.reloads.send_modify(|count| *count += 1),
@@ -501,12 +507,7 @@ async fn other_settings_of_the_cloud_are_a_reason_to_try_again() {
 #[case::all_of_it(Operation::EnsureLoadBalancer, 3)]
 #[tokio::test]
 async fn other_settings_reach_what_is_just_worked_on(#[case] operation: Operation, #[case] ensured: u64) {
-    let mut flow = Flow::new().await;
-    flow.start();
-    flow.create("web").await;
-    flow.ready("web").await;
-    let hang = flow.cloud.inject(Fault::hang().at(operation));
-    let before = flow.count(operation);
+    let (mut flow, hang, before) = served_and_about_to_hang(operation).await;
     match operation {
         Operation::UpdateHosts => drop(flow.join("a").await),
         _ => {

@@ -91,8 +91,12 @@ fn trimming_keeps_what_controllers_read_and_nothing_else() {
     ];
     status.conditions = Some(types.map(said).to_vec());
 
+    full.spec.as_mut().unwrap().taints.as_mut().unwrap().reserve(4);
+
     trim(&mut full);
     assert_eq!(full, expected);
+    let taints = full.spec.unwrap().taints.unwrap();
+    assert_eq!(taints.capacity(), taints.len());
 }
 
 /// Answers as it was told, or never.

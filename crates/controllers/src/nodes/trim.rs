@@ -19,11 +19,13 @@ pub fn trim(node: &mut Node) {
             pod_cidr,
             pod_cidrs,
             provider_id,
-            taints,
+            mut taints,
             unschedulable,
             config_source: _,
             external_id: _,
         } = spec;
+        // A list that was read has room for four.
+        taints.iter_mut().for_each(Vec::shrink_to_fit);
         node.spec = Some(NodeSpec {
             pod_cidr,
             pod_cidrs,
@@ -51,11 +53,12 @@ fn trim_metadata(metadata: &mut ObjectMeta) {
 
 fn trimmed_status(status: NodeStatus) -> NodeStatus {
     let NodeStatus {
-        addresses,
+        mut addresses,
         mut conditions,
         node_info,
         ..
     } = status;
+    addresses.iter_mut().for_each(Vec::shrink_to_fit);
     if let Some(conditions) = &mut conditions {
         conditions.retain(|condition| CONDITIONS.contains(&condition.type_.as_str()));
         conditions.shrink_to_fit();

@@ -8,8 +8,9 @@ use reqwest::{Certificate, ClientBuilder, Identity, NoProxy, redirect};
 use secrecy::ExposeSecret;
 use std::{error::Error as StdError, time::Duration};
 
-/// Longer than any server keeps an idle connection is only an invitation to write into a closed one.
-const IDLE: Duration = Duration::from_secs(30);
+/// Longer than any server keeps an idle connection is only an invitation to write into a closed one, and each holds on to the
+/// largest buffer that it ever needed. It may be twice as long until somebody looks.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// How soon a peer that vanished without a word is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

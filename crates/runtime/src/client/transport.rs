@@ -22,7 +22,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
-const IDLE: Duration = Duration::from_secs(30);
+/// Each connection holds on to the largest buffer that it ever needed. It may be twice as long until somebody looks.
+const IDLE: Duration = Duration::from_secs(10);
 /// How often credentials that the server rejects are read again at most: a plugin may be slow.
 const RENEW: Duration = Duration::from_secs(10);
 

@@ -134,8 +134,7 @@ async fn nodes(world: &World, count: usize, program: Program, table: &mut Table)
     let calls = world.cloud.calls_since(mark).len();
     table.put(&format!("{count} fresh nodes initialised"), program, seconds(took));
     table.put("… calls of the cloud", program, calls);
-    table.put("… resident memory", program, replica.resident()?);
-    Ok(())
+    replica.put_resident(program, table).await
 }
 
 /// Nothing changes.

@@ -45,7 +45,7 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
         let what = format!("{count} fresh nodes initialised");
         table.put(&what, program, seconds(took));
         table.put("… calls of the cloud", program, requests.len());
-        table.put("… resident memory", program, replica.resident()?);
+        replica.put_resident(program, table).await?;
         if program == Program::Ours {
             let lists = lists(&project, &requests).await?;
             let floor = lists + patches;

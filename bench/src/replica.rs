@@ -1,9 +1,16 @@
 //! A manager under test: ours, or the Go framework's.
 
-use crate::ground::Ground;
+use crate::{ground::Ground, table::Table};
 use anyhow::{Context, Result};
 use lab::Guarded;
-use std::{fs, path::Path, time::Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// After so long nothing of the work is under way any more, and connections that nobody needs are closed.
+const REST: Duration = Duration::from_secs(40);
 
 /// Which program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +100,15 @@ impl Replica {
     /// Resident memory, and how much of it is the program's own data.
     pub fn resident(&self) -> Result<String> {
         resident(&self.process)
+    }
+
+    /// Writes down the resident memory right after the work, and at rest.
+    pub async fn put_resident(&self, program: Program, table: &mut Table) -> Result<()> {
+        table.put("… resident memory afterwards", program, self.resident()?);
+        tokio::time::sleep(REST).await;
+        let what = format!("… resident memory {} s later", REST.as_secs());
+        table.put(&what, program, self.resident()?);
+        Ok(())
     }
 
     /// The end of what it said, and whether it still runs.

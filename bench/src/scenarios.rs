@@ -68,7 +68,7 @@ pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Resul
         );
         table.put("… reads of single objects", program, audit::gets(&counts));
         table.put("… calls of the cloud", program, world.cloud.count(Operation::Describe));
-        table.put("… resident memory afterwards", program, replica.resident()?);
+        replica.put_resident(program, table).await?;
     }
     Ok(())
 }

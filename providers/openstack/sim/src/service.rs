@@ -99,6 +99,7 @@ pub const OPERATIONS: &[(Service, &str, &str, &str)] = &[
     (Service::Neutron, "GET", "ports", "port_list"),
     (Service::Neutron, "GET", "ports/*", "port_get"),
     (Service::Neutron, "PUT", "ports/*", "port_update"),
+    (Service::Neutron, "PUT", "ports/*/tags/*", "port_tag_add"),
     (Service::Neutron, "DELETE", "ports/*/tags/*", "port_tag_delete"),
     (Service::Neutron, "GET", "trunks", "trunk_list"),
     (Service::Neutron, "GET", "routers/*", "router_get"),
@@ -143,6 +144,12 @@ pub const OPERATIONS: &[(Service, &str, &str, &str)] = &[
     ),
     (Service::Octavia, "POST", "lbaas/loadbalancers", "loadbalancer_create"),
     (Service::Octavia, "PUT", "lbaas/loadbalancers/*", "loadbalancer_update"),
+    (
+        Service::Octavia,
+        "PUT",
+        "lbaas/loadbalancers/*/failover",
+        "loadbalancer_failover",
+    ),
     (
         Service::Octavia,
         "DELETE",

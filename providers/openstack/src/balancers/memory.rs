@@ -188,6 +188,11 @@ impl Memory {
         })
     }
 
+    /// It was not failed over after all, for a reason that may pass: it may be tried again.
+    pub fn not_failed_over(&self, id: &str) {
+        self.known(id.to_owned(), |known| known.failed_over = None);
+    }
+
     /// The load balancer of this name could not be made.
     pub fn failed(&self, name: &str) {
         let mut state = self.state();
@@ -362,6 +367,8 @@ mod tests {
         assert!(memory.may_fail_over("lb") && !memory.may_fail_over("lb"));
         tokio::time::advance(FAIL_OVER_AGAIN + FIRST_POLL).await;
         assert!(memory.may_fail_over("lb"));
+        memory.not_failed_over("lb");
+        assert!(memory.may_fail_over("lb"), "nothing came of it");
     }
 
     #[tokio::test(start_paused = true)]

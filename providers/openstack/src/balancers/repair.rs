@@ -2,6 +2,7 @@
 
 use super::{
     Pass, Reconciler,
+    act::is_immutable,
     create::known,
     floating_ip,
     role::{Identity, Role},
@@ -9,6 +10,7 @@ use super::{
 };
 use crate::api::octavia::LoadBalancer;
 use cloud::{Error, Noted, Outcome, Result};
+use cloud_http::{Failure, http::StatusCode};
 use tracing::{info, warn};
 
 impl Reconciler {
@@ -33,12 +35,22 @@ impl Reconciler {
                     self.memory.doubt(&balancer.id);
                     return Ok(self.pending(balancer, "to be failed over after an ERROR"));
                 }
+                // It is under way: our own answer was lost, or an operator was quicker.
+                Err(error) if is_immutable(&error) => {
+                    self.memory.doubt(&balancer.id);
+                    return Ok(self.pending(balancer, "to be failed over after an ERROR"));
+                }
                 Err(Error::NotLeader) => return Err(Error::NotLeader),
-                Err(error) => warn!(
-                    id = balancer.id,
-                    error = error.report(),
-                    "cannot fail over a load balancer in ERROR"
-                ),
+                Err(error) => {
+                    if !is_final(&error) {
+                        self.memory.not_failed_over(&balancer.id);
+                    }
+                    warn!(
+                        id = balancer.id,
+                        error = error.report(),
+                        "cannot fail over a load balancer in ERROR"
+                    );
+                }
             }
         }
         Err(Error::unavailable(
@@ -68,4 +80,10 @@ impl Reconciler {
             "it has gone into ERROR state, please check Octavia for details. It was deleted and will be made again",
         ))
     }
+}
+
+/// Whether Octavia will not fail it over however often it is asked: we may not, or the provider cannot.
+fn is_final(error: &Error) -> bool {
+    let refuses = |failure: &Failure| [StatusCode::FORBIDDEN, StatusCode::NOT_IMPLEMENTED].contains(&failure.status());
+    matches!(error, Error::Invalid { .. }) || Failure::of(error).is_some_and(refuses)
 }

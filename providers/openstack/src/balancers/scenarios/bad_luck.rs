@@ -251,6 +251,29 @@ async fn a_load_balancer_in_error_leaves_the_floating_ip_that_is_asked_for() {
     assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
 }
 
+/// One that was well is not left broken for a day because its failover failed for a reason that may pass.
+#[rstest]
+#[case::busy(409, 2)]
+#[case::not_found(404, 2)]
+#[case::may_not(403, 1)]
+#[case::cannot(501, 1)]
+#[tokio::test]
+async fn a_failover_that_failed_is_tried_again(#[case] status: u16, #[case] expected: u64) {
+    let stage = Stage::simulated_in("admin").await;
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    let broken = id(&spec).parse().unwrap();
+    stage
+        .sim()
+        .set_load_balancer_status(broken, openstack_sim::Provisioning::Error);
+    let fault = Fault::status(status).operation("loadbalancer_failover").times(1);
+    stage.sim().inject(fault);
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("provisioning status is ERROR"), "{refused}");
+    assert_eq!(stage.ensure(&mut spec).await.is_ok(), expected > 1);
+    assert_eq!(stage.calls()["loadbalancer_failover"], expected);
+}
+
 /// What was made for the asking is given back if there is nothing that it could lead to.
 #[tokio::test]
 async fn a_reserved_floating_ip_is_given_back() {

@@ -448,6 +448,23 @@ async fn a_deleted_flavor(#[case] what: &str) {
     }
 }
 
+/// A Node gets its type once: the wrong one, because Nova did not answer in that moment, would stay.
+#[tokio::test]
+async fn a_flavor_that_nova_does_not_tell_now_is_asked_for_again() {
+    let (rig, all) = many(2).await;
+    rig.provider.authenticate().await.unwrap();
+    old_nova(&rig);
+    rig.cloud.inject(Fault::status(409).operation("flavor_get").times(1));
+    for answer in describe(&rig, &all, Detail::Full).await {
+        assert!(matches!(answer, Err(cloud::Error::Unavailable { .. })), "{answer:?}");
+    }
+    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    for answer in describe(&rig, &all, Detail::Full).await {
+        let kind = answer.unwrap().found().unwrap().instance_type;
+        assert_eq!(kind.as_deref(), Some("m1.small"));
+    }
+}
+
 #[tokio::test]
 async fn a_flavor_whose_name_is_no_label_is_known_by_its_id() {
     let rig = Rig::new().await;

@@ -5,6 +5,7 @@ use crate::api::{
     Session,
     nova::{self, FlavorRef, Microversion, Server},
 };
+use cloud::{Error, Result};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -17,25 +18,28 @@ pub struct Flavors(Mutex<HashMap<FlavorRef, String>>);
 
 impl Flavors {
     /// The instance type of a server: its flavor's name if that can be a label, else its flavor's ID. Where the cloud does
-    /// not tell, also because the flavor is deleted or private, it is the ID, if there is one.
-    pub async fn instance_type(&self, session: &Session, server: &Server) -> Option<String> {
+    /// not tell, because the flavor is deleted or private, it is the ID, if there is one.
+    ///
+    /// # Errors
+    /// As Nova answers, if that may pass: a Node gets this label once, and would bear the wrong one for ever.
+    pub async fn instance_type(&self, session: &Session, server: &Server) -> Result<Option<String>> {
         let flavor = &server.flavor;
         if let Some(name) = flavor.original_name.as_deref().filter(|name| usable(name)) {
-            return Some(name.to_owned());
+            return Ok(Some(name.to_owned()));
         }
         if let Some(known) = self.known(flavor) {
-            return Some(known);
+            return Ok(Some(known));
         }
         let asked = match &flavor.id {
             Some(id) => name(session, id).await,
             None => id(session, server).await,
         };
-        match asked {
+        match told(asked)? {
             Some(kind) => {
                 self.learn(flavor, &kind);
-                Some(kind)
+                Ok(Some(kind))
             }
-            None => flavor.id.clone(),
+            None => Ok(flavor.id.clone()),
         }
     }
 
@@ -55,23 +59,24 @@ fn usable(name: &str) -> bool {
 }
 
 /// The name of a flavor, or its ID if the name cannot be a label.
-async fn name(session: &Session, id: &str) -> Option<String> {
-    match nova::flavor(session, id).await {
-        Ok(flavor) => flavor.map(|flavor| if usable(&flavor.name) { flavor.name } else { flavor.id }),
-        Err(error) => {
-            debug!(flavor = id, error = error.report(), "cannot get flavor");
-            None
-        }
-    }
+async fn name(session: &Session, id: &str) -> Result<Option<String>> {
+    let flavor = nova::flavor(session, id).await?;
+    Ok(flavor.map(|flavor| if usable(&flavor.name) { flavor.name } else { flavor.id }))
 }
 
 /// The ID of a server's flavor, which a server tells only in the base version.
-async fn id(session: &Session, server: &Server) -> Option<String> {
-    match nova::server(session, &server.id, Microversion::Base).await {
-        Ok(server) => server.and_then(|server| server.flavor.id),
-        Err(error) => {
-            debug!(server = server.id, error = error.report(), "cannot get the flavor's ID");
-            None
+async fn id(session: &Session, server: &Server) -> Result<Option<String>> {
+    let server = nova::server(session, &server.id, Microversion::Base).await?;
+    Ok(server.and_then(|server| server.flavor.id))
+}
+
+/// What we may not know is as good as not there.
+fn told(asked: Result<Option<String>>) -> Result<Option<String>> {
+    match asked {
+        Err(error @ (Error::Denied { .. } | Error::Invalid { .. })) => {
+            debug!(error = error.report(), "cannot get flavor");
+            Ok(None)
         }
+        asked => asked,
     }
 }

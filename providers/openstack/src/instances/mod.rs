@@ -123,7 +123,11 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
     answers(servers, |server| {
         let (ports, sub_ports) = wiring.of(&server.id)?;
         Ok(Instance {
-            instance_type: types.get(&server.id).cloned(),
+            instance_type: match types.get(&server.id) {
+                Some(Ok(kind)) => kind.clone(),
+                Some(Err(error)) => return Err(blame::share(error)),
+                None => None,
+            },
             addresses: addresses::of(server, &ports, &sub_ports, &config.networking),
             zone: server
                 .zone
@@ -141,16 +145,14 @@ async fn types(
     session: &Session,
     flavors: &Flavors,
     servers: &[Result<Option<Arc<Server>>>],
-) -> HashMap<String, String> {
+) -> HashMap<String, Result<Option<String>, Arc<Error>>> {
     let mut by_flavor: HashMap<_, Vec<&Arc<Server>>> = HashMap::new();
     for server in servers.iter().flatten().flatten() {
         by_flavor.entry(&server.flavor).or_default().push(server);
     }
     let asked = by_flavor.into_values().map(|servers| async move {
-        let kind = flavors.instance_type(session, servers[0]).await;
-        servers
-            .into_iter()
-            .filter_map(move |server| Some((server.id.clone(), kind.clone()?)))
+        let kind = flavors.instance_type(session, servers[0]).await.map_err(Arc::new);
+        servers.into_iter().map(move |server| (server.id.clone(), kind.clone()))
     });
     together(asked.collect()).await.into_iter().flatten().collect()
 }

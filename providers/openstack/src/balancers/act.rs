@@ -80,6 +80,11 @@ pub(crate) fn is_refused(error: &Error) -> bool {
     matches!(error, Error::Invalid { .. }) || (Failure::of(error).is_some_and(refused) && !is_immutable(error))
 }
 
+/// Whether it is the state of the load balancer that something is refused for.
+pub(crate) fn is_conflict(error: &Error) -> bool {
+    Failure::of(error).is_some_and(|failure| failure.status() == StatusCode::CONFLICT)
+}
+
 async fn act_on_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
     match step {
         Step::SetMembers { pool, members, .. } => {

@@ -2,7 +2,7 @@
 
 use super::{
     Pass, Reconciler,
-    act::{act, is_immutable, is_refused},
+    act::{act, is_conflict, is_immutable, is_refused},
     desired::Place,
     goal::Goal,
     locate::Legacy,
@@ -42,7 +42,7 @@ enum Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
     Whole,
-    /// Something besides the hosts is not.
+    /// Something besides the hosts is not, or Octavia refused it.
     Part,
 }
 
@@ -106,8 +106,10 @@ impl Reconciler {
         let goal = self.goal(pass, balancer, identity, scope).await?;
         loop {
             let (basis, tree) = self.tree(balancer).await?;
-            let steps = goal.steps(&tree, &pass.wish(), identity)?;
-            let steps = self.without_refused(pass, &tree, steps, notes);
+            let all = goal.steps(&tree, &pass.wish(), identity)?;
+            let left = all.len();
+            let steps = self.without_refused(pass, &tree, all, notes);
+            let is_refused = steps.len() < left;
             match (steps.first(), basis) {
                 (Some(step), _) => {
                     debug!(id = balancer.id, steps = %listed(&steps), "plan");
@@ -117,6 +119,7 @@ impl Reconciler {
                 }
                 // What we only believe is read before it is called finished.
                 (None, Basis::Assumed) => self.memory.doubt(&balancer.id),
+                (None, Basis::Read(_)) if is_refused => return Ok(Progress::Matches(Completeness::Part)),
                 (None, Basis::Read(_)) => return Ok(Progress::Matches(goal.whole(&tree, identity))),
             }
         }
@@ -160,6 +163,10 @@ impl Reconciler {
                     // It went behind our back: what to do about that shows when it is read again.
                     (_, Error::NotFound { .. }) => Ok(Some(busy(balancer))),
                     (Step::UpdatePool { id, change, .. }, error) if is_refused(&error) => match &change.lb_algorithm {
+                        // A conflict may pass; the second one in a row is believed.
+                        Some(algorithm) if is_conflict(&error) && self.memory.is_first_conflict(id, algorithm) => {
+                            Err(error)
+                        }
                         Some(algorithm) => {
                             self.memory.refused(id, algorithm, error.report());
                             Ok(None)

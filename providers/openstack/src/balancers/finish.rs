@@ -38,9 +38,17 @@ impl Reconciler {
         if let Some(waiting) = self.guard(pass, balancer, identity, scope).await? {
             return Ok(Noted::new(waiting, notes));
         }
-        // A seal says, too, that the address was seen to, and new hosts do not lead to that.
-        if whole == Completeness::Whole && (scope == Scope::All || past != Past::Unknown) {
-            note(&mut notes, pass.spec, key::SEAL, pass.digest.seal(balancer, without));
+        let seal = match (whole, scope, past) {
+            (Completeness::Whole, Scope::All, _) | (Completeness::Whole, Scope::Hosts, Past::Handled { .. }) => {
+                Some(pass.digest.seal(balancer, without))
+            }
+            // What is refused is tried and told once by every process.
+            (Completeness::Part, Scope::All, _) => Some(pass.digest.broken_seal(balancer, without)),
+            // A seal says, too, that the address was seen to, and new hosts do not lead to that.
+            (_, Scope::Hosts, _) => None,
+        };
+        if let Some(seal) = seal {
+            note(&mut notes, pass.spec, key::SEAL, seal);
         }
         warnings::warn(pass, balancer, &mut notes);
         Ok(Noted::new(Outcome::Ready(status), notes))

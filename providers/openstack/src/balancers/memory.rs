@@ -47,6 +47,8 @@ struct State {
     certificates: HashSet<String>,
     /// Pools and the algorithms that Octavia refused for them, with what it said.
     refused: HashMap<(String, String), String>,
+    /// Pools and the algorithms that were in conflict with something once.
+    conflicts: HashSet<(String, String)>,
     /// Services that have no security group any more.
     groupless: HashSet<String>,
     /// By cluster and UID of the Service: the load balancer that is being made for it.
@@ -248,6 +250,11 @@ impl Memory {
         self.state()
             .refused
             .insert((pool.to_owned(), algorithm.to_owned()), why);
+    }
+
+    /// Whether this algorithm has not been in conflict with the state of this pool before.
+    pub fn is_first_conflict(&self, pool: &str, algorithm: &str) -> bool {
+        self.state().conflicts.insert((pool.to_owned(), algorithm.to_owned()))
     }
 
     /// Whether the Service of this UID is known to have no security group.

@@ -21,6 +21,9 @@ const EDITION: u32 = 1;
 /// Stands before the address that a Service asks for and goes without.
 const WITHOUT: &str = " without ";
 
+/// Begins a seal that is none: not all matches.
+const BROKEN: &str = "broken ";
+
 /// A digest of all that a Service asks for and all that it is configured to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest(u128);
@@ -69,6 +72,11 @@ impl Digest {
     pub fn seal(self, balancer: &LoadBalancer, without: Option<&str>) -> String {
         let without = without.map_or_else(String::new, |ip| format!("{WITHOUT}{ip}"));
         format!("{}{without}", self.matching(balancer))
+    }
+
+    /// What only says that the Service was seen to: something that it asks for is refused.
+    pub fn broken_seal(self, balancer: &LoadBalancer, without: Option<&str>) -> String {
+        format!("{BROKEN}{}", self.seal(balancer, without))
     }
 
     fn matching(self, balancer: &LoadBalancer) -> String {
@@ -263,6 +271,12 @@ mod tests {
             past != Past::Unknown,
             "it matches either way"
         );
+        if let Past::Handled { without } = past {
+            let broken = digest.broken_seal(&balancer, without);
+            spec.annotations.insert(key::SEAL.into(), broken);
+            assert!(!digest.is_sealed(&spec, &balancer));
+            assert_eq!(Past::of(&spec), past);
+        }
     }
 
     #[test]

@@ -118,15 +118,28 @@ async fn a_method_that_the_provider_has_not(#[case] status: Option<u16>) {
     }
     annotate(&mut spec, "lb-method", "SOURCE_IP");
     spec.hosts = stage.hosts.as_slice().into();
-    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
-    let reasons: Vec<_> = warnings.iter().map(|warning| warning.reason).collect();
-    assert!(reasons.contains(&"LoadBalancerLbMethodUnknown"), "{reasons:?}");
-    assert_eq!(
-        stage.members(&id(&spec)).await,
-        "a b c",
-        "the rest is done nevertheless"
-    );
-    assert_eq!(stage.tree(&id(&spec)).await.pools[0].lb_algorithm, "SOURCE_IP_PORT");
+    // Each process tries it, tells it, and does not try it again.
+    for _ in 0..2 {
+        if status == Some(409) {
+            let refused = stage.refused(&mut spec).await;
+            assert!(refused.contains("No."), "a conflict may pass: {refused}");
+        }
+        for tries in [1, 0] {
+            let before = stage.calls();
+            let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+            let reasons: Vec<_> = warnings.iter().map(|warning| warning.reason).collect();
+            assert!(reasons.contains(&"LoadBalancerLbMethodUnknown"), "{reasons:?}");
+            let tried = stage.since(&before).matches("pool_update").count();
+            assert_eq!(tried, tries, "{}", stage.since(&before));
+        }
+        assert_eq!(
+            stage.members(&id(&spec)).await,
+            "a b c",
+            "the rest is done nevertheless"
+        );
+        assert_eq!(stage.tree(&id(&spec)).await.pools[0].lb_algorithm, "SOURCE_IP_PORT");
+        stage.restart();
+    }
 }
 
 #[tokio::test]

@@ -24,12 +24,15 @@ impl Reconciler {
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
         let known = known(pass.spec, &pass.settings);
         let want = want(pass.spec, &pass.settings, Role::Owner, &known);
-        let reserved = floating_ip::reserve(self.session(), &self.networks, &want, choice.floating.as_ref()).await?;
+        let (session, reservations) = (self.session(), &self.lists.reserved);
+        reservations.give_back(session, want.service, want.ip).await?;
+        let floating = choice.floating.as_ref();
+        let reserved = floating_ip::reserve(session, &self.networks, reservations, &want, floating).await?;
         let balancer = match Box::pin(self.make(pass, &choice)).await {
             Ok(balancer) => balancer,
             Err(error) => {
                 if let Some(fip) = reserved {
-                    floating_ip::give_back(self.session(), &fip).await;
+                    floating_ip::give_back(session, &fip).await;
                 }
                 return Err(error);
             }

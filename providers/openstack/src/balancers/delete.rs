@@ -25,6 +25,10 @@ const SOON: Duration = Duration::from_secs(1);
 impl Reconciler {
     pub(super) async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
         let settings = Settings::unchecked(spec, self.config());
+        self.lists
+            .reserved
+            .give_back(self.session(), &spec.service, None)
+            .await?;
         let Some(balancer) = Box::pin(self.locate(spec, &settings, Legacy::Always)).await? else {
             let mut known = known(spec, &settings);
             // One that was made for the asking before there was a load balancer.

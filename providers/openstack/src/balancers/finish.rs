@@ -99,9 +99,13 @@ impl Reconciler {
             want.ip = None;
             warnings::goes_without(pass.spec, ip, &before, notes);
         }
+        let reserved = &self.lists.reserved;
+        let asked = pass.spec.ip.as_deref();
+        reserved.give_back(self.session(), want.service, asked).await?;
         let ensured = floating_ip::ensure(
             self.session(),
             &self.networks,
+            reserved,
             &want,
             target,
             choice.floating.as_ref(),

@@ -12,6 +12,7 @@
 mod act;
 mod refusal;
 mod remove;
+mod reserved;
 #[cfg(test)]
 mod scenarios;
 mod source;
@@ -29,6 +30,7 @@ use std::{fmt, net::IpAddr};
 
 pub(crate) use act::{Target, ensure, observe, reserve};
 pub(crate) use remove::{abandon, forget, give_back, release};
+pub(crate) use reserved::Reserved;
 
 /// In every description that we write, and in no other: it says that a floating IP is ours to delete.
 const MARK: &str = "Floating IP for Kubernetes external service";

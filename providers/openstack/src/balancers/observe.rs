@@ -1,6 +1,6 @@
 //! Reading: each thing once, and many things in one list when many are asked for.
 
-use super::{burst::Burst, memory::Memory, settings::Exposure, tree::Tree};
+use super::{burst::Burst, floating_ip::Reserved, memory::Memory, settings::Exposure, tree::Tree};
 use crate::api::{
     Session,
     neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
@@ -16,6 +16,7 @@ pub(crate) struct Lists {
     balancers: Burst<HashMap<String, LoadBalancer>>,
     children: Burst<Children>,
     floating_ips: Burst<HashMap<String, Vec<FloatingIp>>>,
+    pub reserved: Reserved,
 }
 
 /// Everything on every load balancer, except members: those can be listed for one pool only.
@@ -94,7 +95,9 @@ impl Observer<'_> {
     pub async fn floating_ips(&self, balancer: &str, port: &str, exposure: Exposure) -> Result<Vec<FloatingIp>> {
         let read = || async {
             let mut by_port: HashMap<String, Vec<FloatingIp>> = HashMap::new();
-            for fip in Box::pin(floating_ips(self.session, &FloatingIpQuery::default())).await? {
+            let all = Box::pin(floating_ips(self.session, &FloatingIpQuery::default())).await?;
+            self.lists.reserved.learn(&all);
+            for fip in all {
                 if let Some(port) = fip.port_id.clone() {
                     by_port.entry(port).or_default().push(fip);
                 }

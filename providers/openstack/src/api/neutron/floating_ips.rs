@@ -92,10 +92,18 @@ pub async fn create(session: &Session, new: &NewFloatingIp) -> Result<FloatingIp
     answered(session, call).await
 }
 
-/// `PUT /floatingips/{id}`: leads it to a port, from wherever it leads to now, or to nowhere, only if it is still as it was
-/// seen; otherwise the answer is 412.
-pub async fn lead(session: &Session, seen: &FloatingIp, port: Option<&str>) -> Result<FloatingIp> {
-    let floatingip = Lead { port_id: port };
+/// `PUT /floatingips/{id}`: leads it to a port, from wherever it leads to now, or to nowhere, and describes it anew, only if
+/// it is still as it was seen; otherwise the answer is 412.
+pub async fn lead(
+    session: &Session,
+    seen: &FloatingIp,
+    port: Option<&str>,
+    description: Option<&str>,
+) -> Result<FloatingIp> {
+    let floatingip = Lead {
+        port_id: port,
+        description,
+    };
     let call = Call::put(Service::Network, "floating_ip_update", ["floatingips", &seen.id]);
     answered(session, unchanged(call.json(&Envelope { floatingip }), seen)).await
 }
@@ -131,6 +139,8 @@ struct Envelope<T> {
 #[derive(Serialize)]
 struct Lead<'a> {
     port_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
 }
 
 /// Neutron moves a floating IP that is in use without a word, so a change must be noticed.

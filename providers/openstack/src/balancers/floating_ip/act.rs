@@ -1,8 +1,9 @@
 //! Taking the steps.
 
 use super::{
-    Seen, Step, Want, asks, description, free, has, plan,
+    Reserved, Seen, Step, Want, asks, description, free, has, plan,
     refusal::{is_of_the_subnet, raced, soon},
+    reserved::{reservation, reserved_for},
     source::{network, subnets},
 };
 use crate::{
@@ -55,6 +56,7 @@ pub(crate) async fn observe(api: &Session, port: &str) -> Result<Vec<FloatingIp>
 pub(crate) async fn ensure(
     api: &Session,
     networks: &Networks,
+    reserved: &Reserved,
     want: &Want<'_>,
     target: Target<'_>,
     floating: Option<&Floating>,
@@ -69,6 +71,7 @@ pub(crate) async fn ensure(
     let act = Act {
         api,
         networks,
+        reserved,
         want,
         target,
         floating,
@@ -87,6 +90,7 @@ pub(crate) async fn ensure(
 pub(crate) async fn reserve(
     api: &Session,
     networks: &Networks,
+    reserved: &Reserved,
     want: &Want<'_>,
     floating: Option<&Floating>,
 ) -> Result<Option<FloatingIp>> {
@@ -106,6 +110,7 @@ pub(crate) async fn reserve(
     let act = Act {
         api,
         networks,
+        reserved,
         want,
         target: Target { port: "", address: "" },
         floating: Some(floating),
@@ -142,6 +147,7 @@ impl Ending {
 struct Act<'a> {
     api: &'a Session,
     networks: &'a Networks,
+    reserved: &'a Reserved,
     want: &'a Want<'a>,
     target: Target<'a>,
     floating: Option<&'a Floating>,
@@ -176,11 +182,14 @@ impl Act<'_> {
     }
 
     async fn lead(&self, fip: &FloatingIp, port: Option<&str>) -> Result<FloatingIp> {
-        let led = floating_ips::lead(self.api, fip, port)
+        // One that was reserved has found its place.
+        let placed = port.and(reserved_for(fip)).map(|_| description(self.want));
+        let led = floating_ips::lead(self.api, fip, port, placed.as_deref())
             .await
             .map_err(|error| soon(fip, error))?;
         let address = &fip.floating_ip_address;
         if let Some(port) = port {
+            self.reserved.forget(self.want.service, address);
             info!(address, port, "attached floating IP");
         } else {
             info!(address, "detached floating IP");
@@ -206,8 +215,14 @@ impl Act<'_> {
             subnet_id: None,
             floating_ip_address: address.map(ToOwned::to_owned),
             port_id: port.map(ToOwned::to_owned),
-            description: description(self.want),
+            description: match port {
+                Some(_) => description(self.want),
+                None => reservation(self.want),
+            },
         };
+        if let (Some(address), None) = (address, port) {
+            self.reserved.note(&self.want.service.uid, address);
+        }
         let made = self.create_in(new, subnets).await;
         if made.is_err() && floating.network.is_none() {
             self.networks.doubt_external();

@@ -14,6 +14,7 @@ use serde_json::json;
 struct World<'a> {
     rig: &'a Rig,
     networks: Networks,
+    reserved: Reserved,
     service: ServiceRef,
     vip: Vip,
 }
@@ -43,6 +44,7 @@ impl<'a> World<'a> {
         Self {
             rig,
             networks: Networks::default(),
+            reserved: Reserved::default(),
             service: ServiceRef {
                 namespace: "ns".to_owned(),
                 name: name.to_owned(),
@@ -83,6 +85,7 @@ impl<'a> World<'a> {
             let done = ensure(
                 &self.rig.api,
                 &self.networks,
+                &self.reserved,
                 &self.want(asked),
                 target,
                 Some(&floating),
@@ -103,7 +106,8 @@ impl<'a> World<'a> {
 
     async fn reserve_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<()> {
         let floating = self.floating(subnet);
-        let made = reserve(&self.rig.api, &self.networks, &self.want(asked), Some(&floating)).await;
+        let want = self.want(asked);
+        let made = reserve(&self.rig.api, &self.networks, &self.reserved, &want, Some(&floating)).await;
         made.map(|_| ())
     }
 
@@ -217,7 +221,17 @@ async fn an_administrator_may_choose(rig: &Rig) {
         port: &world.vip.port,
         address: &world.vip.address,
     };
-    let done = ensure(&rig.admin, &world.networks, &asked, target, Some(&floating), attached).await;
+    let (networks, reserved) = (&world.networks, &world.reserved);
+    let done = ensure(
+        &rig.admin,
+        networks,
+        reserved,
+        &asked,
+        target,
+        Some(&floating),
+        attached,
+    )
+    .await;
     // Neutron gives what was reserved to the administrator's project.
     assert_eq!(done.unwrap().ip, "198.51.101.77");
     let there: Vec<String> = observe(&rig.admin, &world.vip.port)
@@ -387,9 +401,17 @@ async fn says_what_neutron_says(rig: &Rig) {
         address: &world.vip.address,
     };
     let want = world.want(EXTERNAL);
-    let error = ensure(&rig.api, &world.networks, &want, target, Some(&floating), Vec::new())
-        .await
-        .unwrap_err();
+    let error = ensure(
+        &rig.api,
+        &world.networks,
+        &world.reserved,
+        &want,
+        target,
+        Some(&floating),
+        Vec::new(),
+    )
+    .await
+    .unwrap_err();
     assert!(
         error.report().contains("is not a valid external network"),
         "{}",
@@ -432,6 +454,7 @@ async fn without_a_network_the_service_is_internal_and_says_so() {
     let address = ensure(
         &rig.api,
         &world.networks,
+        &world.reserved,
         &world.want(EXTERNAL),
         target,
         None,
@@ -459,9 +482,17 @@ async fn ipv6_does_not_float(#[case] asked: Asked<'static>, #[case] expected: &[
         address: "2001:db8::5",
     };
     let mark = cloud.mark();
-    let address = ensure(&rig.api, &world.networks, &world.want(asked), target, None, Vec::new())
-        .await
-        .unwrap();
+    let address = ensure(
+        &rig.api,
+        &world.networks,
+        &world.reserved,
+        &world.want(asked),
+        target,
+        None,
+        Vec::new(),
+    )
+    .await
+    .unwrap();
     let reasons: Vec<&str> = address.warnings.iter().map(|warning| warning.reason).collect();
     assert_eq!((address.ip.as_str(), reasons.as_slice()), ("2001:db8::5", expected));
     assert_eq!(cloud.calls_since(mark).len(), 0, "nobody is asked");
@@ -478,7 +509,16 @@ async fn one_that_came_in_between_is_seen_next_time() {
     };
     let floating = world.floating(FloatingSubnet::Any);
     let want = world.want(EXTERNAL);
-    let stale = ensure(&rig.api, &world.networks, &want, target, Some(&floating), Vec::new()).await;
+    let stale = ensure(
+        &rig.api,
+        &world.networks,
+        &world.reserved,
+        &want,
+        target,
+        Some(&floating),
+        Vec::new(),
+    )
+    .await;
     assert!(matches!(stale, Err(Error::Pending { .. })), "{stale:?}");
     assert_eq!(rig.floating_ips().await, [(address, Some(world.vip.port.clone()))]);
 }

@@ -306,6 +306,82 @@ async fn a_reserved_floating_ip_is_given_back() {
     assert_eq!(stage.ground.floating_ips().await.len(), 1);
 }
 
+/// Dies as soon as this call has come.
+async fn dies_at(stage: &mut Stage, call: &str, spec: &Spec) {
+    let fault = stage.sim().inject(Fault::hang().operation(call).times(1));
+    let struck = stage.sim().until(|cloud| cloud.struck(fault) > 0);
+    let lives = async {
+        loop {
+            stage.balancers.ensure(spec).await.expect("it goes on");
+            stage.settled().await;
+        }
+    };
+    tokio::select! { () = struck => {}, () = lives => {} }
+    stage.restart();
+}
+
+/// What the process that died had made for the asking goes, if something else is asked for meanwhile.
+#[rstest]
+#[case::another(Some("203.0.113.78"))]
+#[case::none(None)]
+#[tokio::test]
+async fn a_floating_ip_that_was_reserved_by_the_dead_is_given_back(
+    #[case] then: Option<&str>,
+    #[values("loadbalancer_create", "floating_ip_update")] dead_at: &str,
+    #[values("false", "true")] kept: &str,
+) {
+    let mut stage = Stage::simulated_in("admin").await;
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "keep-floatingip", kept);
+    if dead_at == "floating_ip_update" {
+        stage.ensure(&mut spec).await.unwrap();
+    }
+    spec.ip = Some("203.0.113.77".to_owned());
+    dies_at(&mut stage, dead_at, &spec).await;
+    let left = stage.ground.floating_ips().await;
+    assert!(left.contains(&("203.0.113.77".to_owned(), None)), "{left:?}");
+    spec.ip = then.map(ToOwned::to_owned);
+    let address = stage.address(&mut spec).await;
+    assert!(then.is_none_or(|then| then == address), "{address}");
+    let left = stage.ground.floating_ips().await;
+    assert!(!left.iter().any(|(address, _)| address == "203.0.113.77"), "{left:?}");
+    let descriptions = stage.sim().floating_ips().into_iter().map(|fip| fip.description);
+    let reserved: Vec<_> = descriptions.filter(|text| text.contains("reserved")).collect();
+    assert_eq!(reserved, Vec::<String>::new());
+}
+
+/// It is used, if it is still asked for, and nobody takes it for a reserved one any more.
+#[tokio::test]
+async fn a_floating_ip_that_was_reserved_by_the_dead_is_used() {
+    let mut stage = Stage::simulated_in("admin").await;
+    let mut spec = stage.service("web");
+    spec.ip = Some("203.0.113.77".to_owned());
+    dies_at(&mut stage, "loadbalancer_create", &spec).await;
+    assert_eq!(stage.address(&mut spec).await, "203.0.113.77");
+    let [fip] = &stage.sim().floating_ips()[..] else {
+        panic!("there are {:?}", stage.sim().floating_ips());
+    };
+    let cluster = &stage.cluster;
+    assert_eq!(
+        fip.description,
+        format!("Floating IP for Kubernetes external service default/web from cluster {cluster}")
+    );
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, []);
+}
+
+/// Also a Service that goes before it had anything takes along what was reserved for it, whatever it asked for last.
+#[tokio::test]
+async fn a_floating_ip_that_was_reserved_by_the_dead_goes_with_the_service() {
+    let mut stage = Stage::simulated_in("admin").await;
+    let mut spec = stage.service("web");
+    spec.ip = Some("203.0.113.77".to_owned());
+    dies_at(&mut stage, "loadbalancer_create", &spec).await;
+    spec.ip = None;
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, []);
+}
+
 /// A Service that was refused takes nothing with it.
 #[tokio::test]
 async fn a_refused_guest_deletes_nothing() {

@@ -406,14 +406,6 @@ fn routes_and_pairs(traces: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The calls that only routes make.
-fn of_routes(call: &str, fault: Fault) -> Fault {
-    match call {
-        "port_tag_add" => fault.service(Service::Neutron).method("PUT").path("*/ports/*/tags/*"),
-        operation => fault.operation(operation),
-    }
-}
-
 /// Whatever goes wrong with one of them, once: nothing is lost, and doing it again makes it right.
 #[rstest]
 #[case::unauthorized(|| Fault::status(401))]
@@ -451,7 +443,7 @@ async fn again_after_any_failure_of_a_call(
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
     let untouched = traces(&stage, &nodes);
 
-    let first = cloud.inject(of_routes(call, fault()).times(1));
+    let first = cloud.inject(fault().operation(call).times(1));
     stage.create(&new).await;
     cloud.withdraw_all();
     assert_eq!(stage.create(&new).await, ["ok", "ok"]);
@@ -459,7 +451,7 @@ async fn again_after_any_failure_of_a_call(
     let listed = stage.list().await;
     assert_eq!(listed.len(), 2);
 
-    let second = cloud.inject(of_routes(call, fault()).times(1));
+    let second = cloud.inject(fault().operation(call).times(1));
     stage.delete(&listed).await;
     cloud.withdraw_all();
     let left = stage.list().await;

@@ -1,7 +1,7 @@
 //! A cloud controller manager on any Kubernetes: from a [`CloudControllerManager`] to the objects that run it.
 //!
 //! [`resources`] is pure: what is in the YAML files beside it, with values put in after the YAML has been read. [`scope::overlaps`] says
-//! which managers would get into each other's way; [`problems`] what is wrong with one by itself.
+//! which managers would get into each other's way; [`problems`] what is wrong with one by itself. [`remains`] is what runs of those that are gone.
 //!
 //! What is not among the objects: the namespace and the `ClusterRole` [`names::CLUSTER_ROLE`], which come with the operator and stay with it, and the
 //! Secret [`names::serving_cert`] with the certificate, which is no matter of a pure function. Everything here has the manager as its owner: if
@@ -17,6 +17,7 @@ mod observe;
 mod pass;
 mod preview;
 pub mod provider;
+pub mod remains;
 mod report;
 pub mod scope;
 mod status;
@@ -98,6 +99,7 @@ fn object(mut object: Value, manager: &CloudControllerManager, values: &Values) 
     placeholder::fill(&mut object, values).map_err(|error| wrong(&error))?;
     own(&mut object, manager);
     if object["kind"] == "Deployment" {
+        remains::mark(&mut object["spec"]["template"], manager);
         let pod = &mut object["spec"]["template"]["spec"];
         set_env(pod, &manager.spec);
         mount_config(pod, manager.spec.cloud_config.as_ref());

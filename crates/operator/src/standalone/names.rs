@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 pub const CLUSTER_ROLE: &str = "outrigger:cloud-controller-manager";
 /// Who made it: the value of `app.kubernetes.io/managed-by`.
 pub const MANAGED_BY: &str = "outrigger-operator";
+/// The label with the name of the manager.
+pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
+/// The labels that the Pods of all managers have, and nobody else's.
+const NAME: (&str, &str) = ("app.kubernetes.io/name", "cloud-controller-manager");
+const MAKER: &str = "app.kubernetes.io/managed-by";
 
 /// What everything that makes up the manager `name` is called: `ServiceAccount`, Deployment, Service, lock and so on.
 pub fn full(name: &str) -> String {
@@ -30,17 +35,18 @@ pub fn certificates(name: &str, namespace: &str) -> certificates::Names {
 
 /// What tells its Pods from all others. A Deployment keeps it for life, so nothing that can change is in it.
 pub fn selector(name: &str) -> BTreeMap<&'static str, String> {
-    [
-        ("app.kubernetes.io/name", "cloud-controller-manager".to_owned()),
-        ("app.kubernetes.io/instance", name.to_owned()),
-    ]
-    .into()
+    [(NAME.0, NAME.1.to_owned()), (INSTANCE, name.to_owned())].into()
+}
+
+/// What is selected by this belongs to a manager, whatever that is called.
+pub(super) fn of_all() -> String {
+    format!("{}={},{MAKER}={MANAGED_BY}", NAME.0, NAME.1)
 }
 
 /// What everything that belongs to it is labelled with.
 pub(super) fn labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<&'static str, String> {
     let mut labels = selector(name);
-    labels.insert("app.kubernetes.io/managed-by", MANAGED_BY.to_owned());
+    labels.insert(MAKER, MANAGED_BY.to_owned());
     labels.insert("outrigger.dev/provider", manager.spec.provider.clone());
     labels
 }

@@ -1,6 +1,10 @@
 //! The managers that there are. What cannot be read is said, not left out.
 
-use super::{scope, status::Said};
+use super::{
+    remains::Remains,
+    scope::{self, Lasts},
+    status::Problem,
+};
 use crate::{
     Key,
     watching::{Lookup, Resource, Watches},
@@ -8,7 +12,7 @@ use crate::{
 use kube::ResourceExt;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{Spec, Status},
+    cloud_controller_manager::{ManagementState, Spec, Status},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -16,6 +20,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 const API: &str = "outrigger.dev/v1alpha1";
 const KIND: &str = "CloudControllerManager";
+/// The reason of the condition of a manager of which nobody can say whether it would meet another.
+const UNKNOWN: &str = "ScopeUnknown";
 
 /// Every manager that is there and stays.
 #[derive(Debug, Default)]
@@ -61,20 +67,27 @@ impl Managers {
         self.readable.iter().map(ResourceExt::name_any).chain(unreadable)
     }
 
-    /// The managers that are not run, each with the reason.
-    pub(super) fn refusals(&self) -> BTreeMap<String, Said> {
-        let mut overlaps: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat()) {
-            overlaps.entry(overlap.refused).or_default().push(overlap.sentence);
+    /// Whether everybody who is to run runs with what he asks for.
+    pub(super) fn all_settled(&self) -> bool {
+        let runs = |manager: &&CloudControllerManager| manager.spec.management_state == ManagementState::Managed;
+        self.readable.iter().filter(runs).all(scope::is_settled)
+    }
+
+    /// The managers that are not run, each with the reason. What remains of others stands in the way, and so does not to know that.
+    pub(super) fn refusals(&self, remains: &Result<Vec<Remains>, String>) -> BTreeMap<String, Problem> {
+        let mut overlaps: BTreeMap<String, Vec<scope::Overlap>> = BTreeMap::new();
+        let left = remains.as_deref().unwrap_or_default();
+        for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat(), left) {
+            overlaps.entry(overlap.refused.clone()).or_default().push(overlap);
         }
         let overlaps = overlaps.into_iter();
-        let mut refusals: BTreeMap<_, Said> = overlaps
-            .map(|(name, sentences)| (name, (scope::OVERLAP, sentences.join("; "))))
-            .collect();
-        let others = self.readable.iter().filter(|manager| !scope::is_settled(manager));
-        for (manager, doubt) in others.zip(std::iter::repeat(self.doubt())) {
-            if let Some(doubt) = doubt {
-                refusals.entry(manager.name_any()).or_insert(("ScopeUnknown", doubt));
+        let mut refusals: BTreeMap<_, Problem> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
+        let doubt = self.doubt().map(|doubt| Problem::Terminal((UNKNOWN, doubt)));
+        let ignorance = remains.as_ref().err().cloned();
+        let ignorance = ignorance.map(|reason| Problem::Transient((UNKNOWN, reason)));
+        if let Some(problem) = doubt.or(ignorance) {
+            for manager in self.readable.iter().filter(|manager| !scope::is_settled(manager)) {
+                refusals.entry(manager.name_any()).or_insert_with(|| problem.clone());
             }
         }
         refusals
@@ -87,6 +100,17 @@ impl Managers {
             let names = names.join(" and ");
             format!("{KIND} {names} cannot be read, and may look after the same nodes: correct or delete it first")
         })
+    }
+}
+
+/// Why a manager is not run. What passes by itself is an alarm only if it lasts.
+fn refusal(overlaps: &[scope::Overlap]) -> Problem {
+    let sentences: Vec<_> = overlaps.iter().map(|overlap| overlap.sentence.as_str()).collect();
+    let said = (scope::OVERLAP, sentences.join("; "));
+    if overlaps.iter().all(|overlap| overlap.lasts == Lasts::UntilGone) {
+        Problem::Transient(said)
+    } else {
+        Problem::Terminal(said)
     }
 }
 
@@ -151,7 +175,9 @@ mod tests {
         let managers = Managers::of(&[fine, object("wrong", &spec)]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["fine", "wrong"]);
         assert_eq!(managers.unreadable[0].why, why);
-        let (reason, sentence) = &managers.refusals()["fine"];
+        let Problem::Terminal((reason, sentence)) = &managers.refusals(&Ok(Vec::new()))["fine"] else {
+            panic!("it passes by itself");
+        };
         assert_eq!(*reason, "ScopeUnknown");
         assert!(sentence.contains("\"wrong\""), "{sentence}");
     }
@@ -162,7 +188,7 @@ mod tests {
         going["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
         let managers = Managers::of(&[Arc::new(going)]);
         assert_eq!(managers.names().count(), 0);
-        assert!(managers.refusals().is_empty());
+        assert!(managers.refusals(&Ok(Vec::new())).is_empty());
     }
 
     fn related() -> Value {
@@ -177,7 +203,7 @@ mod tests {
         going["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(going), object("new", &json!({"provider": "memory"}))]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["new"]);
-        assert_eq!(managers.refusals()["new"].0, scope::OVERLAP);
+        assert_eq!(managers.refusals(&Ok(Vec::new()))["new"].said().0, scope::OVERLAP);
     }
 
     /// Whoever runs already goes on, but does not change places.
@@ -186,9 +212,34 @@ mod tests {
         let mut runs = (*object("runs", &json!({"provider": "memory"}))).clone();
         runs["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(runs.clone()), object("wrong", &json!({}))]);
-        assert!(managers.refusals().is_empty());
+        assert!(managers.refusals(&Ok(Vec::new())).is_empty());
         runs["status"]["claims"] = json!([{"provider": "memory", "securePort": 1}]);
         let managers = Managers::of(&[Arc::new(runs), object("wrong", &json!({}))]);
-        assert_eq!(managers.refusals()["runs"].0, "ScopeUnknown");
+        assert_eq!(managers.refusals(&Ok(Vec::new()))["runs"].said().0, "ScopeUnknown");
+    }
+
+    /// Of one that is gone its Pods may be left: that passes, so nobody is woken up at once; and whoever runs is not stopped.
+    #[test]
+    fn what_is_left_of_one_that_is_gone_is_waited_for() {
+        let spec = |cloud: &str, port: u16| {
+            let scope = json!({"providerIDSchemes": [cloud], "loadBalancerClasses": [cloud]});
+            json!({"provider": "memory", "securePort": port, "scope": scope})
+        };
+        let left = Remains {
+            manager: "gone".to_owned(),
+            what: "Pod ns/gone-1".to_owned(),
+            claim: None,
+        };
+        let mut runs = (*object("runs", &spec("y", 10300))).clone();
+        runs["status"] = json!({ "relatedObjects": related() });
+        let managers = Managers::of(&[Arc::new(runs), object("new", &spec("x", 10301))]);
+        assert!(!managers.all_settled());
+        let refusals = managers.refusals(&Ok(vec![left]));
+        assert_eq!(refusals.keys().collect::<Vec<_>>(), ["new"]);
+        assert!(matches!(&refusals["new"], Problem::Transient((scope::OVERLAP, why)) if why.contains("Pod ns/gone-1")));
+        let nobody_knows = managers.refusals(&Err("cannot list pods: no".to_owned()));
+        assert_eq!(nobody_knows.keys().collect::<Vec<_>>(), ["new"]);
+        let unknown = Problem::Transient((UNKNOWN, "cannot list pods: no".to_owned()));
+        assert_eq!(nobody_knows["new"], unknown);
     }
 }

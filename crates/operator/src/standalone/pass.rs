@@ -3,7 +3,7 @@
 use super::{
     act::inventory,
     observe::{self, Managers},
-    status::{Found, Problem, Said, State},
+    status::{Found, Problem, State},
 };
 use crate::{
     Key,
@@ -192,7 +192,8 @@ impl Operator {
         for unreadable in &managers.unreadable {
             next.failing |= !self.complain(unreadable).await;
         }
-        let refusals = managers.refusals();
+        let remains = self.remains(&managers).await;
+        let refusals = managers.refusals(&remains);
         for manager in &managers.readable {
             let found = self.one(manager, refusals.get(&manager.name_any())).await;
             next.failing |= !self.report(manager, &found).await;
@@ -206,7 +207,7 @@ impl Operator {
         if self
             .managers()
             .await
-            .is_ok_and(|managers| managers.refusals() != refusals)
+            .is_ok_and(|managers| managers.refusals(&remains) != refusals)
         {
             next.again = [next.again, Some(AGAIN)].into_iter().flatten().min();
         }
@@ -234,7 +235,7 @@ impl Operator {
     }
 
     /// What becomes of one manager. What a pass did not get to see is watched as before.
-    async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Said>) -> Found {
+    async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
         let name = manager.name_any();
         let care = self.care(&name);
         care.complaint.clear();
@@ -246,7 +247,7 @@ impl Operator {
         found
     }
 
-    async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Said>) -> Found {
+    async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
         let (name, inventory) = (manager.name_any(), inventory(manager));
         if manager.spec.management_state == ManagementState::Removed {
             self.hands.metrics.certificates(&name, None);
@@ -262,7 +263,7 @@ impl Operator {
             };
         }
         if let Some(refused) = refused {
-            return self.troubled(&name, Problem::Terminal(refused.clone()), inventory);
+            return self.troubled(&name, refused.clone(), inventory);
         }
         match self.desired(manager).await {
             Ok(objects) => {

@@ -1,6 +1,6 @@
 //! What a pass would change, without changing it.
 
-use super::{act::inventory, observe, pass::Operator, status::Problem};
+use super::{act::inventory, observe, pass::Operator};
 use kube::ResourceExt;
 use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
 
@@ -14,12 +14,13 @@ impl Operator {
         let about = |name: &str, why: &str| format!("{}: {why}", observe::key(name));
         let unreadable = managers.unreadable.iter();
         let mut problems: Vec<_> = unreadable.map(|each| about(&each.name, &each.why)).collect();
-        let (mut text, refusals) = (String::new(), managers.refusals());
+        let refusals = managers.refusals(&self.remains(&managers).await);
+        let mut text = String::new();
         for manager in &managers.readable {
             let name = manager.name_any();
             let result = match refusals.get(&name) {
-                Some((_, why)) if manager.spec.management_state == ManagementState::Managed => {
-                    (String::new(), vec![why.clone()])
+                Some(problem) if manager.spec.management_state == ManagementState::Managed => {
+                    (String::new(), vec![problem.said().1.clone()])
                 }
                 _ => self.preview_one(manager).await,
             };
@@ -40,9 +41,7 @@ impl Operator {
                 let preview = self.engine.preview(&objects, &inventory(manager)).await;
                 (preview.text, preview.failures.iter().map(ToString::to_string).collect())
             }
-            Err(Problem::Terminal((_, why)) | Problem::Refused((_, why)) | Problem::Transient((_, why))) => {
-                (String::new(), vec![why])
-            }
+            Err(problem) => (String::new(), vec![problem.said().1.clone()]),
         }
     }
 }

@@ -7,7 +7,10 @@ pub mod selector;
 #[cfg(test)]
 mod tests;
 
-use super::controllers::{self, Controller};
+use super::{
+    controllers::{self, Controller},
+    remains::Remains,
+};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use operator_api::{
@@ -28,14 +31,26 @@ pub struct Overlap {
     pub by: String,
     /// Why, and what to do: for a condition of the younger one.
     pub sentence: String,
+    /// For how long.
+    pub lasts: Lasts,
+}
+
+/// How long a manager cannot have what it asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// Until somebody changes one of the two, or a change of the other is rolled out.
+    UntilChanged,
+    /// Until what is left of the other is gone: nobody is told when it is.
+    UntilGone,
 }
 
 /// Every manager whose scope is not taken because of another one's.
 ///
 /// One that is refused stands in nobody's way with what it asks for; but what its Pods look after meanwhile is its own, as is what Pods
-/// look after that a change has not replaced yet, or that are being removed.
-pub fn overlaps(managers: &[CloudControllerManager]) -> Vec<Overlap> {
+/// look after that a change has not replaced yet, or that are being removed; or that remain of one which is gone.
+pub fn overlaps(managers: &[CloudControllerManager], remains: &[Remains]) -> Vec<Overlap> {
     let mut stands: Vec<Stand> = managers.iter().map(Stand::of).collect();
+    leave(&mut stands, remains);
     stands.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
     let mut overlaps = Vec::new();
     for index in 0..stands.len() {
@@ -65,6 +80,8 @@ struct Stand {
     asked: Option<Claim>,
     /// What its Pods may be looking after.
     held: Vec<Claim>,
+    /// What runs all the same.
+    remains: Vec<Remains>,
     is_settled: bool,
     /// Whether it gets what it asks for.
     is_accepted: bool,
@@ -79,8 +96,37 @@ impl Stand {
             age: age(manager),
             asked: (!goes).then(|| Claim::of(&manager.spec)),
             held: held(manager),
+            remains: Vec::new(),
             is_settled: is_settled(manager),
             is_accepted: false,
+        }
+    }
+
+    /// One that is not there any more.
+    fn gone(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            age: (true, None, name.to_owned()),
+            asked: None,
+            held: Vec::new(),
+            remains: Vec::new(),
+            is_settled: false,
+            is_accepted: false,
+        }
+    }
+}
+
+/// Gives everybody what is left of his. Who is there says himself what Pods look after that do not.
+fn leave(stands: &mut Vec<Stand>, remains: &[Remains]) {
+    let there = stands.len();
+    for one in remains {
+        let index = stands.iter().position(|stand| stand.name == one.manager);
+        let index = index.unwrap_or_else(|| {
+            stands.push(Stand::gone(&one.manager));
+            stands.len() - 1
+        });
+        if index >= there || one.claim.is_some() {
+            stands[index].remains.push(one.clone());
         }
     }
 }
@@ -114,24 +160,43 @@ fn age(manager: &CloudControllerManager) -> Age {
 
 /// Whether somebody who asks for this meets another one: what that one has been granted; or, unless he runs with it already, what its Pods look after.
 fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
-    let granted = other.asked.iter().filter(|_| other.is_accepted);
-    let reasons: BTreeSet<String> = granted.flat_map(|theirs| reasons(asked, theirs)).collect();
-    let held = other.held.iter().filter(|_| !one.is_settled);
-    let (how, reasons) = if reasons.is_empty() {
-        let earlier = "whose Pods run with an earlier spec until a change is rolled out";
-        (earlier, held.flat_map(|theirs| self::reasons(asked, theirs)).collect())
-    } else {
-        ("which runs already or is older", reasons)
+    let overlap = |how: &str, reasons: BTreeSet<String>, lasts: Lasts| {
+        let (by, reasons) = (other.name.clone(), reasons.into_iter().collect::<Vec<_>>());
+        (!reasons.is_empty()).then(|| Overlap {
+            refused: one.name.clone(),
+            sentence: format!(
+                "in conflict with CloudControllerManager {by:?}, {how}: {}",
+                reasons.join("; ")
+            ),
+            by,
+            lasts,
+        })
     };
-    let by = other.name.clone();
-    (!reasons.is_empty()).then(|| Overlap {
-        refused: one.name.clone(),
-        sentence: format!(
-            "in conflict with CloudControllerManager {by:?}, {how}: {}",
-            reasons.into_iter().collect::<Vec<_>>().join("; ")
-        ),
-        by,
-    })
+    let meets = |theirs: &Claim| reasons(asked, theirs);
+    let granted = other.asked.iter().filter(|_| other.is_accepted);
+    let granted = granted.flat_map(meets).collect();
+    let granted = overlap("which runs already or is older", granted, Lasts::UntilChanged);
+    if one.is_settled {
+        return granted;
+    }
+    let held = || {
+        let earlier = "whose Pods run with an earlier spec until a change is rolled out";
+        overlap(
+            earlier,
+            other.held.iter().flat_map(meets).collect(),
+            Lasts::UntilChanged,
+        )
+    };
+    let remains = || {
+        let mut remains = other.remains.iter();
+        remains.find_map(|left| {
+            let how = format!("of which {} is still there", left.what);
+            let unknown = || vec!["what it looks after is not known".to_owned()];
+            let reasons = left.claim.as_ref().map_or_else(unknown, meets);
+            overlap(&how, reasons.into_iter().collect(), Lasts::UntilGone)
+        })
+    };
+    granted.or_else(held).or_else(remains)
 }
 
 fn reasons(a: &Claim, b: &Claim) -> Vec<String> {

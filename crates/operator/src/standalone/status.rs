@@ -49,6 +49,14 @@ pub(super) enum Problem {
     Transient(Said),
 }
 
+impl Problem {
+    /// What it is.
+    pub(super) fn said(&self) -> &Said {
+        let (Self::Terminal(said) | Self::Refused(said) | Self::Transient(said)) = self;
+        said
+    }
+}
+
 /// What is to be said about the Pods.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {

@@ -1,7 +1,11 @@
 //! No two managers ever look after the same node: what counts is what their Pods run with, not only what is asked for.
 
 use super::cluster::{Anywhere, scope};
-use crate::rig::Manager;
+use crate::{
+    objects::{deployment, kind},
+    rig::Manager,
+};
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 fn spec(port: u16, scope: &Value) -> Value {
@@ -132,4 +136,77 @@ async fn a_change_that_is_not_made_frees_nothing() {
     world.manager("a", spec(10300, &scope("north"))).await;
     run(&world, &operator, &["a"]).await;
     run(&world, &operator, &["c"]).await;
+}
+
+/// A Pod as the Deployment of a manager would make it.
+async fn pod(world: &Anywhere, manager: &str) {
+    let live = world.deployment(manager).await.unwrap();
+    let made = &live["spec"]["template"]["metadata"];
+    let pod = json!({
+        "metadata": {"labels": made["labels"], "annotations": made["annotations"]},
+        "spec": {"containers": [{"name": "lab", "image": "registry.lab/outrigger:1"}], "automountServiceAccountToken": false},
+    });
+    world
+        .apply(&pods(), &world.namespace, &format!("{manager}-1"), pod)
+        .await;
+}
+
+fn pods() -> kube::api::ApiResource {
+    kind("", "v1", "Pod", "pods")
+}
+
+/// Waits until a manager names what it waits for, and sees that nothing of it runs.
+async fn waits(world: &Anywhere, operator: &Manager, name: &str, what: &str) {
+    let look = async || {
+        let lines = world.conditions(name).await;
+        let line = lines.iter().find(|line| line.starts_with("Progressing=True Retrying"));
+        line.filter(|line| line.contains(what))
+            .map(drop)
+            .ok_or(format!("{lines:#?}"))
+    };
+    operator.until(what, look).await;
+    assert!(world.deployment(name).await.is_none());
+    assert_eq!(world.related(name).await, [""; 0]);
+    world.says(operator, name, &["Degraded=False"]).await;
+}
+
+/// The resource is deleted at once, and its Pods run until they have ended. Whoever wants their nodes waits for the last of them, also after the operator was
+/// killed; whoever does not, and whoever bears the same name and so has the same lock, does not wait.
+#[tokio::test]
+async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
+    let world = Anywhere::new().await;
+    world.manager("a", spec(10300, &scope("west"))).await;
+    let operator = world.start();
+    run(&world, &operator, &["a"]).await;
+    pod(&world, "a").await;
+
+    world.delete("a").await;
+    world.manager("b", spec(10301, &at("west", "lab/b"))).await;
+    world.manager("c", spec(10302, &scope("east"))).await;
+    let left = |what: &str| format!("\"a\", of which {what} {}/a-", world.namespace);
+    waits(&world, &operator, "b", &left("Deployment")).await;
+    run(&world, &operator, &["c"]).await;
+
+    let deployments = world.api(&deployment(), &world.namespace);
+    let name = "a-cloud-controller-manager";
+    deployments.delete(name, &DeleteParams::background()).await.unwrap();
+    waits(&world, &operator, "b", &left("Pod")).await;
+    operator.signal("KILL");
+    operator.exited().await;
+    let operator = world.operator().flag("--leader-elect=false").start();
+    let mut louder = spec(10301, &at("west", "lab/b"));
+    louder["logVerbosity"] = json!(1);
+    world.manager("b", louder).await;
+    seen(&world, &operator, "b").await;
+    waits(&world, &operator, "b", &left("Pod")).await;
+
+    let now = DeleteParams::default().grace_period(0);
+    world.api(&pods(), &world.namespace).delete("a-1", &now).await.unwrap();
+    run(&world, &operator, &["b"]).await;
+    assert_eq!(selector(&world, "b").await, "--node-selector=zone=west");
+
+    pod(&world, "b").await;
+    world.delete("b").await;
+    world.manager("b", spec(10301, &at("west", "lab/b"))).await;
+    world.says(&operator, "b", &["Progressing=True RollingOut"]).await;
 }

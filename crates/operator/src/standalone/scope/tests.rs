@@ -67,7 +67,7 @@ fn schemes(schemes: &[&str]) -> Value {
 fn nodes(#[case] a: Value, #[case] b: Value, #[case] expected: &str) {
     for (older, younger) in [(&a, &b), (&b, &a)] {
         let managers = [manager("a", 0, older), manager("b", 1, younger)];
-        let found = if overlaps(&managers).is_empty() {
+        let found = if overlaps(&managers, &[]).is_empty() {
             "apart"
         } else {
             "meet"
@@ -98,7 +98,7 @@ fn served(scope: Value) -> Value {
 #[case::none_at_all(json!({"servicesWithoutClass": "Ignore"}), json!({"servicesWithoutClass": "Serve"}), None)]
 fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) {
     let managers = [manager("a", 0, &served(a)), manager("b", 1, &served(b))];
-    let found = overlaps(&managers);
+    let found = overlaps(&managers, &[]);
     assert_eq!(found.is_empty(), expected.is_none(), "{found:?}");
     assert!(
         found
@@ -123,8 +123,9 @@ fn says_why_and_what_to_do() {
                    one of them other spec.scope.loadBalancerClasses; both use port 10258 of the nodes they run on; give one of them \
                    another spec.securePort"
             .to_owned(),
+        lasts: Lasts::UntilChanged,
     };
-    assert_eq!(overlaps(&managers), [expected]);
+    assert_eq!(overlaps(&managers, &[]), [expected]);
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn one_that_is_refused_stands_in_nobodys_way() {
         manager("second", 1, &json!({})),
         manager("third", 2, &labels(&json!({"cloud": "b"}))),
     ];
-    let refused: Vec<String> = overlaps(&managers).into_iter().map(|one| one.refused).collect();
+    let refused: Vec<String> = overlaps(&managers, &[]).into_iter().map(|one| one.refused).collect();
     assert_eq!(refused, ["second"]);
 }
 
@@ -142,7 +143,7 @@ fn one_that_is_refused_stands_in_nobodys_way() {
 fn the_name_decides_between_twins() {
     let refused = |first, second| {
         let managers = [manager(first, 0, &json!({})), manager(second, 0, &json!({}))];
-        overlaps(&managers).remove(0).refused
+        overlaps(&managers, &[]).remove(0).refused
     };
     assert_eq!(refused("a", "b"), "b");
     assert_eq!(refused("b", "a"), "b");
@@ -152,9 +153,9 @@ fn the_name_decides_between_twins() {
 fn one_that_is_removed_counts_until_it_is_gone() {
     let mut going = manager("old", 0, &json!({"managementState": "Removed"}));
     let young = manager("young", 1, &json!({}));
-    assert_eq!(overlaps(&[going.clone(), young.clone()]), []);
+    assert_eq!(overlaps(&[going.clone(), young.clone()], &[]), []);
     going.status.get_or_insert_default().related_objects = vec![ObjectReference::default()];
-    assert_eq!(overlaps(&[going, young]).len(), 1);
+    assert_eq!(overlaps(&[going, young], &[]).len(), 1);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn one_that_is_not_managed_goes_on_running() {
         manager("old", 0, &json!({"managementState": "Unmanaged"})),
         manager("young", 1, &json!({})),
     ];
-    assert_eq!(overlaps(&managers).len(), 1);
+    assert_eq!(overlaps(&managers, &[]).len(), 1);
 }
 
 /// Whoever changes his scope so that it meets one that runs is refused, older or not; and still is when that was told.
@@ -180,7 +181,10 @@ fn one_that_runs_goes_on() {
     };
     let (older, younger) = (manager("a", 1, &json!({})), manager("b", 2, &json!({})));
     let refused = |managers: &[CloudControllerManager]| -> Vec<String> {
-        overlaps(managers).into_iter().map(|overlap| overlap.refused).collect()
+        overlaps(managers, &[])
+            .into_iter()
+            .map(|overlap| overlap.refused)
+            .collect()
     };
     assert_eq!(refused(&[older.clone(), younger.clone()]), ["b"], "neither runs");
     assert_eq!(
@@ -235,7 +239,7 @@ fn what_runs_counts(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[
         holding(east.clone(), &[&east]),
         manager("c", 2, &zone(c)),
     ];
-    let refused: Vec<String> = overlaps(&managers).into_iter().map(|one| one.refused).collect();
+    let refused: Vec<String> = overlaps(&managers, &[]).into_iter().map(|one| one.refused).collect();
     assert_eq!(refused.join(" "), expected);
 }
 
@@ -248,7 +252,7 @@ fn places_are_not_swapped_at_once() {
         holding(manager("a", 0, &east), &[&was[0]]),
         holding(manager("b", 1, &west), &[&was[1]]),
     ];
-    let found = overlaps(&managers);
+    let found = overlaps(&managers, &[]);
     assert_eq!(found.len(), 2, "{found:?}");
     let earlier = "in conflict with CloudControllerManager \"b\", whose Pods run with an earlier spec until a change is rolled out: \
                    there may be nodes that both look after; tell them apart by";
@@ -269,7 +273,7 @@ fn ports_and_classes_that_run_count() {
         &json!({"securePort": 10300, "scope": {"loadBalancerClasses": ["x"], "nodeSelector": {"matchLabels": {"zone": "c"}}}}),
     );
     let managers = [holding(manager("a", 0, &zone("a")), &[&was]), young];
-    let found = overlaps(&managers);
+    let found = overlaps(&managers, &[]);
     assert_eq!(found.len(), 1, "{found:?}");
     for part in [
         "both serve Services of the load balancer class x",
@@ -277,4 +281,47 @@ fn ports_and_classes_that_run_count() {
     ] {
         assert!(found[0].sentence.contains(part), "{}", found[0].sentence);
     }
+}
+
+/// A Pod that runs with what a manager of this name and spec would take.
+fn left(name: &str, spec: &Value) -> Remains {
+    Remains {
+        manager: name.to_owned(),
+        what: format!("Pod ns/{name}-1"),
+        claim: Some(Claim::of(&manager(name, 0, spec).spec)),
+    }
+}
+
+fn unmarked(name: &str) -> Remains {
+    Remains {
+        claim: None,
+        ..left(name, &json!({}))
+    }
+}
+
+/// Pods outlive their manager, and the spec that they were made from.
+#[rstest]
+#[case::nothing(zone("west"), &[], "")]
+#[case::of_one_that_is_gone(zone("west"), &[left("gone", &zone("west"))], "Pod ns/gone-1")]
+#[case::elsewhere(zone("west"), &[left("gone", &zone("north"))], "")]
+#[case::of_one_that_is_gone_and_did_not_say(zone("west"), &[unmarked("gone")], "Pod ns/gone-1")]
+#[case::of_one_that_has_moved_on(zone("west"), &[left("a", &zone("west"))], "Pod ns/a-1")]
+#[case::of_one_that_says_for_them(zone("west"), &[unmarked("a")], "")]
+#[case::its_own(zone("west"), &[left("c", &zone("west")), unmarked("c")], "")]
+#[case::the_second(zone("west"), &[left("x", &zone("north")), left("y", &zone("west"))], "Pod ns/y-1")]
+fn what_remains_counts(#[case] c: Value, #[case] remains: &[Remains], #[case] expected: &str) {
+    let there = manager("a", 0, &zone("east"));
+    let managers = [holding(there.clone(), &[&there]), manager("c", 2, &c)];
+    let found = overlaps(&managers, remains);
+    let waits: Vec<_> = found.iter().map(|one| (one.refused.as_str(), one.lasts)).collect();
+    if expected.is_empty() {
+        assert_eq!(waits, []);
+    } else {
+        assert_eq!(waits, [("c", Lasts::UntilGone)]);
+        let how = format!("of which {expected} is still there: ");
+        assert!(found[0].sentence.contains(&how), "{}", found[0].sentence);
+    }
+    // Whoever runs already is stopped by nothing.
+    let runs = manager("c", 2, &c);
+    assert_eq!(overlaps(&[holding(runs.clone(), &[&runs])], remains), []);
 }

@@ -3,6 +3,7 @@
 use super::{
     api::{Call, Mode},
     diff::{self, Step, compare},
+    farewell::Leaving,
     kinds::{self, Rank},
     memory::Memory,
     owners, prune,
@@ -57,6 +58,7 @@ impl Live for Ask {
 pub struct Engine {
     pub(super) client: Client,
     pub(super) memory: Memory,
+    pub(super) leaving: Leaving,
     pub(super) patience: Duration,
 }
 
@@ -76,6 +78,7 @@ impl Engine {
         Self {
             client,
             memory: Memory::default(),
+            leaving: Leaving::default(),
             patience: PATIENCE,
         }
     }
@@ -196,7 +199,10 @@ impl Engine {
             }
             (Step::Recreate { .. }, Some(live)) => {
                 match recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await {
-                    Ok(Replaced::NotYet(why)) => return (Outcome::Pending(why), None),
+                    Ok(Replaced::NotYet(why)) => {
+                        self.leaving.begins(key);
+                        return (Outcome::Pending(why), None);
+                    }
                     Ok(Replaced::By(new)) => (Outcome::Recreated, Ok(new)),
                     Err(failure) => (Outcome::Recreated, Err(failure)),
                 }
@@ -204,6 +210,12 @@ impl Engine {
         };
         match written {
             Ok(written) => {
+                // What had to go first, in an earlier run.
+                let outcome = if self.leaving.ends(key) {
+                    Outcome::Recreated
+                } else {
+                    outcome
+                };
                 info!(%key, %step, "{outcome}");
                 self.memory.remember(key, &wanted, &written, Instant::now());
                 (outcome, Some(Arc::new(written)))

@@ -12,6 +12,7 @@ pub mod text;
 mod api;
 mod contest;
 mod equal;
+mod farewell;
 mod fields;
 mod memory;
 mod owners;

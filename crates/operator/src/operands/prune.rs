@@ -69,8 +69,23 @@ impl Engine {
     ) -> Option<Key> {
         self.prune_all(workloads.clone(), live, report).await;
         self.await_gone(&workloads, patience, report).await;
+        for key in &workloads {
+            self.see_off(key, report);
+        }
         let is_there = |key: &Key| report.outcome(key).is_some_and(|outcome| !is_over(outcome));
         workloads.into_iter().find(is_there)
+    }
+
+    /// What went in an earlier run, and was not gone by its end, is told now that it is.
+    fn see_off(&self, key: &Key, report: &mut Report) {
+        match report.outcome(key) {
+            Some(Outcome::Pending(_)) => self.leaving.begins(key),
+            Some(Outcome::Gone) if self.leaving.ends(key) => report.add(key.clone(), (Outcome::Pruned, None)),
+            Some(Outcome::Pruned | Outcome::Left(_)) => {
+                self.leaving.ends(key);
+            }
+            _ => {}
+        }
     }
 
     async fn await_gone(&self, workloads: &[Key], patience: Duration, report: &mut Report) {

@@ -3,9 +3,11 @@
 use crate::world::{World, assert_all, keys, outcomes};
 use operator::{
     Key, Object,
-    operands::{Ask, Engine, Live, Lookup, Outcome, kinds},
+    operands::{Ask, Engine, Live, Lookup, Outcome, Report, kinds},
 };
+use rstest::rstest;
 use serde_json::json;
+use std::time::Duration;
 
 fn plurals(writes: &[String]) -> Vec<&str> {
     writes.iter().map(|write| write.split('/').next().unwrap()).collect()
@@ -245,4 +247,41 @@ async fn what_copies_do_not_have_is_gone() {
     let inventory = keys(&world.everything());
     assert_all(&dead.converge(vec![], &inventory, &Nothing).await, &Outcome::Gone);
     assert_all(&dead.remove_all(&inventory, &Nothing).await, &Outcome::Gone);
+}
+
+/// However long the Pods take, and whoever notices first that they are gone: one event when a workload is, and no other.
+#[rstest]
+#[case::by_itself(&[])]
+#[case::while_something_is_waited_for(&["Service"])]
+#[tokio::test]
+async fn the_end_of_a_workload_is_told_once(#[case] others: &[&str]) {
+    let world = World::new("farewell").await;
+    let engine = world.engine().patience(Duration::ZERO);
+    let kinds = ["Deployment", "DaemonSet"].iter().chain(others);
+    let all: Vec<_> = kinds.map(|kind| world.of(kind)).collect();
+    let mut inventory = engine.converge(all.clone(), &[], &Ask).await.inventory();
+    let reasons = |report: &Report| -> Vec<String> {
+        let told = report
+            .events()
+            .map(|event| format!("{} {}", event.reason, event.key.kind));
+        told.collect()
+    };
+    for _ in 0..2 {
+        let report = engine.remove_all(&inventory, &Ask).await;
+        assert_eq!(reasons(&report), [""; 0]);
+        inventory = report.inventory();
+    }
+    world.collect(all[0].key()).await;
+    let report = engine.remove_all(&inventory, &Ask).await;
+    assert_eq!(reasons(&report), ["ResourceDeleteSuccess Deployment"]);
+    world.collect(all[1].key()).await;
+    // By the list of before, too: that may not have been written.
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        told.extend(reasons(&engine.remove_all(&inventory, &Ask).await));
+    }
+    told.sort();
+    let rest = ["DaemonSet"].iter().chain(others);
+    let expected: Vec<_> = rest.map(|kind| format!("ResourceDeleteSuccess {kind}")).collect();
+    assert_eq!(told, expected);
 }

@@ -3,7 +3,7 @@
 use crate::world::{World, assert_all, outcomes, with};
 use operator::{
     Object,
-    operands::{Class, Outcome},
+    operands::{Ask, Class, Outcome},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -155,4 +155,22 @@ async fn a_finalizer_is_named() {
         .edit(old.key(), json!([{ "op": "remove", "path": "/metadata/finalizers" }]))
         .await;
     assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Created);
+}
+
+/// One that had to wait for the old one's Pods is told as what it is when it is there.
+#[tokio::test]
+async fn what_is_replaced_slowly_is_told_once() {
+    let world = World::new("slowly").await;
+    let (engine, old) = (world.engine(), world.of("Deployment"));
+    engine.converge(vec![old.clone()], &[], &Ask).await;
+    let new = selected_by(&old, "new");
+    let told = async || {
+        let report = engine.converge(vec![new.clone()], &[], &Ask).await;
+        report.events().map(|event| event.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(told().await, [""; 0]);
+    assert_eq!(told().await, [""; 0]);
+    world.collect(old.key()).await;
+    assert_eq!(told().await, ["ResourceRecreating", "ResourceRecreateSuccess"]);
+    assert_eq!(told().await, [""; 0]);
 }

@@ -190,6 +190,23 @@ async fn policy_refuses_an_object() {
     }
     let line = operator.logged("not everything could be written").await;
     assert!(line.contains("no Services on Mondays"), "{line}");
+    // What is waited for is said as it is now: all else is there, and runs.
+    let refused = format!(
+        "cannot create Service {}/aws-cloud-controller-manager: ",
+        world.namespace
+    );
+    let look = async || {
+        world.roll_out(9).await;
+        let conditions = world.conditions().await;
+        let line = conditions.lines().find(|line| line.starts_with("Progressing=True"));
+        let line = line.unwrap_or_default();
+        if line.contains(&refused) && !line.contains("Deployment") && !line.contains("is not there yet") {
+            Ok(())
+        } else {
+            Err(conditions)
+        }
+    };
+    operator.until("what is in the way", look).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let tries = world
         .writes_since(mark)

@@ -108,6 +108,8 @@ impl Operator {
         let (left, failures): (Vec<_>, Vec<_>) = report.failures().partition(|failure| failure.is_left_behind());
         self.leave(sentences(left), found);
         let failures = sentences(failures);
+        let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
+        found.obstacles.extend(failures.iter().chain(&pending).cloned());
         if !failures.is_empty() {
             found.failing = true;
             self.failed(report, failures.join("; "), found);
@@ -116,7 +118,6 @@ impl Operator {
         if found.operands.is_some() || !self.settings.duties.has_operands() {
             return;
         }
-        let pending: Vec<_> = report.pending().map(|(key, why)| format!("{key}: {why}")).collect();
         if !pending.is_empty() {
             found.operands = Some(Operands::Progressing(pending));
             found.again = Some(SOON);
@@ -136,6 +137,9 @@ impl Operator {
         let judging = self.patience.examine(&self.hands.eyes, &self.settings.namespace, all);
         let Judgement { operands, again } = judging.await;
         found.again = [found.again, again].into_iter().flatten().min();
+        if let Operands::Progressing(waiting) = &operands {
+            found.obstacles.extend(waiting.iter().cloned());
+        }
         found.operands = Some(match found.operands.take() {
             Some(problem) => problem.and(operands),
             None => operands,

@@ -263,6 +263,7 @@ impl Operator {
             Problem::Transient(cause) => {
                 warn!(%cause, "cannot install");
                 found.failing = true;
+                found.obstacles.push(cause.clone());
                 match self.windows.operands.failed(Instant::now()) {
                     Verdict::Tell => Operands::Failed(cause),
                     Verdict::Wait(_) => Operands::Failing,

@@ -81,6 +81,8 @@ pub(super) struct Found {
     pub(super) operands: Option<Operands>,
     /// What is not wanted any more and stays all the same.
     pub(super) left: Vec<String>,
+    /// What keeps the operands from being done.
+    pub(super) obstacles: Vec<String>,
     /// When to look again although nothing changes.
     pub(super) again: Option<Duration>,
     /// Whether something failed that may pass by itself.

@@ -39,6 +39,7 @@ impl Operator {
             trusted_ca: found.trusted_ca.clone(),
             operands: found.operands.clone(),
             remarks: found.left.clone(),
+            obstacles: found.obstacles.clone(),
             related: if settings.duties.has_operands() || before.related_objects.is_empty() {
                 related
             } else {

@@ -110,6 +110,8 @@ pub struct Report {
     pub operands: Option<Operands>,
     /// What is not as it should be and harms nobody.
     pub remarks: Vec<String>,
+    /// What keeps operands that do not fare well from being done.
+    pub obstacles: Vec<String>,
     /// What the operator has made, or is about to make.
     pub related: Vec<ObjectReference>,
     /// The version that is being rolled out.
@@ -166,7 +168,12 @@ impl Part {
 }
 
 fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestamp) {
-    let Report { release, remarks, .. } = report;
+    let Report {
+        release,
+        remarks,
+        obstacles,
+        ..
+    } = report;
     let versions = vec![OperandVersion {
         name: "operator".to_owned(),
         version: release.clone(),
@@ -187,13 +194,6 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
             all.retain(|condition| condition.type_ != "CloudControllerOwner");
         }
         Operands::Progressing(waiting) => {
-            let towards = format!("Progressing towards operator: {release}");
-            let (reason, message) = match (moving, waiting.as_slice()) {
-                (true, []) => ("SyncingResources", towards),
-                (true, waiting) => ("SyncingResources", format!("{towards}: {}", waiting.join("; "))),
-                (false, []) => ("AsExpected", "objects are being written".to_owned()),
-                (false, waiting) => ("AsExpected", waiting.join("; ")),
-            };
             let all = &mut status.conditions;
             first(
                 all,
@@ -202,8 +202,9 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
                 "nothing has been rolled out yet",
                 now,
             );
-            set(all, "Progressing", "True", reason, &message, now);
+            progressing(all, waiting, moving, release, now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
+            return;
         }
         Operands::Down(why) => {
             set(&mut status.conditions, "Available", "False", NOTHING_RUNS, why, now);
@@ -218,6 +219,21 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
             failed(&mut status.conditions, cause, moving, release, now);
         }
     }
+    // What was waited for may be there by now, and something else not.
+    if !obstacles.is_empty() && is_true(&status.conditions, "Progressing") {
+        progressing(&mut status.conditions, obstacles, moving, release, now);
+    }
+}
+
+fn progressing(conditions: &mut Vec<Condition>, waiting: &[String], moving: bool, release: &str, now: Timestamp) {
+    let towards = format!("Progressing towards operator: {release}");
+    let (reason, message) = match (moving, waiting) {
+        (true, []) => ("SyncingResources", towards),
+        (true, waiting) => ("SyncingResources", format!("{towards}: {}", waiting.join("; "))),
+        (false, []) => ("AsExpected", "objects are being written".to_owned()),
+        (false, waiting) => ("AsExpected", waiting.join("; ")),
+    };
+    set(conditions, "Progressing", "True", reason, &message, now);
 }
 
 fn failed(conditions: &mut Vec<Condition>, cause: &str, moving: bool, release: &str, now: Timestamp) {

@@ -14,6 +14,7 @@ fn report(operands: Operands) -> Report {
         trusted_ca: None,
         operands: Some(operands),
         remarks: Vec::new(),
+        obstacles: Vec::new(),
         related: Vec::new(),
         release: "5.0.0".to_owned(),
     }
@@ -129,6 +130,50 @@ fn show(status: &Status) -> String {
 )]
 fn tells(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
     assert_eq!(show(&next(&before, &report(operands), at(NOW))), after);
+}
+
+fn changing(version: &str) -> Status {
+    let waiting = vec![
+        "Service a is not there yet".to_owned(),
+        "Deployment a: 0 of 2 Pods".to_owned(),
+    ];
+    next(&installed(version), &report(Operands::Progressing(waiting)), at(THEN))
+}
+
+/// What is waited for while something fails is what it is now, not what it was before. Nobody who does not change anything begins to.
+#[rstest]
+#[case::a_blip(changing("5.0.0"), Operands::Failing, "AsExpected/cannot create Service a: no")]
+#[case::some_run(changing("5.0.0"), Operands::Running, "AsExpected/cannot create Service a: no")]
+#[case::for_long(changing("5.0.0"), failed(), "AsExpected/cannot create Service a: no")]
+#[case::during_an_upgrade(
+    changing("4.0.0"),
+    Operands::Limping("no".to_owned()),
+    "SyncingResources/Progressing towards operator: 5.0.0: cannot create Service a: no"
+)]
+#[case::nothing_is_changed(installed("5.0.0"), Operands::Failing, "AsExpected/")]
+fn tells_what_is_in_the_way(#[case] before: Status, #[case] operands: Operands, #[case] expected: &str) {
+    let obstacles = vec!["cannot create Service a: no".to_owned()];
+    let report = Report {
+        obstacles,
+        ..report(operands)
+    };
+    let after = next(&before, &report, at(NOW));
+    let of = |status: &Status| {
+        let found = status.conditions.iter().find(|each| each.type_ == "Progressing");
+        found.cloned().expect("a condition")
+    };
+    let Condition {
+        reason,
+        message,
+        status,
+        last_transition_time,
+        ..
+    } = of(&after);
+    assert_eq!(format!("{reason}/{message}"), expected);
+    assert_eq!(
+        (status, last_transition_time),
+        (of(&before).status, of(&before).last_transition_time)
+    );
 }
 
 #[rstest]

@@ -455,7 +455,8 @@ async fn w23_managed_configuration() {
     assert_eq!(world.get(&maps, MANAGED, "kube-cloud-config").await.unwrap(), before);
 }
 
-fn vcenter(server: &str) -> String {
+/// A configuration of vSphere.
+pub fn vcenter(server: &str) -> String {
     format!("global:\n  user: u\nvcenter:\n  vc:\n    server: {server}\n    datacenters: [dc]\n")
 }
 

@@ -2,12 +2,15 @@
 
 use crate::{
     health::told,
+    repair::vcenter,
     rig::{Entry, Manager, Mark},
-    world::{OPERATOR_NAMESPACE, World, images, kind},
+    world::{OPERATOR_NAMESPACE, World, config_map, images, kind},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
+/// Where the configuration is that other operators read.
+pub const MANAGED: &str = "openshift-config-managed";
 /// The namespace that the manifests are about.
 pub const OPERANDS: &str = "openshift-cloud-controller-manager";
 const MANIFESTS: [&str; 3] = [
@@ -115,6 +118,14 @@ async fn nothing_is_denied() {
     world
         .roll_out_until(&operator, "Deployment vsphere-cloud-controller-manager")
         .await;
+    // The managed configuration is as immutable as what it is made from, and is replaced together with it.
+    for server in ["vc2.lab", "vc3.lab"] {
+        seal_source(&world, server).await;
+        managed(&world, &operator, server).await;
+    }
+    world
+        .roll_out_until(&operator, "Deployment vsphere-cloud-controller-manager")
+        .await;
     // Why nothing runs is asked of the Pods.
     world.roll_out(0).await;
     world.says(&operator, &["Available=False NothingRuns"]).await;
@@ -127,6 +138,30 @@ async fn nothing_is_denied() {
     assert!(denied(&world, mark).is_empty(), "{:#?}", denied(&world, mark));
     let unused = unused(MANIFESTS[0], &asked(&world, mark), &REASONS, is_passed_on);
     assert!(unused.is_empty(), "granted and never used: {unused:#?}");
+}
+
+/// Replaces the user's configuration of vSphere by one that cannot be changed.
+pub async fn seal_source(world: &World, server: &str) {
+    let (namespace, name) = ("openshift-config", "cloud-provider-config");
+    let api = world.api(&config_map(), namespace);
+    api.delete(name, &kube::api::DeleteParams::default()).await.unwrap();
+    let sealed = json!({"data": {"cloud.conf": vcenter(server)}, "immutable": true});
+    world.apply(&config_map(), namespace, name, sealed).await;
+}
+
+/// Waits until the managed configuration names a server, and cannot be changed.
+pub async fn managed(world: &World, operator: &Manager, server: &str) {
+    let look = async || {
+        let found = world.get(&config_map(), MANAGED, "kube-cloud-config").await;
+        let found = found.unwrap_or_default();
+        let text = found["data"]["cloud.conf"].as_str().unwrap_or_default();
+        if text.contains(server) && found["immutable"] == true {
+            Ok(())
+        } else {
+            Err(format!("{found:#}"))
+        }
+    };
+    operator.until(server, look).await;
 }
 
 fn denied(world: &World, mark: Mark) -> BTreeSet<String> {
@@ -153,7 +188,7 @@ pub async fn hand_over(operator: Manager, standby: &Manager, asked: impl Fn() ->
 }
 
 /// What is granted for another reason than that the operator does it in this test.
-const REASONS: [(&str, &str); 5] = [
+const REASONS: [(&str, &str); 4] = [
     ("tokenreviews", "asked for whoever reads the metrics"),
     ("subjectaccessreviews", "asked for whoever reads the metrics"),
     (
@@ -161,10 +196,6 @@ const REASONS: [(&str, &str); 5] = [
         "tried before a binding is replaced, which happens only if somebody has replaced it",
     ),
     ("hostaccess", "the machine's network"),
-    (
-        "get configmaps in \"openshift-config-managed\"",
-        "asked for only when the watch is behind what was just written: it is never deleted",
-    ),
 ];
 
 /// What the operator's own roles grant, one verb, resource and place at a time, that nobody has used. What operands' roles pass on

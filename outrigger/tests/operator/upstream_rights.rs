@@ -1,9 +1,10 @@
 //! With exactly what the Go operator's release grants, whose manifests may be there when only the image is exchanged.
 
 use crate::{
+    health::told,
     rig::Manager,
-    rights::{OPERANDS, release, start, user},
-    world::{OPERATOR_NAMESPACE, World, kind},
+    rights::{MANAGED, OPERANDS, managed, release, seal_source, start, user},
+    world::{OPERATOR_NAMESPACE, World, config_map, kind},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -140,4 +141,28 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
     operator.until("the rest to go", look).await;
     world.gone(&operator, &format!("{name}-cloud")).await;
     world.gone(&operator, &format!("cloud-provider-{name}")).await;
+}
+
+/// A managed configuration that cannot be changed may not be replaced either: it is said what to do, and whoever does it has it made anew.
+#[tokio::test]
+async fn a_sealed_configuration_is_deleted_by_hand() {
+    let world = World::in_namespace(OPERANDS).await;
+    world.set_gates(&["VSphereMultiVCenterDay2"]).await;
+    world.set_platform("VSphere").await;
+    seal_source(&world, "vc2.lab").await;
+    let operator = started(&world).await;
+    managed(&world, &operator, "vc2.lab").await;
+    seal_source(&world, "vc3.lab").await;
+    let said = told(&world, &operator, MANAGED, "ResourceRecreateFailed").await;
+    for part in [
+        "kube-cloud-config",
+        "cannot delete resource",
+        "it cannot be changed: delete it by hand, and it is made anew",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let api = world.api(&config_map(), MANAGED);
+    let params = kube::api::DeleteParams::default();
+    api.delete("kube-cloud-config", &params).await.unwrap();
+    managed(&world, &operator, "vc3.lab").await;
 }

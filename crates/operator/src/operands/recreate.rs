@@ -43,7 +43,7 @@ pub(super) async fn replace(
             uid,
             resource_version: None,
         };
-        call.delete(preconditions, policy).await?;
+        call.delete(preconditions, policy).await.map_err(by_hand)?;
     }
     let Some(waits) = still_there(call, &live["metadata"]["uid"], patience).await? else {
         return Ok(Replaced::By(call.apply(wanted, Mode::Real).await?));
@@ -53,6 +53,14 @@ pub(super) async fn replace(
         return Ok(Replaced::NotYet(why));
     }
     Err(call.fail(Class::Transient, why))
+}
+
+/// What the server would take, but somebody else has to make room for.
+fn by_hand(mut failure: Failure) -> Failure {
+    if failure.class == Class::Refused {
+        failure.reason += "; it cannot be changed: delete it by hand, and it is made anew";
+    }
+    failure
 }
 
 /// The same under another name, which nobody has yet.

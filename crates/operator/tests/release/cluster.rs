@@ -309,6 +309,8 @@ const MAY: &str = "
     create authorization.k8s.io/subjectaccessreviews any
     watch /configmaps openshift-config/whatever-the-user-chose
     watch /configmaps openshift-config-managed/kube-cloud-config
+    delete /configmaps openshift-config-managed/kube-cloud-config
+    patch /configmaps openshift-config-managed/kube-cloud-config-dry-run
     watch /secrets openshift-cloud-controller-manager/openstack-cloud-credentials
     list /pods openshift-cloud-controller-manager/any
 ";
@@ -324,7 +326,7 @@ const MAY_NOT: &str = "
     delete config.openshift.io/clusteroperators cloud-controller-manager
     patch /secrets openshift-cloud-controller-manager/openstack-cloud-credentials
     create /secrets openshift-cloud-controller-manager/any
-    delete /configmaps openshift-config-managed/kube-cloud-config
+    delete /configmaps openshift-config-managed/any
     patch /configmaps openshift-config-managed/any
     patch /configmaps openshift-config/any
     get /secrets openshift-config/pull-secret

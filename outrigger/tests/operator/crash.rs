@@ -12,8 +12,6 @@ use std::{collections::BTreeMap, time::Duration};
 
 /// How long nothing may be written until it counts as the end.
 const QUIET: Duration = Duration::from_millis(300);
-/// How often it is looked.
-const STEP: Duration = Duration::from_millis(60);
 
 /// The version after [`RELEASE`].
 const NEXT: &str = "5.0.1-lab";
@@ -219,7 +217,7 @@ async fn end(world: &World, operator: &Manager, story: Story) -> Portrait {
 /// Waits until everything looks like this.
 async fn ends_like(world: &World, operator: &Manager, story: Story, expected: &Portrait, told: &str) {
     let look = async || {
-        tokio::time::sleep(STEP).await;
+        tokio::time::sleep(Door::STEP).await;
         is_done(world).await?;
         let found = story.portrait(world).await;
         if found == *expected {

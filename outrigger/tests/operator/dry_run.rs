@@ -6,7 +6,7 @@ use crate::{
     world::{World, deployment, kind},
 };
 use kube::api::ListParams;
-use serde_json::json;
+use serde_json::{Value, json};
 
 async fn preview(world: &World, flags: &[&str]) -> Exit {
     let launch = world.common(world.operator()).flag("--dry-run");
@@ -29,6 +29,42 @@ async fn events(world: &World) -> Vec<String> {
         *namespace == world.namespace.as_str()
     });
     ours.map(|event| event.data["reason"].to_string()).collect()
+}
+
+/// A dry run says what would change, in the way of `kubectl diff`, and changes nothing.
+#[tokio::test]
+async fn before_and_after_an_installation() {
+    let world = World::new("AWS").await;
+    let mark = world.mark();
+    let exit = preview(&world, &[]).await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    let new = [
+        "+kind: Deployment",
+        "+  name: aws-cloud-controller-manager",
+        "+kind: Service",
+    ];
+    shows(&exit, &new);
+    assert!(exit.stdout.contains("--- "), "{}", exit.stdout);
+    let lasting = |write: &String| !write.starts_with("patch ") && !write.starts_with("create ");
+    assert_eq!(world.operands().await, [""; 0]);
+    assert_eq!(world.cluster_operator().await, Value::Null);
+    assert!(
+        !world.writes_since(mark).iter().any(lasting),
+        "{:?}",
+        world.writes_since(mark)
+    );
+
+    world.left_behind("Deployment aws-cloud-controller-manager").await;
+    let exit = preview(&world, &[]).await;
+    assert_eq!((exit.code, exit.stdout.as_str()), (0, ""), "{exit:#?}");
+
+    let edit = json!({"spec": {"replicas": 5}});
+    world
+        .edit(&deployment(), &world.namespace, "aws-cloud-controller-manager", edit)
+        .await;
+    let exit = preview(&world, &[]).await;
+    assert_eq!(exit.code, 1, "{exit:#?}");
+    shows(&exit, &["-  replicas: 5", "+  replicas: 2"]);
 }
 
 /// With the rights of the release, before anything is there: bindings whose roles would be made by the same run included. Secrets

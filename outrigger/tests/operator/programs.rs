@@ -274,58 +274,6 @@ async fn injector_by_its_name() {
     assert!(exit.stderr.contains("/nowhere/cloud.conf"), "{}", exit.stderr);
 }
 
-/// A dry run says what would change, in the way of `kubectl diff`, and changes nothing.
-#[tokio::test]
-async fn dry_run() {
-    let world = World::new("AWS").await;
-    let preview = async || world.common(world.operator()).flag("--dry-run").start().exited().await;
-    let mark = world.mark();
-    let exit = preview().await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
-    for part in [
-        "+kind: Deployment",
-        "+  name: aws-cloud-controller-manager",
-        "+kind: Service",
-        "--- ",
-    ] {
-        assert!(exit.stdout.contains(part), "{part} is not in {}", exit.stdout);
-    }
-    let lasting = |write: &String| !write.starts_with("patch ") && !write.starts_with("create ");
-    assert_eq!(world.operands().await, [""; 0]);
-    assert_eq!(world.cluster_operator().await, Value::Null);
-    assert!(
-        !world.writes_since(mark).iter().any(lasting),
-        "{:?}",
-        world.writes_since(mark)
-    );
-
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
-    operator.signal("TERM");
-    operator.exited().await;
-    let exit = preview().await;
-    assert_eq!((exit.code, exit.stdout.as_str()), (0, ""), "{exit:#?}");
-
-    let edit = json!({"spec": {"replicas": 5}});
-    world
-        .edit(
-            &crate::world::deployment(),
-            &world.namespace,
-            "aws-cloud-controller-manager",
-            edit,
-        )
-        .await;
-    let exit = preview().await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
-    assert!(
-        exit.stdout.contains("-  replicas: 5") && exit.stdout.contains("+  replicas: 2"),
-        "{}",
-        exit.stdout
-    );
-}
-
 /// Health is served without TLS and without a question, from the start.
 #[tokio::test]
 async fn health_port() {

@@ -21,9 +21,6 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 /// More than a request of ours ever is.
 const LIMIT: usize = 1 << 22;
 
-/// How often it is looked whether everything is done.
-const STEP: Duration = Duration::from_millis(60);
-
 /// One way to the API server.
 pub struct Door {
     /// What those use who go this way.
@@ -42,6 +39,9 @@ struct Hall {
 }
 
 impl Door {
+    /// How often it is looked whether everything is done.
+    pub const STEP: Duration = Duration::from_millis(60);
+
     /// Opens a way to an API server; its file is in this folder.
     pub async fn to(server: &Client, folder: &Folder) -> Self {
         let hall = Hall {
@@ -99,7 +99,7 @@ impl Door {
         let process = start();
         let (mut quiet, mut seen) = (0, 0);
         while !self.is_closed() && quiet < 10 {
-            tokio::time::sleep(STEP).await;
+            tokio::time::sleep(Self::STEP).await;
             let (done, writes) = (is_done().await, self.writes().len());
             quiet = if done && writes == seen { quiet + 1 } else { 0 };
             seen = writes;

@@ -7,10 +7,8 @@ use crate::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-/// How often it is looked.
-const STEP: Duration = Duration::from_millis(60);
 /// The manager.
 const NAME: &str = "lab";
 
@@ -119,7 +117,7 @@ async fn undisturbed(world: &mut Anywhere, story: Story) -> Portrait {
 /// Waits until everything looks like this, and stays so.
 async fn ends_like(world: &Anywhere, story: Story, operator: &Manager, expected: &Portrait, told: &str) {
     let look = async || {
-        tokio::time::sleep(STEP).await;
+        tokio::time::sleep(Door::STEP).await;
         story.is_done(world).await?;
         let found = world.portrait(NAME).await;
         if found == *expected {

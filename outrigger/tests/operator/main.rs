@@ -29,4 +29,6 @@ mod rights;
 mod upstream_rights;
 mod webhooks;
 mod wire;
+mod workloads;
 mod world;
+mod writes;

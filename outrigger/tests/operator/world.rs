@@ -6,6 +6,7 @@
 use crate::{
     objects,
     rig::{Entry, Folder, Launch, Manager, Mark},
+    workloads, writes,
 };
 use kube::{
     Api, Client,
@@ -468,27 +469,9 @@ impl World {
         ]
     }
 
-    /// Says of every Deployment and `DaemonSet` what their controllers would: so many of their Pods are available.
+    /// Says of every workload what its controller would: so many of its Pods are available.
     pub async fn roll_out(&self, available: i64) {
-        for (name, plural) in [("Deployment", "deployments"), ("DaemonSet", "daemonsets")] {
-            let api = self.api(&kind("apps", "v1", name, plural), &self.namespace);
-            for object in api.list(&ListParams::default()).await.unwrap() {
-                let (generation, name) = (object.metadata.generation, object.metadata.name.unwrap());
-                let replicas = object.data["spec"]["replicas"].as_i64().unwrap_or(3);
-                let running = available.min(replicas);
-                let status = json!({"status": {
-                    "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
-                    "readyReplicas": running, "availableReplicas": running, "unavailableReplicas": replicas - running,
-                    "conditions": [
-                        {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""},
-                    ],
-                    "currentNumberScheduled": 3, "desiredNumberScheduled": 3, "updatedNumberScheduled": 3,
-                    "numberMisscheduled": 0, "numberReady": available.min(3), "numberAvailable": available.min(3),
-                }});
-                let patch = Patch::Merge(&status);
-                api.patch_status(&name, &PatchParams::default(), &patch).await.unwrap();
-            }
-        }
+        workloads::roll_out(&self.client, &self.namespace, available).await;
     }
 
     /// Waits until this operand is there, and lets the Pods of all of them run.
@@ -513,18 +496,7 @@ impl World {
 
     /// What the garbage collector does with what is deleted together with its Pods.
     pub async fn collect_garbage(&self) {
-        for (name, plural) in [("Deployment", "deployments"), ("DaemonSet", "daemonsets")] {
-            let resource = kind("apps", "v1", name, plural);
-            let api = self.api(&resource, &self.namespace);
-            for object in api.list(&ListParams::default()).await.unwrap() {
-                if object.metadata.deletion_timestamp.is_some() {
-                    let none = json!({"metadata": {"finalizers": null}});
-                    let name = object.metadata.name.unwrap();
-                    let patched = api.patch(&name, &PatchParams::default(), &Patch::Merge(&none)).await;
-                    assert!(patched.is_ok() || api.get_opt(&name).await.unwrap().is_none());
-                }
-            }
-        }
+        workloads::collect_garbage(&self.client, &self.namespace).await;
     }
 
     /// Waits until no operand has this in its kind or name.
@@ -603,21 +575,12 @@ impl World {
 
     /// What the operator asked since then, apart from Leases and Events.
     pub fn requests_since(&self, mark: Mark) -> Vec<Entry> {
-        let ours = |entry: &Entry| {
-            entry.agent.starts_with("outrigger/")
-                || entry.agent.starts_with("cluster-")
-                || entry.agent.starts_with("config-sync")
-        };
-        let told = |entry: &Entry| matches!(entry.resource.as_str(), "leases" | "events");
-        let all = mark.read(&self.plane().audit_log()).into_iter();
-        all.filter(|entry| ours(entry) && !told(entry)).collect()
+        writes::requests_since(self.plane(), mark)
     }
 
     /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
     pub fn writes_since(&self, mark: Mark) -> Vec<String> {
-        let all = self.requests_since(mark).into_iter().filter(Entry::is_write);
-        all.map(|entry| format!("{} {} {}", entry.verb, entry.resource, entry.name))
-            .collect()
+        writes::writes_since(self.plane(), mark)
     }
 
     /// How often the operator has reported since then.
@@ -664,19 +627,12 @@ impl World {
 
     /// Waits until the operator has not written anything for a while, and has had the time to.
     pub async fn settled(&self) {
-        self.quiet(Duration::from_millis(700)).await;
+        self.quiet(writes::A_WHILE).await;
     }
 
     /// Waits until the operator has not written anything for this time.
     pub async fn quiet(&self, time: Duration) {
-        let mut mark = self.mark();
-        loop {
-            tokio::time::sleep(time).await;
-            if self.writes_since(mark).is_empty() {
-                return;
-            }
-            mark = self.mark();
-        }
+        writes::quiet(self.plane(), time).await;
     }
 }
 

@@ -3,14 +3,15 @@
 use crate::{
     objects::{self, config_map, deployment, kind},
     rig::{Folder, Launch, Manager, Mark},
+    workloads, writes,
 };
 use kube::{
     Api, Client,
-    api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
+    api::{ApiResource, DeleteParams, DynamicObject, ListParams},
 };
 use lab::ControlPlane;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path};
 
 /// The images that the operator is told of.
 pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/outrigger:1"}"#;
@@ -186,30 +187,12 @@ impl Anywhere {
 
     /// Says of every Deployment what its controller would: its Pods are available.
     pub async fn roll_out(&self) {
-        let api = self.api(&deployment(), &self.namespace);
-        for live in api.list(&ListParams::default()).await.unwrap() {
-            let replicas = live.data["spec"]["replicas"].as_i64().unwrap();
-            let status = json!({"status": {
-                "observedGeneration": live.metadata.generation, "replicas": replicas, "updatedReplicas": replicas,
-                "readyReplicas": replicas, "availableReplicas": replicas,
-                "conditions": [{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""}],
-            }});
-            let (name, patch) = (live.metadata.name.unwrap(), Patch::Merge(&status));
-            let patched = api.patch_status(&name, &PatchParams::default(), &patch).await;
-            assert!(patched.is_ok() || api.get_opt(&name).await.unwrap().is_none());
-        }
+        workloads::roll_out(&self.client, &self.namespace, 9).await;
     }
 
     /// What the garbage collector does with what is deleted together with its Pods.
     pub async fn collect_garbage(&self) {
-        let api = self.api(&deployment(), &self.namespace);
-        for live in api.list(&ListParams::default()).await.unwrap() {
-            if live.metadata.deletion_timestamp.is_some() {
-                let (none, name) = (json!({"metadata": {"finalizers": null}}), live.metadata.name.unwrap());
-                let patched = api.patch(&name, &PatchParams::default(), &Patch::Merge(&none)).await;
-                assert!(patched.is_ok() || api.get_opt(&name).await.unwrap().is_none());
-            }
-        }
+        workloads::collect_garbage(&self.client, &self.namespace).await;
     }
 
     /// What belongs to a manager, by its own word: `deployments x`.
@@ -288,23 +271,12 @@ impl Anywhere {
 
     /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
     pub fn writes_since(&self, mark: Mark) -> Vec<String> {
-        let all = mark.read(&self.plane.audit_log()).into_iter();
-        all.filter(|entry| entry.agent.starts_with("outrigger/") && entry.is_write())
-            .filter(|entry| !matches!(entry.resource.as_str(), "leases" | "events"))
-            .map(|entry| format!("{} {} {}", entry.verb, entry.resource, entry.name))
-            .collect()
+        writes::writes_since(&self.plane, mark)
     }
 
     /// Waits until the operator has not written anything for a while.
     pub async fn settled(&self) {
-        let mut mark = self.mark();
-        loop {
-            tokio::time::sleep(Duration::from_millis(700)).await;
-            if self.writes_since(mark).is_empty() {
-                return;
-            }
-            mark = self.mark();
-        }
+        writes::quiet(&self.plane, writes::A_WHILE).await;
     }
 }
 

@@ -1,0 +1,142 @@
+//! What the operator makes, and what becomes of it.
+
+use super::{World, is_ours, kind};
+use crate::{objects::look_of, rig::Manager, workloads};
+use kube::api::{ApiResource, ListParams};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+impl World {
+    /// What the operands are, by kind and name, sorted: everything that our field manager has written.
+    pub async fn operands(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (resource, namespace) in self.kinds() {
+            for object in self
+                .api(&resource, &namespace)
+                .list(&ListParams::default())
+                .await
+                .unwrap()
+            {
+                if is_ours(&object) {
+                    found.push(format!(
+                        "{} {}",
+                        resource.kind,
+                        object.metadata.name.unwrap_or_default()
+                    ));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Every kind of operand, and where it is.
+    pub fn kinds(&self) -> Vec<(ApiResource, String)> {
+        let here = self.namespace.clone();
+        let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
+        let admission = |name, plural| kind("admissionregistration.k8s.io", "v1", name, plural);
+        vec![
+            (kind("", "v1", "ConfigMap", "configmaps"), here.clone()),
+            (kind("", "v1", "Secret", "secrets"), here.clone()),
+            (kind("", "v1", "Service", "services"), here.clone()),
+            (kind("apps", "v1", "Deployment", "deployments"), here.clone()),
+            (kind("apps", "v1", "DaemonSet", "daemonsets"), here.clone()),
+            (
+                kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+                here.clone(),
+            ),
+            (rbac("Role", "roles"), here.clone()),
+            (rbac("RoleBinding", "rolebindings"), here),
+            (rbac("Role", "roles"), "kube-system".to_owned()),
+            (rbac("RoleBinding", "rolebindings"), "kube-system".to_owned()),
+            (rbac("ClusterRole", "clusterroles"), String::new()),
+            (rbac("ClusterRoleBinding", "clusterrolebindings"), String::new()),
+            (
+                admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+                String::new(),
+            ),
+            (
+                admission("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+                String::new(),
+            ),
+        ]
+    }
+
+    /// Waits until there are so many operands.
+    pub async fn installed(&self, operator: &Manager, operands: usize) {
+        let look = async || match self.operands().await {
+            found if found.len() == operands => Ok(()),
+            found => Err(format!("{found:#?}")),
+        };
+        operator.until("all operands", look).await;
+    }
+
+    /// Says of every workload what its controller would: so many of its Pods are available.
+    pub async fn roll_out(&self, available: i64) {
+        workloads::roll_out(&self.client, &self.namespace, available).await;
+    }
+
+    /// Waits until this operand is there, and lets the Pods of all of them run.
+    pub async fn roll_out_until(&self, operator: &Manager, operand: &str) {
+        let look = async || {
+            self.collect_garbage().await;
+            match self.operands().await {
+                found if found.iter().any(|each| each == operand) => Ok(()),
+                found => Err(format!("{found:#?}")),
+            }
+        };
+        operator.until(operand, look).await;
+        let look = async || {
+            self.collect_garbage().await;
+            self.roll_out(9).await;
+            let conditions = self.conditions().await;
+            let done = conditions.contains("Available=True") && conditions.contains("Progressing=False");
+            if done { Ok(()) } else { Err(conditions) }
+        };
+        operator.until("the roll-out", look).await;
+    }
+
+    /// What the garbage collector does with what is deleted together with its Pods.
+    pub async fn collect_garbage(&self) {
+        workloads::collect_garbage(&self.client, &self.namespace).await;
+    }
+
+    /// Waits until no operand has this in its kind or name.
+    pub async fn gone(&self, operator: &Manager, text: &str) {
+        let look = async || {
+            self.collect_garbage().await;
+            match self.operands().await {
+                found if found.iter().any(|each| each.contains(text)) => Err(format!("{found:#?}")),
+                _ => Ok(()),
+            }
+        };
+        operator.until(&format!("the end of {text}"), look).await;
+    }
+
+    /// Everything as somebody sees it who does not look at versions and times: every operand by kind and name, the conditions
+    /// and what the operator says is its own.
+    pub async fn portrait(&self) -> BTreeMap<String, Value> {
+        let mut all = BTreeMap::new();
+        for (resource, namespace) in self.kinds() {
+            for object in self
+                .api(&resource, &namespace)
+                .list(&ListParams::default())
+                .await
+                .unwrap()
+            {
+                if is_ours(&object) {
+                    let name = object.metadata.name.clone().unwrap_or_default();
+                    let object = look_of(serde_json::to_value(object).unwrap());
+                    all.insert(format!("{} {name}", resource.kind), object);
+                }
+            }
+        }
+        let operator = self.cluster_operator().await;
+        all.insert("conditions".to_owned(), json!(self.conditions().await));
+        for part in ["versions", "relatedObjects"] {
+            all.insert(part.to_owned(), operator["status"][part].clone());
+        }
+        let text = json!(all).to_string().replace(&self.namespace, "NAMESPACE");
+        serde_json::from_str(&text).unwrap()
+    }
+}

@@ -1,0 +1,65 @@
+//! What the operator says, in the `ClusterOperator`.
+
+use super::{World, config};
+use crate::{objects, rig::Manager};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+impl World {
+    /// The operator's word: `Available=True …`, one condition a line, sorted.
+    pub async fn conditions(&self) -> String {
+        objects::conditions(&self.cluster_operator().await).join("\n")
+    }
+
+    /// The `ClusterOperator`; null if there is none.
+    pub async fn cluster_operator(&self) -> Value {
+        let found = self
+            .get(
+                &config("ClusterOperator", "clusteroperators"),
+                "",
+                "cloud-controller-manager",
+            )
+            .await;
+        found.unwrap_or_default()
+    }
+
+    /// Says in the `ClusterOperator` that these are the operator's objects.
+    pub async fn set_related(&self, related: Value) {
+        let operators = config("ClusterOperator", "clusteroperators");
+        let status = json!({"relatedObjects": related});
+        self.set_status(&operators, "cloud-controller-manager", status).await;
+    }
+
+    /// Waits until a failure that lasts is told, as long as that may take; after how long, and what is told.
+    pub async fn degraded(&self, operator: &Manager) -> (Duration, String) {
+        let since = Instant::now();
+        loop {
+            let conditions = self.conditions().await;
+            if conditions.contains("\nDegraded=True") {
+                return (since.elapsed(), conditions);
+            }
+            assert!(
+                since.elapsed() < Duration::from_mins(4),
+                "{conditions}{}",
+                operator.told()
+            );
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Waits until the conditions have all of these beginnings.
+    pub async fn says(&self, operator: &Manager, beginnings: &[&str]) -> String {
+        let missing = |conditions: &str| {
+            let there = |beginning: &&&str| !conditions.lines().any(|line| line.starts_with(**beginning));
+            beginnings.iter().filter(there).copied().collect::<Vec<_>>().join(", ")
+        };
+        let look = async || {
+            let conditions = self.conditions().await;
+            match missing(&conditions).as_str() {
+                "" => Ok(conditions),
+                missing => Err(format!("{missing} is missing in\n{conditions}")),
+            }
+        };
+        operator.until("the conditions", look).await
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Read [`Document`] first. [`Document::parse`] reads a text; [`Document::section`] answers with typed values, merged
 //! over repeated sections; [`Document::warnings`] and [`Document::unknown`] say what a user probably did not mean;
-//! [`Document::set`] and its neighbours change one thing and leave every other byte.
+//! [`Document::set`] and its neighbours change one thing and leave every other byte; [`Document::aligned`] writes all of it anew.
 //!
 //! ```
 //! let text = "[Global]\nauth-url = https://keystone:5000/v3 # ours\n";
@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod align;
 mod cursor;
 mod document;
 mod duration;
@@ -27,6 +28,7 @@ mod scan;
 mod unknown;
 mod value;
 
+pub use align::Place;
 pub use document::{Document, Entry, Part, Value, same_name};
 pub use duration::Nanos;
 pub use error::{EditError, Error, Position, Warning};

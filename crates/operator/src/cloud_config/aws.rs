@@ -1,7 +1,7 @@
 //! The configuration of AWS: the git-config dialect.
 
 use super::KEY;
-use gcfg::{Document, Part};
+use gcfg::{Document, Part, Place};
 
 /// Whether load balancers of the network kind get security groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,10 +15,12 @@ pub(crate) enum SecurityGroups {
 const PROBE_MODE: &str = "ClusterServiceLoadBalancerHealthProbeMode";
 const PROBE_PORT: &str = "ClusterServiceSharedLoadBalancerHealthProbePort";
 const INGRESS: &str = "DisableSecurityGroupIngress";
+const FAMILIES: &str = "NodeIPFamilies";
 const GROUP_MODE: &str = "NLBSecurityGroupMode";
 const OVERRIDE: &str = "ServiceOverride";
 
-const TEXTS: [&str; 13] = [
+/// What the operand reads, in the order in which the Go operator writes it.
+const GLOBAL: [&str; 17] = [
     "Zone",
     "Region",
     "VPC",
@@ -28,12 +30,16 @@ const TEXTS: [&str; 13] = [
     "SourceARN",
     "KubernetesClusterTag",
     "KubernetesClusterID",
+    INGRESS,
     "ElbSecurityGroup",
+    FAMILIES,
+    PROBE_MODE,
+    PROBE_PORT,
     "ClusterServiceSharedLoadBalancerHealthProbePath",
     "SupportedTopologyInstanceTypePattern",
     GROUP_MODE,
 ];
-const OVERRIDE_TEXTS: [&str; 6] = [
+const OVERRIDES: [&str; 6] = [
     "Service",
     "Region",
     "URL",
@@ -44,42 +50,66 @@ const OVERRIDE_TEXTS: [&str; 6] = [
 
 /// Lets the health probe of all Services be the one of kube-proxy unless the user says otherwise.
 ///
-/// The two zero values that the Go operator always writes are written, too, so that a file of either reads the same.
+/// The layout, and the two zero values that are always written, are the Go operator's: where a file has only what that
+/// knows, the result is its result byte for byte.
 pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, String> {
     let text = if text.is_empty() { "[Global]\n" } else { text };
     let mut document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
-    let mode = check(&document).map_err(|error| error.to_string())?;
+    let Checked { ingress, port } = check(&document).map_err(|error| error.to_string())?;
 
-    set_default(&mut document, INGRESS, "false")?;
-    if mode == ProbeMode::Unset {
+    set(&mut document, INGRESS, &ingress.to_string())?;
+    drop_empty(&mut document);
+    if !document.section("Global").has(PROBE_MODE) {
         set(&mut document, PROBE_MODE, "Shared")?;
     }
-    set_default(&mut document, PROBE_PORT, "0")?;
+    set(&mut document, PROBE_PORT, &port.to_string())?;
     if groups == SecurityGroups::Managed {
         set(&mut document, GROUP_MODE, "Managed")?;
     }
-    Ok(ordered(&document))
+    Ok(document.aligned(place))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProbeMode {
-    Set,
-    Unset,
+/// What is no text; its notations are many.
+struct Checked {
+    ingress: bool,
+    port: i64,
 }
 
 /// What the operand would refuse is better said here, where a user sees it.
-fn check(document: &Document) -> Result<ProbeMode, gcfg::Error> {
+fn check(document: &Document) -> Result<Checked, gcfg::Error> {
     let global = document.section("Global");
-    TEXTS.iter().try_for_each(|key| global.text(key).map(drop))?;
-    global.boolean(INGRESS)?;
-    global.int(PROBE_PORT)?;
-    for service in document.subsections(OVERRIDE) {
-        OVERRIDE_TEXTS.iter().try_for_each(|key| service.text(key).map(drop))?;
+    for key in texts() {
+        global.text(key)?;
     }
-    Ok(match global.text(PROBE_MODE)? {
-        None | Some("") => ProbeMode::Unset,
-        Some(_) => ProbeMode::Set,
+    for service in document.subsections(OVERRIDE) {
+        OVERRIDES.iter().try_for_each(|key| service.text(key).map(drop))?;
+    }
+    Ok(Checked {
+        ingress: global.boolean(INGRESS)?.unwrap_or_default(),
+        port: global.int(PROBE_PORT)?.unwrap_or_default(),
     })
+}
+
+fn texts() -> impl Iterator<Item = &'static str> {
+    let other = [INGRESS, FAMILIES, PROBE_PORT];
+    GLOBAL.into_iter().filter(move |key| !other.contains(key))
+}
+
+/// Takes known keys away that say nothing: to the operand they are not there.
+fn drop_empty(document: &mut Document) {
+    let global = document.section("Global");
+    let mut empty: Vec<_> = texts()
+        .filter(|key| global.text(key) == Ok(Some("")))
+        .map(|key| ("Global", None, key))
+        .collect();
+    for service in document.subsections(OVERRIDE) {
+        let id = service.subsection().map(str::to_owned);
+        let none = OVERRIDES.into_iter().filter(|key| service.text(key) == Ok(Some("")));
+        empty.extend(none.map(|key| (OVERRIDE, id.clone(), key)));
+    }
+    for (section, subsection, key) in empty {
+        document.remove(section, subsection.as_deref(), key);
+    }
 }
 
 fn set(document: &mut Document, key: &str, value: &str) -> Result<(), String> {
@@ -88,68 +118,16 @@ fn set(document: &mut Document, key: &str, value: &str) -> Result<(), String> {
         .map_err(|error| format!("{KEY}: {error}"))
 }
 
-fn set_default(document: &mut Document, key: &str, value: &str) -> Result<(), String> {
-    if document.section("Global").has(key) {
-        Ok(())
-    } else {
-        set(document, key, value)
-    }
-}
-
-/// The text with the overrides last, by number. What is in order stays byte for byte.
-fn ordered(document: &Document) -> String {
-    let text = document.to_string();
-    let parts = document.parts();
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|&at| place(&parts[at]));
-    if order.is_sorted() {
-        return text;
-    }
-    let Some(starts) = starts(&text, parts) else {
-        return text;
-    };
-    let block = |at: usize| &text[starts[at]..starts.get(at + 1).copied().unwrap_or(text.len())];
-    let mut sorted = text[..starts[0]].to_owned();
-    for at in order {
-        sorted.push_str(block(at));
-        if !sorted.ends_with('\n') {
-            sorted.push('\n');
-        }
-    }
-    sorted
-}
-
 /// Sections that are no overrides, then those with a number, then the rest by name.
-fn place(part: &Part) -> (u8, u64, &str) {
+fn place(part: &Part) -> Place<(u8, u64, &str)> {
     let name = part.subsection().unwrap_or_default();
-    match name.parse() {
-        _ if !gcfg::same_name(part.name(), OVERRIDE) => (0, 0, ""),
-        Ok(number) => (1, number, ""),
-        Err(_) => (2, 0, name),
-    }
-}
-
-/// Where each part starts, with the comments directly above it; nothing if two share a line.
-fn starts(text: &str, parts: &[Part]) -> Option<Vec<usize>> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let offsets: Vec<usize> = lines
-        .iter()
-        .scan(0, |sum, line| Some(std::mem::replace(sum, *sum + line.len())))
-        .collect();
-    let mut starts = Vec::with_capacity(parts.len());
-    let mut before = 0;
-    for part in parts {
-        let header = part.position().line;
-        let body = lines.get(before..header - 1).filter(|_| before < header)?;
-        let comments = body
-            .iter()
-            .rev()
-            .take_while(|line| line.trim_start().starts_with([';', '#']))
-            .count();
-        starts.push(offsets[header - 1 - comments]);
-        before = header;
-    }
-    Some(starts)
+    let (rank, keys): (_, &[_]) = match name.parse() {
+        _ if gcfg::same_name(part.name(), "Global") && name.is_empty() => ((0, 0, ""), &GLOBAL),
+        _ if !gcfg::same_name(part.name(), OVERRIDE) => ((0, 0, ""), &[]),
+        Ok(number) => ((1, number, ""), &OVERRIDES),
+        Err(_) => ((2, 0, name), &OVERRIDES),
+    };
+    Place { rank, keys }
 }
 
 #[cfg(test)]

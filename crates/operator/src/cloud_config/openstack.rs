@@ -1,7 +1,7 @@
 //! The configuration of `OpenStack`: the git-config dialect.
 
 use super::KEY;
-use gcfg::Document;
+use gcfg::{Document, Place};
 
 /// Where the in-tree provider found its credentials: what the installer wrote, and not to be changed.
 const IN_TREE: [(&str, &str); 3] = [
@@ -21,6 +21,8 @@ const CREDENTIALS: [(&str, &str); 3] = [
 const LOAD_BALANCERS: [(&str, &str); 2] = [("max-shared-lb", "1"), ("manage-security-groups", "true")];
 
 /// Takes what only the in-tree provider reads away, and says where the credentials are.
+///
+/// The layout is the Go operator's, so that the result is its result byte for byte unless there are comments.
 pub(crate) fn transform(text: &str) -> Result<String, String> {
     let mut document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
     check(&document).map_err(|error| error.to_string())?;
@@ -37,7 +39,7 @@ pub(crate) fn transform(text: &str) -> Result<String, String> {
             set(&mut document, "LoadBalancer", key, value)?;
         }
     }
-    Ok(document.to_string())
+    Ok(document.aligned(|_| Place { rank: (), keys: &[] }))
 }
 
 fn check(document: &Document) -> Result<(), gcfg::Error> {

@@ -28,47 +28,90 @@ fn plain(text: &str) -> Result<String, String> {
     transform(text, SecurityGroups::AsConfigured)
 }
 
-/// What the Go operator writes for a file, in its own notation.
+const DEFAULTS: &str = "[Global]
+DisableSecurityGroupIngress                     = false
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+";
+
+/// What the Go operator writes, byte for byte.
 #[rstest]
-#[case::empty(
-    "",
-    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
-     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+#[case::empty("", DEFAULTS)]
+#[case::blank("\n", DEFAULTS)]
+#[case::the_installers("[Global]\n\t\t\t", DEFAULTS)]
+#[case::its_own_result(DEFAULTS, DEFAULTS)]
+#[case::in_order(
+    "[Global]\nDisableSecurityGroupIngress = true\nZone                        = Foo\n",
+    "[Global]
+Zone                                            = Foo
+DisableSecurityGroupIngress                     = true
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+"
 )]
-#[case::the_installers(
-    "[Global]\n\t\t\t",
-    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
-     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
-)]
-#[case::values_stay(
-    "[Global]\nDisableSecurityGroupIngress = true\nZone = Foo\n",
-    "[Global]\nZone = Foo\nDisableSecurityGroupIngress = true\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
-     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+#[case::in_other_notations(
+    "[Global]\ndisablesecuritygroupingress\nZONE = \"Foo\"\nVPC =\nclusterservicesharedloadbalancerhealthprobeport = 0x1F90\n",
+    "[Global]
+Zone                                            = Foo
+DisableSecurityGroupIngress                     = true
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 8080
+"
 )]
 #[case::probe_of_the_user(
     "[Global]\nClusterServiceLoadBalancerHealthProbeMode = ServiceNodePort\nClusterServiceSharedLoadBalancerHealthProbePort = 8080\n",
-    "[Global]\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = ServiceNodePort\n\
-     ClusterServiceSharedLoadBalancerHealthProbePort = 8080\n"
+    "[Global]
+DisableSecurityGroupIngress                     = false
+ClusterServiceLoadBalancerHealthProbeMode       = ServiceNodePort
+ClusterServiceSharedLoadBalancerHealthProbePort = 8080
+"
 )]
+#[case::no_probe_of_the_user("[Global]\nClusterServiceLoadBalancerHealthProbeMode = \n", DEFAULTS)]
 #[case::ipv4_first(
     "[Global]\nNodeIPFamilies=ipv4\nNodeIPFamilies=ipv6\n",
-    "[Global]\nDisableSecurityGroupIngress = false\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv6\n\
-     ClusterServiceLoadBalancerHealthProbeMode = Shared\nClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+    "[Global]
+DisableSecurityGroupIngress                     = false
+NodeIPFamilies                                  = ipv4
+NodeIPFamilies                                  = ipv6
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+"
 )]
 #[case::ipv6_first(
     "[Global]\nNodeIPFamilies=ipv6\nNodeIPFamilies=ipv4\n",
-    "[Global]\nDisableSecurityGroupIngress = false\nNodeIPFamilies = ipv6\nNodeIPFamilies = ipv4\n\
-     ClusterServiceLoadBalancerHealthProbeMode = Shared\nClusterServiceSharedLoadBalancerHealthProbePort = 0\n"
+    "[Global]
+DisableSecurityGroupIngress                     = false
+NodeIPFamilies                                  = ipv6
+NodeIPFamilies                                  = ipv4
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+"
 )]
 #[case::overrides(
-    "[Global]\nZone = Foo\n[ServiceOverride \"1\"]\nService = ec2\nRegion = us-west-2\nURL = https://ec2.foo.bar\n\
-     SigningRegion = signing_region\n",
-    "[Global]\nZone = Foo\nDisableSecurityGroupIngress = false\nClusterServiceLoadBalancerHealthProbeMode = Shared\n\
-     ClusterServiceSharedLoadBalancerHealthProbePort = 0\n[ServiceOverride \"1\"]\nService = ec2\nRegion = us-west-2\n\
-     URL = https://ec2.foo.bar\nSigningRegion = signing_region\n"
+    "[Global]\nDisableSecurityGroupIngress = true\nZone = Foo\n\n[ServiceOverride \"1\"]\nService         = ec2\n\
+     Region          = us-west-2\nURL             = https://ec2.foo.bar\nSigningRegion   = signing_region\nSigningName =\n\n\
+     [ServiceOverride \"2\"]\nURL = https://s3.foo.bar\nRegion = us-west-1\nService = s3\n",
+    "[Global]
+Zone                                            = Foo
+DisableSecurityGroupIngress                     = true
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+
+[ServiceOverride \"1\"]
+Service       = ec2
+Region        = us-west-2
+URL           = https://ec2.foo.bar
+SigningRegion = signing_region
+
+[ServiceOverride \"2\"]
+Service = s3
+Region  = us-west-1
+URL     = https://s3.foo.bar
+"
 )]
-fn says_what_the_go_operator_says(#[case] text: &str, #[case] upstream: &str) {
-    assert_eq!(says(&plain(text).expect("transform")), says(upstream));
+fn is_what_the_go_operator_writes(#[case] text: &str, #[case] upstream: &str) {
+    assert_eq!(plain(text).as_deref(), Ok(upstream));
+    assert_eq!(plain(upstream).as_deref(), Ok(upstream), "applied again");
 }
 
 #[rstest]
@@ -91,10 +134,19 @@ fn the_gate_sets_the_mode(#[case] text: &str, #[case] groups: SecurityGroups, #[
 fn w14_unknown_keys_and_comments_stay() {
     let text = "# ours\n[Global]\nZone = a ; beside\nNewKeyOfTomorrow = 1\n\n[Tomorrow]\nkey = value\n";
     let done = plain(text).expect("transform");
-    let expected = "# ours\n[Global]\nZone = a ; beside\nNewKeyOfTomorrow = 1\nDisableSecurityGroupIngress = false\n\
-                    ClusterServiceLoadBalancerHealthProbeMode = Shared\n\
-                    ClusterServiceSharedLoadBalancerHealthProbePort = 0\n\n[Tomorrow]\nkey = value\n";
+    let expected = "# ours
+[Global]
+Zone                                            = a ; beside
+DisableSecurityGroupIngress                     = false
+ClusterServiceLoadBalancerHealthProbeMode       = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 0
+NewKeyOfTomorrow                                = 1
+
+[Tomorrow]
+key = value
+";
     assert_eq!(done, expected);
+    assert_eq!(plain(expected).as_deref(), Ok(expected), "applied again");
 }
 
 // The Go operator sorts "10" before "2" (W14).
@@ -140,7 +192,8 @@ proptest! {
         prop_assert_eq!(transform(&once, SecurityGroups::Managed), Ok(once.clone()));
         let after = says(&once);
         for (key, values) in says(&text) {
-            prop_assert!(key.ends_with("nlbsecuritygroupmode") || after.get(&key) == Some(&values), "{} in\n{}", key, once);
+            let decided = key.ends_with("nlbsecuritygroupmode") || key == "Global//disablesecuritygroupingress";
+            prop_assert!(decided || after.get(&key) == Some(&values), "{} in\n{}", key, once);
         }
     }
 }

@@ -5,16 +5,39 @@ use gcfg::Document;
 use proptest::prelude::*;
 use rstest::rstest;
 
-const MODERN: &str = "[Global]\nuse-clouds=true\nclouds-file=/etc/openstack/secret/clouds.yaml\ncloud=openstack\n\n\
-                      [LoadBalancer]\nmax-shared-lb=1\nmanage-security-groups=true\n";
+const MODERN: &str = "[Global]
+use-clouds  = true
+clouds-file = /etc/openstack/secret/clouds.yaml
+cloud       = openstack
 
+[LoadBalancer]
+max-shared-lb          = 1
+manage-security-groups = true
+";
+
+/// What the Go operator writes, byte for byte, except where it refuses (W13) and where there are comments.
 #[rstest]
 #[case::empty("", MODERN)]
 #[case::w13_modern(MODERN, MODERN)]
+#[case::legacy(
+    "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\n\n[BlockStorage]\nignore-volume-az = true\n",
+    MODERN
+)]
+#[case::legacy_with_balancers(
+    "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\n\n[BlockStorage]\n\
+     ignore-volume-az = true\n\n[LoadBalancer]\nmax-shared-lb          = 1\nmanage-security-groups = true\n\
+     use-octavia            = false\n",
+    MODERN
+)]
 #[case::the_installers(
     "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\nregion = one\n[LoadBalancer]\nuse-octavia = True\n",
-    "[Global]\nregion = one\nuse-clouds = true\nclouds-file = /etc/openstack/secret/clouds.yaml\ncloud = openstack\n\
-     [LoadBalancer]\nmax-shared-lb=1\nmanage-security-groups=true\n"
+    "[Global]\nregion      = one\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\ncloud       = openstack\n\n\
+     [LoadBalancer]\nmax-shared-lb          = 1\nmanage-security-groups = true\n"
+)]
+#[case::quotes(
+    "[Global]\nsecret-name=\"openstack-credentials\"\nsecret-namespace=\"kube-system\"\nregion=\"one\"\n",
+    "[Global]\nregion      = one\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\ncloud       = openstack\n\n\
+     [LoadBalancer]\nmax-shared-lb          = 1\nmanage-security-groups = true\n"
 )]
 #[case::kubeconfig_of_nothing(
     "[Global]\nsecret-name=openstack-credentials\nsecret-namespace=kube-system\nkubeconfig-path=\"\"\n",
@@ -24,24 +47,24 @@ const MODERN: &str = "[Global]\nuse-clouds=true\nclouds-file=/etc/openstack/secr
 #[case::credentials_are_overwritten("[Global]\nuse-clouds=false\nclouds-file=/x\ncloud=mine\n", MODERN)]
 #[case::block_storage_goes(
     "[BlockStorage]\nbs-version = v2\n\n[Metadata]\nsearch-order = configDrive\n",
-    "[Metadata]\nsearch-order = configDrive\n\n[Global]\nuse-clouds=true\nclouds-file=/etc/openstack/secret/clouds.yaml\n\
-     cloud=openstack\n\n[LoadBalancer]\nmax-shared-lb=1\nmanage-security-groups=true\n"
+    "[Metadata]\nsearch-order = configDrive\n\n[Global]\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\n\
+     cloud       = openstack\n\n[LoadBalancer]\nmax-shared-lb          = 1\nmanage-security-groups = true\n"
 )]
 #[case::load_balancers_of_the_user(
     "[LoadBalancer]\nmax-shared-lb = 3\nmanage-security-groups = false\nlb-provider = ovn\n",
-    "[LoadBalancer]\nmax-shared-lb = 3\nmanage-security-groups = false\nlb-provider = ovn\n\n\
-     [Global]\nuse-clouds=true\nclouds-file=/etc/openstack/secret/clouds.yaml\ncloud=openstack\n"
+    "[LoadBalancer]\nmax-shared-lb          = 3\nmanage-security-groups = false\nlb-provider            = ovn\n\n\
+     [Global]\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\ncloud       = openstack\n"
 )]
 #[case::names_in_another_case(
     "[global]\nSecret-Name=openstack-credentials\n[loadbalancer]\nUse-Octavia=true\nMax-Shared-LB=2\n",
-    "[global]\nuse-clouds=true\nclouds-file=/etc/openstack/secret/clouds.yaml\ncloud=openstack\n\
-     [loadbalancer]\nMax-Shared-LB=2\nmanage-security-groups=true\n"
+    "[global]\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\ncloud       = openstack\n\n\
+     [loadbalancer]\nMax-Shared-LB          = 2\nmanage-security-groups = true\n"
 )]
 #[case::comments_and_unknown_keys(
-    "# ours\n[Global]\nnew-key = 1 ; beside\n# of tomorrow\n[Tomorrow \"x\"]\nkey = value\n",
-    "# ours\n[Global]\nnew-key = 1 ; beside\nuse-clouds = true\nclouds-file = /etc/openstack/secret/clouds.yaml\n\
-     cloud = openstack\n# of tomorrow\n[Tomorrow \"x\"]\nkey = value\n\n[LoadBalancer]\nmax-shared-lb=1\n\
-     manage-security-groups=true\n"
+    "# ours\n[Global]\nnew-key = 1 ; beside\n# of tomorrow\n[Tomorrow \"x\"]\nkey = \"a;b\"\n",
+    "# ours\n[Global]\nnew-key     = 1 ; beside\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\n\
+     cloud       = openstack\n\n# of tomorrow\n[Tomorrow \"x\"]\nkey = \"a;b\"\n\n[LoadBalancer]\nmax-shared-lb          = 1\n\
+     manage-security-groups = true\n"
 )]
 fn is_transformed(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(transform(text).as_deref(), Ok(expected));

@@ -81,6 +81,44 @@ pub(super) fn check(root: &Map) -> Result<(), String> {
     names.try_for_each(|(name, ..)| section(vcenters, name, &SERVER, "vcenter."))
 }
 
+/// Brings what has passed [`check`] into the form of the Go operator: keys in its order, and without those that say what
+/// is assumed anyway.
+pub(super) fn tidy(root: &mut Map) {
+    tidy_keys(root.map("global"), &SERVER);
+    for (name, keys) in [("labels", &LABELS[..]), ("nodes", &NODES)] {
+        if let Some(Node::Map(map)) = root.find_mut(name) {
+            tidy_keys(map, keys);
+        }
+    }
+    if let Some(Node::Map(vcenters)) = root.find_mut("vcenter") {
+        vcenters.sort();
+        for vcenter in vcenters.values_mut() {
+            if let Node::Map(map) = vcenter {
+                tidy_keys(map, &SERVER);
+            }
+        }
+    }
+    for name in ["vcenter", "labels", "nodes"] {
+        if root.find(name).is_some_and(Node::is_nothing) {
+            root.remove(name);
+        }
+    }
+    root.arrange(&["global", "vcenter", "labels", "nodes"]);
+}
+
+fn tidy_keys(map: &mut Map, keys: &[Key]) {
+    for key in keys {
+        let Some(value) = map.find_mut(key.yaml) else { continue };
+        if key.kind.is_assumed(value) {
+            map.remove(key.yaml);
+        } else {
+            key.kind.tidy(value);
+        }
+    }
+    let order: Vec<_> = keys.iter().map(|key| key.yaml).collect();
+    map.arrange(&order);
+}
+
 fn section(parent: &Map, name: &str, keys: &[Key], path: &str) -> Result<(), String> {
     let map = match parent.find(name) {
         None => return Ok(()),
@@ -118,8 +156,14 @@ impl Kind {
         let plain = |is: fn(&str) -> bool| matches!(value, Node::Scalar(scalar) if scalar.style == Style::Plain && is(&scalar.text));
         let (fits, expected) = match self {
             Self::Text => (matches!(value, Node::Scalar(_)), "a text: write one"),
-            Self::Number => (plain(is_number), "a whole number: write one without quotes"),
-            Self::Truth => (plain(is_truth), "a truth: write true or false without quotes"),
+            Self::Number => (
+                plain(|text| number(text).is_some()),
+                "a whole number: write one without quotes",
+            ),
+            Self::Truth => (
+                plain(|text| truth(text).is_some()),
+                "a truth: write true or false without quotes",
+            ),
             Self::Texts => {
                 let scalar = |node: &Node| matches!(node, Node::Scalar(_));
                 let list = matches!(value, Node::List(items) if items.iter().all(|item| scalar(&item.value)));
@@ -128,10 +172,43 @@ impl Kind {
         };
         (!fits).then_some(expected)
     }
+
+    /// Whether a value is what the operand assumes without it.
+    fn is_assumed(self, value: &Node) -> bool {
+        let text = value.as_text();
+        value.is_nothing()
+            || match self {
+                Self::Text => text == Some(""),
+                Self::Number => text.is_some_and(|text| number(text) == Some(0)),
+                Self::Truth => text.is_some_and(|text| truth(text) == Some(false)),
+                Self::Texts => false,
+            }
+    }
+
+    /// The value in its usual notation.
+    fn tidy(self, value: &mut Node) {
+        match (self, value) {
+            (Self::Truth, value) => *value = Node::plain(&true),
+            (Self::Texts, Node::List(items)) => items.iter_mut().for_each(|item| Self::Text.tidy(&mut item.value)),
+            (Self::Text, value) => {
+                if let Some(text) = value.as_text() {
+                    *value = Node::text(text);
+                }
+            }
+            // an octal number of one reader is a decimal one of another
+            (Self::Number, value) => {
+                let plain = |text: &&str| !text.starts_with('0') || text.starts_with("0x");
+                if let Some(number) = value.as_text().filter(plain).and_then(number) {
+                    *value = Node::plain(&number);
+                }
+            }
+            (Self::Texts, _) => {}
+        }
+    }
 }
 
 /// Also in the notations of other bases, which are YAML.
-fn is_number(text: &str) -> bool {
+fn number(text: &str) -> Option<u64> {
     let digits = text.replace('_', "");
     let (digits, base) = match digits.get(..2) {
         Some("0x") => (&digits[2..], 16),
@@ -139,13 +216,16 @@ fn is_number(text: &str) -> bool {
         Some("0b") => (&digits[2..], 2),
         _ => (digits.as_str(), 10),
     };
-    digits.starts_with(|c: char| c.is_digit(base)) && u64::from_str_radix(digits, base).is_ok()
+    // No sign.
+    let starts = digits.starts_with(|c: char| c.is_digit(base));
+    u64::from_str_radix(digits, base).ok().filter(|_| starts)
 }
 
 /// The words that the operand's YAML takes.
-fn is_truth(text: &str) -> bool {
-    matches!(
-        text.to_ascii_lowercase().as_str(),
-        "y" | "yes" | "on" | "true" | "n" | "no" | "off" | "false"
-    )
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "y" | "yes" | "on" | "true" => Some(true),
+        "n" | "no" | "off" | "false" => Some(false),
+        _ => None,
+    }
 }

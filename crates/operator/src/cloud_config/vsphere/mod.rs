@@ -12,36 +12,26 @@ use yaml::{Document, Refusal};
 
 /// Brings a configuration into the operand's notation, with what the cluster says about itself.
 ///
-/// A file that says all of it already comes back byte for byte.
+/// Known keys are in the form in which the Go operator writes them, unknown ones and comments stay.
 pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<String, String> {
-    let (mut document, written) = read(text)?;
-    let before = document.root.clone();
+    let mut document = read(text)?;
     if let Some(cluster) = cluster {
         cluster.apply(&mut document.root)?;
     }
-    match written {
-        Notation::Yaml if before.says(&document.root) => Ok(text.to_owned()),
-        Notation::Yaml | Notation::Ini => Ok(document.to_string()),
-    }
+    keys::tidy(&mut document.root);
+    Ok(document.to_string())
 }
 
-/// How a file is written.
-enum Notation {
-    Yaml,
-    Ini,
-}
-
-fn read(text: &str) -> Result<(Document, Notation), String> {
+fn read(text: &str) -> Result<Document, String> {
     if text.trim().is_empty() {
         return Err(format!("{KEY} is empty: write the vCenters into it"));
     }
-    let ini = || Ok((Document::of(ini::convert(text)?), Notation::Ini));
     match yaml::read(text) {
         Ok(document) => {
             keys::check(&document.root).map_err(|problem| format!("{KEY}:{problem}"))?;
-            Ok((document, Notation::Yaml))
+            Ok(document)
         }
-        Err(_) if looks_like_ini(text) => ini(),
+        Err(_) if looks_like_ini(text) => Ok(Document::of(ini::convert(text)?)),
         Err(Refusal::NotAMap) => Err(format!(
             "{KEY} is not a map: write global: and vcenter: with keys below them"
         )),

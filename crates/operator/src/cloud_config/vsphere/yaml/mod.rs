@@ -115,6 +115,15 @@ impl Node {
             && matches!(scalar.text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
+    /// Whether it says nothing, or is a list or map of nothing.
+    pub(crate) fn is_nothing(&self) -> bool {
+        match self {
+            Self::Scalar(_) => self.is_null(),
+            Self::List(items) => items.is_empty(),
+            Self::Map(map) => map.is_empty(),
+        }
+    }
+
     /// Its text, if it is a scalar that says something.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
@@ -186,6 +195,17 @@ impl Map {
             .map(|entry| &entry.value)
     }
 
+    /// The same, to be changed.
+    pub(crate) fn find_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let entry = self.entries.iter_mut().find(|entry| entry.key.text == key);
+        entry.map(|entry| &mut entry.value)
+    }
+
+    /// The values, to be changed.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        self.entries.iter_mut().map(|entry| &mut entry.value)
+    }
+
     /// The map under a key, if that is what it is.
     pub(crate) fn find_map(&self, key: &str) -> Option<&Map> {
         match self.find(key) {
@@ -246,6 +266,17 @@ impl Map {
         {
             entry.key = Scalar::of(to);
         }
+    }
+
+    /// Brings the entries into the order of their keys.
+    pub(crate) fn sort(&mut self) {
+        self.entries.sort_by(|a, b| a.key.text.cmp(&b.key.text));
+    }
+
+    /// Brings the entries under these keys to the front, in this order.
+    pub(crate) fn arrange(&mut self, keys: &[&str]) {
+        let place = |entry: &Entry| keys.iter().position(|key| *key == entry.key.text);
+        self.entries.sort_by_key(|entry| place(entry).unwrap_or(keys.len()));
     }
 
     /// Keeps only the entries under these keys, in this order.

@@ -16,7 +16,7 @@ fn again(text: &str) -> String {
 #[case::nothing("---\n", "{}\n")]
 #[case::scalars_as_written(
     "a: 0777\nb: yes\nc: 1e3\nd: ~\ne:\nf: '12'\n",
-    "a: 0777\nb: yes\nc: 1e3\nd: ~\ne: ~\nf: '12'\n"
+    "a: 0777\nb: yes\nc: 1e3\nd: ~\ne: ~\nf: \"12\"\n"
 )]
 #[case::big_numbers("a: 12345678901234567890\n", "a: 12345678901234567890\n")]
 #[case::quotes("a: \"it's\"\nb: \"tab\\there\"\n", "a: 'it''s'\nb: \"tab\\there\"\n")]
@@ -71,10 +71,18 @@ fn deep_nesting_is_refused() {
 #[rstest]
 #[case::words("datacenter-1", "a: datacenter-1\n")]
 #[case::ranges("fd69::2/128", "a: fd69::2/128\n")]
-#[case::a_number("12", "a: '12'\n")]
-#[case::an_address("10.0.0.1/32", "a: '10.0.0.1/32'\n")]
-#[case::a_truth("Yes", "a: 'Yes'\n")]
-#[case::blanks("DC 1", "a: 'DC 1'\n")]
+#[case::a_number("12", "a: \"12\"\n")]
+#[case::a_fraction("1.5", "a: \"1.5\"\n")]
+#[case::a_range("10.0.0.1/32", "a: 10.0.0.1/32\n")]
+#[case::an_address("10.0.0.1", "a: 10.0.0.1\n")]
+#[case::minutes("1:20", "a: \"1:20\"\n")]
+#[case::a_day("2020-01-01", "a: \"2020-01-01\"\n")]
+#[case::a_truth("Yes", "a: \"Yes\"\n")]
+#[case::nothing("", "a: \"\"\n")]
+#[case::blanks("DC 1", "a: DC 1\n")]
+#[case::a_path("/dc 1/vm", "a: /dc 1/vm\n")]
+#[case::a_key("a: b", "a: 'a: b'\n")]
+#[case::a_blank_at_the_end("a ", "a: 'a '\n")]
 #[case::a_comment("a #b", "a: 'a #b'\n")]
 #[case::lines("a\nb", "a: \"a\\nb\"\n")]
 fn our_texts_stay_texts(#[case] text: &str, #[case] expected: &str) {

@@ -8,13 +8,27 @@ const WORDS: [&str; 11] = [
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan",
 ];
 
-/// Whether a text can do without quotes: a word that nobody takes for a number, truth, null or date.
+/// Whether a text can do without quotes: one that nobody takes for a number, truth, null or date.
 pub(super) fn is_safe(text: &str) -> bool {
-    let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ',' | ':');
-    text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(usual)
-        && !text.ends_with(':')
-        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+    let usual =
+        text.chars().all(is_usual) && !text.starts_with(' ') && !text.ends_with([':', ' ']) && !text.contains(": ");
+    usual
+        && match text.chars().next() {
+            Some('0'..='9') => text.contains('/') || is_dotted(text),
+            first => {
+                first.is_some_and(|c| c.is_ascii_alphabetic() || c == '/')
+                    && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+            }
+        }
+}
+
+fn is_usual(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ',' | ':' | ' ')
+}
+
+/// An address is no number.
+fn is_dotted(text: &str) -> bool {
+    text.split('.').count() > 2 && text.split('.').all(|part| part.parse::<u8>().is_ok())
 }
 
 /// How a text of ours is written.
@@ -137,6 +151,8 @@ fn write_scalar(out: &mut String, scalar: &Scalar) -> fmt::Result {
     if scalar.style == Style::Plain && !text.contains('\n') {
         out.push_str(text);
         Ok(())
+    } else if text.chars().all(|c| is_usual(c) && c != ' ') {
+        write!(out, "\"{text}\"")
     } else if text
         .chars()
         .all(|c| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric())

@@ -1,5 +1,7 @@
 //! Azure's configuration: JSON.
 
+mod keys;
+
 use super::{KEY, json::Document};
 use operator_api::Infrastructure;
 
@@ -34,7 +36,7 @@ pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, String> {
             choices.join(", ")
         ));
     }
-    let mut document = Document::parse(KEY, text)?;
+    let mut document = read(text)?;
     match document.text("cloud").map_err(|problem| at_key(&problem))? {
         Some(named) if !named.is_empty() && !named.eq_ignore_ascii_case(cloud) => {
             return Err(format!(
@@ -50,9 +52,16 @@ pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, String> {
 
 /// Azure Stack Hub's: its cloud is described by the file of endpoints.
 pub(crate) fn transform_stack(text: &str) -> Result<String, String> {
-    let mut document = Document::parse(KEY, text)?;
+    let mut document = read(text)?;
     default_machines(&mut document)?;
     Ok(document.to_string())
+}
+
+/// What the operand would refuse is better said here, where a user sees it.
+fn read(text: &str) -> Result<Document, String> {
+    let document = Document::parse(KEY, text)?;
+    keys::check(&document).map_err(|problem| at_key(&problem))?;
+    Ok(document)
 }
 
 /// The provider's own default is a scale set, which machines of `OpenShift` are not in.

@@ -39,6 +39,12 @@ const PUBLIC: &str = "AzurePublicCloud";
     PUBLIC,
     r#"{"cloud":"AzurePublicCloud","vmType":"standard","clusterServiceLoadBalancerHealthProbeMode":"shared"}"#
 )]
+// What Go's decoder takes: null is nothing, and a whole number is a number
+#[case::every_kind(
+    r#"{"tenantId":null,"useInstanceMetadata":false,"cloudProviderBackoffRetries":6,"cloudProviderBackoffJitter":1,"tagsMap":{"a":"b"}}"#,
+    PUBLIC,
+    r#"{"tenantId":null,"useInstanceMetadata":false,"cloudProviderBackoffRetries":6,"cloudProviderBackoffJitter":1,"tagsMap":{"a":"b"},"cloud":"AzurePublicCloud","vmType":"standard","clusterServiceLoadBalancerHealthProbeMode":"shared"}"#
+)]
 #[case::machines_of_the_user(
     r#"{"vmType":"vmss"}"#,
     PUBLIC,
@@ -90,6 +96,42 @@ fn is_transformed(#[case] text: &str, #[case] cloud: &str, #[case] expected: &st
     PUBLIC,
     "cloud.conf: \"vmType\" is not a text: write it in quotes"
 )]
+// What Go's decoder refuses: the operand would not start.
+#[case::a_number_for_a_text(
+    r#"{"tenantId": 1}"#,
+    PUBLIC,
+    "cloud.conf: \"tenantId\" is not a text: write it in quotes"
+)]
+#[case::in_another_case(
+    r#"{"TENANTID": {}}"#,
+    PUBLIC,
+    "cloud.conf: \"tenantId\" is not a text: write it in quotes"
+)]
+#[case::a_text_for_a_truth(
+    r#"{"useInstanceMetadata": "true"}"#,
+    PUBLIC,
+    "cloud.conf: \"useInstanceMetadata\" is not true or false: write one of them, without quotes"
+)]
+#[case::a_text_for_a_number(
+    r#"{"cloudProviderBackoffRetries": "6"}"#,
+    PUBLIC,
+    "cloud.conf: \"cloudProviderBackoffRetries\" is not a whole number: write one, without quotes"
+)]
+#[case::a_fraction(
+    r#"{"cloudProviderBackoffDuration": 1.5}"#,
+    PUBLIC,
+    "cloud.conf: \"cloudProviderBackoffDuration\" is not a whole number: write one, without quotes"
+)]
+#[case::an_exponent(
+    r#"{"cloudProviderBackoffExponent": []}"#,
+    PUBLIC,
+    "cloud.conf: \"cloudProviderBackoffExponent\" is not a number: write one, without quotes"
+)]
+#[case::tags(
+    r#"{"tagsMap": {"a": 1}}"#,
+    PUBLIC,
+    "cloud.conf: \"tagsMap\" is not an object of texts: write {\"name\":\"value\"}"
+)]
 fn is_refused(#[case] text: &str, #[case] cloud: &str, #[case] problem: &str) {
     assert_eq!(transform(text, cloud), Err(problem.to_owned()));
 }
@@ -98,6 +140,10 @@ fn is_refused(#[case] text: &str, #[case] cloud: &str, #[case] problem: &str) {
 #[case::bare("{}", Ok(r#"{"vmType":"standard"}"#))]
 #[case::all_else_stays(r#"{"cloud":"mine","vmType":"vmss"}"#, Ok(r#"{"cloud":"mine","vmType":"vmss"}"#))]
 #[case::empty("", Err("cloud.conf is empty: write a JSON object"))]
+#[case::a_truth(
+    r#"{"useManagedIdentityExtension":"false"}"#,
+    Err("cloud.conf: \"useManagedIdentityExtension\" is not true or false: write one of them, without quotes")
+)]
 #[case::not_json("cloud: x", Err("cloud.conf:1:1: this is not JSON: correct it there"))]
 fn azure_stack(#[case] text: &str, #[case] expected: Result<&str, &str>) {
     assert_eq!(

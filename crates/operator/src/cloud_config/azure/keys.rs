@@ -1,0 +1,93 @@
+//! The keys that the operand reads, and what it takes for their values: another kind keeps it from starting.
+
+use crate::cloud_config::json::Document;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const TEXTS: [&str; 40] = [
+    "cloud",
+    "userAgent",
+    "resourceManagerEndpoint",
+    "tenantId",
+    "networkResourceTenantID",
+    "aadClientId",
+    "aadClientSecret",
+    "aadClientCertPath",
+    "aadClientCertPassword",
+    "aadMSIDataPlaneIdentityPath",
+    "userAssignedIdentityID",
+    "aadFederatedTokenFile",
+    "subscriptionId",
+    "identitySystem",
+    "networkResourceSubscriptionID",
+    "cloudConfigType",
+    "resourceGroup",
+    "location",
+    "extendedLocationName",
+    "extendedLocationType",
+    "vnetName",
+    "vnetResourceGroup",
+    "subnetName",
+    "securityGroupName",
+    "securityGroupResourceGroup",
+    "routeTableName",
+    "routeTableResourceGroup",
+    "primaryAvailabilitySetName",
+    "vmType",
+    "primaryScaleSetName",
+    "tags",
+    "systemTags",
+    "loadBalancerSku",
+    "loadBalancerName",
+    "loadBalancerResourceGroup",
+    "preConfiguredBackendPoolLoadBalancerTypes",
+    "loadBalancerBackendPoolConfigurationType",
+    "privateLinkServiceResourceGroup",
+    "clusterServiceLoadBalancerHealthProbeMode",
+    "clusterServiceSharedLoadBalancerHealthProbePath",
+];
+const TRUTHS: [&str; 10] = [
+    "cloudProviderBackoff",
+    "disableAzureStackCloud",
+    "useManagedIdentityExtension",
+    "useFederatedWorkloadIdentityExtension",
+    "disableAvailabilitySetNodes",
+    "enableVmssFlexNodes",
+    "useInstanceMetadata",
+    "excludeMasterFromStandardLB",
+    "disableOutboundSNAT",
+    "enableMigrateToIPBasedBackendPoolAPI",
+];
+const WHOLE: [&str; 7] = [
+    "cloudProviderBackoffRetries",
+    "cloudProviderBackoffDuration",
+    "maximumLoadBalancerRuleCount",
+    "putVMSSVMBatchSize",
+    "routeUpdateIntervalInSeconds",
+    "loadBalancerBackendPoolUpdateIntervalInSeconds",
+    "clusterServiceSharedLoadBalancerHealthProbePort",
+];
+const NUMBERS: [&str; 2] = ["cloudProviderBackoffExponent", "cloudProviderBackoffJitter"];
+const TAGS: &str = "tagsMap";
+
+/// Says which value is of another kind, in one sentence that does not show it: it may be a secret.
+pub(super) fn check(document: &Document) -> Result<(), String> {
+    let texts: fn(&str) -> bool = |raw| serde_json::from_str::<BTreeMap<String, Option<String>>>(raw).is_ok();
+    let text: fn(&str) -> bool = |raw| raw.starts_with('"');
+    let truth: fn(&str) -> bool = |raw| serde_json::from_str::<bool>(raw).is_ok();
+    let whole: fn(&str) -> bool = |raw| serde_json::from_str::<i64>(raw).is_ok();
+    let number: fn(&str) -> bool = |raw| serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_number());
+    for (keys, fits, expected) in [
+        (&TEXTS[..], text, "a text: write it in quotes"),
+        (&TRUTHS, truth, "true or false: write one of them, without quotes"),
+        (&WHOLE, whole, "a whole number: write one, without quotes"),
+        (&NUMBERS, number, "a number: write one, without quotes"),
+        (&[TAGS], texts, "an object of texts: write {\"name\":\"value\"}"),
+    ] {
+        let wrong = |key: &&&str| document.find(key).is_some_and(|value| !fits(value.get()));
+        if let Some(key) = keys.iter().find(wrong) {
+            return Err(format!("{key:?} is not {expected}"));
+        }
+    }
+    Ok(())
+}

@@ -117,6 +117,7 @@ pub fn sources<'a>(
 }
 
 /// Makes one bundle: the cloud configuration's certificates, the proxy's, the system's; each once, where it comes first.
+/// The texts are those of the sources, with an empty line between them, as in the original, where they can be.
 ///
 /// A user's bundle with anything wrong in it is left out as a whole, as half of a chain helps nobody; of the system's
 /// only the certificates that are wrong.
@@ -130,18 +131,27 @@ pub fn merge(sources: &Sources<'_>, now: Timestamp) -> Result<Merged, Error> {
     let users = [(Source::CloudConfig, sources.cloud), (Source::Proxy, sources.proxy)];
     let users = users.into_iter().filter_map(|(source, text)| Some((source, text?)));
     for (source, text) in users.chain([(Source::System, sources.system)]) {
-        let before = merged.bundle.len();
-        for certificate in merged.accept(source, text)? {
-            // those of the image are nobody's to replace
-            let warning = certificate.warning(now).filter(|_| source != Source::System);
-            merged
-                .warnings
-                .extend(warning.map(|warning| format!("{source}: {warning}")));
-            if seen.insert(certificate.der.clone()) {
-                merged.bundle.push_str(&certificate.to_string());
-            }
+        let certificates = merged.accept(source, text)?;
+        // those of the image are nobody's to replace
+        let warned = certificates.iter().filter(|_| source != Source::System);
+        let warnings = warned.filter_map(|certificate| certificate.warning(now));
+        merged
+            .warnings
+            .extend(warnings.map(|warning| format!("{source}: {warning}")));
+        let new: Vec<_> = certificates
+            .iter()
+            .filter(|certificate| seen.insert(certificate.der.clone()))
+            .collect();
+        let piece = if !new.is_empty() && new.len() == pem::strictly(text) {
+            text.to_owned()
+        } else {
+            new.iter().map(ToString::to_string).collect()
+        };
+        sizes.push(format!("{source} has {}", piece.len()));
+        if !merged.bundle.is_empty() && !piece.is_empty() {
+            merged.bundle.push('\n');
         }
-        sizes.push(format!("{source} has {}", merged.bundle.len() - before));
+        merged.bundle.push_str(&piece);
     }
     match merged.bundle.len() {
         size if size > LIMIT => Err(Error::TooBig {

@@ -42,6 +42,20 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
+/// How many certificates a reader finds that takes nothing but blocks at the beginning of lines, and after the last one
+/// nothing: zero, if it may find something else.
+pub(super) fn strictly(text: &str) -> usize {
+    let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----");
+    let lines = |line: &str| text.lines().filter(|each| *each == line).count();
+    let boundaries = text.matches("-----BEGIN ").count() + text.matches("-----END ").count();
+    let found = lines(begin);
+    let is_clean = text.strip_suffix('\n').unwrap_or(text).ends_with(end)
+        && !text.contains(['\r', '\u{feff}'])
+        && boundaries == 2 * found
+        && lines(end) == found;
+    if is_clean { found } else { 0 }
+}
+
 enum Boundary<'a> {
     Begin(&'a str),
     End(&'a str),

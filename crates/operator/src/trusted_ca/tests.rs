@@ -73,6 +73,29 @@ fn bundles_are_merged(#[case] cloud: Option<String>, #[case] proxy: Option<Strin
     assert_eq!((merged.skipped, merged.warnings), (vec![], vec![]));
 }
 
+/// Where the Go operator takes a text and nothing is there twice, the bundle is its bundle byte for byte.
+#[rstest]
+#[case::system_only(None, None, SYSTEM.clone())]
+#[case::proxy(None, Some(PROXY.clone()), format!("{}\n{}", *PROXY, *SYSTEM))]
+#[case::all(Some(CLOUD.clone()), Some(PROXY.clone()), format!("{}\n{}\n{}", *CLOUD, *PROXY, *SYSTEM))]
+#[case::no_last_line_end(None, Some(PROXY.trim_end().to_owned()), format!("{}{}", *PROXY, *SYSTEM))]
+#[case::names_above(
+    None,
+    Some(format!("# mine\n{}\n# his\n\n{}", *PROXY, *CLOUD)),
+    format!("# mine\n{}\n# his\n\n{}\n{}", *PROXY, *CLOUD, *SYSTEM)
+)]
+// What the Go operator would leave out, a strict reader must still understand.
+#[case::w9_trailing_comment(None, Some(format!("{}# the end\n", *PROXY)), format!("{}\n{}", *PROXY, *SYSTEM))]
+#[case::indented(None, Some(PROXY.replace("-----BEGIN", "  -----BEGIN")), format!("{}\n{}", *PROXY, *SYSTEM))]
+#[case::windows_lines(None, Some(PROXY.replace('\n', "\r\n")), format!("{}\n{}", *PROXY, *SYSTEM))]
+// What is there already is not there twice.
+#[case::of_the_system(None, Some(format!("{}{}", *PROXY, *SYSTEM)), format!("{}{}", *PROXY, *SYSTEM))]
+#[case::equal_to_the_proxys(Some(PROXY.clone()), Some(PROXY.clone()), format!("{}\n{}", *PROXY, *SYSTEM))]
+fn texts_stay(#[case] cloud: Option<String>, #[case] proxy: Option<String>, #[case] expected: String) {
+    let merged = merged(cloud.as_deref(), proxy.as_deref(), &SYSTEM).expect("merged");
+    assert_eq!(merged.bundle, expected);
+}
+
 #[rstest]
 #[case::empty(String::new(), "it holds no certificate")]
 #[case::text("hello".to_owned(), "it holds no certificate")]

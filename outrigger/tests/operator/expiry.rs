@@ -9,7 +9,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 
 /// A token of somebody who may do everything.
-async fn reader(world: &World) -> String {
+pub async fn reader(world: &World) -> String {
     let (name, namespace) = ("prometheus", &world.namespace);
     let accounts = kind("", "v1", "ServiceAccount", "serviceaccounts");
     world.apply(&accounts, namespace, name, json!({})).await;

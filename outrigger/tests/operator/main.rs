@@ -21,6 +21,7 @@ mod idle;
 mod install;
 mod later;
 mod luck;
+mod numbers;
 mod objects;
 mod predecessor;
 mod programs;

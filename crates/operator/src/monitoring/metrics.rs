@@ -1,5 +1,6 @@
 //! What the operator counts about its work, beside what every process counts.
 
+use super::reconciles::{Controller, Reconciles};
 use jiff::Timestamp;
 use prometheus::{IntGaugeVec, Opts, Registry};
 
@@ -8,6 +9,7 @@ use prometheus::{IntGaugeVec, Opts, Registry};
 pub struct Metrics {
     conditions: IntGaugeVec,
     certificates: IntGaugeVec,
+    reconciles: Reconciles,
 }
 
 /// Whether a condition holds.
@@ -50,10 +52,17 @@ impl Metrics {
         let metrics = Self {
             conditions: IntGaugeVec::new(conditions, &["name", "condition"])?,
             certificates: IntGaugeVec::new(certificates, &["name", "certificate"])?,
+            reconciles: Reconciles::register(registry)?,
         };
         registry.register(Box::new(metrics.conditions.clone()))?;
         registry.register(Box::new(metrics.certificates.clone()))?;
         Ok(metrics)
+    }
+
+    /// What is counted about the passes of a controller.
+    #[must_use]
+    pub fn controller(&self, name: &'static str) -> Controller {
+        self.reconciles.of(name)
     }
 
     /// Says how a condition of an object is.

@@ -5,10 +5,12 @@
 //! where the Prometheus operator is. [`Metrics`] is what the operator's alerts look at.
 
 mod metrics;
+mod reconciles;
 #[cfg(test)]
 mod tests;
 
 pub use metrics::{Metrics, Truth};
+pub use reconciles::{Controller, Ended, Pass, Reconciles};
 
 use crate::{Object, object::Nameless};
 

@@ -7,7 +7,7 @@ use super::{
     observe::{self, Files, Observed},
 };
 use crate::{
-    Key,
+    Key, monitoring,
     operands::Engine,
     platforms::config_hash,
     retry,
@@ -36,6 +36,8 @@ const CA_FORGETS: Duration = Duration::from_secs(150);
 const FILES: Duration = Duration::from_secs(5);
 /// Everything is looked at again after this time, whether or not something has changed.
 const RESYNC: Duration = Duration::from_mins(10);
+/// The name of the original's controller in its metrics.
+const CONTROLLER: &str = "clusteroperator";
 /// A pass that takes longer than this hangs.
 const HANGS: Duration = Duration::from_mins(5);
 
@@ -87,6 +89,16 @@ pub(super) struct Found {
     pub(super) again: Option<Duration>,
     /// Whether something failed that may pass by itself.
     pub(super) failing: bool,
+}
+
+impl Found {
+    fn ended(&self) -> monitoring::Ended {
+        match self.again {
+            _ if self.failing => monitoring::Ended::Error,
+            Some(_) => monitoring::Ended::RequeueAfter,
+            None => monitoring::Ended::Success,
+        }
+    }
 }
 
 impl Windows {
@@ -144,16 +156,19 @@ impl Operator {
 
     /// Works until it is told to stop.
     pub async fn run(&mut self, stop: &CancellationToken) {
+        let passes = self.hands.metrics.controller(CONTROLLER);
         let mut failures = 0;
         loop {
             self.pulse.begin();
             // A cluster that never rests must not keep them from being read.
             self.look_at_files();
+            let pass = passes.begin();
             // Wherever it is interrupted, the next one goes on from there.
             let Some(found) = stop.run_until_cancelled(Box::pin(self.pass())).await else {
                 return;
             };
             self.pulse.success();
+            pass.end(found.ended());
             failures = if found.failing { failures + 1 } else { 0 };
             let pause = found.failing.then(|| retry::pause(failures));
             let wait = [found.again, pause, Some(RESYNC)]

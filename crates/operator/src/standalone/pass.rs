@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Key,
+    monitoring::Ended,
     operands::Engine,
     platforms::config_hash::Reference,
     retry,
@@ -37,6 +38,8 @@ const FILES: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(100);
 /// How long something that may pass by itself may fail before it is an alarm.
 const FAILS: Duration = Duration::from_secs(150);
+/// The name of what looks after managers, in the metrics.
+const CONTROLLER: &str = "cloudcontrollermanager";
 /// A manager that takes longer than this hangs.
 const HANGS: Duration = Duration::from_mins(5);
 
@@ -99,6 +102,16 @@ struct Next {
     failing: bool,
 }
 
+impl Next {
+    fn ended(&self) -> Ended {
+        match self.again {
+            _ if self.failing => Ended::Error,
+            Some(_) => Ended::RequeueAfter,
+            None => Ended::Success,
+        }
+    }
+}
+
 impl Operator {
     /// Nothing is written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
     pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring) -> Self {
@@ -126,16 +139,19 @@ impl Operator {
 
     /// Works until it is told to stop.
     pub async fn run(&mut self, stop: &CancellationToken) {
+        let passes = self.hands.metrics.controller(CONTROLLER);
         let mut failures = 0;
         loop {
             self.pulse.begin();
             // A cluster that never rests must not keep it from being read.
             self.look_at_file();
+            let pass = passes.begin();
             // Wherever it is interrupted, the next one goes on from there.
             let Some(next) = stop.run_until_cancelled(Box::pin(self.pass())).await else {
                 return;
             };
             self.pulse.success();
+            pass.end(next.ended());
             failures = if next.failing { failures + 1 } else { 0 };
             let pause = next.failing.then(|| retry::pause(failures));
             let wait = [next.again, pause].into_iter().flatten().fold(RESYNC, Duration::min);

@@ -1,16 +1,22 @@
 //! `outrigger operator`: installs, configures, upgrades and removes the cloud controller manager.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+#![expect(clippy::print_stderr, reason = "it is a command")]
 
 use crate::process;
 use ::operator::{
     injector,
-    options::{Invocation, Options, Role},
+    options::{Because, Invocation, Options, Refused, Role},
     render,
     run::{self, Ended, Program},
 };
 use clap::Command;
+use runtime::logging;
 use std::process::ExitCode;
+
+/// What the original ends with when it fails: that of Go's log library.
+const INJECTOR_FAILED: u8 = 255;
+/// What the originals end with when a flag cannot be read: that of Go's flag library.
+const WRONG_SYNTAX: u8 = 2;
 
 /// Runs the program of this name, if it is one of the operator's; the first misses a word, as the original does.
 pub fn by_name(name: &str, args: &[String]) -> Option<ExitCode> {
@@ -29,7 +35,13 @@ pub fn run(name: &str, role: Role, args: Vec<String>) -> ExitCode {
     match Options::parse(name, role, args) {
         Ok(Invocation::Print(text)) => process::print(&text),
         Ok(Invocation::Run(options)) => start(name, *options),
-        Err(problems) => process::refuse(&problems),
+        Err(Refused { problems, because }) => {
+            let code = process::refuse(&problems);
+            match because {
+                Because::Syntax => ExitCode::from(WRONG_SYNTAX),
+                Because::Values => code,
+            }
+        }
     }
 }
 
@@ -75,15 +87,21 @@ fn start(name: &str, options: Options) -> ExitCode {
 }
 
 fn inject(name: &str, args: &[String]) -> ExitCode {
-    match injector::main(args.iter().cloned()) {
-        Ok(Some(text)) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Ok(None) => ExitCode::SUCCESS,
-        Err(problem) => {
-            eprintln!("{name}: {problem}");
-            ExitCode::FAILURE
-        }
-    }
+    let fail = |problem: String| {
+        eprintln!("{name}: {problem}");
+        ExitCode::from(INJECTOR_FAILED)
+    };
+    let flags = match injector::Flags::parse(args.iter().cloned()) {
+        Ok(injector::Invocation::Print(text)) => return process::print(&text),
+        Ok(injector::Invocation::Run(flags)) => flags,
+        Err(problems) => return fail(problems.to_string()),
+    };
+    // Kept to the end: what is waiting is written then.
+    let logs = match logging::init(&flags.logging) {
+        Ok(logs) => logs,
+        Err(problem) => return fail(format!("cannot log: {problem}")),
+    };
+    let done = injector::run(&flags);
+    drop(logs);
+    done.map_or_else(fail, |()| ExitCode::SUCCESS)
 }

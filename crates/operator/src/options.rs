@@ -1,6 +1,6 @@
 //! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
 
-mod klog;
+pub(crate) mod klog;
 
 use crate::platforms::tls;
 use crate::trusted_ca;
@@ -99,6 +99,24 @@ pub enum Invocation {
     Print(String),
 }
 
+/// Everything that is wrong with a command line.
+#[derive(Debug)]
+pub struct Refused {
+    /// Each in one sentence.
+    pub problems: Problems,
+    /// Whether some of it is no command line at all.
+    pub because: Because,
+}
+
+/// Of which kind what is wrong is; the originals end differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// A flag is not there, or its value cannot be read.
+    Syntax,
+    /// Every flag can be read, but not all can be done.
+    Values,
+}
+
 impl Options {
     /// The defaults of a program.
     #[must_use]
@@ -133,18 +151,29 @@ impl Options {
     ///
     /// # Errors
     /// Everything that is wrong, in one go.
-    pub fn parse(program: &str, role: Role, args: Vec<String>) -> Result<Invocation, Problems> {
+    pub fn parse(program: &str, role: Role, args: Vec<String>) -> Result<Invocation, Refused> {
         let mut options = Self::new(role);
         let set = options.set(program);
         let help = set.help(Show::for_stdout());
         options.parsed = set.parse_all(args);
         let mut problems = std::mem::take(&mut options.parsed.unknown);
-        if let Some(text) = options.to_print(help) {
-            return problems.or(Invocation::Print(text));
+        let to_print = options.to_print(help);
+        if to_print.is_none() {
+            problems.append(std::mem::take(&mut options.parsed.problems));
         }
-        problems.append(std::mem::take(&mut options.parsed.problems));
-        options.validate(&mut problems);
-        problems.or(Invocation::Run(Box::new(options)))
+        let because = match problems.iter().next() {
+            Some(_) => Because::Syntax,
+            None => Because::Values,
+        };
+        let invocation = if let Some(text) = to_print {
+            Invocation::Print(text)
+        } else {
+            options.validate(&mut problems);
+            Invocation::Run(Box::new(options))
+        };
+        problems
+            .or(invocation)
+            .map_err(|problems| Refused { problems, because })
     }
 
     /// All flags, borrowed from the options.
@@ -330,7 +359,7 @@ mod tests {
         match Options::parse("operator", role, args) {
             Ok(Invocation::Run(options)) => Ok(*options),
             Ok(Invocation::Print(text)) => Err(vec![text]),
-            Err(problems) => Err(problems.iter().map(str::to_owned).collect()),
+            Err(refused) => Err(refused.problems.iter().map(str::to_owned).collect()),
         }
     }
 

@@ -46,6 +46,11 @@ impl Document {
             .map_err(|_| format!("{key:?} is not a text: write it in quotes"))
     }
 
+    /// Brings the keys into their order, as Go writes a map.
+    pub(crate) fn sort(&mut self) {
+        self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+
     /// Gives a key this value: where it stands, else at the end.
     pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
         let Ok(value) = serde_json::value::to_raw_value(&value.into()) else {

@@ -1,7 +1,11 @@
 //! The flags of the Go program of this name.
 
 use super::{ManagedIdentity, PROGRAM};
-use runtime::flags::{Problems, Section, Set, Show, Switch, Value};
+use crate::options::klog::Klog;
+use runtime::{
+    flags::{Problems, Section, Set, Show, Switch, Value},
+    logging,
+};
 
 const ABOUT: &str = "Puts the credentials of Azure into a cloud configuration.";
 
@@ -18,6 +22,10 @@ pub struct Flags {
     pub workload_identity: WorkloadIdentity,
     /// The folder with the credentials.
     pub creds_path: String,
+    /// How to log.
+    pub logging: logging::Options,
+    /// What the original's log library takes besides.
+    klog: Klog,
     help: Switch,
 }
 
@@ -40,7 +48,7 @@ pub enum Invocation {
     /// To print a text.
     Print(String),
     /// To work.
-    Run(Flags),
+    Run(Box<Flags>),
 }
 
 impl Default for Flags {
@@ -51,6 +59,8 @@ impl Default for Flags {
             disable_identity_extension_auth: Switch::Off,
             workload_identity: WorkloadIdentity::default(),
             creds_path: "/etc/azure/credentials".to_owned(),
+            logging: logging::Options::default(),
+            klog: Klog::default(),
             help: Switch::Off,
         }
     }
@@ -68,7 +78,7 @@ impl Flags {
         set.parse(args)?;
         Ok(match flags.help {
             Switch::On => Invocation::Print(help),
-            Switch::Off => Invocation::Run(flags),
+            Switch::Off => Invocation::Run(Box::new(flags)),
         })
     }
 
@@ -108,7 +118,8 @@ impl Flags {
                 "Folder with the credentials, one value a file.",
             )
             .short('h', "help", &mut self.help, "Show all flags.");
-        Set::new(PROGRAM, ABOUT, vec![section])
+        let log = self.klog.flags(self.logging.flags(Section::new("log")));
+        Set::new(PROGRAM, ABOUT, vec![section, log])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Puts the credentials of Azure into its cloud configuration: what runs before the containers that need both.
 //!
-//! Read [`main`] first: it parses the flags of the Go program of this name, reads the files, calls [`inject`], which is
-//! pure, and writes the result.
+//! [`Flags::parse`] takes the flags of the Go program of this name; [`run`] reads the files, calls [`inject`], which is pure, and
+//! writes the result.
 
 mod credentials;
 mod file;
@@ -28,21 +28,10 @@ pub enum ManagedIdentity {
     Disabled,
 }
 
-/// Runs the program; `args` are without its name. Answers with what is to be printed, if anything.
-///
-/// # Errors
-/// What is wrong and what to do, in one sentence. It never shows a credential.
-pub fn main<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Option<String>, String> {
-    match Flags::parse(args).map_err(|problems| problems.to_string())? {
-        Invocation::Print(text) => Ok(Some(text)),
-        Invocation::Run(flags) => run(&flags).map(|()| None),
-    }
-}
-
 /// Reads the configuration and the credentials, and writes what both make together.
 ///
 /// # Errors
-/// As [`main`].
+/// What is wrong and what to do, in one sentence. It never shows a credential.
 pub fn run(flags: &Flags) -> Result<(), String> {
     let from = Path::new(&flags.cloud_config_file_path);
     let config = SecretString::from(file::read(from)?);
@@ -76,7 +65,7 @@ pub enum Used {
 const FEDERATED: &str = "useFederatedWorkloadIdentityExtension";
 const MANAGED: &str = "useManagedIdentityExtension";
 
-/// Puts credentials into a configuration. Other keys, their order and exact numbers stay.
+/// Puts credentials into a configuration. Other keys and exact numbers stay; the order is the original's, that of the keys.
 ///
 /// # Errors
 /// If the configuration, which has this name in the error, is not a JSON object.
@@ -102,6 +91,7 @@ pub fn inject(
             document.set(FEDERATED, true);
         }
     }
+    document.sort();
     let config = SecretString::from(document.to_string());
     Ok(Injected { config, used })
 }

@@ -1,6 +1,6 @@
 //! operator.md §1.3, W22, operator-observed.md §6.4.
 
-use super::{Credentials, Flags, Invocation, Login, ManagedIdentity, Used, WorkloadIdentity, inject, main};
+use super::{Credentials, Flags, Invocation, Login, ManagedIdentity, Used, WorkloadIdentity, inject, run};
 use rstest::rstest;
 use runtime::flags::Switch;
 use secrecy::ExposeSecret;
@@ -45,39 +45,47 @@ impl Drop for Folder {
     }
 }
 
+/// The program, without what it logs. Answers with what it prints, if anything.
+fn main<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Option<String>, String> {
+    match Flags::parse(args).map_err(|problems| problems.to_string())? {
+        Invocation::Print(text) => Ok(Some(text)),
+        Invocation::Run(flags) => run(&flags).map(|()| None),
+    }
+}
+
 const SECRET: &str = "azure_client_id=id azure_client_secret=s3cret";
 const TOKEN: &str = "azure_client_id=id azure_federated_token_file=/var/token azure_tenant_id=tenant";
 
 #[rstest]
 #[case::bare("{}", SECRET, &[], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
-#[case::in_place(
+#[case::overwritten(
     r#"{"aadClientSecret":"old","bar": "baz","aadClientId":"old"}"#, SECRET, &[],
-    r#"{"aadClientSecret":"s3cret","bar":"baz","aadClientId":"id"}"#
+    r#"{"aadClientId":"id","aadClientSecret":"s3cret","bar":"baz"}"#
 )]
 #[case::numbers_are_exact(
     r#"{"n":12345678901234567890,"z":1,"a":2}"#, SECRET, &[],
-    r#"{"n":12345678901234567890,"z":1,"a":2,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+    r#"{"a":2,"aadClientId":"id","aadClientSecret":"s3cret","n":12345678901234567890,"z":1}"#
 )]
 #[case::machine_identity_stays(
     r#"{"useManagedIdentityExtension":true}"#, SECRET, &[],
-    r#"{"useManagedIdentityExtension":true,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+    r#"{"aadClientId":"id","aadClientSecret":"s3cret","useManagedIdentityExtension":true}"#
 )]
 #[case::machine_identity_off(
     r#"{"useManagedIdentityExtension":true}"#, SECRET, &["--disable-identity-extension-auth"],
-    r#"{"useManagedIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+    r#"{"aadClientId":"id","aadClientSecret":"s3cret","useManagedIdentityExtension":false}"#
 )]
 #[case::machine_identity_of_another_kind(
     r#"{"useManagedIdentityExtension":"true"}"#, SECRET, &["--disable-identity-extension-auth"],
-    r#"{"useManagedIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+    r#"{"aadClientId":"id","aadClientSecret":"s3cret","useManagedIdentityExtension":false}"#
 )]
 #[case::no_machine_identity("{}", SECRET, &["--disable-identity-extension-auth"], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
 #[case::token(
     r#"{"tenantId":"old","aadClientId":"old"}"#, TOKEN, &["--enable-azure-workload-identity=true"],
-    r#"{"tenantId":"tenant","aadClientId":"id","aadFederatedTokenFile":"/var/token","useFederatedWorkloadIdentityExtension":true}"#
+    r#"{"aadClientId":"id","aadFederatedTokenFile":"/var/token","tenantId":"tenant","useFederatedWorkloadIdentityExtension":true}"#
 )]
 #[case::token_with_the_flag_unsaid(
     "{}", TOKEN, &[],
-    r#"{"aadClientId":"id","tenantId":"tenant","aadFederatedTokenFile":"/var/token","useFederatedWorkloadIdentityExtension":true}"#
+    r#"{"aadClientId":"id","aadFederatedTokenFile":"/var/token","tenantId":"tenant","useFederatedWorkloadIdentityExtension":true}"#
 )]
 #[case::no_token("{}", SECRET, &["--enable-azure-workload-identity", "true"], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
 // The Go program ignores the flag (W22).
@@ -85,7 +93,7 @@ const TOKEN: &str = "azure_client_id=id azure_federated_token_file=/var/token az
     r#"{"useFederatedWorkloadIdentityExtension":true}"#,
     "azure_client_id=id azure_client_secret=s3cret azure_federated_token_file=/var/token azure_tenant_id=tenant",
     &["--enable-azure-workload-identity=false"],
-    r#"{"useFederatedWorkloadIdentityExtension":false,"aadClientId":"id","aadClientSecret":"s3cret"}"#
+    r#"{"aadClientId":"id","aadClientSecret":"s3cret","useFederatedWorkloadIdentityExtension":false}"#
 )]
 // `_` stands for a line end
 #[case::w22_line_ends_are_cut("{}", "azure_client_id=id_ azure_client_secret=_s3cret_", &[], r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)]
@@ -149,7 +157,7 @@ fn flags_are_those_of_the_go_program() {
     let Ok(Invocation::Run(flags)) = Flags::parse::<&str>([]) else {
         panic!("run")
     };
-    assert_eq!(flags, Flags::default());
+    assert_eq!(*flags, Flags::default());
     let paths = [
         &flags.cloud_config_file_path,
         &flags.output_file_path,
@@ -180,6 +188,30 @@ fn flags_are_those_of_the_go_program() {
     assert_eq!(
         (flags.workload_identity, flags.cloud_config_file_path.as_str()),
         (WorkloadIdentity::Allowed, "/etc/cloud-config/cloud.conf")
+    );
+}
+
+/// The Go program has those of its log library: what a manifest says to that must not keep Pods from starting.
+#[rstest]
+#[case::verbosity("-v=4")]
+#[case::verbosity_in_two_words("-v 4")]
+#[case::long_verbosity("--v=4")]
+#[case::module("--vmodule=main=4")]
+#[case::stderr("--logtostderr")]
+#[case::no_stderr("--logtostderr=false")]
+#[case::also_stderr("--alsologtostderr=true")]
+#[case::threshold("--stderrthreshold=INFO")]
+#[case::file("--log_file=/dev/null")]
+#[case::folder("--log_dir=/tmp")]
+#[case::size("--log_file_max_size=10")]
+#[case::headers("--skip_headers --skip_log_headers --add_dir_header --one_output")]
+#[case::trace("--log_backtrace_at=main.go:1")]
+fn flags_of_the_log_library_are_taken(#[case] flags: &str) {
+    let folder = Folder::with("{}", SECRET);
+    let args: Vec<_> = flags.split_whitespace().collect();
+    assert_eq!(
+        folder.run(&args).as_deref(),
+        Ok(r#"{"aadClientId":"id","aadClientSecret":"s3cret"}"#)
     );
 }
 

@@ -16,7 +16,13 @@ use crate::{
 };
 use cluster::Cluster;
 pub use cluster::Hands;
-use runtime::{health::Checks, lease, metrics::Metrics, serve::SetVerbosity, version};
+use runtime::{
+    health::{Checks, Scope},
+    lease,
+    metrics::Metrics,
+    serve::SetVerbosity,
+    version,
+};
 use served::{NEITHER, Served};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
@@ -80,9 +86,13 @@ impl Process {
         info!(%version, release, "starting {name}");
         let metrics = Metrics::new(&version).map_err(failed)?;
         let cluster = Cluster::new(&options, name, &metrics)?;
+        let checks = Checks::new(metrics.slis().clone());
+        // The original's, which say no more than that somebody answers.
+        checks.add("health", Scope::Live, || Ok(()));
+        checks.add("check", Scope::Ready, || Ok(()));
         Ok(Self {
             leases: lease::Metrics::register(metrics.registry()).map_err(failed)?,
-            checks: Checks::new(metrics.slis().clone()),
+            checks,
             options,
             cluster,
             metrics,

@@ -1,7 +1,7 @@
 //! One or two networks, of different families.
 
 use ipnet::IpNet;
-use runtime::flags::{Value, quote};
+use runtime::flags::{Value, quote, whole};
 
 /// A comma-separated list of at most one IPv4 and one IPv6 network. Empty if the flag is not given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,8 +80,9 @@ impl Value for PrefixLength {
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
         for text in given {
-            let length = text.parse().ok().filter(|length| *length <= 128);
-            let length: u8 = length.ok_or("not the length of a prefix, between 0 and 128")?;
+            let length = whole(text).and_then(|length| u8::try_from(length).ok());
+            let length = length.filter(|length| *length <= 128);
+            let length = length.ok_or("not the length of a prefix, between 0 and 128")?;
             self.0 = Some(length).filter(|length| *length > 0);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Lists: comma separated, repeatable.
 
-use super::{Value, quote};
+use super::{Value, quote, whole};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
@@ -80,8 +80,8 @@ impl Value for Numbers {
             .map(str::trim)
             .filter(|item| !item.is_empty());
         let numbers = items.map(|item| {
-            item.parse()
-                .map_err(|_| format!("{} is not a whole number", quote(item)))
+            let number = whole(item).and_then(|number| i32::try_from(number).ok());
+            number.ok_or_else(|| format!("{} is not a whole number", quote(item)))
         });
         self.0 = numbers.collect::<Result<_, _>>()?;
         Ok(())

@@ -40,7 +40,7 @@ pub use duration::{GoDuration, NotADuration};
 pub use help::{Show, markdown};
 pub use list::{Numbers, Strings, Texts};
 pub use nearest::{nearest, or_nearest};
-pub use number::Port;
+pub use number::{Port, whole};
 pub use parse::{Given, Parsed};
 pub use problems::Problems;
 pub use quote::quote;

@@ -20,8 +20,8 @@ impl Value for Port {
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
         let parse = |text: &str| {
-            text.parse()
-                .map_err(|_| "must be between 0 and 65535, inclusive".to_owned())
+            let port = whole(text).and_then(|number| u16::try_from(number).ok());
+            port.ok_or_else(|| "must be between 0 and 65535, inclusive".to_owned())
         };
         last(given, parse).map(|port| *self = Self(port))
     }
@@ -37,7 +37,7 @@ impl Value for i64 {
     }
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
-        last(given, |text| text.parse().map_err(|_| "not a whole number".to_owned())).map(|number| *self = number)
+        last(given, |text| whole(text).ok_or_else(|| "not a whole number".to_owned())).map(|number| *self = number)
     }
 
     fn print(&self) -> String {
@@ -52,8 +52,8 @@ impl Value for i32 {
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
         let parse = |text: &str| {
-            text.parse()
-                .map_err(|_| "not a whole number between -2147483648 and 2147483647".into())
+            let number = whole(text).and_then(|number| i32::try_from(number).ok());
+            number.ok_or_else(|| "not a whole number between -2147483648 and 2147483647".into())
         };
         last(given, parse).map(|number| *self = number)
     }
@@ -76,4 +76,32 @@ impl Value for f32 {
     fn print(&self) -> String {
         self.to_string()
     }
+}
+
+/// Reads a whole number as Go's flags do: decimal, after `0x`, `0o`, `0` or `0b` with another base, and with underscores
+/// between digits.
+pub fn whole(text: &str) -> Option<i64> {
+    let (sign, number) = match text.as_bytes().first()? {
+        b'-' => ("-", &text[1..]),
+        b'+' => ("", &text[1..]),
+        _ => ("", text),
+    };
+    let (radix, digits) = match number.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &number[2..]),
+        [b'0', b'o' | b'O', ..] => (8, &number[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &number[2..]),
+        [b'0', _, ..] => (8, &number[1..]),
+        _ => (10, number),
+    };
+    // The base counts as a digit that an underscore may follow.
+    let after_base = if radix == 10 {
+        digits
+    } else {
+        digits.strip_prefix('_').unwrap_or(digits)
+    };
+    let is_digit = |part: &str| !part.is_empty() && part.chars().all(|digit| digit.is_digit(radix));
+    if !after_base.split('_').all(is_digit) {
+        return None;
+    }
+    i64::from_str_radix(&format!("{sign}{}", digits.replace('_', "")), radix).ok()
 }

@@ -175,6 +175,8 @@ fn empty_words_mean_nothing() {
 #[case::version("--version", Version::Print)]
 #[case::raw("--version=raw", Version::Raw)]
 #[case::not_asked("--version=false", Version::Run)]
+#[case::short("--version=1", Version::Print)]
+#[case::short_not_asked("--version=F", Version::Run)]
 #[case::reported("--version=v1.2.3-custom", Version::Report("v1.2.3-custom".to_owned()))]
 fn versions(#[case] args: &str, #[case] version: Version) {
     assert_eq!(parsed(args).version, version);
@@ -508,4 +510,31 @@ fn texts_are_one_item_an_occurrence(#[case] given: &[&str], #[case] printed: &st
     texts.set(&given).unwrap();
     assert_eq!(texts.0, given);
     assert_eq!(texts.print(), printed);
+}
+
+#[rstest]
+#[case::decimal("10258", Some(10258))]
+#[case::negative("-5", Some(-5))]
+#[case::signed("+5", Some(5))]
+#[case::hexadecimal("0x1F", Some(31))]
+#[case::octal("0o17", Some(15))]
+#[case::old_octal("017", Some(15))]
+#[case::binary("-0b101", Some(-5))]
+#[case::zero("0", Some(0))]
+#[case::underscores("1_000", Some(1000))]
+#[case::underscore_after_the_base("0x_ff", Some(255))]
+#[case::smallest("-9223372036854775808", Some(i64::MIN))]
+#[case::too_large("9223372036854775808", None)]
+#[case::nothing("", None)]
+#[case::sign_alone("-", None)]
+#[case::two_signs("--5", None)]
+#[case::base_alone("0x", None)]
+#[case::no_octal_digit("08", None)]
+#[case::underscore_first("_1", None)]
+#[case::underscore_last("1_", None)]
+#[case::two_underscores("1__0", None)]
+#[case::blank(" 1", None)]
+#[case::part("1.5", None)]
+fn whole_numbers_are_gos(#[case] text: &str, #[case] number: Option<i64>) {
+    assert_eq!(whole(text), number);
 }

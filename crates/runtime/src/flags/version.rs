@@ -1,6 +1,6 @@
 //! `--version`.
 
-use super::{Arity, Value, value::last};
+use super::{Arity, Switch, Value, value::last};
 
 /// What `--version` asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,9 +46,11 @@ impl Value for Version {
 fn parse(text: &str) -> Result<Version, String> {
     match text {
         "raw" => Ok(Version::Raw),
-        "true" => Ok(Version::Print),
-        "false" => Ok(Version::Run),
         _ if text.starts_with('v') && text.len() > 1 => Ok(Version::Report(text.to_owned())),
-        _ => Err("neither true, false, raw nor a version that starts with v".to_owned()),
+        _ => match text.parse() {
+            Ok(Switch::On) => Ok(Version::Print),
+            Ok(Switch::Off) => Ok(Version::Run),
+            Err(_) => Err("neither true, false, raw nor a version that starts with v".to_owned()),
+        },
     }
 }

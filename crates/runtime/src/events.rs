@@ -9,6 +9,8 @@ mod lru;
 mod metrics;
 
 pub use broadcaster::Broadcaster;
+#[cfg(test)]
+pub(crate) use broadcaster::log;
 pub use metrics::Metrics;
 
 use k8s_openapi::api::core::v1::ObjectReference;

@@ -184,7 +184,7 @@ async fn next(events: &mut mpsc::Receiver<Event>, cancel: &CancellationToken) ->
     events.recv().await
 }
 
-fn log(event: &Event) {
+pub(crate) fn log(event: &Event) {
     let Event {
         component,
         regarding,
@@ -201,13 +201,16 @@ fn log(event: &Event) {
     } else {
         format!("{namespace}/{name}")
     };
+    // client-go's fields in client-go's order; `note` is printed as `message`.
     tracing::info!(
-        component,
         object,
+        fieldPath = regarding.field_path.as_deref().unwrap_or_default(),
         kind = regarding.kind.as_deref().unwrap_or_default(),
+        apiVersion = regarding.api_version.as_deref().unwrap_or_default(),
         r#type = kind.as_str(),
         reason,
         note = message,
+        component,
         "Event occurred"
     );
 }

@@ -82,6 +82,8 @@ impl Fields {
             ("error" | "err", error) => self.error = Some(error),
             ("plain", Scalar::Bare(text)) => self.plain = text == "true",
             ("v", Scalar::Bare(text)) => self.v = text.parse().ok(),
+            // klog's name for it, which in `tracing` is the name of the line's own message.
+            ("note", value) => self.pairs.push("message", value),
             (name, value) => self.pairs.push(name, value),
         }
     }

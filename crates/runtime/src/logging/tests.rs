@@ -1,6 +1,10 @@
 use super::*;
-use crate::flags::{GoDuration, Section, Set};
+use crate::{
+    events::{Event, Kind, log},
+    flags::{GoDuration, Section, Set},
+};
 use fields::Scalar;
+use k8s_openapi::api::core::v1::ObjectReference;
 use rstest::rstest;
 use std::{
     io::{self, Write},
@@ -81,6 +85,28 @@ fn a_line_is_klogs() {
         rest.starts_with(&expected) && rest.ends_with("] \"started\"\n"),
         "{text}"
     );
+}
+
+#[test]
+fn an_event_is_logged_as_client_go_logs_it() {
+    let regarding = ObjectReference {
+        api_version: Some("v1".into()),
+        kind: Some("Service".into()),
+        namespace: Some("shop".into()),
+        name: Some("web".into()),
+        ..ObjectReference::default()
+    };
+    let event = Event {
+        component: "service-controller",
+        regarding,
+        kind: Kind::Normal,
+        reason: "EnsuredLoadBalancer",
+        message: "Ensured load balancer".into(),
+    };
+    let expected = "I \"Event occurred\" object=\"shop/web\" fieldPath=\"\" kind=\"Service\" apiVersion=\"v1\" \
+                    type=\"Normal\" reason=\"EnsuredLoadBalancer\" message=\"Ensured load balancer\" \
+                    component=\"service-controller\"";
+    assert_eq!(bodies(&logged("", |_| log(&event))), [expected]);
 }
 
 #[rstest]

@@ -4,9 +4,11 @@ use super::{
     Limits,
     activity::{Activity, InFlight, Protocol, Watched},
     chain::{Answer, Caller, Chain, Peer},
+    response,
     tls::{Http2, Tls},
 };
 use bytes::Bytes;
+use http::Method;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 use hyper::{body::Incoming, service::service_fn};
@@ -180,13 +182,18 @@ async fn answer(
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Tracked>, Infallible> {
     let in_flight = service.activity.begin();
-    let version = request.version();
+    let (version, is_head) = (request.version(), request.method() == Method::HEAD);
     let limit = service.shared.limits.request;
     let Answer { response, caller } = service.shared.chain.serve(&service.peer, request, limit).await;
     // HTTP/2 is easily abused, so those whom we do not know get one answer a connection, as from the API server.
     if version == http::Version::HTTP_2 && caller == Caller::Unknown {
         service.finish.cancel();
     }
+    let response = if is_head {
+        response::without_body(response)
+    } else {
+        response
+    };
     Ok(response.map(|body| Tracked {
         body,
         _in_flight: in_flight,

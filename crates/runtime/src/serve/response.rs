@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use http_body::Body;
 use http_body_util::Full;
 use serde::Serialize;
 
@@ -26,6 +27,15 @@ pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Response {
 /// An answer in JSON.
 pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     with_type(status, "application/json", body)
+}
+
+/// The same for somebody who asked for the headers only. A body after all would break HTTP/2.
+pub(super) fn without_body(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(parts, Full::default())
 }
 
 /// A refusal, in a line of words.

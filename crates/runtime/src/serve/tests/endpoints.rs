@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{configz::Configz, health::Checks, metrics, version::Info};
-use http::Method;
+use http::{Method, Version};
 use rstest::rstest;
 
 fn secure_port(debugging: Debugging) -> Running {
@@ -104,6 +104,24 @@ async fn answers(#[case] path: &str, #[case] status: u16, #[case] media_type: &s
     let answer = ask(&server, Method::GET, path, "").await;
     assert_eq!((answer.0, answer.1.as_str()), (status, media_type));
     assert!(answer.2.starts_with(body), "{}", answer.2);
+}
+
+#[rstest]
+#[case::two(client_builder(), Version::HTTP_2)]
+#[case::one(client_builder().http1_only(), Version::HTTP_11)]
+#[tokio::test]
+async fn who_asks_for_the_headers_gets_no_body(#[case] client: reqwest::ClientBuilder, #[case] version: Version) {
+    let server = secure_port(debugging());
+    let response = client
+        .build()
+        .unwrap()
+        .head(server.url("/healthz"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!((response.version(), response.status().as_u16()), (version, 200));
+    assert_eq!(response.headers()["content-length"], "2");
+    assert_eq!(response.bytes().await.unwrap(), "");
 }
 
 #[rstest]

@@ -1,8 +1,14 @@
 //! The metrics of a process: one registry with what every process has in it, and the registry of the SLIs beside it.
 
+mod level;
+mod process;
+mod text;
+
 use crate::version::Info;
+use level::Level;
+use process::Process;
 use prometheus::{
-    Encoder, GaugeVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder, core::Collector,
+    GaugeVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, core::Collector,
     process_collector::ProcessCollector,
 };
 use std::{
@@ -11,8 +17,9 @@ use std::{
 };
 
 /// The media type of [`Metrics::text`] and [`Slis::text`].
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
+const REGISTERED_NAME: &str = "registered_metrics_total";
 const REGISTERED: &str = "The count of registered metrics broken by stability level and deprecation version.";
 const FEATURES: &str = "This metric records the data about the stage and enablement of a k8s feature.";
 
@@ -22,6 +29,7 @@ pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     registry: Registry,
+    level: fn(&str) -> Option<Level>,
     slis: Slis,
     features: IntGaugeVec,
     registered: IntCounterVec,
@@ -40,8 +48,20 @@ impl Metrics {
     /// # Errors
     /// If the SLIs cannot be registered, which does not happen.
     pub fn new(build: &Info) -> prometheus::Result<Self> {
+        Self::with_levels(build, |_| None)
+    }
+
+    /// The same, and how stable a metric is stands in its help: so the components of Kubernetes say it.
+    ///
+    /// # Errors
+    /// As [`Metrics::new`].
+    pub fn of_component(build: &Info) -> prometheus::Result<Self> {
+        Self::with_levels(build, Level::of)
+    }
+
+    fn with_levels(build: &Info, level: fn(&str) -> Option<Level>) -> prometheus::Result<Self> {
         let registry = Registry::new();
-        registry.register(Box::new(ProcessCollector::for_self()))?;
+        registry.register(Box::new(Process::own()))?;
         build.register(&registry)?;
         for (name, help) in [
             ("disabled_metrics_total", "The count of disabled metrics."),
@@ -49,7 +69,7 @@ impl Metrics {
         ] {
             registry.register(Box::new(IntCounter::new(name, help)?))?;
         }
-        let registered = Opts::new("registered_metrics_total", REGISTERED);
+        let registered = Opts::new(REGISTERED_NAME, REGISTERED);
         let registered = IntCounterVec::new(registered, &["stability_level", "deprecated_version"])?;
         registry.register(Box::new(registered.clone()))?;
         let features = IntGaugeVec::new(Opts::new("kubernetes_feature_enabled", FEATURES), &["name", "stage"])?;
@@ -57,6 +77,7 @@ impl Metrics {
         let (slis, refreshers) = (Slis::new()?, Mutex::default());
         Ok(Self(Arc::new(Inner {
             registry,
+            level,
             slis,
             features,
             registered,
@@ -94,19 +115,31 @@ impl Metrics {
     }
 
     /// All metrics, in the text format of Prometheus.
-    ///
-    /// # Errors
-    /// If a collector answers nonsense.
-    pub fn text(&self) -> prometheus::Result<Vec<u8>> {
+    #[must_use]
+    pub fn text(&self) -> String {
         // Held to the end, so that two readers do not count the metrics twice.
         let refreshers = self.0.refreshers.lock().unwrap_or_else(PoisonError::into_inner);
         for refresh in refreshers.iter() {
             refresh();
         }
-        let known = self.0.registry.gather().len();
         self.0.registered.reset();
-        self.0.registered.with_label_values(&["ALPHA", ""]).inc_by(known as u64);
-        text(&self.0.registry)
+        // The count counts itself, too.
+        self.registered(REGISTERED_NAME);
+        for family in self
+            .0
+            .registry
+            .gather()
+            .iter()
+            .filter(|it| it.name() != REGISTERED_NAME)
+        {
+            self.registered(family.name());
+        }
+        text::encode(&self.0.registry.gather(), self.0.level)
+    }
+
+    fn registered(&self, name: &str) {
+        let level = Level::of(name).unwrap_or(Level::Alpha).to_string();
+        self.0.registered.with_label_values(&[level.as_str(), ""]).inc();
     }
 }
 
@@ -174,18 +207,10 @@ impl Slis {
     }
 
     /// The SLIs, in the text format of Prometheus.
-    ///
-    /// # Errors
-    /// If they cannot be written, which does not happen.
-    pub fn text(&self) -> prometheus::Result<Vec<u8>> {
-        text(&self.registry)
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::encode(&self.registry.gather(), Level::of)
     }
-}
-
-fn text(registry: &Registry) -> prometheus::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    TextEncoder::new().encode(&registry.gather(), &mut text)?;
-    Ok(text)
 }
 
 fn process_start() -> f64 {
@@ -211,14 +236,26 @@ mod tests {
     #[case::none_disabled("disabled_metrics_total 0\n")]
     #[case::none_hidden("hidden_metrics_total 0\n")]
     #[case::some_registered("registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} ")]
+    #[case::some_registered_as_beta("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 5\n")]
+    #[case::level("# HELP hidden_metrics_total [BETA] The count of hidden metrics.\n")]
+    #[case::usual_level("# HELP own_total [ALPHA] Own.\n")]
+    #[case::no_level("# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.\n")]
     #[case::feature_on("kubernetes_feature_enabled{name=\"CloudControllerManagerWebhook\",stage=\"ALPHA\"} 1\n")]
     #[case::feature_off("kubernetes_feature_enabled{name=\"Other\",stage=\"BETA\"} 0\n")]
     fn a_process_shows(#[case] line: &str) {
-        let metrics = Metrics::new(&Info::current()).unwrap();
+        let metrics = Metrics::of_component(&Info::current()).unwrap();
         metrics.feature_on("CloudControllerManagerWebhook", "ALPHA");
         metrics.feature_off("Other", "BETA");
-        let text = String::from_utf8(metrics.text().unwrap()).unwrap();
+        let own = IntCounter::new("own_total", "Own.").unwrap();
+        metrics.registry().register(Box::new(own)).unwrap();
+        let text = metrics.text();
         assert!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+
+    #[test]
+    fn a_program_that_is_no_component_says_no_levels() {
+        let text = Metrics::new(&Info::current()).unwrap().text();
+        assert!(!text.contains("] "), "{text}");
     }
 
     #[test]
@@ -229,7 +266,7 @@ mod tests {
         let readings = AtomicU64::new(0);
         metrics.before_reading(move || gauge.set(i64::try_from(readings.fetch_add(1, Ordering::SeqCst)).unwrap() + 1));
         for reading in ["\nage 1\n", "\nage 2\n"] {
-            let text = String::from_utf8(metrics.text().unwrap()).unwrap();
+            let text = metrics.text();
             assert!(text.contains(reading), "{reading:?} is not in\n{text}");
         }
     }
@@ -240,8 +277,9 @@ mod tests {
         slis.observe("etcd", "healthz", Outcome::Success);
         slis.observe("etcd", "healthz", Outcome::Error);
         slis.observe("etcd", "readyz", Outcome::Success);
-        let text = String::from_utf8(slis.text().unwrap()).unwrap();
+        let text = slis.text();
         for line in [
+            "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.\n",
             "kubernetes_healthcheck{name=\"etcd\",type=\"healthz\"} 0",
             "kubernetes_healthcheck{name=\"etcd\",type=\"readyz\"} 1",
             "kubernetes_healthchecks_total{name=\"etcd\",status=\"error\",type=\"healthz\"} 1",
@@ -251,10 +289,6 @@ mod tests {
             assert!(text.contains(line), "{line:?} is not in\n{text}");
         }
         slis.reset();
-        assert!(
-            !String::from_utf8(slis.text().unwrap())
-                .unwrap()
-                .contains("kubernetes_healthcheck")
-        );
+        assert!(!slis.text().contains("kubernetes_healthcheck"));
     }
 }

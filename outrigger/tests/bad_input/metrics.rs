@@ -132,10 +132,19 @@ const ONLY_GO_NAMES: [&str; 4] = [
     "process_virtual_memory_max_bytes",
 ];
 
-async fn types(port: &Port) -> BTreeSet<String> {
+/// What each metric is and means, and by which bounds it is counted.
+async fn descriptions(port: &Port) -> BTreeSet<String> {
     let lines = lines(port, "/metrics").await.into_iter();
-    let types = lines.filter_map(|line| line.strip_prefix("# TYPE ").map(str::to_owned));
-    types.collect()
+    lines.filter_map(|line| described(&line)).collect()
+}
+
+fn described(line: &str) -> Option<String> {
+    if let Some(what) = line.strip_prefix("# ") {
+        return Some(what.to_owned());
+    }
+    let (name, labels) = line.split_once("_bucket{")?;
+    let bound = labels.split(['{', ',']).find(|label| label.starts_with("le="))?;
+    Some(format!("BOUND {name} {}", bound.split('}').next()?))
 }
 
 #[tokio::test]
@@ -158,14 +167,14 @@ async fn every_metric_of_the_go_program_is_there() {
     let node = rig.join("by-go").await;
     rig.initialised(&go, &node).await;
     let credentials = Credentials::of(&rig.plane().kubeconfig());
-    let theirs = types(&go.port_as(&credentials)).await;
+    let theirs = descriptions(&go.port_as(&credentials)).await;
     go.signal("KILL");
 
     let manager = rig.manager().flag("--cluster-cidr=10.244.0.0/16").start();
     work(&rig, &manager).await;
-    let ours = types(&manager.port_as(&credentials)).await;
+    let ours = descriptions(&manager.port_as(&credentials)).await;
     let only_go = |line: &&String| {
-        let name = line.split(' ').next().unwrap_or_default();
+        let name = line.split(' ').nth(1).unwrap_or_default();
         ONLY_GO.iter().any(|prefix| name.starts_with(prefix)) || ONLY_GO_NAMES.contains(&name)
     };
     let missing: Vec<_> = theirs.difference(&ours).filter(|line| !only_go(line)).collect();

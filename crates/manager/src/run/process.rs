@@ -66,7 +66,7 @@ impl Process {
         let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
         let version = options.version();
         info!(version = %version, provider = options.generic.cloud.provider, "starting {}", program.name);
-        let metrics = Metrics::new(&version).map_err(failed)?;
+        let metrics = Metrics::of_component(&version).map_err(failed)?;
         let registry = metrics.registry();
         let fences = fences(&options);
         let builder = || -> Result<client::Builder, String> { builder(&options, program.name, fences.main.clone()) };

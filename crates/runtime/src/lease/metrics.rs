@@ -17,12 +17,12 @@ impl Metrics {
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let status = Opts::new(
             "leader_election_master_status",
-            "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates \
+            "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates \
              master. 'name' is the string used to identify the lease. Please make sure to group by name.",
         );
         let slow_path = Opts::new(
             "leader_election_slowpath_total",
-            "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify \
+            "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify \
              the lease. Please make sure to group by name.",
         );
         let metrics = Self {

@@ -42,14 +42,16 @@ impl Metrics {
             unfinished: GaugeVec::new(
                 Opts::new(
                     "workqueue_unfinished_work_seconds",
-                    "Seconds of work that is in progress and not yet observed by work_duration",
+                    "How many seconds of work has done that is in progress and hasn't been observed by work_duration. \
+                     Large values indicate stuck threads. One can deduce the number of stuck threads by observing the \
+                     rate at which this increases.",
                 ),
                 &["name"],
             )?,
             longest: GaugeVec::new(
                 Opts::new(
                     "workqueue_longest_running_processor_seconds",
-                    "Seconds that the longest running processor has been running",
+                    "How many seconds has the longest running processor for workqueue been running.",
                 ),
                 &["name"],
             )?,

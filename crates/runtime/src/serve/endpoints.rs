@@ -92,14 +92,8 @@ fn report(report: Report) -> Response {
     response::text(status, report.body)
 }
 
-fn exposition(text: prometheus::Result<Vec<u8>>) -> Response {
-    match text {
-        Ok(text) => response::with_type(StatusCode::OK, metrics::CONTENT_TYPE, text),
-        Err(error) => {
-            let message = format!("An error has occurred while serving metrics:\n\n{error}");
-            response::error(StatusCode::INTERNAL_SERVER_ERROR, &message)
-        }
-    }
+fn exposition(text: String) -> Response {
+    response::with_type(StatusCode::OK, metrics::CONTENT_TYPE, text)
 }
 
 const FLAGS: &str = "<html>\n<head>\n<title>/debug/flags/</title>\n</head>\n<body>\n/debug/flags/<br>\n<br>\nflags:<br>\n\

@@ -79,10 +79,16 @@ pub fn add(list: &mut Vec<NodeAddress>, more: impl IntoIterator<Item = NodeAddre
     }
 }
 
-/// Whether two lists differ. The order counts, and so does every address of a type that has several.
+/// Whether two lists differ. Of the addresses of one type every one counts, and their order: the first is the one that is
+/// used. In which order the types stand means nothing to anybody, and is left as it is.
 #[must_use]
 pub fn differ(there: &[NodeAddress], wanted: &[NodeAddress]) -> bool {
-    there != wanted
+    fn by_type(list: &[NodeAddress]) -> Vec<&NodeAddress> {
+        let mut sorted: Vec<_> = list.iter().collect();
+        sorted.sort_by_key(|address| &address.type_);
+        sorted
+    }
+    by_type(there) != by_type(wanted)
 }
 
 /// What `status.addresses` is to be; `None` if the cloud says nothing, which changes nothing.

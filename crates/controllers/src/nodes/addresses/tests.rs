@@ -204,6 +204,18 @@ const IN_OUT: &str = "InternalIP=132.143.154.164 ExternalIP=132.143.154.163";
     "InternalIP=fc01::1 InternalIP=10.0.0.1",
     true
 )]
+#[case(
+    "types in another order → false",
+    IN_OUT,
+    "ExternalIP=132.143.154.163 InternalIP=132.143.154.164",
+    false
+)]
+#[case(
+    "dual-stack types in another order → false",
+    "InternalIP=10.0.0.1 Hostname=h InternalIP=fc01::1",
+    "Hostname=h InternalIP=10.0.0.1 InternalIP=fc01::1",
+    false
+)]
 fn detects_a_change(#[case] name: &str, #[case] there: &str, #[case] wanted: &str, #[case] expected: bool) {
     assert_eq!(differ(&list(there), &list(wanted)), expected, "{name}");
 }

@@ -5,6 +5,7 @@ use super::{
     error::Error,
     ledger::{Known, Phase, Reach, Round, Voice},
     metrics::Pending,
+    predicates,
     reconcile::{Flow, Job, Reconciler, poll},
     spec, write,
 };
@@ -16,11 +17,29 @@ use tracing::{info, warn};
 
 const DELETE: &str = "delete load balancer";
 
+/// What a deletion begins with; the user is told once, and only of something that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// It was begun before.
+    Again,
+    /// With a load balancer that is known to be there.
+    There,
+    /// With one that may be there.
+    Perhaps,
+}
+
 impl Reconciler {
     /// Deletes the load balancer of a Service that is still there, and lets the Service go once nothing is left.
     pub(super) async fn cleanup(&self, job: &mut Job) -> Result<Next, Error> {
-        self.begin_deletion(&job.key, &job.service);
         let spec = spec::for_deletion(&job.service, &self.options.cluster);
+        let there = match self.begin_deletion(&job.key, &job.service) {
+            Start::Again => false,
+            Start::There => true,
+            Start::Perhaps => self.is_there(&job.service, &spec).await,
+        };
+        if there {
+            self.announcer.deleting(&job.service);
+        }
         let answer = self.delete(&spec).await;
         if let Deletion::Pending {
             poll_after,
@@ -48,14 +67,21 @@ impl Reconciler {
         let spec = spec::for_deletion(&job.service, &self.options.cluster);
         match self.call("find", |balancers| balancers.find(&spec)).await {
             Ok(None) | Err(cloud::Error::ImplementedElsewhere) => Ok(Next::Done),
-            Ok(Some(_)) => self.cleanup(job).await,
+            Ok(Some(_)) => {
+                if self.begin_deletion(&job.key, &job.service) != Start::Again {
+                    self.announcer.deleting(&job.service);
+                }
+                self.cleanup(job).await
+            }
             Err(error) => Err(Error::cloud("check if load balancer exists before cleanup")(error)),
         }
     }
 
     /// Deletes the load balancer of a Service that is not there any more.
     pub(super) async fn remove(&self, key: &str, departed: &Arc<Service>) -> Flow {
-        self.begin_deletion(key, departed);
+        if self.begin_deletion(key, departed) != Start::Again {
+            self.announcer.deleting(departed);
+        }
         let answer = self.delete(&spec::for_deletion(departed, &self.options.cluster)).await;
         match answer.map(|noted| noted.answer) {
             Ok(Deletion::Gone) => {
@@ -102,20 +128,25 @@ impl Reconciler {
         }
     }
 
-    /// Takes down that a deletion begins or goes on, and tells the user once.
-    fn begin_deletion(&self, key: &str, service: &Arc<Service>) {
+    /// Whether there is something to delete. One that has an address surely has; if the cloud cannot say, the user is about
+    /// to hear of that, too.
+    async fn is_there(&self, service: &Service, spec: &Spec) -> bool {
+        predicates::is_served(service) || !matches!(self.call("find", |balancers| balancers.find(spec)).await, Ok(None))
+    }
+
+    /// Takes down that a deletion begins or goes on.
+    fn begin_deletion(&self, key: &str, service: &Arc<Service>) -> Start {
         let new = || Known::new(service.clone(), Phase::Elsewhere);
-        let begins = self.ledger.with_or(key, new, |known| {
+        self.ledger.with_or(key, new, |known| {
             known.reach = Reach::Cloud;
-            let begins = !matches!(known.phase, Phase::Deleting(_));
-            if begins {
-                known.phase = Phase::Deleting(Round::new(Voice::Told));
-            }
-            begins
-        });
-        if begins {
-            self.announcer.deleting(service);
-        }
+            let start = match known.phase {
+                Phase::Deleting(_) => return Start::Again,
+                Phase::Settled | Phase::Updating(_) => Start::There,
+                Phase::Ensuring(_) | Phase::Refused | Phase::Elsewhere | Phase::Departed(_) => Start::Perhaps,
+            };
+            known.phase = Phase::Deleting(Round::new(Voice::Told));
+            start
+        })
     }
 
     fn note_deletion_pending(&self, key: &str) {

@@ -22,7 +22,7 @@ use rstest::rstest;
 use runtime::queue::Next;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
-use testkit::service::load_balancer;
+use testkit::service::{cluster_ip, load_balancer};
 
 const SOON: Duration = Duration::from_millis(200);
 const ENSURED: [&str; 2] = ["EnsuringLoadBalancer", "EnsuredLoadBalancer"];
@@ -435,6 +435,16 @@ async fn a_type_change_takes_everything_back_and_may_be_taken_back() {
     assert_eq!(rig.sync("s").await, Next::Done);
     assert_eq!(rig.reasons(), ENSURED);
     assert_eq!(rig.cloud.load_balancers().len(), 1);
+}
+
+/// As with the Go framework: what was never there is not being deleted, but is gone.
+#[tokio::test]
+async fn a_finalizer_without_a_load_balancer_goes_without_a_deletion() {
+    let mut rig = Rig::new().await;
+    rig.create(cluster_ip("s").finalizer(FINALIZER)).await;
+    assert_eq!(rig.sync("s").await, Next::Done);
+    assert_eq!(rig.reasons(), ["DeletedLoadBalancer"]);
+    assert!(!has_finalizer(&rig.look("s").await.unwrap()));
 }
 
 /// The Service is deleted behind our back, and another one takes its name.

@@ -14,7 +14,7 @@ use crate::nodes::{
 use cloud::{Answer, Detail};
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use runtime::{
     events::Kind,
     informer::{Change, key_of},
@@ -190,12 +190,13 @@ impl Controller {
             warn!(node = nodes::name(node), %label, "ignored a label of the cloud");
         }
         info!(node = nodes::name(node), changes = %writes, "initialized node");
-        self.recorder.event(
-            nodes::reference(node),
-            Kind::Normal,
-            "Synced",
-            "Node synced successfully",
-        );
+        // Of all events on Nodes this is the one in which Go says at which version.
+        let regarding = ObjectReference {
+            resource_version: node.metadata.resource_version.clone(),
+            ..nodes::reference(node)
+        };
+        self.recorder
+            .event(regarding, Kind::Normal, "Synced", "Node synced successfully");
         self.metrics.synced(age);
     }
 

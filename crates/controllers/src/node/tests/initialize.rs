@@ -1,6 +1,7 @@
 //! From a tainted Node to one that says what the cloud says.
 
 use super::*;
+use k8s_openapi::api::core::v1::ObjectReference;
 
 #[tokio::test]
 async fn a_node_costs_two_patches_and_the_taint_goes_last() {
@@ -36,7 +37,16 @@ async fn a_node_costs_two_patches_and_the_taint_goes_last() {
         (event.component, event.message.as_str()),
         ("cloud-node-controller", "Node synced successfully")
     );
-    assert_eq!(event.regarding, nodes::reference(&node));
+    let before = event.regarding.resource_version.clone();
+    assert!(
+        before.is_some() && before != node.metadata.resource_version,
+        "{before:?}"
+    );
+    let at_no_version = ObjectReference {
+        resource_version: None,
+        ..event.regarding
+    };
+    assert_eq!(at_no_version, nodes::reference(&node));
     let counts: Vec<_> = registry
         .gather()
         .iter()

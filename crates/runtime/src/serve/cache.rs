@@ -53,6 +53,11 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
         asking.await
     }
 
+    /// Whether the answer is known now.
+    pub(super) fn knows(&self, key: &Digest) -> bool {
+        matches!(self.lock().get(key), Some(Slot::Known { until, .. }) if Instant::now() < *until)
+    }
+
     /// All under one lock: nobody asks twice, and the answer cannot come before it is noted that it is asked for. Then
     /// that note would take the place of the answer, and never expire.
     fn known_or_start(

@@ -1,7 +1,8 @@
 //! What the servers of a process count, under the names of the Go libraries.
 
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, exponential_buckets,
+    DEFAULT_BUCKETS, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, exponential_buckets,
 };
 use std::time::Duration;
 
@@ -35,7 +36,83 @@ pub struct Metrics {
     pub(super) authz_requests: Timed,
     pub(super) certificate_lifetime: Histogram,
     pub(super) users: IntCounterVec,
+    pub(super) tokens: TokenCache,
     pub(super) webhooks: Timed,
+}
+
+/// What is remembered of tokens: how often that was enough, and how often it was asked.
+#[derive(Debug, Clone)]
+pub(super) struct TokenCache {
+    /// `hit` or `miss`.
+    pub(super) requests: Timed,
+    fetches: IntCounterVec,
+    active: IntGaugeVec,
+}
+
+/// Counts as one more for as long as it lives.
+pub(super) struct Active(IntGauge);
+
+impl Active {
+    fn new(gauge: IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl TokenCache {
+    fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let requests = Timed::new(
+            registry,
+            (
+                "authentication_token_cache_request_total",
+                "Tokens looked up, by status.",
+            ),
+            (
+                "authentication_token_cache_request_duration_seconds",
+                "Time that looking up a token took, by status.",
+            ),
+            &["status"],
+            DEFAULT_BUCKETS.to_vec(),
+        )?;
+        let (name, help) = (
+            "authentication_token_cache_fetch_total",
+            "Questions about tokens, by status.",
+        );
+        let fetches = IntCounterVec::new(Opts::new(name, help), &["status"])?;
+        let (name, help) = (
+            "authentication_token_cache_active_fetch_count",
+            "Questions about tokens under way.",
+        );
+        let active = IntGaugeVec::new(Opts::new(name, help), &["status"])?;
+        registry.register(Box::new(fetches.clone()))?;
+        registry.register(Box::new(active.clone()))?;
+        Ok(Self {
+            requests,
+            fetches,
+            active,
+        })
+    }
+
+    /// Somebody waits for an answer.
+    pub(super) fn blocked(&self) -> Active {
+        Active::new(self.active.with_label_values(&["blocked"]))
+    }
+
+    /// A question is asked.
+    pub(super) fn asking(&self) -> Active {
+        Active::new(self.active.with_label_values(&["in_flight"]))
+    }
+
+    /// It was answered (`ok`) or not (`error`).
+    pub(super) fn asked(&self, status: &str) {
+        self.fetches.with_label_values(&[status]).inc();
+    }
 }
 
 /// Something that is counted and timed by the same labels.
@@ -90,6 +167,7 @@ impl Metrics {
             tls_handshake_errors,
             certificate_lifetime,
             users,
+            tokens: TokenCache::register(registry)?,
             authn: attempts(registry, ("authentication_attempts", AUTHENTICATED), "Authentication")?,
             authz: attempts(registry, ("authorization_attempts_total", AUTHORIZED), "Authorization")?,
             authn_requests: requests(registry, "apiserver_delegated_authn", &["code"])?,

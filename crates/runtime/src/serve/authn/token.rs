@@ -1,11 +1,18 @@
 //! A bearer token says who asks, and the API server says who that is.
 
-use crate::serve::{cache::Cache, hash::KeyedHash, metrics::Metrics, review::Reviewer, user::User};
+use crate::serve::{
+    cache::Cache,
+    hash::KeyedHash,
+    metrics::{Metrics, TokenCache},
+    review::Reviewer,
+    user::User,
+};
 use http::{HeaderMap, header};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
 use kube::Client;
 use secrecy::{ExposeSecret, SecretString};
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// Asks the API server about tokens.
 pub(super) struct Tokens {
@@ -13,6 +20,7 @@ pub(super) struct Tokens {
     cache: Cache<Verdict>,
     hash: KeyedHash,
     ttl: Duration,
+    metrics: TokenCache,
 }
 
 /// What is known of a token.
@@ -34,6 +42,7 @@ impl Tokens {
             cache: Cache::default(),
             hash,
             ttl,
+            metrics: metrics.tokens.clone(),
         })
     }
 
@@ -41,9 +50,24 @@ impl Tokens {
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Option<User>, String> {
         let Some(token) = bearer(headers) else { return Ok(None) };
         let key = self.hash.of(token.expose_secret().as_bytes());
-        let reviewer = self.reviewer.clone();
+        let started = Instant::now();
+        let (status, blocked) = if self.cache.knows(&key) {
+            ("hit", None)
+        } else {
+            ("miss", Some(self.metrics.blocked()))
+        };
+        let (reviewer, metrics) = (self.reviewer.clone(), self.metrics.clone());
         let ttl = self.ttl;
-        let ask = async move { review(&reviewer, &token).await };
+        let ask = async move {
+            let _asking = metrics.asking();
+            let verdict = review(&reviewer, &token).await;
+            metrics.asked(if let Verdict::Failed(_) = verdict {
+                "error"
+            } else {
+                "ok"
+            });
+            verdict
+        };
         let kept = move |verdict: &Verdict| {
             if let Verdict::Failed(_) = verdict {
                 Duration::ZERO
@@ -51,7 +75,10 @@ impl Tokens {
                 ttl
             }
         };
-        match self.cache.get(key, ask, kept).await {
+        let verdict = self.cache.get(key, ask, kept).await;
+        drop(blocked);
+        self.metrics.requests.observe(&[status], started.elapsed());
+        match verdict {
             Some(Verdict::Valid(user)) => Ok(Some((*user).clone())),
             Some(Verdict::Invalid) => Err("invalid bearer token".into()),
             Some(Verdict::Failed(problem)) => Err(problem),

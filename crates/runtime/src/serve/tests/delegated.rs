@@ -278,6 +278,18 @@ async fn the_api_server_is_asked_once_in_a_while() {
         3,
         "what may be different the next time is not remembered"
     );
+    let metrics = server.metrics();
+    for line in [
+        "authentication_token_cache_fetch_total{status=\"ok\"} 1\n",
+        "authentication_token_cache_fetch_total{status=\"error\"} 2\n",
+        "authentication_token_cache_request_total{status=\"hit\"} ",
+        "authentication_token_cache_request_total{status=\"miss\"} ",
+        "authentication_token_cache_request_duration_seconds_bucket{status=\"miss\",le=\"0.005\"} ",
+        "authentication_token_cache_active_fetch_count{status=\"blocked\"} 0\n",
+        "authentication_token_cache_active_fetch_count{status=\"in_flight\"} 0\n",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What this program was built from, under the names that Kubernetes components use.
 
+use crate::flags::quote;
 use prometheus::{IntGaugeVec, Opts, Registry};
 use serde::Serialize;
 use std::fmt;
@@ -87,6 +88,39 @@ impl Info {
             git_version: version.to_owned(),
             ..self
         })
+    }
+
+    /// All of it, as Go prints the type that Kubernetes components keep it in: what is not ours is empty.
+    #[must_use]
+    pub fn raw(&self) -> String {
+        let Self {
+            major,
+            minor,
+            git_version,
+            git_commit,
+            git_tree_state,
+            build_date,
+            go_version,
+            compiler,
+            platform,
+        } = self;
+        let fields = [
+            ("Major", major.as_str()),
+            ("Minor", minor),
+            ("EmulationMajor", ""),
+            ("EmulationMinor", ""),
+            ("MinCompatibilityMajor", ""),
+            ("MinCompatibilityMinor", ""),
+            ("GitVersion", git_version),
+            ("GitCommit", git_commit),
+            ("GitTreeState", git_tree_state),
+            ("BuildDate", build_date),
+            ("GoVersion", go_version),
+            ("Compiler", compiler),
+            ("Platform", platform),
+        ];
+        let fields = fields.map(|(name, value)| format!("{name}:{}", quote(value)));
+        format!("version.Info{{{}}}", fields.join(", "))
     }
 
     /// Publishes `kubernetes_build_info`.
@@ -221,6 +255,22 @@ mod tests {
             "{line}"
         );
         assert!(line.ends_with("} 1"), "{line}");
+    }
+
+    #[test]
+    fn raw_is_what_go_prints() {
+        let info = Info {
+            git_commit: "abc".into(),
+            platform: "linux/amd64".into(),
+            ..built("v1.2.3-\"x\"")
+        };
+        let raw = info.raw();
+        let start = "version.Info{Major:\"";
+        let end = "Compiler:\"rustc\", Platform:\"linux/amd64\"}";
+        assert!(raw.starts_with(start) && raw.ends_with(end), "{raw}");
+        let middle =
+            ", MinCompatibilityMinor:\"\", GitVersion:\"v1.2.3-\\\"x\\\"\", GitCommit:\"abc\", GitTreeState:\"";
+        assert!(raw.contains(middle), "{raw}");
     }
 
     #[test]

@@ -20,8 +20,8 @@ fn says_all_about_its_version() {
     let exit = run(&["ccm", "--version=raw"]);
     assert_eq!(exit.code, 0);
     for field in [
-        concat!("git_version: \"v", env!("CARGO_PKG_VERSION")),
-        "platform: \"linux/",
+        concat!("GitVersion:\"v", env!("CARGO_PKG_VERSION")),
+        "Platform:\"linux/",
     ] {
         assert!(exit.stdout.contains(field), "{}", exit.stdout);
     }

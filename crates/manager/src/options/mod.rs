@@ -243,7 +243,7 @@ impl Options {
         match self.global.version {
             _ if self.global.help.is_on() => Some(help),
             Version::Print => Some(format!("Outrigger {}\n", self.version())),
-            Version::Raw => Some(format!("{:?}\n", self.version())),
+            Version::Raw => Some(format!("{}\n", self.version().raw())),
             Version::Run | Version::Report(_) => None,
         }
     }

@@ -38,7 +38,7 @@ impl Lock {
 
     /// Waits until this manager holds it.
     async fn held_by(&self, manager: &Manager) {
-        let (text, lease) = ("\"acquired lease\"", format!("/{}\"", self.name));
+        let (text, lease) = ("\"successfully acquired lease\"", format!("/{}\"", self.name));
         manager
             .until(&format!("{} to be held", self.name), async || {
                 let lines = manager.lines_with(text);

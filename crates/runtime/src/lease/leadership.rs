@@ -45,7 +45,7 @@ enum Term {
 impl Leadership {
     pub(super) fn start(core: Arc<Core>, view: View, held: Held) -> Self {
         let Params { identity, .. } = &core.params;
-        tracing::info!(lease = %core.params, %identity, "acquired lease");
+        tracing::info!(lease = %core.params, %identity, "successfully acquired lease");
         core.announce(held.lease(), "became leader");
         core.metrics.leading();
         extend(&core, &held);

@@ -34,8 +34,8 @@ impl Listed for Monitor {
     const KEY: &'static str = "healthmonitors";
 }
 
-/// A monitor to be made, on its own or with its load balancer. A number that is 0 is left out: Octavia takes none, and has
-/// a default for it or says that it is missing.
+/// A monitor to be made, on its own or with its load balancer. As the Go program does it, only the last number is left out
+/// if it is 0, which Octavia has a default for; it takes 0 as a delay and as a timeout, and says what it takes as retries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewMonitor {
     /// The pool; none if it is made together with it.
@@ -47,13 +47,10 @@ pub struct NewMonitor {
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// In seconds.
-    #[serde(skip_serializing_if = "is_zero")]
     pub delay: i64,
     /// In seconds.
-    #[serde(skip_serializing_if = "is_zero")]
     pub timeout: i64,
     /// Successes until a member is up.
-    #[serde(skip_serializing_if = "is_zero")]
     pub max_retries: i64,
     /// Failures until a member is down.
     #[serde(skip_serializing_if = "is_zero")]
@@ -135,5 +132,21 @@ impl Octavia {
     pub async fn delete_monitor(&self, id: &str) -> Result<Deleted> {
         let call = delete("loadbalancer_healthmonitor_delete", ["healthmonitors", id]).about(format!("monitor {id}"));
         self.0.delete(call).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Octavia takes a delay and a timeout of 0, and calls them missing if they are left out.
+    #[test]
+    fn what_octavia_needs_is_always_sent() {
+        let sent = serde_json::to_value(NewMonitor::default()).unwrap();
+        assert_eq!(
+            sent,
+            json!({"name": "", "type": "", "delay": 0, "timeout": 0, "max_retries": 0})
+        );
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn pool_changes(there: &Pool, wanted: &NewPool, identity: &Identity) 
 }
 
 pub(super) fn monitor_change(there: &Monitor, wanted: &NewMonitor) -> Option<MonitorChange> {
-    // 0 is never sent, as in the Go program: Octavia refuses it.
+    // 0 is never sent, as in the Go program: what is there stays.
     let differs = |there: i64, wanted: i64| Some(wanted).filter(|wanted| *wanted != there && *wanted != 0);
     let change = MonitorChange {
         name: Some(wanted.name.clone()).filter(|name| *name != there.name),

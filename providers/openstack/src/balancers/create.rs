@@ -26,7 +26,8 @@ impl Reconciler {
         let want = want(pass.spec, &pass.settings, Role::Owner, &known);
         let (session, reservations) = (self.session(), &self.lists.reserved);
         reservations.give_back(session, want.service, want.ip).await?;
-        let floating = choice.floating.as_ref();
+        // An address of IPv6 has no floating IP. What the Service asks for may not be what it gets, which shows later.
+        let floating = choice.floating.as_ref().filter(|_| !is_v6(pass.spec));
         let reserved = floating_ip::reserve(session, &self.networks, reservations, &want, floating).await?;
         let balancer = match Box::pin(self.make(pass, &choice)).await {
             Ok(balancer) => balancer,
@@ -103,7 +104,12 @@ impl Reconciler {
 
 /// Whether `spec.loadBalancerIP` is the load balancer's own address, and not that of a floating IP.
 fn is_own(pass: &Pass<'_>, _ip: &str) -> bool {
-    pass.settings.exposure == Exposure::Internal || pass.spec.families.first() == Some(&IpFamily::V6)
+    pass.settings.exposure == Exposure::Internal || is_v6(pass.spec)
+}
+
+/// Whether the load balancer is to have an address of IPv6.
+fn is_v6(spec: &Spec) -> bool {
+    spec.families.first() == Some(&IpFamily::V6)
 }
 
 /// The addresses that the Service had.

@@ -29,7 +29,7 @@ use super::{
     settings::{Exposure, Settings},
 };
 use crate::config::{Class, Config};
-use cloud::{Error, IpFamily, Result, Spec};
+use cloud::{Error, Result, Spec};
 
 pub(crate) use detect::Networks;
 pub(crate) use pattern::Pattern;
@@ -42,7 +42,8 @@ pub(crate) struct Choice {
     pub vip: Vip,
     /// Where its members are.
     pub members: MemberSubnet,
-    /// Where a new floating IP comes from; `None` if the Service is to have none.
+    /// Where a new floating IP comes from, if the balancer's address is one that can have one; `None` if the Service is to
+    /// have none.
     pub floating: Option<Floating>,
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn choose(spec: &Spec, settings: &Settings, config: &Config) -> Resul
     let sources = [&settings.networks, class, &config.load_balancer.networks];
     let network = first(sources, |source| &source.network_id);
     let subnet = first(sources, |source| &source.subnet_id);
-    let floats = settings.exposure == Exposure::External && spec.families.first() != Some(&IpFamily::V6);
+    let floats = settings.exposure == Exposure::External;
     Ok(Choice {
         members: members(sources, network.as_deref(), subnet.as_deref()),
         vip: match (&settings.port_id, network, subnet) {

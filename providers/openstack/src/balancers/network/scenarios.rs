@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::balancers::role::Role;
-use cloud::{Address, AddressKind, Host};
+use cloud::{Address, AddressKind, Host, IpFamily};
 use serde_json::json;
 use std::sync::Arc;
 

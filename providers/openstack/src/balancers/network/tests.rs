@@ -236,19 +236,3 @@ fn floating_ips_come_from(#[case] asked: &str, #[case] class: &str, #[case] conf
     );
     assert_eq!(floats(&chosen(asked, class, config, Exposure::Internal).unwrap()), "no");
 }
-
-#[rstest]
-#[case::v4(vec![IpFamily::V4], "detected")]
-#[case::dual(vec![IpFamily::V4, IpFamily::V6], "detected")]
-#[case::unsaid(vec![], "detected")]
-#[case::v6(vec![IpFamily::V6], "no")]
-#[case::v6_first(vec![IpFamily::V6, IpFamily::V4], "no")]
-fn only_ipv4_floats(#[case] families: Vec<IpFamily>, #[case] expected: &str) {
-    let spec = Spec {
-        families,
-        ..Spec::default()
-    };
-    let config = Config::default();
-    let choice = choose(&spec, &Settings::of(&spec, &config).unwrap(), &config).unwrap();
-    assert_eq!(floats(&choice), expected);
-}

@@ -2,7 +2,7 @@
 
 use super::stage::{Stage, annotate, id, stories};
 use crate::balancers::annotations as key;
-use cloud::IpFamily;
+use cloud::{IpFamily, Spec};
 
 stories! {
     internal_and_external
@@ -10,6 +10,7 @@ stories! {
     an_unusable_address_builds_nothing
     an_address_that_occm_ignored
     ipv6_first
+    only_ipv4_floats
     two_families
     a_second_family_that_cannot_be_had
 }
@@ -117,6 +118,48 @@ async fn ipv6_first(stage: &mut Stage) {
         "{warnings:?}"
     );
     assert_eq!(stage.tree(&id(&spec)).await.listeners[0].allowed_cidrs, ["::/0"]);
+}
+
+/// Nobody looks for an external network for an address of IPv6.
+async fn only_ipv4_floats(stage: &mut Stage) {
+    let subnet = second_subnet(stage).await;
+    stage.configure(|config| {
+        config.load_balancer.networks.subnet_id = subnet;
+        config.load_balancer.networks.floating_network_id.clear();
+    });
+    let mut spec = six(stage);
+    stage.ensure(&mut spec).await.unwrap();
+    let calls = stage.calls();
+    assert!(!calls.contains_key("network_list"), "{calls:?}");
+}
+
+/// What counts is the address that the load balancer has, not what the Service asks for: a subnet of IPv4 has only such, and
+/// where Octavia takes no source ranges it gives one to any Service. It gets a floating IP, as with the Go program.
+#[tokio::test]
+async fn whatever_is_of_ipv4_floats() {
+    let stage = Stage::simulated().await;
+    stage.sim().configure(|settings| settings.octavia_minor = 11);
+    let mut spec = six(&stage);
+    let (status, warnings) = stage.ensure(&mut spec).await.unwrap();
+    let forced = |warning: &cloud::Warning| warning.reason == "LoadBalancerForcedInternal";
+    assert!(!warnings.iter().any(forced), "{warnings:?}");
+    let floating: Vec<String> = stage
+        .ground
+        .floating_ips()
+        .await
+        .into_iter()
+        .map(|(ip, _)| ip)
+        .collect();
+    assert_eq!(floating, Vec::from_iter(status.ingress[0].ip.clone()));
+}
+
+/// A Service of IPv6.
+fn six(stage: &Stage) -> Spec {
+    Spec {
+        families: vec![IpFamily::V6],
+        source_ranges: vec!["::/0".parse().unwrap()],
+        ..stage.service("six")
+    }
 }
 
 // upstream: openstack 67

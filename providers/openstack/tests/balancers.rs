@@ -104,4 +104,5 @@ async fn traffic_that_will_be_lost_is_told(
         );
     }
     assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
 }

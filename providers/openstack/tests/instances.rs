@@ -84,6 +84,7 @@ async fn everything_about_a_machine() {
     };
     assert_eq!(found(&rig, &NodeRef::named("node-1")).await, expected);
     assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
 }
 
 // Nova links from a full page to the next one, even if that is empty: 1,000 servers are two lists, 999 are one.
@@ -129,6 +130,7 @@ async fn ten_thousand_nodes_cost_pages_not_nodes(
         began.elapsed()
     );
     assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
 }
 
 /// A Nova that does not tell the names of flavors is asked for each of them, not for each server.

@@ -171,6 +171,7 @@ async fn create_and_delete(#[case] what: &str, #[case] off: &[&str], #[case] upd
         assert!(stage.rig.cloud.port(server.ports[0]).unwrap().tags.is_empty());
     }
     assert_eq!(stage.rig.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(stage.rig.cloud.unrecorded(), Vec::<String>::new());
 }
 
 #[tokio::test]

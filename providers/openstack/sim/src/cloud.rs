@@ -4,6 +4,7 @@ use crate::{
     Call, Fault, FaultId, Mark, Settings,
     clock::Clock,
     keystone::Identity,
+    recorded,
     state::{Now, State},
 };
 use std::{
@@ -147,6 +148,15 @@ impl Cloud {
     /// What was asked and answered with 501, because the simulation does not know it. A test that cares ends with this empty.
     pub fn unknown(&self) -> Vec<String> {
         self.read(|state| state.unknown.clone())
+    }
+
+    /// What was asked in a way in which nobody asked the real services, so that nobody knows what those would say. Of what
+    /// the log remembers, each once.
+    pub fn unrecorded(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.read(|state| state.calls.all().filter_map(recorded::unrecorded).collect());
+        told.sort();
+        told.dedup();
+        told
     }
 
     /// Waits until this holds; looks after every call, every change by the operator, and whenever a load balancer settles.

@@ -34,6 +34,7 @@ mod neutron;
 mod nova;
 mod octavia;
 mod query;
+mod recorded;
 mod server;
 mod service;
 mod settings;

@@ -87,6 +87,10 @@ impl Resource for Network {
         context.room_for::<Self>(neutron, 1)?;
         let project = body::text(fields, "project_id").map_or_else(|| context.ask.caller.project.clone(), Into::into);
         let external = body::switch(fields, "router:external").unwrap_or_default();
+        if external && context.ask.caller.rights == Rights::Member {
+            let message = "(rule:create_network and rule:create_network:router:external) is disallowed by policy";
+            return Err(error(403, "PolicyNotAuthorized", message));
+        }
         let network = Self {
             id: Uuid::new_v4(),
             standard: Standard::of(&project, fields, context.now.wall),

@@ -85,6 +85,7 @@ pub(super) fn default_group(neutron: &mut Neutron, project: &Arc<str>, now: Time
         let mut rule = Rule::new(id, project, now);
         rule.direction = "ingress".into();
         rule.ethertype = ethertype.into();
+        rule.description = None;
         rule.remote_group = Some(id);
         neutron.rules.insert(rule.id, rule);
     }

@@ -21,7 +21,10 @@ pub(super) fn answer(
     let standard = match collection {
         "networks" => neutron.find_mut::<Network>(id, caller).map(Resource::standard_mut),
         "subnets" => neutron.find_mut::<Subnet>(id, caller).map(Resource::standard_mut),
-        "ports" => neutron.find_mut::<Port>(id, caller).map(Resource::standard_mut),
+        "ports" => neutron
+            .find_mut::<Port>(id, caller)
+            .map(Resource::standard_mut)
+            .map_err(|missing| of_a_port(context, rest, missing)),
         "routers" => neutron.find_mut::<Router>(id, caller).map(Resource::standard_mut),
         "floatingips" => neutron.find_mut::<FloatingIp>(id, caller).map(Resource::standard_mut),
         "security-groups" => neutron.find_mut::<Group>(id, caller).map(Resource::standard_mut),
@@ -29,6 +32,15 @@ pub(super) fn answer(
         _ => Err(unknown(context.ask)),
     }?;
     change(standard, context, rest)
+}
+
+/// The real one stumbles over a tag for a port that is not there.
+fn of_a_port(context: &Context<'_>, rest: &[&str], missing: Answer) -> Answer {
+    let message = "Request Failed: internal server error while processing your request.";
+    match (context.ask.method.as_str(), rest) {
+        ("PUT", [_]) => error(500, "HTTPInternalServerError", message),
+        _ => missing,
+    }
 }
 
 fn change(standard: &mut Standard, context: &Context<'_>, rest: &[&str]) -> Outcome {
@@ -44,8 +56,11 @@ fn change(standard: &mut Standard, context: &Context<'_>, rest: &[&str]) -> Outc
             Answer::ok(json!({"tags": standard.tags}))
         }
         ("PUT", [tag]) => {
-            standard.tags.insert((*tag).to_owned());
-            Answer::json(201, Value::Null)
+            let answer = Answer::json(201, Value::Null);
+            if !standard.tags.insert((*tag).to_owned()) {
+                return Ok(answer);
+            }
+            answer
         }
         ("DELETE", []) => {
             standard.tags.clear();

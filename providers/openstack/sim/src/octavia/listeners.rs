@@ -5,10 +5,11 @@ use super::{
     common::ids,
     error, ovn,
     resource::{Resource, When, kept_in},
+    vip::Vip,
 };
 use crate::exchange::{Answer, Fields};
 use serde_json::{Value, json};
-use std::sync::LazyLock;
+use std::{net::IpAddr, sync::LazyLock};
 use uuid::Uuid;
 
 #[derive(Debug, Clone)]
@@ -104,6 +105,7 @@ impl Resource for Listener {
         let mut settings = listener.settings.clone();
         merge(&mut settings, fields);
         check(listener.protocol, &settings)?;
+        check_families(&octavia.balancers[&balancer].vip, &settings)?;
         let pool = if fields.contains_key("default_pool_id") {
             body::id(fields, "default_pool_id")?
         } else {
@@ -164,6 +166,7 @@ impl Listener {
             );
             return Err(error(409, &message));
         }
+        check_families(&parent.vip, &settings)?;
         Ok(Self {
             common,
             balancer,
@@ -228,6 +231,27 @@ fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
                 text,
                 "Value should be IPv4 or IPv6 CIDR format",
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Nobody comes from a family that the load balancer has no address of.
+fn check_families(vip: &Vip, settings: &Fields) -> Result<(), Answer> {
+    let further = vip.additional.iter().map(|(_, address)| *address);
+    let addresses: Vec<IpAddr> = std::iter::once(vip.address).chain(further).collect();
+    let allowed = body::list(settings, "allowed_cidrs").into_iter();
+    let ranges = allowed.filter_map(|cidr| cidr.as_str()?.parse::<ipnet::IpNet>().ok());
+    for range in ranges {
+        if !addresses
+            .iter()
+            .any(|address| address.is_ipv6() == range.addr().is_ipv6())
+        {
+            let quoted: Vec<String> = addresses.iter().map(|address| format!("'{address}'")).collect();
+            return Err(super::invalid(&format!(
+                "CIDR {range} IP version incompatible with all VIPs [{}] IP version.",
+                quoted.join(", ")
+            )));
         }
     }
     Ok(())

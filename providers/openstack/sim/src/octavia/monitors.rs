@@ -109,8 +109,18 @@ impl Monitor {
         let parent = &octavia.pools[&pool];
         check(kind, parent.protocol, context.settings.octavia_minor)?;
         ovn::check(&octavia.balancers[&parent.balancer], Some(("health monitor", kind)))?;
-        let required =
-            |name: &str| body::number(fields, name).ok_or_else(|| body::bad(name, "None", "Mandatory field missing."));
+        let required = |name: &str| {
+            let number = body::number(fields, name);
+            number.ok_or_else(|| body::bad(name, "None", "Mandatory field missing."))
+        };
+        let max_retries = required("max_retries")?;
+        let max_retries_down = body::number(fields, "max_retries_down").unwrap_or(3);
+        for (name, number) in [("max_retries", max_retries), ("max_retries_down", max_retries_down)] {
+            if number < 1 {
+                let least = "Value should be greater or equal to 1";
+                return Err(body::bad(name, &number.to_string(), least));
+            }
+        }
         let http = matches!(kind, "HTTP" | "HTTPS");
         let or = |name: &str, default: &str| {
             let given = body::text(fields, name).map(str::to_owned);
@@ -124,8 +134,8 @@ impl Monitor {
             kind,
             delay: required("delay")?,
             timeout: required("timeout")?,
-            max_retries: required("max_retries")?,
-            max_retries_down: body::number(fields, "max_retries_down").unwrap_or(3),
+            max_retries,
+            max_retries_down,
             http_method: or("http_method", "GET"),
             url_path: or("url_path", "/"),
             expected_codes: or("expected_codes", "200"),

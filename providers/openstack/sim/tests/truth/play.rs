@@ -1,10 +1,10 @@
 //! The requests, asked.
 
-use crate::script::{Request, Until, select};
+use crate::script::{After, Request, Until, select};
 use anyhow::{Context, Result};
 use reqwest::{Client, Method, Response, header::HeaderMap};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, time::Duration};
+use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
 
 /// Who has load balancers, by name, under control.
 pub trait Backstage: Send + Sync {
@@ -30,6 +30,8 @@ pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// Where values are that were compared with earlier ones, and how they compare.
+    pub relations: Vec<(String, &'static str)>,
 }
 
 /// The headers that a client reads.
@@ -110,10 +112,18 @@ impl Target {
             if let Some(name) = &request.fail {
                 self.backstage.fail_next(&fill(name, &kept))?;
             }
+            if request.after == After::ASecond {
+                tokio::time::sleep(Duration::from_millis(1_100)).await;
+            }
             let mut answer = self
                 .insist(client, request, &kept)
                 .await
                 .with_context(|| request.name.clone())?;
+            for (name, path) in &request.than {
+                let now = select(&mut answer.body, path).first().map(|value| text(value));
+                let word = relation(now.as_deref().unwrap_or_default(), &kept[name]);
+                answer.relations.push((path.clone(), word));
+            }
             for (name, path) in &request.kept {
                 let found = select(&mut answer.body, path).first().map(|value| text(value));
                 let found = found.with_context(|| {
@@ -168,7 +178,12 @@ async fn read(response: Response) -> Result<Answer> {
     let headers = interesting(response.headers());
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    Ok(Answer { status, headers, body })
+    Ok(Answer {
+        status,
+        headers,
+        body,
+        relations: Vec::new(),
+    })
 }
 
 fn interesting(headers: &HeaderMap) -> Vec<(String, String)> {
@@ -178,6 +193,19 @@ fn interesting(headers: &HeaderMap) -> Vec<(String, String)> {
 
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// How a number, or a time, compares with an earlier one.
+fn relation(now: &str, before: &str) -> &'static str {
+    let order = match (now.parse::<u64>(), before.parse::<u64>()) {
+        (Ok(now), Ok(before)) => now.cmp(&before),
+        _ => now.cmp(before),
+    };
+    match order {
+        Ordering::Less => "<less>",
+        Ordering::Equal => "<same>",
+        Ordering::Greater => "<more>",
+    }
 }
 
 fn fill(text: &str, kept: &BTreeMap<String, String>) -> String {

@@ -18,6 +18,9 @@ pub struct Request {
     pub unordered: Vec<String>,
     pub some: Vec<String>,
     pub loose: Vec<String>,
+    /// Values of the answer to be compared with kept ones: their names and where they are.
+    pub than: Vec<(String, String)>,
+    pub after: After,
     /// The load balancer whose next change is to fail.
     pub fail: Option<String>,
 }
@@ -29,6 +32,15 @@ impl Request {
         let name = body["loadbalancer"]["name"].as_str()?;
         name.contains("${run}").then(|| name.to_owned())
     }
+}
+
+/// When to ask.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum After {
+    #[default]
+    Nothing,
+    /// Services tell times in whole seconds: what is done from then on is later than what was done before.
+    ASecond,
 }
 
 /// When to stop asking.
@@ -72,6 +84,8 @@ fn request(lines: &[&str]) -> Request {
             "until" => request.until = Some(Until::Is(pair().0, pair().1)),
             "unordered" => request.unordered.push(rest.to_owned()),
             "some" => request.some.push(rest.to_owned()),
+            "than" => request.than.push(pair()),
+            "pause" => request.after = After::ASecond,
             "fail" => request.fail = Some(rest.to_owned()),
             "loose" => request.loose.push(rest.to_owned()),
             _ if line.starts_with('@') => line[1..].clone_into(&mut request.who),

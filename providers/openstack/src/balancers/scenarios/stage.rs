@@ -441,6 +441,7 @@ macro_rules! stories {
                     let mut stage = $crate::balancers::scenarios::stage::Stage::simulated().await;
                     super::$name(&mut stage).await;
                     assert_eq!(stage.sim().unknown(), Vec::<String>::new());
+                    assert_eq!(stage.sim().unrecorded(), Vec::<String>::new());
                 }
             )+
         }

@@ -53,6 +53,7 @@ macro_rules! scenarios {
                     let place = $crate::balancers::network::rig::simulated().await;
                     super::$name(&place.rig).await;
                     assert_eq!(place.cloud.unknown(), Vec::<String>::new());
+                    assert_eq!(place.cloud.unrecorded(), Vec::<String>::new());
                 }
             )+
         }

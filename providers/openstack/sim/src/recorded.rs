@@ -82,9 +82,10 @@ fn read(script: &str) -> Vec<Shape> {
     let lines = script.lines().filter(|line| !line.starts_with('#'));
     let mut requests: Vec<Shape> = Vec::new();
     for line in lines {
-        if line.starts_with('{') {
-            let last = requests.last_mut();
-            last.into_iter().for_each(|request| request.fields = fields(line));
+        if line.starts_with('{')
+            && let Some(last) = requests.last_mut()
+        {
+            last.fields = fields(line);
         }
         let words: Vec<&str> = line.split(' ').collect();
         if let ["GET" | "POST" | "PUT" | "DELETE", service, target] = words[..] {

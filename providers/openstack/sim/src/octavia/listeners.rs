@@ -240,7 +240,7 @@ fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
 fn check_families(vip: &Vip, settings: &Fields) -> Result<(), Answer> {
     let further = vip.additional.iter().map(|(_, address)| *address);
     let addresses: Vec<IpAddr> = std::iter::once(vip.address).chain(further).collect();
-    let allowed = body::list(settings, "allowed_cidrs").into_iter();
+    let allowed = body::list(settings, "allowed_cidrs");
     let ranges = allowed.filter_map(|cidr| cidr.as_str()?.parse::<ipnet::IpNet>().ok());
     for range in ranges {
         if !addresses

@@ -377,6 +377,27 @@ async fn looks_and_changes_go_side_by_side() {
     assert_eq!(stage.list().await.len(), new.len());
 }
 
+/// Routes that are asked for before it is known that they are the cluster's, as right after occm, cost no write.
+#[tokio::test]
+async fn what_occm_made_is_not_touched() {
+    // It allows, and does not mark.
+    let stage = Stage::without(&["standard-attr-tag"]).await;
+    let new: Vec<NewRoute> = stage.nodes(3).into_iter().map(|(_, route)| route).collect();
+    assert_eq!(stage.create(&new).await, ["ok"; 3]);
+    stage.rig.cloud.configure(|settings| settings.extensions_off.clear());
+    let stage = stage.restarted().await;
+    let mark = stage.rig.cloud.mark();
+    assert_eq!(stage.create(&new).await, ["ok"; 3]);
+    let writes = stage.rig.cloud.writes_since(mark);
+    let writes: Vec<_> = writes
+        .iter()
+        .map(|call| call.operation)
+        .filter(|name| *name != "token_create")
+        .collect();
+    assert_eq!(writes, [""; 0]);
+    assert_eq!(stage.list().await.len(), 3);
+}
+
 #[tokio::test]
 async fn a_router_that_is_not_there_is_named() {
     let stage = Stage::new().await;

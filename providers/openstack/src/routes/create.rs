@@ -139,18 +139,21 @@ impl Work<'_> {
     /// Lets the ports send what their nodes forward, and marks them. Says what they could not send before.
     async fn open_ports(&self, steps: &[&Step], failures: &mut Failures) -> Vec<(&Port, Vec<Hop>)> {
         let mut by_port: BTreeMap<&str, (&Port, Vec<Hop>)> = BTreeMap::new();
+        let mut missing = BTreeSet::new();
         for step in steps {
             let Some(port) = self.ports.get(&step.hop.next) else {
                 continue;
             };
+            missing.extend((!step.is_done()).then_some(&port.id));
             let hops = &mut by_port.entry(&port.id).or_insert_with(|| (port, Vec::new())).1;
             // A batch may ask twice for the same, and Neutron refuses to allow it twice.
             if !hops.contains(&step.hop) {
                 hops.push(step.hop);
             }
         }
+        let missing = &missing;
         let opened = by_port.into_values().map(|(port, hops)| async move {
-            let opened = self.open(port, &hops).await;
+            let opened = self.open(port, &hops, missing.contains(&port.id)).await;
             (port, hops, opened)
         });
         let mut allowed = Vec::new();
@@ -163,12 +166,14 @@ impl Work<'_> {
         allowed
     }
 
-    async fn open(&self, port: &Port, hops: &[Hop]) -> Result<Vec<Hop>> {
+    /// A port with routes that are there, as occm leaves it, says enough without a mark.
+    async fn open(&self, port: &Port, hops: &[Hop], is_missing: bool) -> Result<Vec<Hop>> {
         let new = match self.ability.pairs {
             Pairs::Unknown => Vec::new(),
             Pairs::Needed => act::allow(self.session, port, hops).await?,
         };
-        if self.ability.tags == Tags::Possible && !port.tags.contains(&self.tag) {
+        let is_new = is_missing || !new.is_empty();
+        if is_new && self.ability.tags == Tags::Possible && !port.tags.contains(&self.tag) {
             ports::add_tag(self.session, &port.id, &self.tag).await?;
         }
         Ok(new)

@@ -13,7 +13,7 @@ use super::{
     role::{Identity, Role},
     settings::Settings,
     step::Step,
-    tree::Tree,
+    tree::{self, Tree},
 };
 use crate::api::octavia::{LoadBalancer, LoadBalancerChange, Pool, Provisioning};
 use cloud::{Deletion, Error, Noted, Notes, Result, Spec};
@@ -56,7 +56,7 @@ impl Reconciler {
 
     /// The floating IP goes first: nobody finds it again once the load balancer is gone.
     async fn delete_balancer(&self, balancer: &LoadBalancer, settings: &Settings) -> Result<Noted<Deletion>> {
-        if let Some(port) = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty()) {
+        if let Some(port) = tree::floating_port(balancer) {
             floating_ip::release(self.session(), port, settings.floating_ip).await?;
             self.memory.touched(&balancer.id);
         }

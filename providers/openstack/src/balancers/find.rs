@@ -38,9 +38,8 @@ impl Reconciler {
         settings: &Settings,
         families: &[IpFamily],
     ) -> Result<Vec<String>> {
-        let port = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty());
-        let floats = settings.exposure == Exposure::External && tree::families(balancer).first() == Some(&IpFamily::V4);
-        let floating = match port.filter(|_| floats) {
+        let port = tree::floating_port(balancer).filter(|_| settings.exposure == Exposure::External);
+        let floating = match port {
             Some(port) => self
                 .observer()
                 .floating_ips(&balancer.id, port, settings.exposure)

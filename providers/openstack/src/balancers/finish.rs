@@ -82,13 +82,12 @@ impl Reconciler {
             port,
             address: &balancer.vip_address,
         };
-        let floats = tree::families(balancer).first() != Some(&IpFamily::V6) && !port.is_empty();
-        let attached = if floats {
-            self.observer()
-                .floating_ips(&balancer.id, port, pass.settings.exposure)
-                .await?
-        } else {
-            Vec::new()
+        let attached = match tree::floating_port(balancer) {
+            Some(port) => {
+                let exposure = pass.settings.exposure;
+                self.observer().floating_ips(&balancer.id, port, exposure).await?
+            }
+            None => Vec::new(),
         };
         let before: Vec<String> = attached.iter().map(|fip| fip.floating_ip_address.clone()).collect();
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;

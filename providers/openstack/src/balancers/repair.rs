@@ -7,6 +7,7 @@ use super::{
     floating_ip,
     role::{Identity, Role},
     seal::Past,
+    tree,
 };
 use crate::api::octavia::LoadBalancer;
 use cloud::{Error, Noted, Outcome, Result};
@@ -61,7 +62,7 @@ impl Reconciler {
 
     /// A floating IP that was made for it goes first, for the next one gets its own: nobody has been told its address yet.
     async fn discard(&self, pass: &Pass<'_>, balancer: &LoadBalancer) -> Result<Noted<Outcome>> {
-        if let Some(port) = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty()) {
+        if let Some(port) = tree::floating_port(balancer) {
             let mut wanted = known(pass.spec, &pass.settings);
             wanted.extend(pass.spec.ip.as_deref());
             floating_ip::abandon(self.session(), port, &wanted).await?;

@@ -76,6 +76,12 @@ pub(crate) fn families(balancer: &LoadBalancer) -> Vec<IpFamily> {
     families
 }
 
+/// The port that a floating IP may lead to: an address of IPv6 has none.
+pub(crate) fn floating_port(balancer: &LoadBalancer) -> Option<&str> {
+    let port = balancer.vip_port_id.as_deref().filter(|port| !port.is_empty());
+    port.filter(|_| families(balancer).first() != Some(&IpFamily::V6))
+}
+
 /// The addresses beside the first one that a Service of these families is reached by: one of its second family. Others that
 /// a load balancer has are the business of whoever gave it them.
 pub(crate) fn further_addresses(balancer: &LoadBalancer, families: &[IpFamily]) -> Vec<String> {

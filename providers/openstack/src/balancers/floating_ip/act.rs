@@ -265,7 +265,10 @@ pub(super) async fn delete(api: &Session, fip: &FloatingIp) -> Result<()> {
 /// The floating IPs with these addresses.
 pub(super) async fn others(api: &Session, addresses: &[&str]) -> Result<Vec<FloatingIp>> {
     let mut found = Vec::new();
-    for address in addresses {
+    for address in addresses
+        .iter()
+        .filter(|address| family_of(address) != Some(IpFamily::V6))
+    {
         let query = FloatingIpQuery {
             address: Some((*address).to_owned()),
             ..FloatingIpQuery::default()

@@ -12,7 +12,8 @@ use crate::api::{
     Session,
     neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
 };
-use cloud::{Result, ServiceRef};
+use cloud::{Error, Result, ServiceRef};
+use cloud_http::{Failure, http::StatusCode};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -62,7 +63,11 @@ impl Reserved {
             self.note_all(&all);
             Ok(())
         };
-        Box::pin(self.read.get_or_try_init(read)).await?;
+        match Box::pin(self.read.get_or_try_init(read)).await {
+            // Neutron without routers has none. That costs a Service with an address of its own nothing.
+            Err(error) if is_unknown_path(&error) => return Ok(()),
+            known => known?,
+        };
         let unwanted = self.of(service).into_iter();
         for address in unwanted.filter(|address| Some(address.as_str()) != wanted) {
             let found = others(api, &[&address]).await?;
@@ -91,6 +96,11 @@ impl Reserved {
     fn known(&self) -> MutexGuard<'_, HashMap<String, BTreeSet<String>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_unknown_path(error: &Error) -> bool {
+    let answer = Failure::of(error).map(Failure::status);
+    matches!(error, Error::NotFound { .. }) || answer == Some(StatusCode::NOT_FOUND)
 }
 
 /// The description of one that leads nowhere yet.

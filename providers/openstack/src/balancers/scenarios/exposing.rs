@@ -3,6 +3,8 @@
 use super::stage::{Stage, annotate, id, stories};
 use crate::balancers::annotations as key;
 use cloud::{IpFamily, Spec};
+use openstack_sim::Fault;
+use rstest::rstest;
 
 stories! {
     internal_and_external
@@ -131,6 +133,22 @@ async fn only_ipv4_floats(stage: &mut Stage) {
     stage.ensure(&mut spec).await.unwrap();
     let calls = stage.calls();
     assert!(!calls.contains_key("network_list"), "{calls:?}");
+}
+
+/// Neutron may be without routers, and so without floating IPs.
+#[rstest]
+#[case::as_neutron_says_it(Fault::status(404))]
+#[case::as_its_server_says_it(Fault::answer(404, "404 Not Found"))]
+#[tokio::test]
+async fn addresses_of_ipv6_need_no_floating_ips(#[case] no_such_path: Fault) {
+    let mut stage = Stage::simulated().await;
+    let subnet = second_subnet(&stage).await;
+    stage.configure(|config| config.load_balancer.networks.subnet_id = subnet);
+    stage.sim().inject(no_such_path.operation("floating_ip_list"));
+    let mut spec = six(&stage);
+    let address = stage.address(&mut spec).await;
+    assert!(address.starts_with("2001:db8:77:"), "{address}");
+    stage.delete(&mut spec).await.unwrap();
 }
 
 /// What counts is the address that the load balancer has, not what the Service asks for: a subnet of IPv4 has only such, and

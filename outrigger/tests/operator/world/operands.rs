@@ -2,30 +2,28 @@
 
 use super::{World, is_ours, kind};
 use crate::{objects::look_of, rig::Manager, workloads};
-use kube::api::{ApiResource, ListParams};
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 impl World {
+    /// Everything that our field manager has written, with its kind and name.
+    async fn ours(&self) -> Vec<(String, DynamicObject)> {
+        let mut ours = Vec::new();
+        for (resource, namespace) in self.kinds() {
+            let api = self.api(&resource, &namespace);
+            let found = api.list(&ListParams::default()).await.unwrap();
+            ours.extend(found.into_iter().filter(is_ours).map(|object| {
+                let name = object.metadata.name.as_deref().unwrap_or_default();
+                (format!("{} {name}", resource.kind), object)
+            }));
+        }
+        ours
+    }
+
     /// What the operands are, by kind and name, sorted: everything that our field manager has written.
     pub async fn operands(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for (resource, namespace) in self.kinds() {
-            for object in self
-                .api(&resource, &namespace)
-                .list(&ListParams::default())
-                .await
-                .unwrap()
-            {
-                if is_ours(&object) {
-                    found.push(format!(
-                        "{} {}",
-                        resource.kind,
-                        object.metadata.name.unwrap_or_default()
-                    ));
-                }
-            }
-        }
+        let mut found: Vec<String> = self.ours().await.into_iter().map(|(name, _)| name).collect();
         found.sort();
         found
     }
@@ -116,21 +114,10 @@ impl World {
     /// Everything as somebody sees it who does not look at versions and times: every operand by kind and name, the conditions
     /// and what the operator says is its own.
     pub async fn portrait(&self) -> BTreeMap<String, Value> {
-        let mut all = BTreeMap::new();
-        for (resource, namespace) in self.kinds() {
-            for object in self
-                .api(&resource, &namespace)
-                .list(&ListParams::default())
-                .await
-                .unwrap()
-            {
-                if is_ours(&object) {
-                    let name = object.metadata.name.clone().unwrap_or_default();
-                    let object = look_of(serde_json::to_value(object).unwrap());
-                    all.insert(format!("{} {name}", resource.kind), object);
-                }
-            }
-        }
+        let ours = self.ours().await.into_iter();
+        let mut all: BTreeMap<String, Value> = ours
+            .map(|(name, object)| (name, look_of(serde_json::to_value(object).unwrap())))
+            .collect();
         let operator = self.cluster_operator().await;
         all.insert("conditions".to_owned(), json!(self.conditions().await));
         for part in ["versions", "relatedObjects"] {

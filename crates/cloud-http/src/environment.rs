@@ -40,22 +40,38 @@ impl Environment {
     /// Makes a client go that way and no other.
     pub(crate) fn lead(&self, builder: ClientBuilder) -> cloud::Result<ClientBuilder> {
         let Self { http, https, no_proxy } = self;
+        let entries: Vec<_> = no_proxy.split(',').map(|entry| without_star(entry.trim())).collect();
         // To the layer beneath this means all names, and no addresses.
-        if no_proxy.split(',').any(|entry| entry.trim() == "*") {
+        if entries.contains(&"*") {
             return Ok(builder.no_proxy());
         }
-        let direct = NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"));
+        let direct = NoProxy::from_string(&format!("{},{LOOPBACK}", entries.join(",")));
         let mut builder = builder.no_proxy();
         if let Some(url) = http {
-            let proxy = reqwest::Proxy::http(url.expose_secret()).map_err(|_| unusable("HTTP_PROXY"))?;
+            let proxy = reqwest::Proxy::http(told_names(url)).map_err(|_| unusable("HTTP_PROXY"))?;
             builder = builder.proxy(proxy.no_proxy(direct.clone()));
         }
         if let Some(url) = https {
-            let proxy = reqwest::Proxy::https(url.expose_secret()).map_err(|_| unusable("HTTPS_PROXY"))?;
+            let proxy = reqwest::Proxy::https(told_names(url)).map_err(|_| unusable("HTTPS_PROXY"))?;
             builder = builder.proxy(proxy.no_proxy(direct));
         }
         Ok(builder)
     }
+}
+
+/// `*.example.com` is `.example.com`, which the layer beneath knows.
+fn without_star(entry: &str) -> &str {
+    entry
+        .strip_prefix('*')
+        .filter(|rest| rest.starts_with('.'))
+        .unwrap_or(entry)
+}
+
+/// As in Go, a SOCKS proxy is told names by either scheme; to the layer beneath only the second means that.
+fn told_names(url: &SecretString) -> String {
+    let url = url.expose_secret();
+    url.strip_prefix("socks5://")
+        .map_or_else(|| url.to_owned(), |rest| format!("socks5h://{rest}"))
 }
 
 /// The reason is not shown: it quotes the URL.

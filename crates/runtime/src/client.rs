@@ -19,6 +19,7 @@ mod account;
 mod answer;
 mod bearer;
 mod builder;
+mod certificate;
 mod config;
 mod explain;
 mod failure;

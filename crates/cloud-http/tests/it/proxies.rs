@@ -8,6 +8,10 @@ use cloud_http::{Client, Config, Environment, Metrics, Proxy, Request, Retries, 
 use prometheus::Registry;
 use rstest::rstest;
 use std::sync::Arc;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 /// What these variables say, where `{}` is the proxy: `HTTP_PROXY={} NO_PROXY=10.0.0.0/8`.
 fn environment(text: &str, proxy: &Server) -> Environment {
@@ -39,6 +43,7 @@ fn given(environment: Environment) -> Config {
 #[case::none("", "http://192.0.2.1/", "")]
 #[case::http("HTTP_PROXY={}", "http://192.0.2.1/x", "GET http://192.0.2.1/x")]
 #[case::in_small_letters("http_proxy={}", "http://192.0.2.1/x", "GET http://192.0.2.1/x")]
+#[case::empty_is_not_given("HTTP_PROXY= http_proxy={}", "http://192.0.2.1/x", "GET http://192.0.2.1/x")]
 #[case::by_name("HTTP_PROXY={}", "http://cloud.invalid/x", "GET http://cloud.invalid/x")]
 #[case::https("HTTPS_PROXY={}", "https://192.0.2.1/", "CONNECT 192.0.2.1:443")]
 #[case::https_is_not_http("HTTP_PROXY={}", "https://192.0.2.1/", "")]
@@ -52,6 +57,7 @@ fn given(environment: Environment) -> Config {
 )]
 #[case::not_for_this_address("HTTP_PROXY={} no_proxy=192.0.2.1", "http://192.0.2.1/", "")]
 #[case::not_for_this_domain("HTTP_PROXY={} NO_PROXY=.invalid", "http://cloud.invalid/", "")]
+#[case::not_below_this_domain("HTTP_PROXY={} NO_PROXY=*.invalid", "http://cloud.invalid/", "")]
 #[case::not_for_anybody("HTTP_PROXY={} NO_PROXY=*", "http://192.0.2.1/", "")]
 #[tokio::test]
 async fn goes_through(#[case] variables: &str, #[case] url: &str, #[case] expected: &str) {
@@ -66,6 +72,32 @@ async fn goes_through(#[case] variables: &str, #[case] url: &str, #[case] expect
         .map(|one| format!("{} {}", one.method, one.target))
         .collect();
     assert_eq!(seen.join(", "), expected);
+}
+
+/// As in Go: by either scheme, it is the proxy who looks up the name.
+#[rstest]
+#[case("socks5")]
+#[case("socks5h")]
+#[tokio::test]
+async fn goes_through_a_socks_proxy(#[case] scheme: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("{scheme}://{}", listener.local_addr().unwrap());
+    let asked = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut greeting = [0; 3];
+        client.read_exact(&mut greeting).await.unwrap();
+        client.write_all(&[5, 0]).await.unwrap();
+        let mut head = [0; 5];
+        client.read_exact(&mut head).await.unwrap();
+        let mut name = vec![0; usize::from(head[4])];
+        client.read_exact(&mut name).await.unwrap();
+        (greeting, String::from_utf8_lossy(&name).into_owned())
+    });
+    let environment = Environment::of(|name| (name == "HTTPS_PROXY").then(|| proxy.clone()));
+    let subject = Subject::new(&given(environment));
+    let url = Url::parse("https://cloud.invalid/").unwrap();
+    let _ = subject.client.send(Request::get("get_thing", &url)).await;
+    assert_eq!(asked.await.unwrap(), ([5, 1, 0], "cloud.invalid".to_owned()));
 }
 
 /// As in Go: a metadata service or a simulation on this machine is not the proxy's business.

@@ -2,13 +2,17 @@
 
 mod user;
 
-use super::config::{ConfigError, Scheme, bad_master, certificates, read, server_url};
+use super::{
+    config::{ConfigError, Scheme, bad_master, certificates, read, server_url},
+    proxy::is_supported,
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::uri;
 use kube::{
     Config,
     config::{Cluster, Context, Kubeconfig, KubeconfigError},
 };
+use secrecy::ExposeSecret;
 use std::path::{Path, PathBuf};
 use tower::BoxError;
 
@@ -52,7 +56,7 @@ fn parse(path: &Path) -> Result<Kubeconfig, ConfigError> {
     Ok(content)
 }
 
-/// Makes the files that a kubeconfig names relative to its folder.
+/// Makes the files that a kubeconfig names relative to its folder, and its data one line each.
 fn resolve(content: &mut Kubeconfig, folder: &Path) {
     let absolute = |file: &mut Option<String>| {
         if let Some(name) = filled(file.as_deref()) {
@@ -61,6 +65,7 @@ fn resolve(content: &mut Kubeconfig, folder: &Path) {
     };
     for cluster in content.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
         absolute(&mut cluster.certificate_authority);
+        join(&mut cluster.certificate_authority_data);
     }
     for user in content
         .auth_infos
@@ -70,6 +75,11 @@ fn resolve(content: &mut Kubeconfig, folder: &Path) {
         absolute(&mut user.client_certificate);
         absolute(&mut user.client_key);
         absolute(&mut user.token_file);
+        join(&mut user.client_certificate_data);
+        user.client_key_data = user
+            .client_key_data
+            .take()
+            .map(|data| one_line(data.expose_secret()).into());
         // A bare name is looked for in `PATH`.
         if let Some(exec) = user
             .exec
@@ -79,6 +89,15 @@ fn resolve(content: &mut Kubeconfig, folder: &Path) {
             absolute(&mut exec.command);
         }
     }
+}
+
+fn join(data: &mut Option<String>) {
+    *data = data.take().map(|data| one_line(&data));
+}
+
+/// Base64 may be wrapped, as Go reads it.
+fn one_line(data: &str) -> String {
+    data.replace(['\r', '\n'], "")
 }
 
 /// Where the mistake is and what it is; nothing that quotes the file, because there are secrets in it.
@@ -159,10 +178,10 @@ impl File<'_> {
             )
         };
         let url: http::Uri = proxy.parse().map_err(|source: uri::InvalidUri| wrong(source.into()))?;
-        match url.scheme_str() {
-            Some("http" | "https") if url.host().is_some() => Ok(url),
-            Some("socks5") => Err(wrong("socks5 is not supported; use http or https".into())),
-            _ => Err(wrong("it must start with http:// or https://".into())),
+        if is_supported(&url) {
+            Ok(url)
+        } else {
+            Err(wrong("it must start with http://, https:// or socks5://".into()))
         }
     }
 

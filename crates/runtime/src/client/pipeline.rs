@@ -128,7 +128,8 @@ impl Policy {
             return None;
         }
         history.failures += 1;
-        retry::next(verb, history.failures, outcome).filter(|wait| Instant::now() + *wait < deadline.at)
+        let left = deadline.at.saturating_duration_since(Instant::now());
+        retry::next(verb, history.failures, outcome).filter(|wait| *wait < left)
     }
 
     /// Waits for its turn; a watch need not.
@@ -166,8 +167,8 @@ impl Policy {
             request.map(Outgoing::reading)
         };
         observation.sent(request.body().size_hint().exact());
-        let response = tokio::time::timeout_at(deadline.at, self.transport.exchange().oneshot(request)).await;
-        let result = match response {
+        let exchange = async { self.transport.exchange().await.oneshot(request).await };
+        let result = match tokio::time::timeout_at(deadline.at, exchange).await {
             Ok(result) => result.map_err(|error| Failure::sort(error, &self.address)),
             Err(_) => Err(deadline.missed().into()),
         };

@@ -1,14 +1,17 @@
 //! The connections to the API server, and the credentials that belong to them.
 
-use super::{answer::Incoming, metrics::Metrics, outgoing::Outgoing};
+use super::{answer::Incoming, certificate::Files, metrics::Metrics, outgoing::Outgoing};
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
 use hyper::rt::{Read, Write};
 use hyper_util::{
     client::{
-        legacy::connect::{Connection, HttpConnector, proxy::Tunnel},
-        proxy::matcher::Matcher,
+        legacy::connect::{
+            Connection, HttpConnector,
+            proxy::{SocksV5, Tunnel},
+        },
+        proxy::matcher::{Intercept, Matcher},
     },
     rt::{TokioExecutor, TokioTimer},
 };
@@ -39,61 +42,102 @@ struct Inner {
     /// What to make a new one from, if that can make a difference.
     renewable: Option<Config>,
     renewed: Mutex<Option<Instant>>,
+    /// The files of a client certificate, which are looked at from time to time.
+    files: Option<Files>,
     metrics: Option<Metrics>,
 }
 
 impl Transport {
     /// Reads the credentials that the connections need; a plugin that gives them is run here, and blocks.
     pub(super) fn new(config: Config, metrics: Option<Metrics>) -> kube::Result<Self> {
+        // Before they are used: what changes meanwhile is noticed later.
+        let files = Files::of(&config.auth_info);
         let exchange = counted(&config, metrics.as_ref())?;
         if let Some(metrics) = &metrics {
             metrics.transport_made();
         }
-        let renewable = can_change(&config.auth_info).then_some(config);
-        Ok(Self::of(exchange, renewable, metrics))
+        Ok(Self(Arc::new(Inner {
+            exchange: ArcSwap::from_pointee(exchange),
+            renewable: can_change(&config.auth_info).then_some(config),
+            renewed: Mutex::default(),
+            files,
+            metrics,
+        })))
     }
 
-    pub(super) fn of(exchange: Exchange, renewable: Option<Config>, metrics: Option<Metrics>) -> Self {
+    /// One that has nothing to renew.
+    #[cfg(test)]
+    pub(super) fn of(exchange: Exchange) -> Self {
         Self(Arc::new(Inner {
             exchange: ArcSwap::from_pointee(exchange),
-            renewable,
+            renewable: None,
             renewed: Mutex::default(),
-            metrics,
+            files: None,
+            metrics: None,
         }))
     }
 
-    /// The way to send one request.
-    pub(super) fn exchange(&self) -> Exchange {
+    /// The way to send one request. A client certificate is looked at first, if nobody has for a minute.
+    pub(super) async fn exchange(&self) -> Exchange {
+        if self.0.files.as_ref().is_some_and(Files::are_due) {
+            self.blocking(Inner::follow).await;
+        }
         Exchange::clone(&self.0.exchange.load())
     }
 
     /// The server did not accept what was sent at that time: reads the credentials again, and answers whether there is
     /// something new to try. Requests under way stay on their connections.
     pub(super) async fn renew(&self, sent: Instant) -> bool {
-        let Some(config) = self.0.renewable.clone() else {
+        if self.0.renewable.is_none() {
             return false;
-        };
+        }
         let mut renewed = self.0.renewed.lock().await;
         match *renewed {
             Some(last) if last > sent => return true,
             Some(last) if last.elapsed() < RENEW => return false,
             _ => *renewed = Some(Instant::now()),
         }
-        let metrics = self.0.metrics.clone();
-        match tokio::task::spawn_blocking(move || counted(&config, metrics.as_ref())).await {
-            Ok(Ok(exchange)) => {
-                self.0.exchange.store(Arc::new(exchange));
+        self.blocking(Inner::reread).await
+    }
+
+    async fn blocking(&self, act: fn(&Inner) -> bool) -> bool {
+        let inner = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || act(&inner)).await;
+        done.unwrap_or_else(|error| {
+            tracing::error!(%error, "reading the credentials panicked");
+            false
+        })
+    }
+}
+
+impl Inner {
+    /// Reads the credentials again, and answers whether there are new connections now.
+    fn reread(&self) -> bool {
+        let Some(config) = &self.renewable else { return false };
+        let read = self.files.as_ref().map(|files| (files, files.read()));
+        match counted(config, self.metrics.as_ref()) {
+            Ok(exchange) => {
+                self.exchange.store(Arc::new(exchange));
+                if let Some((files, read)) = read {
+                    files.used(read);
+                }
                 true
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 tracing::warn!(reason = super::explain(&error), "cannot read the credentials again");
                 false
             }
-            Err(error) => {
-                tracing::error!(%error, "reading the credentials panicked");
-                false
-            }
         }
+    }
+
+    /// Reads the credentials again if there is another client certificate, and answers whether there is. One that is only
+    /// half written is refused, and looked at again.
+    fn follow(&self) -> bool {
+        let changed = self.files.as_ref().is_some_and(Files::have_changed) && self.reread();
+        if changed {
+            tracing::info!("using the client certificate that is in its files now");
+        }
+        changed
     }
 }
 
@@ -126,6 +170,10 @@ fn connect(config: &Config) -> kube::Result<Exchange> {
             let tls = Config::new(proxy.clone()).rustls_https_connector_with_connector(tcp)?;
             over(config, tunnel(proxy, tls))
         }
+        Some("socks5" | "socks5h") => {
+            // Without a port it takes every server for one with TLS.
+            over(config, socks(proxy, tcp).map_request(|server: Uri| with_port(&server)))
+        }
         _ => Err(kube::Error::ProxyProtocolUnsupported {
             proxy_url: Box::new(proxy.clone()),
         }),
@@ -147,21 +195,39 @@ fn tcp() -> HttpConnector {
 
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
-    match credentials(proxy) {
-        Some(credentials) => tunnel.with_auth(credentials),
+    match parse(proxy).as_ref().and_then(Intercept::basic_auth) {
+        Some(credentials) => tunnel.with_auth(credentials.clone()),
         None => tunnel,
     }
 }
 
-/// The credentials in the URL of a proxy, as a header.
-fn credentials(proxy: &Uri) -> Option<HeaderValue> {
+/// As in Go, the proxy is told the server's name by either scheme.
+fn socks<C>(proxy: &Uri, connector: C) -> SocksV5<C> {
+    let socks = SocksV5::new(with_port(proxy), connector);
+    match parse(proxy).as_ref().and_then(Intercept::raw_auth) {
+        Some((user, password)) => socks.with_auth(user.to_owned(), password.to_owned()),
+        None => socks,
+    }
+}
+
+/// The URL of a proxy, with the credentials in it.
+fn parse(proxy: &Uri) -> Option<Intercept> {
     let any = Uri::from_static("https://any");
-    Matcher::builder()
-        .https(proxy.to_string())
-        .build()
-        .intercept(&any)?
-        .basic_auth()
-        .cloned()
+    Matcher::builder().https(proxy.to_string()).build().intercept(&any)
+}
+
+/// This URL with the port of its scheme, if it has none.
+fn with_port(url: &Uri) -> Uri {
+    let (Some(scheme), Some(authority), None) = (url.scheme_str(), url.authority(), url.port()) else {
+        return url.clone();
+    };
+    let port = match scheme {
+        "https" => 443,
+        "socks5" | "socks5h" => 1080,
+        _ => 80,
+    };
+    let whole: Result<Uri, _> = format!("{scheme}://{authority}:{port}").parse();
+    whole.unwrap_or_else(|_| url.clone())
 }
 
 fn over<C>(config: &Config, connector: C) -> kube::Result<Exchange>
@@ -190,4 +256,20 @@ where
         .service(connections)
         .map_response(|response| response.map(|body| body.map_err(BoxError::from).boxed_unsync()));
     Ok(BoxCloneSyncService::new(service))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::proxy("socks5://proxy", "socks5://proxy:1080/")]
+    #[case::proxy_with_credentials("socks5h://me:p%40ss@proxy", "socks5h://me:p%40ss@proxy:1080/")]
+    #[case::server("https://[2001:db8::1]", "https://[2001:db8::1]:443/")]
+    #[case::plain_server("http://api.example", "http://api.example:80/")]
+    #[case::said("http://api.example:8080", "http://api.example:8080/")]
+    fn a_socks_proxy_has_a_port_and_is_told_one(#[case] url: &'static str, #[case] expected: &str) {
+        assert_eq!(with_port(&Uri::from_static(url)).to_string(), expected);
+    }
 }

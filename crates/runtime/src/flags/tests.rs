@@ -99,6 +99,17 @@ fn verbosities(#[case] args: &str) {
     assert_eq!(parsed(args).verbosity, 2);
 }
 
+/// As in pflag 1.0.6 and later.
+#[rstest]
+#[case::default("", "0.0.0.0")]
+#[case::given("--bind-address=192.0.2.1", "192.0.2.1")]
+#[case::version_6("--bind-address=::", "::")]
+#[case::empty("--bind-address=", "0.0.0.0")]
+#[case::empty_after_another("--bind-address=192.0.2.1 --bind-address=", "192.0.2.1")]
+fn addresses(#[case] args: &str, #[case] value: &str) {
+    assert_eq!(parsed(args).address.print(), value);
+}
+
 #[rstest]
 #[case::default("", "[*]")]
 #[case::commas("--controllers=a,b", "[a,b]")]

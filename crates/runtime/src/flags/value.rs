@@ -61,10 +61,11 @@ impl Value for IpAddr {
     }
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
-        last(given, |text| {
-            text.trim().parse().map_err(|_| "not an IP address".to_owned())
-        })
-        .map(|ip| *self = ip)
+        // As pflag: an empty text changes nothing.
+        for text in given.iter().filter(|text| !text.is_empty()) {
+            *self = text.trim().parse().map_err(|_| "not an IP address".to_owned())?;
+        }
+        Ok(())
     }
 
     fn print(&self) -> String {

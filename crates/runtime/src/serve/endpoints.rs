@@ -1,6 +1,7 @@
 //! What the secure port answers.
 
 use super::{
+    coding::coded,
     mux::{Mux, Request},
     response::{self, Response},
 };
@@ -43,13 +44,15 @@ impl fmt::Debug for Debugging {
 pub fn endpoints(checks: &Checks, metrics: &Metrics, configz: &Configz, debugging: Debugging) -> Mux {
     let (all, slis, configz) = (metrics.clone(), metrics.slis().clone(), configz.clone());
     let mut mux = Mux::default()
-        .at("/metrics", move |_| std::future::ready(exposition(all.text())))
+        .at("/metrics", move |request| {
+            std::future::ready(exposition(&request, all.text()))
+        })
         .at("/metrics/slis", move |request| {
             std::future::ready(if request.method == Method::DELETE {
                 slis.reset();
                 response::text(StatusCode::OK, "metrics reset\n")
             } else {
-                exposition(slis.text())
+                exposition(&request, slis.text())
             })
         })
         .at("/configz", move |_| {
@@ -92,8 +95,9 @@ fn report(report: Report) -> Response {
     response::text(status, report.body)
 }
 
-fn exposition(text: String) -> Response {
-    response::with_type(StatusCode::OK, metrics::CONTENT_TYPE, text)
+fn exposition(request: &Request, text: String) -> Response {
+    let response = response::with_type(StatusCode::OK, metrics::CONTENT_TYPE, "");
+    coded(response, text, &request.headers)
 }
 
 const FLAGS: &str = "<html>\n<head>\n<title>/debug/flags/</title>\n</head>\n<body>\n/debug/flags/<br>\n<br>\nflags:<br>\n\

@@ -30,6 +30,7 @@ pub mod authn;
 pub mod authz;
 mod cache;
 mod chain;
+mod coding;
 mod connection;
 mod endpoints;
 mod hash;

@@ -106,6 +106,38 @@ fn reads_inline_data_which_wins_over_files() {
     assert_eq!(config.auth_info.token.unwrap().expose_secret(), "t");
 }
 
+/// As `base64` prints it, and as Go reads it.
+#[test]
+fn reads_inline_data_that_is_wrapped() {
+    let folder = Folder::new();
+    let wrapped = |name: &str| {
+        let data = folder.base64(name).into_bytes();
+        let lines: Vec<_> = data.chunks(76).map(String::from_utf8_lossy).collect();
+        format!("\"{}\\n\"", lines.join("\\r\\n"))
+    };
+    let cluster = format!(
+        "server: 'https://api', certificate-authority-data: {}",
+        wrapped("pki/ca.crt")
+    );
+    let user = format!(
+        "client-certificate-data: {}, client-key-data: {}",
+        wrapped("pki/client.crt"),
+        wrapped("pki/client.key")
+    );
+    let config = folder.load(&cluster, &user, None).unwrap();
+    let AuthInfo {
+        client_certificate_data,
+        client_key_data,
+        ..
+    } = config.auth_info;
+    assert_eq!(config.root_cert.map(|roots| roots.len()), Some(1));
+    assert_eq!(client_certificate_data, Some(folder.base64("pki/client.crt")));
+    assert_eq!(
+        client_key_data.unwrap().expose_secret(),
+        folder.base64("pki/client.key")
+    );
+}
+
 #[test]
 fn empty_values_count_as_absent() {
     let cluster = "server: 'https://api', certificate-authority: '', certificate-authority-data: '', proxy-url: ''";
@@ -210,10 +242,10 @@ fn sends_no_credentials_in_the_clear() {
     "",
     r#"has both insecure-skip-tls-verify and a certificate authority in its cluster "k": remove one"#
 )]
-#[case::socks(
-    "server: 'https://api', proxy-url: 'socks5://p'",
+#[case::proxy(
+    "server: 'https://api', proxy-url: 'ftp://p'",
     "",
-    r#"has a proxy-url in its cluster "k" that cannot be used: socks5 is not supported; use http or https"#
+    r#"has a proxy-url in its cluster "k" that cannot be used: it must start with http://, https:// or socks5://"#
 )]
 #[case::token_file_missing(
     SERVER,

@@ -82,7 +82,7 @@ impl Server {
 
 fn policy(server: &Server) -> Policy {
     Policy {
-        transport: Transport::of(server.exchange(), None, None),
+        transport: Transport::of(server.exchange()),
         bearer: Bearer::None,
         user_agent: HeaderValue::from_static("ccm/v1 (linux/amd64) kubernetes/abc/node-controller"),
         address: Arc::from("https://api:6443"),
@@ -120,6 +120,7 @@ async fn send(client: &Client, method: &str, uri: &str) -> Result<u16, kube::Err
 #[case::broken_write("PUT", &[Play::Break], "lost after 1 in 0 s")]
 #[case::refused("GET", &[Play::Refuse], "failed after 1 in 0 s")]
 #[case::later_than_there_is_time("GET", &[Play::Later(429, 61)], "429 after 1 in 0 s")]
+#[case::later_than_there_is_a_clock_for("GET", &[Play::Later(429, u64::MAX)], "429 after 1 in 0 s")]
 #[case::no_time_left("GET", &[Play::Later(429, 50), Play::Later(429, 50)], "429 after 2 in 50 s")]
 #[case::never_answered("GET", &[Play::Hang], "timeout after 1 in 60 s")]
 #[case::never_finished("GET", &[Play::HangInBody], "timeout after 1 in 60 s")]

@@ -36,6 +36,32 @@ async fn certificate_files_are_read_again_when_the_server_rejects_them() {
     assert_ne!(whoami(&client).await.unwrap(), "system:anonymous");
 }
 
+/// The server still accepts the old ones; so long as it does, nobody else would tell.
+#[tokio::test]
+async fn certificate_files_are_read_again_when_they_change() {
+    let plane = ControlPlane::shared();
+    let folder = Folder::new();
+    let kubeconfig = plane.kubeconfig_for("somebody", &[]);
+    let somebody = kubeconfig.file_stem().unwrap().to_str().unwrap();
+    let put = |user: &str| {
+        for end in ["crt", "key"] {
+            let file = plane.pki(&format!("{user}.{end}"));
+            std::fs::copy(file, folder.path(&format!("client.{end}"))).unwrap();
+        }
+    };
+    put("admin");
+    let user = json!({"client-certificate": folder.path("client.crt"), "client-key": folder.path("client.key")});
+    let client = folder.clients(plane, &json!({}), &user).plain("test");
+    let admin = whoami(&client).await.unwrap();
+
+    put(somebody);
+    assert_eq!(whoami(&client).await.unwrap(), admin, "it looks too often");
+    tokio::time::pause();
+    tokio::time::advance(certificate::LOOK).await;
+    tokio::time::resume();
+    assert_eq!(whoami(&client).await.unwrap(), "somebody");
+}
+
 #[tokio::test]
 async fn a_rejected_certificate_is_explained() {
     let plane = ControlPlane::shared();

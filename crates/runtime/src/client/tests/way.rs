@@ -1,6 +1,7 @@
 //! The way to the API server: trust, proxies, restarts.
 
 use super::*;
+use std::net::Ipv4Addr;
 
 #[rstest]
 #[case::another_ca(json!({"certificate-authority": "CA"}), "its certificate is not signed by the configured certificate authority")]
@@ -42,6 +43,53 @@ async fn goes_through_the_proxy_of_the_kubeconfig() {
     let client = Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test");
     whoami(&client).await.unwrap();
     assert_eq!(proxy.tunnels.load(Ordering::Relaxed), 1);
+}
+
+#[rstest]
+#[case("socks5")]
+#[case("socks5h")]
+#[tokio::test]
+async fn goes_through_a_socks_proxy(#[case] scheme: &str) {
+    let plane = ControlPlane::shared();
+    let (address, tunnels) = socks().await;
+    let cluster = json!({"proxy-url": format!("{scheme}://me:p%40ss@{address}")});
+    let client = Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test");
+    whoami(&client).await.unwrap();
+    assert_eq!(tunnels.load(Ordering::Relaxed), 1);
+}
+
+/// A SOCKS proxy that lets in who says `me:p@ss`: its address, and how many tunnels it has made.
+async fn socks() -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let tunnels = Arc::new(AtomicU32::new(0));
+    let made = tunnels.clone();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(socks_tunnel(client, made.clone()));
+        }
+    });
+    (address, tunnels)
+}
+
+async fn socks_tunnel(mut client: TcpStream, tunnels: Arc<AtomicU32>) {
+    expect(&mut client, &[5, 1, 2]).await;
+    client.write_all(&[5, 2]).await.unwrap();
+    expect(&mut client, b"\x01\x02me\x04p@ss").await;
+    client.write_all(&[1, 0]).await.unwrap();
+    // A connection, to an IPv4 address.
+    expect(&mut client, &[5, 1, 0, 1]).await;
+    let (ip, port) = (client.read_u32().await.unwrap(), client.read_u16().await.unwrap());
+    let mut server = TcpStream::connect((Ipv4Addr::from(ip), port)).await.unwrap();
+    client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+    tunnels.fetch_add(1, Ordering::Relaxed);
+    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+}
+
+async fn expect(client: &mut TcpStream, expected: &[u8]) {
+    let mut found = vec![0; expected.len()];
+    client.read_exact(&mut found).await.unwrap();
+    assert_eq!(found, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ use super::*;
 use crate::{configz::Configz, health::Checks, metrics, version::Info};
 use http::{Method, Version};
 use rstest::rstest;
+use std::io::Read;
 
 fn secure_port(debugging: Debugging) -> Running {
     let metrics = metrics::Metrics::new(&Info::current()).unwrap();
@@ -104,6 +105,33 @@ async fn answers(#[case] path: &str, #[case] status: u16, #[case] media_type: &s
     let answer = ask(&server, Method::GET, path, "").await;
     assert_eq!((answer.0, answer.1.as_str()), (status, media_type));
     assert!(answer.2.starts_with(body), "{}", answer.2);
+}
+
+#[rstest]
+#[case::all("/metrics")]
+#[case::slis("/metrics/slis")]
+#[tokio::test]
+async fn metrics_are_shorter_for_who_can_read_that(#[case] path: &str) {
+    let server = secure_port(debugging());
+    let client = client_builder().no_gzip().build().unwrap();
+    let ask = client.get(server.url(path));
+    let long = ask.try_clone().unwrap().send().await.unwrap();
+    assert_eq!(long.headers().get("content-encoding"), None);
+    let long = long.text().await.unwrap();
+    let short = ask.header("accept-encoding", "gzip").send().await.unwrap();
+    assert_eq!(short.headers()["content-encoding"], "gzip");
+    assert_eq!(short.headers()["content-type"], metrics::CONTENT_TYPE);
+    let short = short.bytes().await.unwrap();
+    assert!(short.len() < long.len(), "{} of {}", short.len(), long.len());
+    let mut again = String::new();
+    flate2::read::GzDecoder::new(&*short)
+        .read_to_string(&mut again)
+        .unwrap();
+    let helps = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("# HELP"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(helps(&again), helps(&long));
 }
 
 #[rstest]

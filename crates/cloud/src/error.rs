@@ -136,21 +136,27 @@ impl Error {
         }
     }
 
-    /// The message and those of everything beneath it, once each, in one line.
+    /// As [`report`] of it.
     #[must_use]
     pub fn report(&self) -> String {
-        let mut text = self.to_string();
-        let mut next = std::error::Error::source(self);
-        while let Some(cause) = next {
-            let cause_text = cause.to_string();
-            if !text.ends_with(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            next = cause.source();
-        }
-        text
+        report(self)
     }
+}
+
+/// The message of an error and those of everything beneath it, once each, in one line.
+#[must_use]
+pub fn report(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        next = cause.source();
+    }
+    text
 }
 
 #[cfg(test)]

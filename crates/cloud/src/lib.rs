@@ -13,7 +13,7 @@ mod routes;
 
 use std::sync::Arc;
 
-pub use error::{Error, Retry, Source};
+pub use error::{Error, Retry, Source, report};
 pub use instances::{Address, AddressKind, Answer, Detail, Instance, Instances, NodeRef, Power, ProviderIds};
 pub use live::{Live, SecretData, SecretRef};
 pub use load_balancers::{

@@ -3,5 +3,6 @@ pub mod node;
 pub mod node_ipam;
 pub mod node_lifecycle;
 pub mod nodes;
+mod retry;
 pub mod route;
 pub mod service;

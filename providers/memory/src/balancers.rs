@@ -234,7 +234,11 @@ fn asked_ip(spec: &Spec, used: &HashSet<IpAddr>) -> Result<Option<IpAddr>> {
         return Err(Error::invalid(FIELD, format!("{ip} is not of a family of the Service")));
     }
     if used.contains(&ip) {
-        return Err(Error::invalid(FIELD, format!("{ip} is used by another load balancer")));
+        // Until that one goes.
+        return Err(Error::Quota {
+            what: "addresses".into(),
+            source: format!("{FIELD}: {ip} is used by another load balancer").into(),
+        });
     }
     Ok(Some(ip))
 }

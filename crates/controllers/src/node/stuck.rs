@@ -1,6 +1,9 @@
 //! Why a Node cannot be initialised, in words for the person who has to do something about it.
 
-use crate::nodes::{self, addresses::NodeIpError};
+use crate::{
+    nodes::{self, addresses::NodeIpError},
+    retry,
+};
 use cloud::Retry;
 use k8s_openapi::api::core::v1::Node;
 use runtime::queue::Next;
@@ -8,9 +11,6 @@ use std::time::Duration;
 
 /// How long a Node is left alone when asking again cannot help until somebody changes something.
 const HOPELESS: Duration = Duration::from_mins(5);
-
-/// However soon a cloud wants to be asked again, it is not asked sooner.
-const SOONEST: Duration = Duration::from_secs(1);
 
 /// Why a Node cannot be initialised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,7 @@ impl Stuck {
             Self::Cloud {
                 retry: Retry::After(wait),
                 ..
-            } => Next::After(SOONEST.max(*wait)),
+            } => retry::after(*wait),
             Self::Cloud {
                 retry: Retry::Never, ..
             } => Next::After(HOPELESS),

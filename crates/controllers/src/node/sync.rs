@@ -175,6 +175,11 @@ impl Controller {
             }
             Ok(Outcome::Idle(_) | Outcome::Gone) => Next::Done,
         };
+        // If it went meanwhile nobody else forgets its trouble.
+        let now = self.nodes.find(&claim);
+        if now.is_none_or(|now| nodes::uid(&now) != nodes::uid(&node)) {
+            self.diagnosis.over(&node);
+        }
         claim.settle(next);
         wrote
     }

@@ -11,7 +11,10 @@ pub use condition::{NETWORK_UNAVAILABLE, Networking};
 pub use plan::{Plan, is_ours, plan};
 pub use reconcile::{Metrics, Routes};
 
-use crate::nodes::{addresses::to_cloud, pod_cidrs};
+use crate::{
+    nodes::{addresses::to_cloud, pod_cidrs},
+    retry,
+};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use runtime::{
@@ -66,9 +69,9 @@ pub async fn run(routes: Routes, nodes: Informer<Node>, queue: Queue<Key>, cance
         return;
     }
     nodes.on_change({
-        let queue = queue.clone();
+        let (queue, in_scope) = (queue.clone(), routes.options().in_scope.clone());
         move |change| {
-            if matters(change) {
+            if is_about(change, &*in_scope) && matters(change) {
                 queue.add_after((), DEBOUNCE);
             }
         }
@@ -90,8 +93,16 @@ pub async fn run(routes: Routes, nodes: Informer<Node>, queue: Queue<Key>, cance
 fn next(outcome: Result<(), cloud::Retry>, period: Option<Duration>) -> Next {
     match outcome {
         Ok(()) | Err(cloud::Retry::Never) => period.map_or(Next::Done, Next::Poll),
-        Err(cloud::Retry::After(wait)) => Next::After(wait),
+        Err(cloud::Retry::After(wait)) => retry::after(wait),
         Err(cloud::Retry::Backoff) => Next::Retry,
+    }
+}
+
+/// Whether a change is one of these nodes: another manager looks after the routes of its own.
+fn is_about(change: &Change<Node>, these: &dyn Fn(&Node) -> bool) -> bool {
+    match change {
+        Change::Added(node) | Change::Deleted(node) => these(node),
+        Change::Updated { old, new } => these(old) || these(new),
     }
 }
 

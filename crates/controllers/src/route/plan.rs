@@ -100,7 +100,8 @@ fn new_route(node: &Node, destination: IpNet) -> NewRoute {
     }
 }
 
-fn target(route: &Route) -> Option<&str> {
+/// The node that a route leads to.
+pub(super) fn target(route: &Route) -> Option<&str> {
     match &route.target {
         RouteTarget::Node(name) => Some(name),
         RouteTarget::Blackhole | RouteTarget::Unknown => None,

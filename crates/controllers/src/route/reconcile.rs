@@ -1,13 +1,16 @@
 //! Makes the cloud's routes match the nodes. Safe to run again at any point.
 
-use super::{Networking, Options, plan};
-use crate::{nodes, route::plan::Plan};
-use cloud::{Error, NewRoute, Provider, Retry};
+use super::{
+    Networking, Options,
+    plan::{self, Plan, plan},
+};
+use crate::nodes;
+use cloud::{Error, NewRoute, Provider, Retry, Route};
 use futures::{StreamExt, stream};
 use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use kube::{
     Api, Client, ResourceExt,
-    api::{Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
 };
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 use runtime::{
@@ -20,6 +23,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Instant};
 use tracing::{debug, info, warn};
 
 const CONCURRENT_PATCHES: usize = 32;
+const CONCURRENT_LOOKS: usize = 8;
 
 /// `route_controller_*`.
 #[derive(Debug, Clone)]
@@ -138,12 +142,12 @@ impl Routes {
     }
 
     async fn delete(&self, plan: &Plan) -> Option<Retry> {
-        if plan.delete.is_empty() {
-            return None;
+        let (routes, mut retry) = self.undoubted(&plan.delete).await;
+        if routes.is_empty() {
+            return retry;
         }
-        let results = self.cloud().ok()?.delete(&self.options.cluster, &plan.delete).await;
-        let mut retry = None;
-        for (route, result) in plan.delete.iter().zip(&results) {
+        let results = self.cloud().ok()?.delete(&self.options.cluster, &routes).await;
+        for (route, result) in routes.iter().zip(&results) {
             self.metrics.changed("delete", result);
             match result {
                 Ok(()) => info!(route = route.name, destination = %route.destination, "deleted route"),
@@ -154,6 +158,36 @@ impl Routes {
             }
         }
         retry
+    }
+
+    /// Those of these routes that may go. A node that we have not heard of may be newer than what we know, and routed by
+    /// another manager: the API server is asked, by a list, because that is what this controller may do.
+    async fn undoubted(&self, routes: &[Route]) -> (Vec<Route>, Option<Retry>) {
+        let api: Api<Node> = Api::all(self.client.clone());
+        let looks = routes.iter().cloned().map(|route| {
+            let api = api.clone();
+            async move {
+                let unknown = plan::target(&route).filter(|node| self.nodes.find(node).is_none());
+                let there = match unknown {
+                    Some(node) => is_there(&api, node).await,
+                    None => Ok(false),
+                };
+                (route, there)
+            }
+        });
+        let looks: Vec<_> = stream::iter(looks).buffered(CONCURRENT_LOOKS).collect().await;
+        let (mut sure, mut retry) = (Vec::new(), None);
+        for (route, there) in looks {
+            match there {
+                Ok(false) => sure.push(route),
+                Ok(true) => debug!(route = route.name, "the node of a route is new"),
+                Err(error) => {
+                    warn!(route = route.name, %error, "cannot ask whether the node of a route is gone");
+                    retry = Some(Retry::Backoff);
+                }
+            }
+        }
+        (sure, retry)
     }
 
     /// Creates what is missing, and answers the nodes that still lack a route.
@@ -226,6 +260,12 @@ impl Routes {
         }
         retry
     }
+}
+
+/// Whether there is a Node of this name, now.
+async fn is_there(api: &Api<Node>, name: &str) -> kube::Result<bool> {
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
+    Ok(!api.list_metadata(&params).await?.items.is_empty())
 }
 
 /// The conditions that say something else than they should.

@@ -8,6 +8,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::Time,
     jiff::Timestamp,
 };
+use kube::ResourceExt;
 use rstest::rstest;
 use std::collections::BTreeSet;
 
@@ -378,4 +379,39 @@ fn conditions(
 fn failures_are_tried_again_within_the_period(#[case] period: Option<u64>, #[case] expected: (u64, u64)) {
     let (first, last) = retries(period.map(Duration::from_secs));
     assert_eq!((first.as_secs(), last.as_secs()), expected);
+}
+
+#[test]
+fn the_nodes_of_another_manager_do_not_matter() {
+    let node = |name: &str| node(name, &["10.0.0.0/24"], "10.1.0.1");
+    let (ours, theirs) = (node("ours"), node("theirs"));
+    let is_ours = |node: &Node| node.name_any() == "ours";
+    let moved = Change::Updated {
+        old: ours.clone(),
+        new: theirs.clone(),
+    };
+    let about: Vec<bool> = [
+        Change::Added(ours.clone()),
+        Change::Deleted(ours),
+        moved,
+        Change::Added(theirs.clone()),
+        Change::Deleted(theirs),
+    ]
+    .iter()
+    .map(|change| is_about(change, &is_ours))
+    .collect();
+    assert_eq!(about, [true, true, true, false, false]);
+}
+
+#[rstest]
+#[case::well(Ok(()), Next::Poll(Duration::from_secs(10)))]
+#[case::hopeless(Err(cloud::Retry::Never), Next::Poll(Duration::from_secs(10)))]
+#[case::later(
+    Err(cloud::Retry::After(Duration::from_secs(42))),
+    Next::After(Duration::from_secs(42))
+)]
+#[case::not_at_once(Err(cloud::Retry::After(Duration::ZERO)), Next::After(Duration::from_secs(1)))]
+#[case::failed(Err(cloud::Retry::Backoff), Next::Retry)]
+fn is_looked_at_again(#[case] outcome: Result<(), cloud::Retry>, #[case] expected: Next) {
+    assert_eq!(next(outcome, Some(Duration::from_secs(10))), expected);
 }

@@ -107,9 +107,9 @@ impl Reconciler {
             let report = error.report();
             warn!(%report, "cannot delete the load balancer of a Service that is gone");
             self.mourn(key, "delete", error, &report);
-            self.announcer.delete_failed(departed, &report);
+            self.announcer.delete_failed(departed, &error.cause());
         }
-        error.next_of_deletion()
+        self.next_of_deletion(key, error)
     }
 
     /// Deletes; that another controller looks after it is as good as gone.

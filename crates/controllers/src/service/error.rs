@@ -1,6 +1,7 @@
 //! Why a Service could not be brought in order.
 
 use super::{spec::Invalid, write};
+use crate::retry;
 use cloud::Retry;
 use runtime::queue::Next;
 
@@ -71,17 +72,18 @@ impl Error {
     #[must_use]
     pub fn next(&self) -> Next {
         let retry = match &self.cause {
+            // If it turns out that we may write after all, nothing is lost.
+            Cause::Cloud(cloud::Error::NotLeader) => Retry::Backoff,
             Cause::Cloud(error) => error.retry(),
             Cause::Api(write::Error::Refused {
                 retry_after: Some(wait),
                 ..
             }) => Retry::After(*wait),
-            Cause::Api(write::Error::Fenced(_)) => Retry::Never,
             Cause::Api(_) => Retry::Backoff,
         };
         match retry {
             Retry::Never => Next::Done,
-            Retry::After(wait) => Next::After(wait),
+            Retry::After(wait) => retry::after(wait),
             Retry::Backoff => Next::Retry,
         }
     }
@@ -90,27 +92,19 @@ impl Error {
     /// cannot go is worse than a call in vain every few minutes.
     #[must_use]
     pub fn next_of_deletion(&self) -> Next {
-        if self.is_final() && !self.is_fenced() {
-            Next::Retry
-        } else {
-            self.next()
-        }
+        if self.is_final() { Next::Retry } else { self.next() }
     }
 
-    /// The message and those of everything beneath it, once each, in one line.
+    /// As [`cloud::report`] of it.
     #[must_use]
     pub fn report(&self) -> String {
-        let mut text = self.to_string();
-        let mut next = std::error::Error::source(self);
-        while let Some(cause) = next {
-            let message = cause.to_string();
-            if !text.ends_with(&message) {
-                text.push_str(": ");
-                text.push_str(&message);
-            }
-            next = cause.source();
-        }
-        text
+        cloud::report(self)
+    }
+
+    /// As [`Error::report`], for those who say themselves what was being done.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        cloud::report(&self.cause)
     }
 }
 
@@ -129,8 +123,9 @@ mod tests {
 
     #[rstest]
     #[case::invalid(Error::cloud("x")(cloud::Error::invalid("port", "0")), Next::Done, Next::Retry)]
-    #[case::not_leader(Error::cloud("x")(cloud::Error::NotLeader), Next::Done, Next::Done)]
-    #[case::fenced(Error::api("x")(write::Error::Fenced(runtime::fence::Fenced)), Next::Done, Next::Done)]
+    #[case::not_leader(Error::cloud("x")(cloud::Error::NotLeader), Next::Retry, Next::Retry)]
+    #[case::fenced(Error::api("x")(write::Error::Fenced(runtime::fence::Fenced)), Next::Retry, Next::Retry)]
+    #[case::at_once(Error::cloud("x")(throttled(Some(Duration::ZERO))), Next::After(Duration::from_secs(1)), Next::After(Duration::from_secs(1)))]
     #[case::back_off(Error::cloud("x")(throttled(None)), Next::Retry, Next::Retry)]
     #[case::exactly(Error::cloud("x")(throttled(Some(Duration::from_secs(42)))), Next::After(Duration::from_secs(42)), Next::After(Duration::from_secs(42)))]
     #[case::api_busy(
@@ -149,5 +144,6 @@ mod tests {
             error.report(),
             "failed to ensure load balancer: create balancer is unavailable: reset"
         );
+        assert_eq!(error.cause(), "create balancer is unavailable: reset");
     }
 }

@@ -22,6 +22,9 @@ use tracing::{debug, instrument, warn};
 /// Nobody should ask a cloud more often than this how far it is.
 const MIN_POLL: Duration = Duration::from_millis(100);
 
+/// How long one that cannot be deleted is left alone at most.
+const STILL_THERE: Duration = Duration::from_secs(30);
+
 /// What it takes to bring Services in order.
 pub(super) struct Reconciler {
     pub services: Store<Service>,
@@ -136,7 +139,7 @@ impl Reconciler {
         match work {
             Work::Hosts => {
                 self.metrics.node_sync_errors.inc();
-                self.announcer.update_failed(&job.service, &job.hosts, &report);
+                self.announcer.update_failed(&job.service, &job.hosts, &error.cause());
             }
             Work::Ensure | Work::Delete => self.announcer.sync_failed(&job.service, &report),
         }
@@ -149,7 +152,7 @@ impl Reconciler {
             self.say(&mut job, &say).await;
         }
         match work {
-            Work::Delete => error.next_of_deletion(),
+            Work::Delete => self.next_of_deletion(&job.key, error),
             Work::Hosts => error.next(),
             Work::Ensure if error.is_final() => self.keep_serving(&job).await,
             Work::Ensure => {
@@ -162,6 +165,18 @@ impl Reconciler {
         }
     }
 
+    /// When to try again to delete. What hangs on it waits: once it has failed for a while, as in the Go framework no longer
+    /// than half a minute for the next try.
+    pub(super) fn next_of_deletion(&self, key: &str, error: &Error) -> Next {
+        let since = self
+            .ledger
+            .with(key, |known| known.round().map(|round| round.since.elapsed()));
+        match error.next_of_deletion() {
+            Next::Retry if since.flatten().is_some_and(|age| age >= STILL_THERE) => Next::After(STILL_THERE),
+            next => next,
+        }
+    }
+
     /// Does for a Service that is refused what can be done.
     async fn keep_serving(&self, job: &Job) -> Next {
         let error = match self.refresh(job).await {
@@ -171,7 +186,7 @@ impl Reconciler {
         let report = error.report();
         self.mourn(&job.key, Work::Hosts.operation(), &error, &report);
         self.metrics.node_sync_errors.inc();
-        self.announcer.update_failed(&job.service, &job.hosts, &report);
+        self.announcer.update_failed(&job.service, &job.hosts, &error.cause());
         if error.is_final() {
             self.note_hosts(job);
         }

@@ -73,7 +73,7 @@ fn gives_an_address_of_each_family(#[case] families: &[IpFamily], #[case] expect
 )]
 #[case::taken(
     "198.18.0.1",
-    "invalid spec.loadBalancerIP: 198.18.0.1 is used by another load balancer"
+    "the quota for addresses is exceeded: spec.loadBalancerIP: 198.18.0.1 is used by another load balancer"
 )]
 fn gives_the_address_asked_for(#[case] ip: &str, #[case] expected: &str) {
     let (mut balancers, now, settings) = (Balancers::default(), Instant::now(), Settings::default());

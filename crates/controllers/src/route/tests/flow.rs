@@ -224,6 +224,31 @@ async fn two_managers_leave_each_others_routes_alone() {
     }
 }
 
+/// What we know of nodes may be older than their routes.
+#[tokio::test]
+async fn a_route_to_a_node_that_we_have_not_heard_of_stays() {
+    let nodes: Api<Node> = Api::all(lab::ControlPlane::shared().client());
+    let (cloud, name) = (Cloud::new(), lab::unique("route"));
+    cloud.boot(&name);
+    let cidr = "10.201.11.0/24";
+    let node = json!({"metadata": {"name": name}, "spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
+    let node: Node = serde_json::from_value(node).unwrap();
+    let node = nodes.create(&PostParams::default(), &node).await.unwrap();
+    let with = |known: Vec<Node>| {
+        let (sender, _events) = mpsc::channel(100);
+        routes(&cloud, &name, None, Store::of(known), sender, Pulse::default())
+    };
+    with(vec![node]).reconcile().await.unwrap();
+    assert_eq!(cloud.routes(CLUSTER).len(), 1);
+
+    let unaware = with(Vec::new());
+    unaware.reconcile().await.unwrap();
+    assert_eq!(cloud.count(Operation::DeleteRoutes), 0);
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+    unaware.reconcile().await.unwrap();
+    assert_eq!(cloud.routes(CLUSTER).len(), 0);
+}
+
 #[tokio::test]
 async fn what_is_said_of_one_node_does_not_reach_another_of_its_name() {
     let nodes: Api<Node> = Api::all(lab::ControlPlane::shared().client());

@@ -211,7 +211,7 @@ async fn a_failed_update_is_tried_again_at_once_with_other_hosts() {
     assert_eq!(
         events[0].message,
         "Error updating load balancer with new hosts [node1] [node names limited, total number of nodes: 1], error: \
-         failed to update load balancer hosts: update-hosts is unavailable: down"
+         update-hosts is unavailable: down"
     );
     assert_eq!(rig.reconciler.metrics.node_sync_errors.get(), 1);
 

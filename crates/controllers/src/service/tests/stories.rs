@@ -564,7 +564,7 @@ async fn a_replica_that_is_not_the_leader_does_nothing() {
         reconciler.provider = Arc::new(gated);
         reconciler.writer = fenced;
     });
-    assert_eq!((rig.sync("s").await, rig.sync("t").await), (Next::Done, Next::Done));
+    assert_eq!((rig.sync("s").await, rig.sync("t").await), (Next::Retry, Next::Retry));
     assert_eq!((rig.cloud.load_balancers().len(), rig.wire.patches().len()), (0, 0));
     assert_eq!(failures(&mut rig), [""; 0]);
 }
@@ -651,4 +651,19 @@ async fn a_deletion_that_began_after_a_restart_outlives_the_service() {
     assert_eq!(rig.look("s").await, None);
     assert_eq!(rig.sync("s").await, Next::Done);
     assert_eq!(rig.cloud.load_balancers(), []);
+}
+
+/// As in the Go framework, one that fails for long is tried every half minute.
+#[tokio::test]
+async fn a_deletion_that_fails_is_not_left_alone_for_long() {
+    let mut rig = Rig::new().await;
+    in_order(&mut rig).await;
+    rig.api().delete("s", &DeleteParams::default()).await.unwrap();
+    rig.look("s").await;
+    rig.cloud.inject(Fault::fail(Failure::Unavailable("down".into())));
+    assert_eq!(rig.sync("s").await, Next::Retry);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    assert_eq!(rig.sync("s").await, Next::After(Duration::from_secs(30)));
 }

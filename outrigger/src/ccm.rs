@@ -42,8 +42,9 @@ fn around(options: &Options) -> Problems {
 }
 
 fn start(name: &str, options: Options, flags: &providers::Flags) -> ExitCode {
-    let verbosity = match process::log(&options.logging, &options.parsed) {
-        Ok(verbosity) => verbosity,
+    // Kept to the end: what is waiting is written then.
+    let (_logs, verbosity) = match process::log(&options.logging, &options.parsed) {
+        Ok(logging) => logging,
         Err(code) => return code,
     };
     logging::warnings(&options.parsed.warnings, &options.generic.feature_gates);

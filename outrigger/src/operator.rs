@@ -69,8 +69,9 @@ pub fn reference() -> String {
 }
 
 fn start(name: &str, options: Options) -> ExitCode {
-    let verbosity = match process::log(&options.logging, &options.parsed) {
-        Ok(verbosity) => verbosity,
+    // Kept to the end: what is waiting is written then.
+    let (_logs, verbosity) = match process::log(&options.logging, &options.parsed) {
+        Ok(logging) => logging,
         Err(code) => return code,
     };
     let program = Program {

@@ -4,14 +4,17 @@
 
 use runtime::{
     flags::{Parsed, Problems},
-    logging,
+    logging::{self, Logs},
     serve::SetVerbosity,
 };
-use std::{process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 use tracing::error;
 
 /// The work is waiting for the network; more threads would only cost memory.
 const THREADS: usize = 2;
+
+/// How long a thread that is blocked, for example by a credential plugin that hangs, can hold up the end.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Prints what was asked for instead of a run.
 pub fn print(text: &str) -> ExitCode {
@@ -27,18 +30,19 @@ pub fn refuse(problems: &Problems) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Begins to log, and says with which flags. Returns what sets the verbosity later.
-pub fn log(options: &logging::Options, parsed: &Parsed) -> Result<SetVerbosity, ExitCode> {
+/// Begins to log, and says with which flags. Returns the logs, to be kept to the end, and what sets the verbosity later.
+pub fn log(options: &logging::Options, parsed: &Parsed) -> Result<(Logs, SetVerbosity), ExitCode> {
     let logs = logging::init(options).map_err(|problem| {
         eprintln!("Error: cannot log: {problem}");
         ExitCode::FAILURE
     })?;
     logging::flags(&parsed.values);
     let handle = logs.handle();
-    Ok(Arc::new(move |level: u32| {
+    let verbosity: SetVerbosity = Arc::new(move |level: u32| {
         handle.set_verbosity(logging::Level(level));
         Ok(())
-    }))
+    });
+    Ok((logs, verbosity))
 }
 
 /// Runs this to its end.
@@ -48,9 +52,37 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, E
         .enable_all()
         .build()
         .map_err(|problem| format!("cannot start: {problem}"))
-        .and_then(|runtime| runtime.block_on(work));
+        .and_then(|runtime| {
+            let ended = runtime.block_on(work);
+            runtime.shutdown_timeout(LINGER);
+            ended
+        });
     ended.map_err(|problem| {
         error!("{problem}");
         ExitCode::FAILURE
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, time::Instant};
+
+    #[test]
+    fn a_thread_that_hangs_does_not_hold_up_the_end() {
+        const HANG: Duration = Duration::from_secs(30);
+        let (release, never) = mpsc::channel::<()>();
+        let began = Instant::now();
+        let ended = block_on(async move {
+            let (started, start) = tokio::sync::oneshot::channel();
+            tokio::task::spawn_blocking(move || {
+                let _ = started.send(());
+                let _ = never.recv_timeout(HANG);
+            });
+            start.await.map_err(|error| error.to_string())
+        });
+        assert!(ended.is_ok());
+        assert!(began.elapsed() < HANG / 2, "it took {:?}", began.elapsed());
+        drop(release);
+    }
 }

@@ -78,6 +78,26 @@ async fn json() {
     assert!(started["controller"].is_string() && started["v"] == 0, "{started}");
 }
 
+/// What is buffered is written at the end, if not before.
+#[tokio::test]
+async fn nothing_that_is_buffered_is_lost() {
+    let rig = Rig::shared().await;
+    let manager = rig
+        .manager()
+        .flag("--feature-gates=LoggingAlphaOptions=true")
+        .flag("--log-text-split-stream")
+        .flag("--log-text-info-buffer-size=4Mi")
+        .flag("--log-flush-frequency=1h")
+        .start();
+    work(&rig, &manager).await;
+    let log = manager.ended().unwrap().stdout;
+    let wrong: Vec<_> = log.lines().filter(|line| !is_klog(line)).collect();
+    assert!(wrong.is_empty(), "not as klog has it: {wrong:#?}");
+    for text in ["FLAG: --leader-elect=", "\"started controller\"", "\"released lease\""] {
+        assert!(log.contains(text), "no {text} in\n{log}");
+    }
+}
+
 #[tokio::test]
 async fn json_of_an_error() {
     let rig = Rig::shared().await;

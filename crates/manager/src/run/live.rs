@@ -84,11 +84,55 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     }))
 }
 
+/// What was first: the cloud has accepted the configuration, or somebody asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    Accepted,
+    Stop,
+}
+
 impl Following {
-    /// Waits until the cloud has accepted the configuration once; `false` if asked to stop before.
-    pub(super) async fn accepted(&mut self, stop: &CancellationToken) -> bool {
-        let accepted = self.accepted.wait_for(|accepted| *accepted);
-        matches!(stop.run_until_cancelled(accepted).await, Some(Ok(_)))
+    /// Waits until the cloud has accepted the configuration once, or until asked to stop.
+    ///
+    /// # Errors
+    /// If nobody follows any more.
+    pub(super) async fn accepted(&mut self, stop: &CancellationToken) -> Result<First, String> {
+        let wait = self.accepted.wait_for(|accepted| *accepted);
+        let accepted = stop.run_until_cancelled(wait).await;
+        match accepted.map(|accepted| accepted.is_ok()) {
+            None => Ok(First::Stop),
+            Some(true) => Ok(First::Accepted),
+            Some(false) => Err(self.ended().await),
+        }
+    }
+
+    /// Does this work to its end. When nobody follows any more it is asked to stop, because nothing that changes would be
+    /// seen.
+    ///
+    /// # Errors
+    /// That of the work, or that nobody follows any more.
+    pub(super) async fn beside(
+        &mut self,
+        work: impl Future<Output = Result<(), String>>,
+        stop: &CancellationToken,
+    ) -> Result<(), String> {
+        tokio::pin!(work);
+        tokio::select! {
+            ended = &mut work => ended,
+            why = self.ended() => {
+                stop.cancel();
+                work.await.and(Err(why))
+            }
+        }
+    }
+
+    /// Resolves when nobody follows any more, which nobody has asked for.
+    async fn ended(&mut self) -> String {
+        let what = "what follows the configuration of the cloud";
+        match self.tasks.join_next().await {
+            Some(Err(error)) => format!("{what} failed: {error}"),
+            Some(Ok(())) | None => format!("{what} ended"),
+        }
     }
 
     /// Ends it.

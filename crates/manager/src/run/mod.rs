@@ -13,9 +13,11 @@ mod secure_port;
 pub use process::Provide;
 
 use crate::Options;
+use live::{First, Following};
 use process::Process;
 use runtime::serve::SetVerbosity;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Makes the provider that was asked for; an error is one sentence.
 pub type MakeProvider<'a> = dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String> + 'a;
@@ -39,19 +41,25 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
     let process = Process::start(options, &program)?;
     let port = secure_port::open(&process, &program)?;
     let mut following = live::follow(&process)?;
-    let may_start = match &mut following {
-        Some(following) => following.accepted(&stop).await,
-        None => true,
-    };
-    let ended = if may_start {
-        election::lead(&process, &stop).await
-    } else {
-        Ok(())
-    };
+    let ended = lead(&process, following.as_mut(), &stop).await;
     if let Some(following) = following {
         following.stop().await;
     }
     process.flush().await;
     port.close().await;
     ended
+}
+
+/// Leads once the cloud has accepted its configuration, for as long as somebody follows that.
+async fn lead(process: &Process, following: Option<&mut Following>, stop: &CancellationToken) -> Result<(), String> {
+    let Some(following) = following else {
+        return election::lead(process, stop).await;
+    };
+    match following.accepted(stop).await? {
+        First::Stop => Ok(()),
+        First::Accepted => {
+            let stop = stop.child_token();
+            following.beside(Box::pin(election::lead(process, &stop)), &stop).await
+        }
+    }
 }

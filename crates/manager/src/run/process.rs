@@ -45,6 +45,8 @@ pub(crate) struct Process {
     /// Clients whose writes pass the main fence, and those that pass the migration fence.
     pub(crate) clients: Clients,
     pub(crate) migrating_clients: Option<Clients>,
+    /// Counts the requests of all clients.
+    pub(crate) request_metrics: client::Metrics,
     /// Tells about the leading itself; controllers tell by themselves, while they may.
     pub(crate) events: Broadcaster,
     pub(crate) event_metrics: events::Metrics,
@@ -79,7 +81,7 @@ impl Process {
         let migrating = |_| {
             builder()?
                 .fence(fences.migration.clone())
-                .metrics(request_metrics)
+                .metrics(request_metrics.clone())
                 .build()
                 .map_err(bad_credentials)
         };
@@ -101,6 +103,7 @@ impl Process {
             fences,
             clients,
             migrating_clients,
+            request_metrics,
             events,
             event_metrics,
             configz,

@@ -3,7 +3,7 @@
 use super::{Program, process::Process};
 use crate::options::{Authentication, SecureServing, Serving};
 use runtime::{
-    client::{Builder, Source, explain},
+    client::{Builder, Metrics, Source, explain},
     health::Scope,
     serve::{
         self, Chain, Debugging, Server, Sharing,
@@ -127,7 +127,7 @@ fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> 
     };
     let mux = serve::endpoints(&process.checks, &process.metrics, &process.configz, debugging);
     let authentication = &process.options.authentication;
-    let client = client_of(&authentication.kubeconfig, "authentication")?;
+    let client = client_of(&authentication.kubeconfig, "authentication", &process.request_metrics)?;
     let authenticator =
         Authenticator::new(authenticator(authentication, client), metrics.clone()).map_err(|error| one_line(&error))?;
     process
@@ -135,7 +135,7 @@ fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> 
         .add("authentication", Scope::Ready, authenticator.check());
     let authorization = &process.options.authorization;
     let options = authz::Options {
-        client: client_of(&authorization.kubeconfig, "authorization")?,
+        client: client_of(&authorization.kubeconfig, "authorization", &process.request_metrics)?,
         always_allow_paths: authorization.always_allow_paths.to_vec(),
         allow_ttl: authorization.allow_cache_ttl.std(),
         deny_ttl: authorization.deny_cache_ttl.std(),
@@ -145,7 +145,7 @@ fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> 
 }
 
 /// As upstream: the kubeconfig of the flag, else the way of a pod in a cluster, else nobody can be asked.
-fn client_of(kubeconfig: &str, name: &str) -> Result<Option<kube::Client>, String> {
+fn client_of(kubeconfig: &str, name: &str, metrics: &Metrics) -> Result<Option<kube::Client>, String> {
     let given = !kubeconfig.is_empty();
     let source = Source {
         kubeconfig: given.then(|| kubeconfig.into()),
@@ -159,7 +159,7 @@ fn client_of(kubeconfig: &str, name: &str) -> Result<Option<kube::Client>, Strin
             return Ok(None);
         }
     };
-    let clients = Builder::new(config).timeout(REVIEW).build();
+    let clients = Builder::new(config).timeout(REVIEW).metrics(metrics.clone()).build();
     let clients = clients.map_err(|error| format!("cannot use the credentials for {name}: {}", explain(&error)))?;
     Ok(Some(clients.plain(name)))
 }
@@ -189,5 +189,22 @@ fn authenticator(flags: &Authentication, client: Option<kube::Client>) -> authn:
         lookup,
         token_ttl: flags.cache_ttl.std(),
         reload: serve::RELOAD,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus::{Registry, TextEncoder};
+
+    #[tokio::test]
+    async fn what_the_api_server_is_asked_about_others_is_counted() {
+        let registry = Registry::new();
+        let metrics = Metrics::register(&registry).unwrap();
+        let kubeconfig = lab::ControlPlane::shared().kubeconfig().display().to_string();
+        let client = client_of(&kubeconfig, "authentication", &metrics).unwrap();
+        client.unwrap().apiserver_version().await.unwrap();
+        let page = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+        assert!(page.contains(r#"rest_client_requests_total{code="200","#), "{page}");
     }
 }

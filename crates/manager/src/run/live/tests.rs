@@ -196,3 +196,50 @@ async fn refused_credentials_are_not_read_anew_for_every_call() {
     assert_eq!(safe.state().in_use, "new");
     running.abort();
 }
+
+/// Follows by doing this.
+fn following(accepted: watch::Receiver<bool>, task: impl Future<Output = ()> + Send + 'static) -> Following {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(task);
+    Following {
+        accepted,
+        cancel: CancellationToken::new(),
+        tasks,
+    }
+}
+
+#[tokio::test]
+async fn an_order_to_stop_is_not_an_end_by_itself() {
+    let stop = CancellationToken::new();
+    let (sender, accepted) = watch::channel(false);
+    let mut waiting = following(accepted, std::future::pending());
+    stop.cancel();
+    assert_eq!(waiting.accepted(&stop).await, Ok(First::Stop));
+    drop(sender);
+
+    let (sender, accepted) = watch::channel(false);
+    let mut dying = following(accepted, async move {
+        let _told = sender;
+        panic!("on purpose")
+    });
+    let said = dying.accepted(&CancellationToken::new()).await.unwrap_err();
+    assert!(
+        said.starts_with("what follows the configuration of the cloud failed: ") && said.contains("on purpose"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn work_stops_in_order_when_nobody_follows_any_more() {
+    let mut dying = following(watch::channel(true).1, async { panic!("on purpose") });
+    let stop = CancellationToken::new();
+    let mut finished = false;
+    let work = async {
+        stop.cancelled().await;
+        finished = true;
+        Ok(())
+    };
+    let said = dying.beside(work, &stop).await.unwrap_err();
+    assert!(said.contains("on purpose"), "{said}");
+    assert!(finished, "the work was cut off");
+}

@@ -355,6 +355,8 @@ async fn w11_gates_of_another_version() {
     let operator = world.start();
     let line = operator.logged("FeatureGate").await;
     assert!(line.contains(RELEASE) && line.contains("4.0.0-old"), "{line}");
+    // It says so before it writes anything at all.
+    world.installed(&operator, 1).await;
     world.settled().await;
     let conditions = world.conditions().await;
     assert!(!conditions.contains("Degraded=True"), "{conditions}");

@@ -208,6 +208,24 @@ async fn system_without_certificates() {
         .await;
 }
 
+/// The same where there are no operands: the operator is not available there before all of it works.
+#[tokio::test]
+async fn system_without_certificates_nor_operands() {
+    let world = World::new("None").await;
+    world.folder.write("bundle.pem", "nothing\n");
+    let operator = world.start();
+    let told = "TrustedCABundleControllerControllerDegraded=True";
+    world.says(&operator, &[told]).await;
+    world.settled().await;
+    let conditions = world.conditions().await;
+    assert!(
+        !conditions.lines().any(|line| line.starts_with("Available=True")),
+        "{conditions}"
+    );
+    world.folder.write("bundle.pem", &certificate("system"));
+    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+}
+
 /// W7: a failure that somebody has to mend stays told, whatever else happens in the namespace of the user's bundle.
 #[tokio::test]
 async fn w7_failure_stays() {

@@ -2,11 +2,10 @@
 
 use crate::{
     objects::token,
-    rig::{Credentials, Manager, Port},
-    world::{World, free_port, images, kind},
+    rig::{Credentials, Manager, Port, free_port},
+    world::{World, images, kind},
 };
 use serde_json::json;
-use std::net::SocketAddr;
 
 /// A token of somebody who may do everything.
 pub async fn reader(world: &World) -> String {
@@ -56,7 +55,7 @@ async fn nobodys_certificate() {
     };
     own();
     let token = reader(&world).await;
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = free_port();
     let launch = world.common(world.operator());
     let operator = launch.flag(&format!("--metrics-bind-address={address}")).start();
     let port = Port::new(address, &Credentials::Token(token));

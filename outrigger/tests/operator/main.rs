@@ -23,6 +23,7 @@ mod later;
 mod luck;
 mod numbers;
 mod objects;
+mod planes;
 mod predecessor;
 mod programs;
 mod repair;

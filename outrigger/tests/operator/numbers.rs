@@ -2,17 +2,16 @@
 
 use crate::{
     expiry::reader,
-    rig::{Credentials, Port},
-    world::{World, free_port},
+    rig::{Credentials, Port, free_port},
+    world::World,
 };
-use std::net::SocketAddr;
 
 /// Dashboards and alerts for the original find what they look for.
 #[tokio::test]
 async fn names_of_the_original() {
     let world = World::new("AWS").await;
     let token = reader(&world).await;
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = free_port();
     let launch = world.common(world.operator());
     let operator = launch.flag(&format!("--metrics-bind-address={address}")).start();
     let port = Port::new(address, &Credentials::Token(token));

@@ -6,6 +6,7 @@ use crate::{
     world::{World, config, infrastructure, kind},
 };
 use kube::api::{ApiResource, DeleteParams, ListParams, PostParams};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 const AWS: &str = "aws-cloud-controller-manager";
@@ -24,8 +25,25 @@ impl Place {
     }
 }
 
-/// A cluster on AWS with operands of the Go operator, and with its word: three objects, none of which is an operand.
-async fn taken_over() -> (World, Vec<Place>) {
+/// What the Go operator says that it is about, as a list of resources and names.
+type Word = &'static [&'static str];
+
+/// Three objects, none of which is an operand.
+const WORD: Word = &[
+    "namespaces/own",
+    "config.openshift.io/clusteroperators/cloud-controller-manager",
+];
+
+/// What a newer one says: also what comes with a release.
+const NEWER: Word = &[
+    "config.openshift.io/clusteroperators/cloud-controller-manager",
+    "namespaces/own",
+    "rbac.authorization.k8s.io/clusterroles/cloud-controller-manager",
+    "rbac.authorization.k8s.io/clusterrolebindings/cloud-node-manager",
+];
+
+/// A cluster on AWS with operands of the Go operator, and with its word.
+async fn taken_over(word: Word) -> (World, Vec<Place>) {
     let world = World::new("AWS").await;
     world.left_behind(&format!("Deployment {AWS}")).await;
     let mut places = Vec::new();
@@ -49,13 +67,13 @@ async fn taken_over() -> (World, Vec<Place>) {
             }
         }
     }
-    let reference =
-        |group: &str, resource: &str, name: &str| json!({"group": group, "resource": resource, "name": name});
-    let related = json!([
-        reference("", "namespaces", "openshift-cloud-controller-manager-operator"),
-        reference("config.openshift.io", "clusteroperators", "cloud-controller-manager"),
-        reference("", "namespaces", &world.namespace),
-    ]);
+    let reference = |text: &str| {
+        let mut parts = text.rsplit('/');
+        let (name, resource) = (parts.next().unwrap(), parts.next().unwrap());
+        json!({"group": parts.next().unwrap_or_default(), "resource": resource, "name": name})
+    };
+    let last = format!("namespaces/{}", world.namespace);
+    let related: Value = word.iter().copied().chain([last.as_str()]).map(reference).collect();
     world.set_related(related).await;
     (world, places)
 }
@@ -103,7 +121,7 @@ async fn left(world: &World, operator: &Manager, places: &[Place], expected: imp
 /// On a platform without operands all of it goes, apart from what a user has made under one of the names.
 #[tokio::test]
 async fn what_the_go_operator_made_goes() {
-    let (world, places) = taken_over().await;
+    let (world, places) = taken_over(WORD).await;
     let users = places.iter().find(|place| place.is("Service")).unwrap();
     make_again(&world, users, "kubectl-create").await;
     world.set_platform("None").await;
@@ -118,9 +136,12 @@ async fn what_the_go_operator_made_goes() {
 }
 
 /// W18: what it left when the cluster lost its other machines goes, and what is wanted is taken over.
+#[rstest]
+#[case::three(WORD)]
+#[case::newer(NEWER)]
 #[tokio::test]
-async fn w18_what_the_go_operator_left_goes() {
-    let (world, places) = taken_over().await;
+async fn w18_what_the_go_operator_left_goes(#[case] word: Word) {
+    let (world, places) = taken_over(word).await;
     world.set_platform("AWS SingleReplica").await;
     let operator = world.start();
     left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;

@@ -2,8 +2,8 @@
 
 use crate::{
     repair::{define_adherence, set_profile},
-    rig::{Launch, Manager},
-    world::{OPERATOR_NAMESPACE, World, config_map, free_port},
+    rig::{Launch, Manager, free_port},
+    world::{OPERATOR_NAMESPACE, World, config_map},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -28,8 +28,8 @@ fn operator(world: &World) -> Launch {
     election(world.program(OPERATOR))
         .flag(&format!("--images-json={}", path("images.json")))
         .flag("--webhook-port=9443")
-        .flag(&format!("--metrics-bind-address=127.0.0.1:{}", free_port()))
-        .flag(&format!("--health-addr=127.0.0.1:{}", free_port()))
+        .flag(&format!("--metrics-bind-address={}", free_port()))
+        .flag(&format!("--health-addr={}", free_port()))
         .flag(&format!("--system-ca-bundle={}", path("bundle.pem")))
 }
 
@@ -37,7 +37,7 @@ fn operator(world: &World) -> Launch {
 fn config_sync(world: &World) -> Launch {
     let bundle = world.folder.path().join("bundle.pem");
     election(world.program(CONFIG_SYNC))
-        .flag(&format!("--health-addr=127.0.0.1:{}", free_port()))
+        .flag(&format!("--health-addr={}", free_port()))
         .flag(&format!("--system-ca-bundle={}", bundle.display()))
 }
 
@@ -279,16 +279,16 @@ async fn injector_by_its_name() {
 #[tokio::test]
 async fn health_port() {
     let world = World::new("AWS").await;
-    let port = free_port();
+    let address = free_port();
     let operator = world
         .common(world.operator())
-        .flag(&format!("--health-addr=127.0.0.1:{port}"))
+        .flag(&format!("--health-addr={address}"))
         .start();
     operator.leading().await;
     // The last two are the names of the original's checks.
     for path in ["healthz", "readyz", "healthz/health", "readyz/check"] {
         let look = async || {
-            let url = format!("http://127.0.0.1:{port}/{path}");
+            let url = format!("http://{address}/{path}");
             let answer = reqwest::get(&url).await.map_err(|error| error.to_string())?;
             let (status, body) = (answer.status().as_u16(), answer.text().await.unwrap_or_default());
             if status == 200 {
@@ -322,7 +322,7 @@ async fn health_port_is_taken() {
 
 /// The operator with a port for its metrics, and a folder for that port's certificate, which does not exist.
 fn with_metrics(world: &World) -> (Manager, SocketAddr, PathBuf) {
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = free_port();
     let folder = world.folder.path().join("certs");
     let operator = world
         .common(world.operator())
@@ -361,7 +361,7 @@ async fn w21_metrics() {
     refused(&operator, "a certificate of our own", &anybody, address).await;
 
     let key = rcgen::KeyPair::generate().unwrap();
-    let params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let params = rcgen::CertificateParams::new(vec![address.ip().to_string()]).unwrap();
     let certificate = params.self_signed(&key).unwrap().pem();
     let root = reqwest::Certificate::from_pem(certificate.as_bytes()).unwrap();
     let careful = client(|builder| builder.tls_certs_only([root]));
@@ -377,7 +377,8 @@ async fn w21_metrics() {
 /// operator.md §1.5: our own port follows the profile that the cluster asks for. The original ends, to be started again.
 #[tokio::test]
 async fn tls_profile_changes() {
-    let world = World::new("AWS").await;
+    let world = World::apart(&lab::unique("ccm")).await;
+    world.set_platform("AWS").await;
     define_adherence(&world).await;
     let (operator, address, _) = with_metrics(&world);
     let old = client(|builder| {

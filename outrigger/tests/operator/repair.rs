@@ -272,7 +272,8 @@ pub async fn set_profile(world: &World, profile: Value) {
 /// asks for and cannot have is said once.
 #[tokio::test]
 async fn w10_tls_profile() {
-    let world = World::new("OpenStack").await;
+    let world = World::apart(&lab::unique("ccm")).await;
+    world.set_platform("OpenStack").await;
     define_adherence(&world).await;
     let operator = world.start();
     let name = "openstack-cloud-controller-manager";

@@ -5,16 +5,15 @@
 
 mod furniture;
 mod operands;
-mod planes;
 mod programs;
 mod said;
 
 pub use crate::objects::{config_map, deployment, kind};
 pub use furniture::{certificate, images};
-pub use programs::free_port;
 
 use crate::{
     objects,
+    planes::{Plane, Pool},
     rig::{Entry, Folder, Mark},
     writes,
 };
@@ -23,7 +22,6 @@ use kube::{
     api::{ApiResource, DynamicObject, Patch, PatchParams},
 };
 use lab::ControlPlane;
-use planes::Origin;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -32,10 +30,11 @@ pub const RELEASE: &str = "5.0.0-lab";
 /// Where the operator lives.
 pub const OPERATOR_NAMESPACE: &str = "openshift-cloud-controller-manager-operator";
 
+static PLANES: Pool = Pool::of(3);
+
 /// A cluster, and what the operator needs to start in it.
 pub struct World {
-    plane: Option<ControlPlane>,
-    origin: Origin,
+    plane: Plane,
     /// An administrator's client.
     pub client: Client,
     /// The operands' namespace.
@@ -79,21 +78,19 @@ impl World {
 
     /// The same, with the operands in this namespace.
     pub async fn in_namespace(namespace: &str) -> Self {
-        let plane = tokio::task::spawn_blocking(planes::take).await.unwrap();
-        Self::on(plane, Origin::Pool, namespace).await
+        Self::on(PLANES.take().await, namespace).await
     }
 
-    /// The same, for a test that waits more than it works: it does not keep others from working.
+    /// The same, for a test that waits more than it works, and so does not keep others from working, or that changes definitions.
     pub async fn apart(namespace: &str) -> Self {
-        let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
-        Self::on(plane, Origin::Own, namespace).await
+        Self::on(Plane::own().await, namespace).await
     }
 
     /// A cluster that is not one of `OpenShift` yet: with namespaces, and these definitions.
     pub async fn before(definitions: &[String]) -> Self {
-        let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
+        let plane = Plane::own().await;
         plane.install_crds(definitions).await.unwrap();
-        let world = Self::unfurnished(plane, Origin::Own, &lab::unique("ccm"));
+        let world = Self::unfurnished(plane, &lab::unique("ccm"));
         world.make_room().await;
         world
     }
@@ -105,28 +102,31 @@ impl World {
         self.plane().install_crds(&definitions).await.unwrap();
     }
 
-    async fn on(plane: ControlPlane, origin: Origin, namespace: &str) -> Self {
-        plane.install_openshift_crds().await.unwrap();
-        let world = Self::unfurnished(plane, origin, namespace);
-        world.clean().await;
+    async fn on(plane: Plane, namespace: &str) -> Self {
+        if !plane.used {
+            plane.install_openshift_crds().await.unwrap();
+        }
+        let world = Self::unfurnished(plane, namespace);
+        if world.plane.used {
+            world.clean().await;
+        }
         world.make_room().await;
         world.furnish().await;
         world
     }
 
-    fn unfurnished(plane: ControlPlane, origin: Origin, namespace: &str) -> Self {
+    fn unfurnished(plane: Plane, namespace: &str) -> Self {
         Self {
             client: plane.client(),
             namespace: namespace.to_owned(),
             folder: Folder::new(&lab::unique("operator")),
-            plane: Some(plane),
-            origin,
+            plane,
         }
     }
 
     /// The control plane.
     pub fn plane(&self) -> &ControlPlane {
-        self.plane.as_ref().unwrap()
+        &self.plane
     }
 
     /// The objects of a kind.
@@ -197,14 +197,6 @@ impl World {
     /// Waits until the operator has not written anything for this time.
     pub async fn quiet(&self, time: Duration) {
         writes::quiet(self.plane(), time).await;
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        if self.origin == Origin::Pool {
-            planes::give_back(self.plane.take());
-        }
     }
 }
 

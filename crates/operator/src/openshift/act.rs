@@ -113,14 +113,11 @@ impl Operator {
         if !failures.is_empty() {
             found.failing = true;
             self.failed(report, failures.join("; "), found);
-            return;
-        }
-        if found.operands.is_some() || !self.settings.duties.has_operands() {
-            return;
-        }
-        if !pending.is_empty() {
-            found.operands = Some(Operands::Progressing(pending));
+        } else if !pending.is_empty() {
             found.again = Some(SOON);
+            if found.operands.is_none() && self.settings.duties.has_operands() {
+                found.operands = Some(Operands::Progressing(pending));
+            }
         }
     }
 
@@ -150,7 +147,7 @@ impl Operator {
     fn workload(&self, report: &Report, key: &Key) -> Option<Workload> {
         let live = match (report.outcome(key), report.object(key)) {
             // It is on its way out: what runs of it does not count.
-            (Some(Outcome::Pending(_)), _) => None,
+            (Some(Outcome::Pending(_)), None) => None,
             (_, Some(live)) => Some(live.clone()),
             (_, None) => match self.watches.find(key) {
                 Lookup::Found(live) => Some(live),
@@ -193,13 +190,11 @@ impl Operator {
         if !self.settings.duties.has_operands() || found.operands.is_some() {
             return;
         }
-        if of_operands.is_empty() {
-            found.operands = Some(Operands::Waiting);
-            return;
-        }
-        found.operands = Some(match self.windows.operands.failed(Instant::now()) {
-            Verdict::Tell => Operands::Failed(cause),
-            Verdict::Wait(_) => Operands::Failing,
+        found.operands = Some(match (of_operands.as_slice(), found.may_provision()) {
+            // They wait for a part as long as nobody is told that it fails.
+            ([], Ok(_)) => Operands::Waiting,
+            ([], Err(problem)) => self.windows.operands_failed(problem.to_string()),
+            _ => self.windows.operands_failed(cause),
         });
     }
 }

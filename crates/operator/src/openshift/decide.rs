@@ -132,6 +132,12 @@ impl Operator {
         match plan {
             Ok(Plan::Remove) => {
                 self.hands.metrics.certificates(status::NAME, None);
+                // What fails beside it fails all the same.
+                match self.may_provision(observed, found) {
+                    Ok(true) => {}
+                    Ok(false) => found.operands = Some(Operands::Waiting),
+                    Err(problem) => self.operands_failed(problem, found),
+                }
                 return Ok(nothing(Prune::All));
             }
             Ok(Plan::Leave) => return Ok(nothing(Prune::Nothing)),
@@ -160,16 +166,7 @@ impl Operator {
     /// Operands wait for the configuration they are to read.
     pub(super) fn may_provision(&self, observed: &Observed, found: &Found) -> Result<bool, Problem> {
         if self.settings.duties.has_sync() {
-            let parts = [(CLOUD_CONFIG, &found.cloud_config), (TRUSTED_CA, &found.trusted_ca)];
-            let failed = parts.iter().filter_map(|(part, outcome)| match outcome {
-                Some(Outcome::Failed(cause)) => Some(format!("{}: {cause}", part.degraded)),
-                _ => None,
-            });
-            let failed: Vec<_> = failed.collect();
-            if !failed.is_empty() {
-                return Err(Problem::Transient(failed.join("; ")));
-            }
-            return Ok(parts.iter().all(|(_, outcome)| **outcome != Some(Outcome::Failing)));
+            return found.may_provision();
         }
         let operator = observed.cluster_operator.clone().map_err(Problem::Transient)?;
         let conditions = operator.map(|operator| operator.status.conditions).unwrap_or_default();
@@ -264,12 +261,25 @@ impl Operator {
                 warn!(%cause, "cannot install");
                 found.failing = true;
                 found.obstacles.push(cause.clone());
-                match self.windows.operands.failed(Instant::now()) {
-                    Verdict::Tell => Operands::Failed(cause),
-                    Verdict::Wait(_) => Operands::Failing,
-                }
+                self.windows.operands_failed(cause)
             }
         });
+    }
+}
+
+impl Found {
+    /// Whether the parts that make the configuration work, as far as it is known.
+    pub(super) fn may_provision(&self) -> Result<bool, Problem> {
+        let parts = [(CLOUD_CONFIG, &self.cloud_config), (TRUSTED_CA, &self.trusted_ca)];
+        let failed = parts.iter().filter_map(|(part, outcome)| match outcome {
+            Some(Outcome::Failed(cause)) => Some(format!("{}: {cause}", part.degraded)),
+            _ => None,
+        });
+        let failed: Vec<_> = failed.collect();
+        if !failed.is_empty() {
+            return Err(Problem::Transient(failed.join("; ")));
+        }
+        Ok(parts.iter().all(|(_, outcome)| **outcome != Some(Outcome::Failing)))
     }
 }
 

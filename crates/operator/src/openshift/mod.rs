@@ -23,8 +23,6 @@ use std::path::PathBuf;
 pub struct Settings {
     /// Where operands live.
     pub namespace: String,
-    /// Where the operator lives.
-    pub operator_namespace: String,
     /// The version that is being rolled out.
     pub release: String,
     /// Which images operands run.

@@ -13,7 +13,7 @@ use crate::{
     retry,
     rollout::Patience,
     run::Hands,
-    status::{Operands, Outcome, Window},
+    status::{Operands, Outcome, Verdict, Window},
     telling,
     watching::{Selection, Watches},
 };
@@ -102,6 +102,14 @@ impl Found {
 }
 
 impl Windows {
+    /// The operands fail, for now or for long enough to tell.
+    pub(super) fn operands_failed(&mut self, cause: String) -> Operands {
+        match self.operands.failed(Instant::now()) {
+            Verdict::Tell => Operands::Failed(cause),
+            Verdict::Wait(_) => Operands::Failing,
+        }
+    }
+
     /// A part works when what it wants has been written, too; and one that waits for another does not fail.
     fn close(&mut self, found: &Found) {
         if matches!(
@@ -262,7 +270,6 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::Verdict;
     use rstest::rstest;
 
     // operator.md §2.0: what ends without an error ends a failure, and a terminal error neither begins nor ends one.

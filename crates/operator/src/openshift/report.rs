@@ -20,6 +20,9 @@ use runtime::{client::explain, events::Kind};
 use std::sync::Arc;
 use tracing::warn;
 
+/// Where a release puts the operator, wherever this one runs: who looks for what went wrong looks there.
+const OPERATOR_NAMESPACE: &str = "openshift-cloud-controller-manager-operator";
+
 impl Operator {
     /// Writes the status where it is not what it should be.
     pub(super) async fn report(&mut self, observed: &mut Observed, inventory: &[Key], found: &mut Found) {
@@ -33,7 +36,7 @@ impl Operator {
         };
         let before = operator.map(|operator| operator.status.clone()).unwrap_or_default();
         let settings = &self.settings;
-        let related = related(&settings.operator_namespace, &settings.namespace, inventory);
+        let related = related(&settings.namespace, inventory);
         let report = status::Report {
             cloud_config: found.cloud_config.clone(),
             trusted_ca: found.trusted_ca.clone(),
@@ -109,7 +112,7 @@ pub(super) fn names_operands(inventory: &[Key]) -> bool {
 }
 
 /// What the original names: the operator's namespace, itself, the operands' namespace. In this order, before all else.
-fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
+fn related(namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
     let reference = |group: &str, resource: &str, name: &str| ObjectReference {
         group: group.to_owned(),
         resource: resource.to_owned(),
@@ -117,7 +120,7 @@ fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<
         name: name.to_owned(),
     };
     let first = [
-        reference("", "namespaces", operator_namespace),
+        reference("", "namespaces", OPERATOR_NAMESPACE),
         reference("config.openshift.io", "clusteroperators", status::NAME),
         reference("", "namespaces", namespace),
     ];
@@ -125,9 +128,15 @@ fn related(operator_namespace: &str, namespace: &str, inventory: &[Key]) -> Vec<
     first.into_iter().chain(operands).collect()
 }
 
-/// What the operator has made, by its own word: all that it relates to but namespaces.
+/// What the operator has made, by its own word: all that it relates to but namespaces. Newer Go operators name themselves
+/// first, and then much that comes with a release: that is nobody's word on operands.
 fn listed(status: &Status) -> Vec<Key> {
-    let keys = status.related_objects.iter().filter_map(kinds::key);
+    let is_ours = status
+        .related_objects
+        .first()
+        .is_some_and(|first| first.resource == "namespaces");
+    let related = status.related_objects.iter().filter(|_| is_ours);
+    let keys = related.filter_map(kinds::key);
     keys.filter(|key| key.kind != "Namespace").collect()
 }
 
@@ -172,7 +181,7 @@ mod tests {
             key("ClusterRole", "rbac.authorization.k8s.io/v1", None),
             key("ConfigMap", "v1", Some("ns")),
         ];
-        let related = related("own", "ns", &keys);
+        let related = related("ns", &keys);
         let names: Vec<_> = related[..3]
             .iter()
             .map(|each| format!("{}/{}", each.resource, each.name))
@@ -180,7 +189,7 @@ mod tests {
         assert_eq!(
             names,
             [
-                "namespaces/own",
+                "namespaces/openshift-cloud-controller-manager-operator",
                 "clusteroperators/cloud-controller-manager",
                 "namespaces/ns"
             ]

@@ -10,7 +10,7 @@ use super::{
     recreate::{self, Replaced},
     report::{Action, Class, Failure, Outcome, Report},
 };
-use crate::{Key, Object};
+use crate::{Key, Object, platforms::config_hash};
 use futures::{StreamExt, stream};
 use kube::Client;
 use serde_json::Value;
@@ -92,9 +92,10 @@ impl Engine {
 
     /// Makes the cluster match these objects, and removes what the inventory still has of others.
     ///
-    /// What an object needs is written before it, and one that fails does not stop the others. Nothing is written where
-    /// nothing differs. Workloads that are not wanted any more are deleted first, and as long as their Pods are there new
-    /// ones are [pending](Report::pending), and so is the end of all else that is not wanted; call it again.
+    /// What an object needs is written before it, and one that fails stops no others but workloads that would read what it was
+    /// before. Nothing is written where nothing differs. Workloads that are not wanted any more are deleted first, and as long
+    /// as their Pods are there new ones are [pending](Report::pending), and so is the end of all else that is not wanted; call
+    /// it again.
     pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], live: &dyn Live) -> Report {
         let mut report = Report::default();
         let desired = once_each(desired, &mut report);
@@ -116,6 +117,7 @@ impl Engine {
         for plans in ranks.into_values() {
             self.carry_out_all(plans, &mut report).await;
         }
+        let workloads = hold_back(workloads, &mut report);
         let (unwanted_workloads, unwanted) = prune::by_rank(unwanted);
         let waits_for = self
             .stop_all(unwanted_workloads, live, Duration::ZERO, &mut report)
@@ -244,6 +246,32 @@ impl Engine {
         }
         call.apply(&diff::wanted(object), Mode::Real).await
     }
+}
+
+/// The workloads that may be written; the others wait for something they read that is there and could not be changed.
+fn hold_back(workloads: Vec<Plan>, report: &mut Report) -> Vec<Plan> {
+    let mut ready = Vec::new();
+    for plan in workloads {
+        match unwritten(&plan, report) {
+            Some(unwritten) => {
+                let why = format!("waits for {unwritten}");
+                report.add(plan.object.key().clone(), (Outcome::Pending(why), plan.live));
+            }
+            None => ready.push(plan),
+        }
+    }
+    ready
+}
+
+/// What a workload would read as it was before. For what is not there its Pods wait by themselves.
+fn unwritten(plan: &Plan, report: &Report) -> Option<Key> {
+    if plan.step == Step::Keep {
+        return None;
+    }
+    let namespace = plan.object.key().namespace.as_deref()?;
+    let read = config_hash::references(plan.object.value()).into_iter();
+    read.map(|reference| reference.key(namespace))
+        .find(|key| matches!(report.outcome(key), Some(Outcome::Failed(_))) && report.object(key).is_some())
 }
 
 /// What is said of an object that is left alone: always the same, so that it is told once.

@@ -144,14 +144,17 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// What others may set without us minding: metadata, and what controllers of the cluster fill in.
+/// How `kubectl rollout restart` has Pods made anew.
+const RESTARTED: &str = "kubectl.kubernetes.io/restartedAt";
+
+/// What others may set without us minding: metadata, a restart, and what controllers of the cluster fill in.
 pub(super) fn left_alone(wanted: &Value) -> impl Fn(&[String]) -> bool + use<> {
     let kind = wanted["kind"].as_str().unwrap_or_default().to_owned();
     let filled = is_filled_by_others(wanted);
     move |path| {
         let path: Vec<_> = path.iter().map(String::as_str).collect();
         match path.as_slice() {
-            ["metadata" | "status", ..] | ["spec", "template", "metadata", ..] => true,
+            ["metadata" | "status", ..] | ["spec", "template", "metadata", "annotations", RESTARTED] => true,
             ["data" | "binaryData" | "rules", ..] => filled,
             path => is_allocated(&kind, path),
         }

@@ -246,7 +246,14 @@ fn split_at(set: &Value, keep: &dyn Fn(&[String]) -> bool, path: &mut Path) -> (
                 kept.insert(name.clone(), below.clone());
                 return;
             }
-            let (above, other) = split_at(below, keep, path);
+            let (mut above, mut other) = split_at(below, keep, path);
+            // Whoever set nothing else in it has set it for that.
+            if let (Some(kept), Some(rest)) = (above.as_object_mut(), other.as_object_mut())
+                && !kept.is_empty()
+                && rest.keys().all(|name| name == ".")
+            {
+                kept.append(rest);
+            }
             let leaf = below.as_object().is_none_or(Map::is_empty);
             insert_unless_empty(&mut kept, name, above);
             if leaf {

@@ -129,7 +129,6 @@ impl Process {
     pub(crate) fn settings(&self) -> Result<openshift::Settings, String> {
         Ok(openshift::Settings {
             namespace: self.options.namespace.clone(),
-            operator_namespace: self.cluster.operator_namespace.clone(),
             release: self.release.clone(),
             images: self.options.images.clone().into(),
             system_bundle: self.options.system_bundle.clone().into(),

@@ -16,8 +16,17 @@ pub(super) struct Certificate {
     last: i64,
 }
 
-/// What each block of a text holds, or what is wrong with it, in one sentence that says which it is.
-pub(super) fn read(text: &str) -> Vec<Result<Certificate, String>> {
+/// What is wrong with a block, in one sentence that says which it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// It is no PEM: the Go operator goes on to the next one.
+    Unreadable(String),
+    /// It is something else than a certificate.
+    Strange(String),
+}
+
+/// What each block of a text holds, or what is wrong with it.
+pub(super) fn read(text: &str) -> Vec<Result<Certificate, Flaw>> {
     let blocks = pem::blocks(text);
     (1..)
         .zip(blocks)
@@ -25,19 +34,17 @@ pub(super) fn read(text: &str) -> Vec<Result<Certificate, String>> {
         .collect()
 }
 
-fn certificate(number: usize, block: Block) -> Result<Certificate, String> {
+fn certificate(number: usize, block: Block) -> Result<Certificate, Flaw> {
     let Block { label, bytes } = block;
-    if !matches!(label.as_str(), "CERTIFICATE" | "") {
-        return Err(format!(
-            "block {number} is of the kind {label:?}, not \"CERTIFICATE\": remove it"
-        ));
+    let der = bytes.map_err(|why| Flaw::Unreadable(format!("certificate {number} cannot be read: {why}")))?;
+    if label != "CERTIFICATE" {
+        let why = format!("block {number} is of the kind {label:?}, not \"CERTIFICATE\": remove it");
+        return Err(Flaw::Strange(why));
     }
-    let der = bytes.map_err(|why| format!("certificate {number} cannot be read: {why}"))?;
     let parsed = X509Certificate::from_der(&der).ok().filter(|(rest, _)| rest.is_empty());
     let Some((_, parsed)) = parsed else {
-        return Err(format!(
-            "certificate {number} is not an X.509 certificate: copy it anew or remove it"
-        ));
+        let why = format!("certificate {number} is not an X.509 certificate: copy it anew or remove it");
+        return Err(Flaw::Strange(why));
     };
     let (name, validity) = (parsed.subject().to_string(), parsed.validity());
     let (first, last) = (validity.not_before.timestamp(), validity.not_after.timestamp());
@@ -47,6 +54,14 @@ fn certificate(number: usize, block: Block) -> Result<Certificate, String> {
         first,
         last,
     })
+}
+
+impl Flaw {
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Unreadable(why) | Self::Strange(why) => why,
+        }
+    }
 }
 
 impl Certificate {

@@ -7,7 +7,7 @@ mod certificate;
 mod pem;
 
 use crate::object::Object;
-use certificate::Certificate;
+use certificate::{Certificate, Flaw};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
@@ -58,13 +58,24 @@ pub struct Merged {
     pub warnings: Vec<String>,
 }
 
-/// A source, or for the system's a certificate, that is not in the bundle.
+/// A source, or a certificate of it, that is not in the bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// Which.
     pub source: Source,
+    /// How much of it.
+    pub part: Part,
     /// What is wrong with it and what to do.
     pub why: String,
+}
+
+/// How much of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Bundle,
+    /// One certificate.
+    Certificate,
 }
 
 /// Why there is no bundle.
@@ -110,6 +121,7 @@ pub fn sources<'a>(
     };
     let skipped = missing.map(|why| Skipped {
         source: Source::Proxy,
+        part: Part::Bundle,
         why,
     });
     let proxy = found.filter(|_| !proxy_name.is_empty());
@@ -119,8 +131,8 @@ pub fn sources<'a>(
 /// Makes one bundle: the cloud configuration's certificates, the proxy's, the system's; each once, where it comes first.
 /// The texts are those of the sources, with an empty line between them, as in the original, where they can be.
 ///
-/// A user's bundle with anything wrong in it is left out as a whole, as half of a chain helps nobody; of the system's
-/// only the certificates that are wrong.
+/// A user's bundle with something in it that is no certificate is left out as a whole, as in the original; what cannot be
+/// read is left out alone, and so is what is wrong with the system's.
 ///
 /// # Errors
 /// If the system's has none, or all of them are too big for a `ConfigMap`.
@@ -183,27 +195,33 @@ pub fn config_map(namespace: &str, bundle: &str) -> Object {
 impl Merged {
     /// The certificates of a source that go into the bundle; what does not is noted.
     fn accept(&mut self, source: Source, text: &str) -> Result<Vec<Certificate>, Error> {
-        let (good, bad): (Vec<_>, Vec<_>) = certificate::read(text).into_iter().partition(Result::is_ok);
-        let good: Vec<_> = good.into_iter().flatten().collect();
-        let mut bad: Vec<String> = bad.into_iter().filter_map(Result::err).collect();
-        if good.is_empty() && bad.is_empty() {
-            bad.push("it holds no certificate".to_owned());
+        let mut good = Vec::new();
+        let mut flaws = Vec::new();
+        for block in certificate::read(text) {
+            match block {
+                Ok(certificate) => good.push(certificate),
+                Err(flaw) => flaws.push(flaw),
+            }
         }
+        let is_strange = flaws.iter().any(|flaw| matches!(flaw, Flaw::Strange(_)));
+        let all = || match flaws.as_slice() {
+            [] => "it holds no certificate".to_owned(),
+            flaws => flaws.iter().map(Flaw::why).collect::<Vec<_>>().join("; "),
+        };
+        let skipped = |part, why| Skipped { source, part, why };
         match source {
-            _ if bad.is_empty() => Ok(good),
-            Source::System if good.is_empty() => Err(Error::System { why: bad.join("; ") }),
-            Source::System => {
-                self.skipped.extend(bad.into_iter().map(|why| Skipped { source, why }));
-                Ok(good)
+            Source::System if good.is_empty() => return Err(Error::System { why: all() }),
+            Source::CloudConfig | Source::Proxy if good.is_empty() || is_strange => {
+                self.skipped.push(skipped(Part::Bundle, all()));
+                return Ok(Vec::new());
             }
-            Source::CloudConfig | Source::Proxy => {
-                self.skipped.push(Skipped {
-                    source,
-                    why: bad.join("; "),
-                });
-                Ok(Vec::new())
-            }
+            _ => {}
         }
+        let each = flaws
+            .iter()
+            .map(|flaw| skipped(Part::Certificate, flaw.why().to_owned()));
+        self.skipped.extend(each);
+        Ok(good)
     }
 }
 
@@ -220,9 +238,9 @@ impl fmt::Display for Source {
 impl fmt::Display for Skipped {
     /// One sentence for a condition or a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.source {
-            Source::System => "a certificate of ",
-            Source::CloudConfig | Source::Proxy => "",
+        let what = match self.part {
+            Part::Certificate => "a certificate of ",
+            Part::Bundle => "",
         };
         write!(f, "{what}{} is not used: {}", self.source, self.why)
     }

@@ -34,6 +34,8 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
                 let why = format!("line {number} should be five dashes, BEGIN or END, a name and five dashes");
                 blocks.push(wrong("", why));
             }
+            // Headers, like `Proc-Type: 4,ENCRYPTED`.
+            (None, Some(open)) if open.body.is_empty() && line.contains(':') => {}
             (None, Some(open)) => open.body.push_str(line),
             (None, None) => {}
         }
@@ -49,7 +51,11 @@ pub(super) fn strictly(text: &str) -> usize {
     let lines = |line: &str| text.lines().filter(|each| *each == line).count();
     let boundaries = text.matches("-----BEGIN ").count() + text.matches("-----END ").count();
     let found = lines(begin);
-    let is_clean = text.strip_suffix('\n').unwrap_or(text).ends_with(end)
+    // Many leave out a certificate that has headers.
+    let mut pairs = text.lines().zip(text.lines().skip(1));
+    let has_headers = pairs.any(|(line, next)| line == begin && next.contains(':'));
+    let is_clean = !has_headers
+        && text.strip_suffix('\n').unwrap_or(text).ends_with(end)
         && !text.contains(['\r', '\u{feff}'])
         && boundaries == 2 * found
         && lines(end) == found;

@@ -67,6 +67,7 @@ fn junk() -> String {
 #[case::windows_lines(None, Some(PROXY.replace('\n', "\r\n")), &["proxy", "system", "system-2"])]
 #[case::byte_order_mark(None, Some(format!("\u{feff}{}", *PROXY)), &["proxy", "system", "system-2"])]
 #[case::no_last_line_end(None, Some(PROXY.trim_end().to_owned()), &["proxy", "system", "system-2"])]
+#[case::headers(None, Some(PROXY.replace("BEGIN CERTIFICATE-----\n", "BEGIN CERTIFICATE-----\nOwner: me\n\n")), &["proxy", "system", "system-2"])]
 fn bundles_are_merged(#[case] cloud: Option<String>, #[case] proxy: Option<String>, #[case] expected: &[&str]) {
     let merged = merged(cloud.as_deref(), proxy.as_deref(), &SYSTEM).expect("merged");
     assert_eq!(names(&merged.bundle), expected);
@@ -146,6 +147,28 @@ fn a_bad_source_is_said_and_hides_no_other(#[case] bad: String, #[case] why: &st
         proxy.skipped.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [expected]
     );
+}
+
+/// The Go operator reads on where a block cannot be read.
+#[rstest]
+#[case::cut_off(PROXY.lines().take(3).collect::<Vec<_>>().join("\n") + "\n", "it begins in line 1 and does not end: add its last line")]
+#[case::not_base64(
+    "-----BEGIN CERTIFICATE-----\n***\n-----END CERTIFICATE-----\n".to_owned(),
+    "what stands below line 1 is not base64: copy it anew"
+)]
+#[case::other_end(
+    PROXY.replace("END CERTIFICATE", "END X"),
+    &format!("it ends in line {} as \"X\": make both names the same", PROXY.lines().count())
+)]
+fn what_cannot_be_read_is_left_out_alone(#[case] unreadable: String, #[case] why: &str) {
+    let merged = merged(Some(&(unreadable + &CLOUD)), None, &SYSTEM).expect("merged");
+    assert_eq!(names(&merged.bundle), ["cloud", "system", "system-2"]);
+    let expected = format!(
+        "a certificate of the bundle of the cloud configuration (key ca-bundle.pem) is not used: certificate 1 cannot be \
+         read: {why}"
+    );
+    let said: Vec<_> = merged.skipped.iter().map(ToString::to_string).collect();
+    assert_eq!(said, [expected]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::{
     objects::{self, config_map, deployment, kind},
+    planes::{Plane, Pool},
     rig::{Folder, Launch, Manager, Mark},
     workloads, writes,
 };
@@ -9,17 +10,18 @@ use kube::{
     Api, Client,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams},
 };
-use lab::ControlPlane;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 /// The images that the operator is told of.
 pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/outrigger:1"}"#;
 
-/// A control plane of its own, and what the operator needs to start in it.
+static PLANES: Pool = Pool::of(2);
+
+/// A control plane, and what the operator needs to start in it.
 pub struct Anywhere {
     /// The control plane.
-    pub plane: ControlPlane,
+    pub plane: Plane,
     /// An administrator's client.
     pub client: Client,
     /// For the files of the operator.
@@ -52,20 +54,21 @@ pub fn scope(zone: &str) -> Value {
 impl Anywhere {
     /// A cluster with our definition, and those of the Prometheus operator.
     pub async fn new() -> Self {
-        Self::with(definition()).await
+        Self::on(PLANES.take().await, definition()).await
     }
 
     /// A cluster with this definition of our resource.
     pub async fn with(definition: String) -> Self {
-        let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
-        let mut definitions = vec![definition];
-        let monitoring = lab::openshift_crds().unwrap();
-        definitions.extend(
-            monitoring
-                .into_iter()
-                .filter(|text| text.contains("monitoring.coreos.com")),
-        );
-        plane.install_crds(&definitions).await.unwrap();
+        Self::on(Plane::own().await, definition).await
+    }
+
+    async fn on(plane: Plane, definition: String) -> Self {
+        if !plane.used {
+            let mut definitions = lab::openshift_crds().unwrap();
+            definitions.retain(|text| text.contains("monitoring.coreos.com"));
+            definitions.push(definition);
+            plane.install_crds(&definitions).await.unwrap();
+        }
         let mut world = Self {
             client: plane.client(),
             plane,
@@ -78,6 +81,7 @@ impl Anywhere {
 
     /// Begins anew: nothing of ours is there, and the operator lives in a namespace that nobody has used.
     pub async fn move_on(&mut self) {
+        self.namespace = lab::unique("outrigger");
         let api = self.api(&managers(), "");
         let all = (DeleteParams::default(), ListParams::default());
         api.delete_collection(&all.0, &all.1).await.unwrap();
@@ -89,7 +93,6 @@ impl Anywhere {
                 }
             }
         }
-        self.namespace = lab::unique("outrigger");
         let namespaces = kind("", "v1", "Namespace", "namespaces");
         self.apply(&namespaces, "", &self.namespace, json!({})).await;
         self.folder.write("images.json", IMAGES);

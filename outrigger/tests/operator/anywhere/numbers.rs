@@ -3,11 +3,10 @@
 use super::cluster::Anywhere;
 use crate::{
     objects::token,
-    rig::{Credentials, Manager, Port},
-    world::{free_port, kind},
+    rig::{Credentials, Manager, Port, free_port},
+    world::kind,
 };
 use serde_json::json;
-use std::net::SocketAddr;
 
 /// A token of somebody who may read metrics.
 async fn reader(world: &Anywhere) -> String {
@@ -57,7 +56,7 @@ async fn conditions_and_certificates() {
     let world = Anywhere::new().await;
     let token = reader(&world).await;
     world.manager("lab", json!({"provider": "memory"})).await;
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = free_port();
     let operator = world
         .operator()
         .flag(&format!("--metrics-bind-address={address}"))

@@ -1,8 +1,7 @@
 //! The operator as a process, under all its names.
 
 use super::{OPERATOR_NAMESPACE, RELEASE, World};
-use crate::rig::{Launch, Manager};
-use std::net::TcpListener;
+use crate::rig::{Launch, Manager, free_port};
 
 impl World {
     /// The operator's command line.
@@ -51,12 +50,7 @@ impl World {
             .flag(&format!("--namespace={}", self.namespace))
             .flag(&format!("--leader-elect-resource-namespace={OPERATOR_NAMESPACE}"))
             .flag(&format!("--system-ca-bundle={}", bundle.display()))
-            .flag(&format!("--health-addr=127.0.0.1:{}", free_port()))
+            .flag(&format!("--health-addr={}", free_port()))
             .flag("-v=2")
     }
-}
-
-/// A port that was free a moment ago.
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -39,7 +39,7 @@ impl World {
                 return (since.elapsed(), conditions);
             }
             assert!(
-                since.elapsed() < Duration::from_mins(4),
+                since.elapsed() < Duration::from_mins(7),
                 "{conditions}{}",
                 operator.told()
             );

@@ -242,6 +242,17 @@ fn kept(#[case] wanted: Value, #[case] changes: &[(&str, Value)], #[case] others
     &[edited(&json!({ "f:spec": { "f:template": { "f:spec": { "f:dnsPolicy": {} } } } }))],
     "repair: -spec.template.spec.dnsPolicy",
 )]
+#[case::label_of_pods_added(
+    deployment(), &[("/spec/template/metadata/labels/team", json!("x"))],
+    &[edited(&json!({ "f:spec": { "f:template": { "f:metadata": { "f:labels": { "f:team": {} } } } } }))],
+    "repair: -spec.template.metadata.labels.team",
+)]
+#[case::annotation_of_pods_beside_a_restart(
+    deployment(), &[("/spec/template/metadata/annotations", json!({ "kubectl.kubernetes.io/restartedAt": "now", "x": "y" }))],
+    &[edited(&json!({ "f:spec": { "f:template": { "f:metadata": {
+        "f:annotations": { ".": {}, "f:kubectl.kubernetes.io/restartedAt": {}, "f:x": {} } } } } }))],
+    "repair: -spec.template.metadata.annotations",
+)]
 #[case::key_added(
     config_map(), &[("/data/more", json!("x"))], &[edited(&json!({ "f:data": { "f:more": {} } }))],
     "repair: -data.more",

@@ -1,0 +1,106 @@
+//! Control planes, which take longer to start than most tests: each is used by one world at a time, and then by another.
+
+use lab::ControlPlane;
+use std::{
+    ops::Deref,
+    sync::{Condvar, Mutex, MutexGuard},
+};
+
+/// Control planes with the same definitions.
+pub struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+struct State {
+    /// How many may still be started.
+    left: usize,
+    idle: Vec<ControlPlane>,
+}
+
+/// A control plane for one world.
+pub struct Plane {
+    /// Always there until it is dropped.
+    running: Option<ControlPlane>,
+    /// Where it goes back to.
+    pool: Option<&'static Pool>,
+    /// Whether a world has used it before.
+    pub used: bool,
+}
+
+impl Pool {
+    /// So many at most.
+    pub const fn of(count: usize) -> Self {
+        let state = State {
+            left: count,
+            idle: Vec::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            returned: Condvar::new(),
+        }
+    }
+
+    /// A control plane that nobody uses, or a new one; waits as long as there are enough.
+    pub async fn take(&'static self) -> Plane {
+        tokio::task::spawn_blocking(|| self.wait()).await.unwrap()
+    }
+
+    fn wait(&'static self) -> Plane {
+        let mut state = self.state();
+        loop {
+            if let Some(plane) = state.idle.pop() {
+                return Plane::new(plane, Some(self), true);
+            }
+            if state.left > 0 {
+                state.left -= 1;
+                drop(state);
+                return Plane::new(ControlPlane::start().unwrap(), Some(self), false);
+            }
+            state = self.returned.wait(state).unwrap();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+impl Plane {
+    /// One for a single world, because that changes it for good, or waits more than it works.
+    pub async fn own() -> Self {
+        let started = tokio::task::spawn_blocking(ControlPlane::start).await;
+        Self::new(started.unwrap().unwrap(), None, false)
+    }
+
+    fn new(plane: ControlPlane, pool: Option<&'static Pool>, used: bool) -> Self {
+        Self {
+            running: Some(plane),
+            pool,
+            used,
+        }
+    }
+}
+
+impl Deref for Plane {
+    type Target = ControlPlane;
+
+    fn deref(&self) -> &ControlPlane {
+        self.running.as_ref().unwrap()
+    }
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        let Some(pool) = self.pool else { return };
+        let plane = self.running.take();
+        // What a failed test leaves behind may be anything.
+        if std::thread::panicking() {
+            drop(plane);
+            pool.state().left += 1;
+        } else {
+            pool.state().idle.extend(plane);
+        }
+        pool.returned.notify_one();
+    }
+}

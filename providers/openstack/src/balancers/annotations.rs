@@ -115,7 +115,7 @@ annotations! {
         "comma-separated tags that are added to the listeners; none is ever taken away";
     POOL_TAGS = "loadbalancer.openstack.org/pool-tags", "none", Always,
         "comma-separated tags that are added to the pools; none is ever taken away";
-    LOAD_BALANCER_ID = "loadbalancer.openstack.org/load-balancer-id", "written once the load balancer exists", Written,
+    LOAD_BALANCER_ID = "loadbalancer.openstack.org/load-balancer-id", "written once the load balancer serves", Written,
         "the load balancer; set it to use one that exists, also one of another Service";
     LOAD_BALANCER_ADDRESS = "loadbalancer.openstack.org/load-balancer-address", "written", Written,
         "the address that the load balancer is reached by";

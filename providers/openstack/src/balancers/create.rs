@@ -7,8 +7,13 @@ use super::{
 };
 use crate::api::octavia::LoadBalancer;
 use cloud::{Error, IpFamily, Noted, Outcome, Result, Spec};
+use cloud_http::{Failure, Fault, Reach, http::StatusCode};
 use std::time::Duration;
+use tokio::time::Instant;
 use tracing::info;
+
+/// How often it is looked whether one came to be whose creation was not answered.
+const AGAIN: Duration = Duration::from_secs(5);
 
 impl Reconciler {
     /// Makes the load balancer of a Service that has none. What can be found wrong is found before anything is made.
@@ -20,6 +25,14 @@ impl Reconciler {
                 format!("it ended in ERROR {times} times in a row; it is made again in a while"),
             ));
         }
+        if let Some(left) = self.memory.may_come(pass.spec) {
+            let (poll_after, waiting_for) = unborn(&name, left);
+            return Ok(Outcome::Pending {
+                poll_after,
+                waiting_for,
+            }
+            .into());
+        }
         self.check_certificate(pass).await?;
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
         let known = known(pass.spec, &pass.settings);
@@ -29,9 +42,13 @@ impl Reconciler {
         // An address of IPv6 has no floating IP. What the Service asks for may not be what it gets, which shows later.
         let floating = choice.floating.as_ref().filter(|_| !is_v6(pass.spec));
         let reserved = floating_ip::reserve(session, &self.networks, reservations, &want, floating).await?;
+        let asked = Instant::now();
         let balancer = match Box::pin(self.make(pass, &choice)).await {
             Ok(balancer) => balancer,
             Err(error) => {
+                if is_unanswered(&error) {
+                    self.memory.unanswered(pass.spec, asked.elapsed());
+                }
                 if let Some(fip) = reserved {
                     floating_ip::give_back(session, &fip).await;
                 }
@@ -100,6 +117,19 @@ impl Reconciler {
         };
         Ok((vip, place))
     }
+}
+
+/// When to look again for a load balancer whose creation was not answered, and what is being waited for.
+pub(super) fn unborn(name: &str, left: Duration) -> (Duration, String) {
+    let waiting_for = format!("load balancer {name}, which may still be made: the cloud did not answer");
+    (left.min(AGAIN), waiting_for)
+}
+
+/// Whether the cloud may still be at it, directly or behind a proxy that lost its patience.
+fn is_unanswered(error: &Error) -> bool {
+    let proxy = [StatusCode::BAD_GATEWAY, StatusCode::GATEWAY_TIMEOUT];
+    Fault::of(error).is_some_and(|fault| fault.reach() == Reach::Perhaps)
+        || Failure::of(error).is_some_and(|failure| proxy.contains(&failure.status()))
 }
 
 /// Whether `spec.loadBalancerIP` is the load balancer's own address, and not that of a floating IP.

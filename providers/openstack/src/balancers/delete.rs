@@ -4,7 +4,7 @@ use super::{
     Reconciler,
     act::{act, is_immutable},
     annotations as key,
-    create::known,
+    create::{known, unborn},
     ensure::doing,
     floating_ip,
     locate::Legacy,
@@ -30,12 +30,23 @@ impl Reconciler {
             .give_back(self.session(), &spec.service, None)
             .await?;
         let Some(balancer) = Box::pin(self.locate(spec, &settings, Legacy::Always)).await? else {
-            let mut known = known(spec, &settings);
-            // One that was made for the asking before there was a load balancer.
-            known.extend(spec.ip.as_deref().filter(|ip| !ip.is_empty()));
-            floating_ip::forget(self.session(), &spec.service, &known, settings.floating_ip).await?;
+            if let Some(left) = self.memory.may_come(spec) {
+                let name = names::load_balancer(&spec.cluster, &spec.service);
+                let (poll_after, waiting_for) = unborn(&name, left);
+                return Ok(Deletion::Pending {
+                    poll_after,
+                    waiting_for,
+                }
+                .into());
+            }
+            // Of one that we have deleted ourselves all went that was to go.
+            if !self.memory.is_deleted(spec) {
+                let known = known(spec, &settings);
+                floating_ip::forget(self.session(), &spec.service, &known, settings.floating_ip).await?;
+            }
             return Box::pin(self.clean_up(spec, Role::Owner)).await;
         };
+        self.memory.came(spec);
         let identity = Identity::of(&balancer, spec, &settings);
         let Some(_claim) = self.memory.claim(&balancer.id) else {
             return Ok(self.deleting(&balancer, "another change of it to be done", SOON));
@@ -46,7 +57,7 @@ impl Reconciler {
         }
         self.memory.ready(&balancer.id);
         if identity.may_delete(&balancer) {
-            return Box::pin(self.delete_balancer(&balancer, &settings)).await;
+            return Box::pin(self.delete_balancer(spec, &balancer, &settings)).await;
         }
         match Box::pin(self.leave(&balancer, &identity)).await? {
             Some(waiting) => Ok(waiting),
@@ -55,7 +66,12 @@ impl Reconciler {
     }
 
     /// The floating IP goes first: nobody finds it again once the load balancer is gone.
-    async fn delete_balancer(&self, balancer: &LoadBalancer, settings: &Settings) -> Result<Noted<Deletion>> {
+    async fn delete_balancer(
+        &self,
+        spec: &Spec,
+        balancer: &LoadBalancer,
+        settings: &Settings,
+    ) -> Result<Noted<Deletion>> {
         if let Some(port) = tree::floating_port(balancer) {
             floating_ip::release(self.session(), port, settings.floating_ip).await?;
             self.memory.touched(&balancer.id);
@@ -75,6 +91,7 @@ impl Reconciler {
             Err(error) if is_immutable(&error) => {}
             Err(error) => return Err(error),
         }
+        self.memory.deleted(spec);
         self.memory.doubt(&balancer.id);
         Ok(self.going(balancer, "to go away"))
     }
@@ -93,12 +110,6 @@ impl Reconciler {
 
     /// Takes what belongs to one Service off a load balancer that stays; `None` once nothing is left.
     async fn leave(&self, balancer: &LoadBalancer, identity: &Identity) -> Result<Option<Noted<Deletion>>> {
-        if balancer.provisioning_status == Provisioning::Error {
-            return Err(Error::unavailable(
-                format!("load balancer {}", balancer.id),
-                "its provisioning status is ERROR: what the Service has on it cannot be taken off",
-            ));
-        }
         let tree = self.observer().tree(balancer.clone()).await?;
         let ours = tree.listeners.iter().filter(|listener| identity.owns(listener));
         let listeners = ours.flat_map(|listener| remove(&tree, listener));
@@ -111,6 +122,10 @@ impl Reconciler {
             .map(delete_pool);
         let step = listeners.chain(pools).chain(unmark(balancer, identity)).next();
         match step {
+            Some(_) if balancer.provisioning_status == Provisioning::Error => Err(Error::unavailable(
+                format!("load balancer {}", balancer.id),
+                "its provisioning status is ERROR: what the Service has on it cannot be taken off",
+            )),
             Some(step) => self.take_off(&tree, &step).await.map(Some),
             None => Ok(None),
         }

@@ -170,7 +170,9 @@ impl Wish<'_> {
     /// The members of a pool behind this node port.
     pub fn members(&self, protocol: Protocol, node_port: u16, place: &Place) -> Vec<NewMember> {
         let monitor_port = self.monitor_port(protocol);
-        let families = member_families(self.spec, protocol, &place.families);
+        let untranslated = is_untranslated(protocol, &self.defaults.lb_provider);
+        let families = member_families(self.spec, untranslated, &place.families);
+        let serial = self.defaults.provider_requires_serial_api_calls;
         let mut members: Vec<NewMember> = Vec::new();
         for host in self.hosts() {
             let subnets = [&place.member_subnet, &place.further_subnet];
@@ -186,7 +188,8 @@ impl Wish<'_> {
                     name: self.member_name(host, address, node_port),
                     address: address.to_owned(),
                     protocol_port: node_port,
-                    subnet_id: subnet.clone(),
+                    // As occm: one by one they are told none.
+                    subnet_id: subnet.clone().filter(|_| !serial),
                     monitor_port,
                 });
             }
@@ -373,16 +376,19 @@ fn pool_protocol(protocol: Protocol, settings: &Settings) -> &'static str {
     }
 }
 
-/// The families of the members: the Service's first one. UDP and SCTP are not translated, so a Service of two families on a
-/// load balancer with addresses of both needs members of both there.
-fn member_families(spec: &Spec, protocol: Protocol, vips: &[IpFamily]) -> Vec<Option<IpFamily>> {
+/// Whether the load balancer passes packets on as they are: then each family of its addresses needs members of its own.
+pub fn is_untranslated(protocol: Protocol, provider: &str) -> bool {
+    protocol != Protocol::Tcp || is_ovn(provider)
+}
+
+/// The families of the members: the Service's first one. What is not translated needs members of both families for a Service
+/// of two, on a load balancer with addresses of both.
+fn member_families(spec: &Spec, untranslated: bool, vips: &[IpFamily]) -> Vec<Option<IpFamily>> {
     let Some((first, more)) = spec.families.split_first() else {
         return vec![None];
     };
-    let untranslated = more
-        .iter()
-        .filter(|family| protocol != Protocol::Tcp && vips.contains(family));
-    std::iter::once(first).chain(untranslated).copied().map(Some).collect()
+    let more = more.iter().filter(|family| untranslated && vips.contains(family));
+    std::iter::once(first).chain(more).copied().map(Some).collect()
 }
 
 fn with_own(features: Features, name: &str, more: &[String]) -> Vec<String> {

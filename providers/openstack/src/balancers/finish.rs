@@ -4,6 +4,7 @@
 use super::{
     Pass, Reconciler, annotations as key,
     create::{known, want},
+    desired::is_untranslated,
     ensure::{Completeness, Scope},
     features::is_ovn,
     floating_ip::{self, Target},
@@ -16,7 +17,7 @@ use super::{
     tree, warnings,
 };
 use crate::api::octavia::LoadBalancer;
-use cloud::{Deletion, IpFamily, Noted, Notes, Outcome, Protocol, Result, Spec, Status};
+use cloud::{Deletion, IpFamily, Noted, Notes, Outcome, Result, Spec, Status};
 
 impl Reconciler {
     /// Everything besides Octavia, and the answer.
@@ -140,7 +141,7 @@ impl Reconciler {
         let service = &pass.spec.service;
         if defaults.manage_security_groups {
             let place = self.place(pass, balancer, identity).await?;
-            let families = reached(pass.spec, &place.families);
+            let families = reached(pass.spec, &defaults.lb_provider, &place.families);
             let subnets = [
                 place.member_subnet.or_else(|| balancer.vip_subnet_id.clone()),
                 place.further_subnet,
@@ -190,8 +191,8 @@ fn note(notes: &mut Notes, spec: &Spec, key: &str, value: String) {
 }
 
 /// The families that the nodes are reached by: as those of the members.
-fn reached(spec: &Spec, vips: &[IpFamily]) -> Vec<IpFamily> {
-    let untranslated = spec.ports.iter().any(|port| port.protocol != Protocol::Tcp);
+fn reached(spec: &Spec, provider: &str, vips: &[IpFamily]) -> Vec<IpFamily> {
+    let untranslated = spec.ports.iter().any(|port| is_untranslated(port.protocol, provider));
     let more = spec.families.iter().skip(1);
     let more = more.filter(|family| untranslated && vips.contains(family));
     spec.families.first().into_iter().chain(more).copied().collect()

@@ -53,6 +53,10 @@ struct State {
     groupless: HashSet<String>,
     /// By cluster and UID of the Service: the load balancer that is being made for it.
     making: HashMap<(String, String), String>,
+    /// By cluster and UID of the Service: until when one may still come to be whose creation was not answered.
+    unanswered: HashMap<(String, String), Instant>,
+    /// By cluster and UID of the Service: those whose load balancer we have deleted.
+    deleted: HashSet<(String, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -219,12 +223,42 @@ impl Memory {
 
     /// This load balancer is being made for what this Service of this cluster asks for.
     pub fn making(&self, spec: &Spec, id: &str) {
-        self.state().making.insert(maker(spec), id.to_owned());
+        let mut state = self.state();
+        state.deleted.remove(&maker(spec));
+        state.making.insert(maker(spec), id.to_owned());
     }
 
     /// The load balancer that is being made for this Service of this cluster.
     pub fn made(&self, spec: &Spec) -> Option<String> {
         self.state().making.get(&maker(spec)).cloned()
+    }
+
+    /// The creation of a load balancer for this Service was not answered within this time: the cloud may be at it for as long
+    /// again.
+    pub fn unanswered(&self, spec: &Spec, waited: Duration) {
+        self.state().unanswered.insert(maker(spec), Instant::now() + waited);
+    }
+
+    /// How long one may still come to be whose creation was not answered.
+    pub fn may_come(&self, spec: &Spec) -> Option<Duration> {
+        let state = self.state();
+        let left = state.unanswered.get(&maker(spec))?.duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// The load balancer of this Service has come to be.
+    pub fn came(&self, spec: &Spec) {
+        self.state().unanswered.remove(&maker(spec));
+    }
+
+    /// We have deleted the load balancer of this Service.
+    pub fn deleted(&self, spec: &Spec) {
+        self.state().deleted.insert(maker(spec));
+    }
+
+    /// Whether it is we who have deleted the load balancer of this Service.
+    pub fn is_deleted(&self, spec: &Spec) -> bool {
+        self.state().deleted.contains(&maker(spec))
     }
 
     /// Whether this certificate was seen before.
@@ -280,6 +314,8 @@ impl Memory {
         let mut state = self.state();
         state.groupless.remove(&spec.service.uid);
         state.making.remove(&maker(spec));
+        state.unanswered.remove(&maker(spec));
+        state.deleted.remove(&maker(spec));
         state.failed.remove(name);
     }
 

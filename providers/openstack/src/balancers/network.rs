@@ -152,27 +152,25 @@ fn floating(sources: [&Class; 3], spec: &Spec) -> Floating {
     let network = first(considered, |source| &source.floating_network_id);
     let subnet = sources
         .into_iter()
-        .filter(|source| fits(source, network.as_deref()))
-        .find_map(floating_subnet);
+        .find_map(|source| floating_subnet(source, network.as_deref()));
     Floating {
         network,
         subnet: subnet.unwrap_or(FloatingSubnet::Any),
     }
 }
 
-/// Whether a source's subnets can be those of a network: not if it names another network for them.
-fn fits(source: &Class, network: Option<&str>) -> bool {
-    source.floating_network_id.is_empty() || network.is_none_or(|network| network == source.floating_network_id)
-}
-
-fn floating_subnet(source: &Class) -> Option<FloatingSubnet> {
+/// Which subnets of the network a source asks for. A subnet that it names by its ID is not meant where another network is
+/// asked for; names and tags any network can have.
+fn floating_subnet(source: &Class, network: Option<&str>) -> Option<FloatingSubnet> {
+    let fits =
+        source.floating_network_id.is_empty() || network.is_none_or(|network| network == source.floating_network_id);
     let (id, name, tags) = (
         &source.floating_subnet_id,
         &source.floating_subnet,
         &source.floating_subnet_tags,
     );
     if !id.is_empty() {
-        return Some(FloatingSubnet::Id(id.clone()));
+        return fits.then(|| FloatingSubnet::Id(id.clone()));
     }
     let asked = !name.is_empty() || !tags.is_empty();
     asked.then(|| FloatingSubnet::Matching {

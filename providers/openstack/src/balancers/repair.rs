@@ -24,7 +24,11 @@ impl Reconciler {
         balancer: &LoadBalancer,
         identity: &Identity,
     ) -> Result<Noted<Outcome>> {
-        let in_use = pass.settings.load_balancer_id.is_some() || !pass.spec.status.ingress.is_empty();
+        // Where it was made again the Service still tells of the one before.
+        let in_use = match &pass.settings.load_balancer_id {
+            Some(id) => *id == balancer.id,
+            None => !pass.spec.status.ingress.is_empty(),
+        };
         if !in_use && identity.may_delete(balancer) {
             return self.discard(pass, balancer).await;
         }

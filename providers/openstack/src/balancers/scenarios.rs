@@ -11,3 +11,4 @@ mod hosts;
 mod sharing;
 mod stage;
 mod taken_over;
+mod unanswered;

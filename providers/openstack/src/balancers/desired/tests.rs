@@ -83,12 +83,19 @@ fn pools(#[case] row: &str, #[case] wish: &str, #[case] expected: &str) {
     "80 -> a; enable-health-monitor=true local=32000 @ovn",
     "a 10.0.0.97:30080"
 )]
-#[case("serial", "80 -> a; @serial", "member_a_10.0.0.97_30080 10.0.0.97:30080")]
+#[case("serial", "80 -> a; @serial", "member_a_10.0.0.97_30080 10.0.0.97:30080 anywhere")]
 fn members(#[case] row: &str, #[case] wish: &str, #[case] expected: &str) {
     let one = |member: &NewMember| {
         let probed = member.monitor_port.map_or_else(String::new, |port| format!(" ?{port}"));
-        assert_eq!(member.subnet_id.as_deref(), Some("subnet"), "{row}");
-        format!("{} {}:{}{probed}", member.name, member.address, member.protocol_port)
+        let subnet = match member.subnet_id.as_deref() {
+            Some("subnet") => "",
+            Some(other) => panic!("{row}: {other}"),
+            None => " anywhere",
+        };
+        format!(
+            "{} {}:{}{probed}{subnet}",
+            member.name, member.address, member.protocol_port
+        )
     };
     let desired = asked(wish).desired();
     let told: Vec<_> = desired.ports[0].members.iter().map(one).collect();
@@ -227,9 +234,12 @@ fn ranges_are_of_the_family_of_the_address(#[case] wish: &str, #[case] expected:
     }
 }
 
-#[test]
-fn udp_members_are_of_each_family_that_the_load_balancer_has() {
-    let mut wish = asked("53 53/UDP -> a");
+/// UDP is not translated, and nothing is by ovn.
+#[rstest]
+#[case::amphora("53 53/UDP -> a", &["10.0.0.97 subnet"])]
+#[case::ovn("53 53/UDP -> a; @ovn", &["10.0.0.97 subnet", "2001:db8::1 subnet6"])]
+fn members_are_of_each_family_that_the_load_balancer_has(#[case] wish: &str, #[case] of_tcp: &[&str]) {
+    let mut wish = asked(wish);
     let mut host = (*wish.spec.hosts[0]).clone();
     host.addresses
         .push(cloud::Address::new(cloud::AddressKind::InternalIP, "2001:db8::1"));
@@ -243,7 +253,7 @@ fn udp_members_are_of_each_family_that_the_load_balancer_has() {
             .map(|member| format!("{} {}", member.address, member.subnet_id.as_deref().unwrap_or_default()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(addresses(0), ["10.0.0.97 subnet"]);
+    assert_eq!(addresses(0), of_tcp);
     assert_eq!(addresses(1), ["10.0.0.97 subnet", "2001:db8::1 subnet6"]);
 }
 

@@ -304,10 +304,7 @@ fn skipped(want: &Want<'_>, target: Target<'_>) -> Address {
     };
     Address {
         ip: target.address.to_owned(),
-        warnings: (want.exposure == Exposure::External)
-            .then_some(warning)
-            .into_iter()
-            .collect(),
+        warnings: vec![warning],
     }
 }
 

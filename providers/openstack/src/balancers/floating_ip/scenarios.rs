@@ -471,10 +471,10 @@ async fn without_a_network_the_service_is_internal_and_says_so() {
 }
 
 #[rstest]
-#[case::external(EXTERNAL, &["LoadBalancerFloatingIPSkipped"])]
-#[case::internal(INTERNAL, &[])]
+#[case::external(EXTERNAL)]
+#[case::internal(INTERNAL)]
 #[tokio::test]
-async fn ipv6_does_not_float(#[case] asked: Asked<'static>, #[case] expected: &[&str]) {
+async fn ipv6_does_not_float(#[case] asked: Asked<'static>) {
     let Simulated { rig, cloud, .. } = &simulated().await;
     let world = World::new(rig, "six").await;
     let target = Target {
@@ -494,7 +494,8 @@ async fn ipv6_does_not_float(#[case] asked: Asked<'static>, #[case] expected: &[
     .await
     .unwrap();
     let reasons: Vec<&str> = address.warnings.iter().map(|warning| warning.reason).collect();
-    assert_eq!((address.ip.as_str(), reasons.as_slice()), ("2001:db8::5", expected));
+    assert_eq!(address.ip, "2001:db8::5");
+    assert_eq!(reasons, ["LoadBalancerFloatingIPSkipped"]);
     assert_eq!(cloud.calls_since(mark).len(), 0, "nobody is asked");
 }
 

@@ -222,6 +222,12 @@ fn floats(choice: &Choice) -> String {
 )]
 #[case::subnet_of_the_configuration("floating-network-id=a", "", "floating-subnet=p*", r#"a in name "p*" tags """#)]
 #[case::subnet_of_another_network("floating-network-id=a", "", "floating-network-id=d floating-subnet-id=s", "a")]
+#[case::names_are_of_any_network(
+    "floating-network-id=a",
+    "",
+    "floating-network-id=d floating-subnet=p*",
+    r#"a in name "p*" tags """#
+)]
 #[case::subnet_of_the_class_s_network(
     "floating-network-id=a class=gold",
     "floating-network-id=c floating-subnet-id=s",

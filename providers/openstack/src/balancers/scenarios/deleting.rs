@@ -9,6 +9,8 @@ stories! {
     already_gone
     one_by_one
     kept
+    kept_for_one_that_never_gets_it
+    detached_by_hand
     vanished_and_made_again
     an_id_that_leads_nowhere_leads_to_nobody_else_s
 }
@@ -20,7 +22,7 @@ async fn without_a_trace(stage: &mut Stage) {
     stage.delete(&mut spec).await.unwrap();
     assert_eq!(
         stage.since(&before),
-        "floating_ip_delete floating_ip_list×2 loadbalancer_delete loadbalancer_get×2 loadbalancer_list security_group_list"
+        "floating_ip_delete floating_ip_list loadbalancer_delete loadbalancer_get×2 loadbalancer_list security_group_list"
     );
     assert_eq!(stage.ground.floating_ips().await, []);
     assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
@@ -78,6 +80,30 @@ async fn kept(stage: &mut Stage) {
     let mut spec = stage.service("web");
     annotate(&mut spec, "keep-floatingip", "true");
     let address = stage.address(&mut spec).await;
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// An address that was kept is not lost with a Service of the same name that asks for it and is refused.
+async fn kept_for_one_that_never_gets_it(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "keep-floatingip", "true");
+    let address = stage.address(&mut spec).await;
+    stage.delete(&mut spec).await.unwrap();
+    let mut next = stage.service("web");
+    next.ip = Some(address.clone());
+    annotate(&mut next, "class", "nonsense");
+    let refused = stage.refused(&mut next).await;
+    assert!(refused.contains("nonsense"), "{refused}");
+    stage.delete(&mut next).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// What somebody took off a load balancer is not deleted with it.
+async fn detached_by_hand(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let address = stage.address(&mut spec).await;
+    stage.ground.detach(&address).await;
     stage.delete(&mut spec).await.unwrap();
     assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
 }

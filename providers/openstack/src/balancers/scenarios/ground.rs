@@ -130,6 +130,17 @@ impl Ground {
         address
     }
 
+    /// Takes a floating IP off the port that it leads to.
+    pub async fn detach(&self, address: &str) {
+        let all = self.get(&["floatingips"]).await;
+        let mut all = all["floatingips"].as_array().expect("a list").iter();
+        let fip = all
+            .find(|fip| fip["floating_ip_address"] == address)
+            .expect("it is there");
+        let off = json!({"floatingip": {"port_id": null}});
+        self.put(&["floatingips", &text(&fip["id"])], off).await;
+    }
+
     /// The floating IPs of the project and the ports they lead to.
     pub async fn floating_ips(&self) -> Vec<(String, Option<String>)> {
         let all = self.get(&["floatingips"]).await;

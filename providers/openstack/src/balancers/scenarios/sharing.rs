@@ -8,6 +8,7 @@ stories! {
     a_user_s_own
     another_cluster_s
     two_at_the_same_time
+    broken_before_one_came
 }
 
 fn on(stage: &Stage, name: &str, number: u16, balancer: &str) -> Spec {
@@ -106,4 +107,18 @@ async fn two_at_the_same_time(stage: &mut Stage) {
     let (one, other) = futures::join!(stage.ensure(&mut first), stage.ensure(&mut second));
     assert_eq!(one.unwrap().0, other.unwrap().0);
     assert_eq!(stage.listeners(&id(&first)).await, "TCP/80 TCP/8080 TCP/81");
+}
+
+/// Who never got anything onto a load balancer can go, however broken that is.
+async fn broken_before_one_came(stage: &mut Stage) {
+    let mut first = stage.service("first");
+    stage.ensure(&mut first).await.unwrap();
+    first.ports.push(port(Protocol::Tcp, 443));
+    stage.fail_next(&first);
+    stage.refused(&mut first).await;
+    let mut second = on(stage, "second", 81, &id(&first));
+    let refused = stage.refused(&mut second).await;
+    assert!(refused.contains("provisioning status is ERROR"), "{refused}");
+    stage.delete(&mut second).await.unwrap();
+    assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1);
 }

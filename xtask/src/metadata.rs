@@ -46,7 +46,8 @@ impl Metadata {
 pub(crate) fn read(root: &Path) -> Result<Metadata> {
     let output = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["metadata", "--format-version=1", "--offline", "--locked"])
+        // Not offline: a machine that has built everything may still lack what is for other systems.
+        .args(["metadata", "--format-version=1", "--locked"])
         .output()
         .context("cannot run cargo")?;
     if !output.status.success() {

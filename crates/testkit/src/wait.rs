@@ -5,6 +5,12 @@ use std::{future::Future, time::Duration};
 /// Long enough for a busy machine, and far too long for a healthy test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// How long to pause before the next look, for one who has waited so long: looks cost time that others wait for.
+#[must_use]
+pub fn pause(waited: Duration) -> Duration {
+    (waited / 5).clamp(Duration::from_millis(15), Duration::from_millis(100))
+}
+
 /// Waits until `look` answers `Ok`, and returns that.
 ///
 /// # Panics
@@ -20,7 +26,7 @@ where
         match look().await {
             Ok(value) => return value,
             Err(state) if started.elapsed() > PATIENCE => give_up(what, &state.to_string()),
-            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(_) => tokio::time::sleep(pause(started.elapsed())).await,
         }
     }
 }

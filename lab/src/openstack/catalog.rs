@@ -51,7 +51,19 @@ impl Service {
         Self::Octavia,
     ];
 
-    /// The name of its process.
+    /// Its processes. Python computes on one core only, and Neutron has most to compute.
+    pub(super) fn processes(self) -> &'static [&'static str] {
+        match self {
+            Self::Keystone => &["keystone"],
+            Self::Nova => &["nova"],
+            Self::Neutron => &["neutron", "neutron-2"],
+            Self::Placement => &["placement"],
+            Self::Glance => &["glance"],
+            Self::Octavia => &["octavia"],
+        }
+    }
+
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keystone => "keystone",

@@ -104,8 +104,10 @@ fn servers(ports: &Ports, folder: &str) -> Result<String> {
     let server = |service: &Service| {
         let port = |region| ports.of(*service, region).to_string();
         let (plain, tls) = (port(Region::Plain), port(Region::Tls));
+        let socket = |process: &&str| format!("    server unix:{folder}/{process}.sock;\n");
+        let sockets: String = service.processes().iter().map(socket).collect();
         let values = [
-            ("folder", folder),
+            ("sockets", sockets.as_str()),
             ("name", service.name()),
             ("plain", &plain),
             ("tls", &tls),

@@ -99,8 +99,13 @@ impl Place<'_> {
         Ok(broker)
     }
 
-    /// An API: one process with threads, so that there is no master that its workers could outlive.
-    pub fn api(self, service: Service) -> Process {
+    /// An API: processes with threads, each by itself, so that there is no master that its workers could outlive.
+    pub fn api(self, service: Service) -> Vec<Process> {
+        let names = service.processes().iter();
+        names.map(|name| self.api_process(service, name)).collect()
+    }
+
+    fn api_process(self, service: Service, name: &'static str) -> Process {
         let (module, threads) = match service {
             // It keeps the token of the request it serves where all its threads see it: with two, one is taken for the other.
             Service::Keystone => ("keystone.wsgi.api", 1),
@@ -110,13 +115,13 @@ impl Place<'_> {
             Service::Glance => ("glance.wsgi.api", 4),
             Service::Octavia => ("octavia.wsgi.api", 8),
         };
-        let socket = self.folder.join(format!("{}.sock", service.name()));
+        let socket = self.folder.join(format!("{name}.sock"));
         let args = format!(
             "--socket {} --module labdrivers.door:application --processes 1 --threads {threads} --listen 100 \
              --buffer-size 65535 --need-app --single-interpreter --disable-logging --die-on-term",
             socket.display()
         );
-        let mut api = process(service.name(), self.venv.join("bin/uwsgi"), &args);
+        let mut api = process(name, self.venv.join("bin/uwsgi"), &args);
         api.env = self.python();
         api.env.push(("LAB_APPLICATION", module.to_owned()));
         let writes = self.folder.join(writes::FOLDER);

@@ -33,7 +33,7 @@ pub(super) fn start(place: Place<'_>, client: &Client) -> Result<Vec<Guarded>> {
     let mut starting = Starting::new(place, client);
     starting.infrastructure()?;
     starting.point_catalog_here()?;
-    starting.spawn(place.api(Service::Keystone))?;
+    starting.spawn_api(Service::Keystone)?;
     starting.services()?;
     starting.spawn(place.worker("octavia-worker", "octavia.conf"))?;
     starting.wait_until_ready()?;
@@ -90,7 +90,7 @@ impl<'a> Starting<'a> {
 
     /// Keystone alone, ready.
     pub fn keystone(&mut self) -> Result<()> {
-        self.spawn(self.place.api(Service::Keystone))?;
+        self.spawn_api(Service::Keystone)?;
         self.wait_for_api(Service::Keystone)
     }
 
@@ -99,10 +99,10 @@ impl<'a> Starting<'a> {
         let place = self.place;
         // nova-compute waits ten seconds at a time for a conductor that is not there yet: the conductor first.
         self.spawn(place.worker("nova-conductor", "nova.conf"))?;
-        self.spawn(place.api(Service::Placement))?;
+        self.spawn_api(Service::Placement)?;
         self.spawn(place.worker("nova-scheduler", "nova.conf"))?;
         for service in [Service::Nova, Service::Neutron, Service::Octavia, Service::Glance] {
-            self.spawn(place.api(service))?;
+            self.spawn_api(service)?;
         }
         self.wait_for_log("nova-conductor", "Starting conductor node")?;
         self.wait_for_api(Service::Keystone)?;
@@ -114,6 +114,10 @@ impl<'a> Starting<'a> {
     pub fn wait_until_ready(&mut self) -> Result<()> {
         for service in Service::ALL {
             self.wait_for_api(service)?;
+            // The door answers when one of them does.
+            for process in service.processes() {
+                self.wait_for_log(process, "WSGI app 0")?;
+            }
         }
         let reported = format!(
             "SELECT COUNT(*) FROM nova_cell1.services JOIN nova_cell1.compute_nodes USING (host) \
@@ -148,6 +152,11 @@ impl<'a> Starting<'a> {
             bail!("{statement}: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn spawn_api(&mut self, service: Service) -> Result<()> {
+        let processes = self.place.api(service);
+        processes.into_iter().try_for_each(|process| self.spawn(process))
     }
 
     fn spawn(&mut self, process: Process) -> Result<()> {

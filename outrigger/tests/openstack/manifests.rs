@@ -4,7 +4,7 @@
 //! all of them.
 
 use crate::{
-    rig::{Launch, Manager, free_port},
+    rig::{Launch, Manager, Rig, free_port},
     stage::{PASSWORD, Stage},
 };
 use rstest::rstest;
@@ -102,8 +102,8 @@ fn rules(role: &str) -> Value {
 }
 
 /// Our program under the name of the other.
-pub fn program(stage: &Stage) -> PathBuf {
-    let path = stage.folder.path().join("openstack-cloud-controller-manager");
+pub fn program(rig: &Rig) -> PathBuf {
+    let path = rig.folder.path().join("openstack-cloud-controller-manager");
     symlink(env!("CARGO_BIN_EXE_outrigger"), &path).unwrap();
     path
 }

@@ -13,11 +13,10 @@ use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
+use testkit::wait::pause;
 
 /// Long enough for a busy machine, and far too long for a healthy program.
 const PATIENCE: Duration = Duration::from_mins(4);
-
-const PAUSE: Duration = Duration::from_millis(15);
 
 /// A running program; killed when dropped.
 pub struct Manager {
@@ -139,7 +138,7 @@ impl Manager {
                 return exit;
             }
             assert!(asked.elapsed() < PATIENCE, "it does not end{}", self.told());
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause(asked.elapsed()));
         }
     }
 
@@ -240,7 +239,7 @@ impl Manager {
                 Err(state) if asked.elapsed() > PATIENCE => {
                     panic!("waited in vain for {what}: {state}{}", self.told())
                 }
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                Err(_) => tokio::time::sleep(pause(asked.elapsed())).await,
             }
         }
     }

@@ -1,0 +1,107 @@
+//! Nodes of all kinds: both programs write the same on them.
+
+use super::{Maker, Stage, Swap, words::Words};
+use k8s_openapi::api::core::v1::Node;
+use kube::{ResourceExt, api::ListParams};
+use openstack_sim::{ServerSpec, ServerView};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Neutron lists the ports of a server in any order.
+const SORTED: &str = "[Networking]\naddress-sort-order=10.0.0.0/16,192.168.0.0/24\n";
+
+/// One whose server nobody knows.
+const SERVERLESS: &str = "serverless";
+
+/// Servers of all kinds; what the kubelets on them say.
+fn boot(stage: &Stage) -> Vec<(&'static str, String)> {
+    let cloud = &stage.cloud;
+    let boot = |name: &str, change: &dyn Fn(&mut ServerSpec)| -> ServerView {
+        let mut spec = ServerSpec::new(&stage.named(name));
+        spec.networks.push(stage.net.clone());
+        change(&mut spec);
+        cloud.boot_as(spec)
+    };
+    let plain = |name: &str| boot(name, &|_| {});
+    let other = cloud.create_network("other", "192.168.0.0/24");
+    cloud.add_flavor("g1.huge (gpu)", 4096, 8);
+
+    let floating = plain("floating");
+    let fip = cloud.create_floating_ip(cloud.public_network().unwrap(), None, "");
+    cloud.move_floating_ip(fip.unwrap().id, Some(floating.ports[0]));
+    let reachable = plain("reachable");
+    cloud.set_access_addresses(reachable.id, Some([203, 0, 113, 200].into()), None);
+    let identified = plain("identified").id;
+    let regional = plain("regional").id;
+    boot("two-networks", &|spec| spec.networks.push(other.clone()));
+    boot("elsewhere", &|spec| spec.zone = "zone two".into());
+    boot("zoneless", &|spec| spec.zone = String::new());
+    boot("huge", &|spec| spec.flavor = "g1.huge (gpu)".into());
+    boot("described", &|spec| {
+        spec.metadata.insert("hostname".into(), "db.lab".into());
+    });
+    let given = plain("given").addresses[0];
+    for name in ["plain", "hosted", "labelled"] {
+        plain(name);
+    }
+    let said = |words: &str| format!("tainted ready:True {words}");
+    vec![
+        ("plain", said("")),
+        ("floating", said("")),
+        ("reachable", said("")),
+        ("identified", said(&format!("id:openstack:///{identified}"))),
+        ("regional", said(&format!("id:openstack://RegionOne/{regional}"))),
+        ("two-networks", said("")),
+        ("elsewhere", said("")),
+        ("zoneless", said("")),
+        ("huge", said("")),
+        ("described", said("")),
+        ("given", said(&format!("node-ip:{given} InternalIP={given}"))),
+        ("hosted", said("Hostname=host.lab InternalIP=10.9.9.9")),
+        (
+            "labelled",
+            said("topology.kubernetes.io/zone=mine beta.kubernetes.io/instance-type=mine"),
+        ),
+        (SERVERLESS, said("")),
+    ]
+}
+
+/// What stands on every Node. Ours also says why one is not initialised, in a condition and an event.
+async fn written(of: Maker) -> BTreeMap<String, Value> {
+    let stage = Stage::private().await;
+    let kubelets = boot(&stage);
+    let swap = Swap::on(stage, SORTED).await;
+    let rig = swap.rig();
+    for (name, words) in &kubelets {
+        rig.register(name, words).await;
+    }
+    let manager = swap.start(swap.program(of));
+    for (name, _) in kubelets.iter().filter(|(name, _)| *name != SERVERLESS) {
+        rig.initialised(&manager, &rig.named(name)).await;
+    }
+    swap.looked_at_all(&manager).await;
+    let words = Words::new(&[(rig.name.clone(), "CLUSTER")]);
+    let nodes = rig.nodes().list(&ListParams::default()).await.unwrap();
+    let look = |node: Node| {
+        let (metadata, spec, status) = (json!(node.metadata), json!(node.spec), json!(node.status));
+        let facts = json!([
+            metadata["labels"],
+            metadata["annotations"],
+            spec["providerID"],
+            spec["taints"],
+            status["addresses"],
+        ]);
+        let text = words.instead(&facts.to_string());
+        (words.instead(&node.name_any()), serde_json::from_str(&text).unwrap())
+    };
+    nodes.into_iter().map(look).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_are_alike() {
+    let (theirs, ours) = tokio::join!(written(Maker::Theirs), written(Maker::Ours));
+    assert_eq!(theirs.len(), ours.len());
+    for (name, node) in &theirs {
+        assert_eq!(node, &ours[name], "{name}");
+    }
+}

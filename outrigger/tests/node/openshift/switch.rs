@@ -17,7 +17,7 @@ pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
     replaced(site, &before, "openstack").await;
     let pod = site.pod(OPERANDS, &labels("aws"), stand_in::IMAGE).await;
     let states = reports(site, history, &SECOND).await;
-    progressed(&states, "aws-cloud-controller-manager");
+    progressed(&states, &["aws-cloud-controller-manager"]);
     let pod = pod["metadata"]["name"].as_str().unwrap();
     let log = site.cluster.node.pod_log(OPERANDS, pod, "cloud-controller-manager");
     assert!(log.contains("--cloud-provider=aws"), "{log}");
@@ -36,7 +36,7 @@ pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
     site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
     site.initialised(&cloud.provider_id()).await;
     let states = reports(site, history, &SECOND).await;
-    progressed(&states, "openstack-cloud-controller-manager");
+    progressed(&states, &["openstack-cloud-controller-manager"]);
 }
 
 /// Waits until what only the old cloud had is gone.

@@ -5,9 +5,10 @@ use crate::metadata::{Dependency, Metadata, Package};
 /// What may depend on what. What is not listed may not; dev-dependencies are free.
 const ARROWS: &[(&str, &[&str])] = &[
     ("cloud", &[]),
-    ("cloud-http", &["cloud"]),
+    ("cloud-http", &["cloud", "reach"]),
     ("conformance", &["cloud"]),
-    ("runtime", &[]),
+    ("reach", &[]),
+    ("runtime", &["reach"]),
     ("controllers", &["cloud", "runtime"]),
     ("manager", &["cloud", "controllers", "runtime"]),
     ("testkit", &["cloud"]),
@@ -73,7 +74,8 @@ fn of_package(package: &Package) -> Vec<String> {
 /// Why a package may not use a crate of somebody else's.
 fn forbidden(package: &Package, other: &str) -> Option<&'static str> {
     let is_pure = ["cloud", "gcfg"].contains(&package.name.as_str());
-    let sees_no_cluster = is_pure || package.is_of_a_cloud() || ["cloud-http", "conformance"].contains(&&*package.name);
+    let sees_no_cluster =
+        is_pure || package.is_of_a_cloud() || ["cloud-http", "conformance", "reach"].contains(&&*package.name);
     if sees_no_cluster && KUBERNETES.contains(&other) {
         Some(": what knows clouds never sees Kubernetes")
     } else if is_pure && IO.contains(&other) {

@@ -4,9 +4,15 @@ use crate::{
     config::{Config, Proxy, Trust},
     environment::Environment,
 };
-use reqwest::{Certificate, ClientBuilder, Identity, NoProxy, redirect};
-use secrecy::ExposeSecret;
-use std::{error::Error as StdError, time::Duration};
+use reach::{Anything, Roots, Verifier};
+use reqwest::{ClientBuilder, NoProxy, redirect};
+use rustls::{
+    ClientConfig,
+    client::danger::ServerCertVerifier,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use secrecy::{ExposeSecret, SecretString};
+use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 /// Longer than any server keeps an idle connection is only an invitation to write into a closed one, and each holds on to the
 /// largest buffer that it ever needed. It may be twice as long until somebody looks.
@@ -14,6 +20,8 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// How soon a peer that vanished without a word is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const AUTHORITIES: &str = "certificate authorities";
 
 /// Builds the pool. It neither follows redirects nor retries: both would bypass the gate and could carry a token to
 /// another host.
@@ -35,41 +43,57 @@ pub(crate) fn build(config: &Config) -> cloud::Result<reqwest::Client> {
         .tcp_keepalive(KEEP_ALIVE)
         .http2_keep_alive_interval(KEEP_ALIVE)
         .http2_keep_alive_timeout(KEEP_ALIVE);
-    let builder = trust(builder, &config.trust)?;
-    let builder = proxy(identity(builder, config)?, &config.proxy)?;
+    let builder = proxy(builder.tls_backend_preconfigured(tls(config)?), &config.proxy)?;
     builder.build().map_err(|error| invalid("HTTP client", &error))
 }
 
-fn trust(builder: ClientBuilder, trust: &Trust) -> cloud::Result<ClientBuilder> {
-    Ok(match trust {
-        Trust::System => builder,
-        Trust::SystemAnd(pem) => builder.tls_certs_merge(authorities(pem)?),
-        Trust::Only(pem) => builder.tls_certs_only(authorities(pem)?),
-        Trust::Anything => builder.tls_danger_accept_invalid_certs(true),
-    })
+fn tls(config: &Config) -> cloud::Result<ClientConfig> {
+    let builder = ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(trust(&config.trust)?);
+    let mut tls = match &config.identity {
+        None => builder.with_no_client_auth(),
+        Some(pem) => {
+            let (chain, key) = identity(pem)?;
+            let made = builder.with_client_auth_cert(chain, key);
+            made.map_err(|error| invalid("client certificate", &error))?
+        }
+    };
+    tls.alpn_protocols = vec!["h2".into(), "http/1.1".into()];
+    Ok(tls)
 }
 
-fn authorities(pem: &str) -> cloud::Result<Vec<Certificate>> {
-    const FIELD: &str = "certificate authorities";
-    let found = Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| invalid(FIELD, &error))?;
+fn trust(trust: &Trust) -> cloud::Result<Arc<dyn ServerCertVerifier>> {
+    let roots = match trust {
+        Trust::System => Roots::SystemAnd(Vec::new()),
+        Trust::SystemAnd(pem) => Roots::SystemAnd(authorities(pem)?),
+        Trust::Only(pem) => Roots::Only(authorities(pem)?),
+        Trust::Anything => return Ok(Arc::new(Anything)),
+    };
+    let verifier = Verifier::new(roots).map_err(|error| invalid(AUTHORITIES, &error))?;
+    Ok(Arc::new(verifier))
+}
+
+fn authorities(pem: &str) -> cloud::Result<Vec<CertificateDer<'static>>> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let found = found.map_err(|error| invalid(AUTHORITIES, &error))?;
     if found.is_empty() {
-        return Err(cloud::Error::invalid(FIELD, "there is no PEM certificate in it"));
+        return Err(cloud::Error::invalid(AUTHORITIES, "there is no PEM certificate in it"));
     }
     Ok(found)
 }
 
-fn identity(builder: ClientBuilder, config: &Config) -> cloud::Result<ClientBuilder> {
-    let Some(pem) = &config.identity else {
-        return Ok(builder);
-    };
-    // The reason is not shown: it may quote the key.
-    let identity = Identity::from_pem(pem.expose_secret().as_bytes()).map_err(|_| {
-        cloud::Error::invalid(
+fn identity(pem: &SecretString) -> cloud::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let pem = pem.expose_secret().as_bytes();
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match (chain, PrivateKeyDer::from_pem_slice(pem)) {
+        (Ok(chain), Ok(key)) if !chain.is_empty() => Ok((chain, key)),
+        // The reason is not shown: it may quote the key.
+        _ => Err(cloud::Error::invalid(
             "client certificate",
-            "a PEM certificate and its private key are needed, and nothing else",
-        )
-    })?;
-    Ok(builder.identity(identity))
+            "a PEM certificate and its private key are needed",
+        )),
+    }
 }
 
 fn proxy(builder: ClientBuilder, proxy: &Proxy) -> cloud::Result<ClientBuilder> {
@@ -86,7 +110,7 @@ fn proxy(builder: ClientBuilder, proxy: &Proxy) -> cloud::Result<ClientBuilder> 
     })
 }
 
-fn invalid(field: &str, error: &reqwest::Error) -> cloud::Error {
+fn invalid(field: &str, error: &(dyn StdError + 'static)) -> cloud::Error {
     let causes: Vec<_> = std::iter::successors(error.source(), |&cause| cause.source())
         .map(ToString::to_string)
         .collect();

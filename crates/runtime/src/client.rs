@@ -17,6 +17,7 @@
 
 mod account;
 mod answer;
+mod authorities;
 mod bearer;
 mod builder;
 mod certificate;
@@ -31,6 +32,7 @@ mod outgoing;
 mod pipeline;
 mod proxy;
 mod retry;
+mod tls;
 mod transport;
 mod user_agent;
 mod verb;

@@ -92,6 +92,46 @@ async fn believes(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case
     }
 }
 
+/// What `openssl req -x509` makes: it is given as an authority, and shown by the server.
+#[rstest]
+#[case::ours("127.0.0.1", |pem: String| Trust::Only(pem), None)]
+#[case::ours_besides_the_system("127.0.0.1", |pem: String| Trust::SystemAnd(pem), None)]
+#[case::other_name("elsewhere.example", |pem: String| Trust::Only(pem), Some("not valid for name"))]
+#[case::of_another(
+    "127.0.0.1",
+    |_| Trust::Only(Authority::new().pem()),
+    Some("CaUsedAsEndEntity")
+)]
+#[tokio::test]
+async fn believes_a_server_that_is_its_own_authority(
+    #[case] name: &str,
+    #[case] trust: fn(String) -> Trust,
+    #[case] says: Option<&str>,
+) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let itself = params.self_signed(&key).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
+    let tls = ServerConfig::builder().with_no_client_auth();
+    let tls = tls.with_single_cert(vec![itself.der().clone()], key).unwrap();
+    let server = Server::tls(tls, |_| async { Reply::json(200, "1") }).await;
+    let subject = Subject::new(&Config {
+        trust: trust(itself.pem()),
+        ..config()
+    });
+    let request = Request::get("try_it", &server.url());
+    let said = match subject.client.send_json::<u8>(request).await {
+        Ok(_) => None,
+        Err(error) => Some(error.report()),
+    };
+    match says {
+        None => assert_eq!(said, None),
+        Some(says) => assert!(said.as_ref().is_some_and(|said| said.contains(says)), "{said:?}"),
+    }
+}
+
 #[tokio::test]
 async fn shows_a_client_certificate() {
     let authority = Authority::new();

@@ -1,6 +1,6 @@
 //! The connections to the API server, and the credentials that belong to them.
 
-use super::{answer::Incoming, certificate::Files, metrics::Metrics, outgoing::Outgoing};
+use super::{answer::Incoming, certificate::Files, metrics::Metrics, outgoing::Outgoing, tls::https};
 use arc_swap::ArcSwap;
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
@@ -167,7 +167,7 @@ fn connect(config: &Config) -> kube::Result<Exchange> {
         Some("http") => over(config, tunnel(proxy, tcp)),
         Some("https") => {
             // The cluster's authority and our certificate are for the API server, not for the proxy.
-            let tls = Config::new(proxy.clone()).rustls_https_connector_with_connector(tcp)?;
+            let tls = https(&Config::new(proxy.clone()), tcp)?;
             over(config, tunnel(proxy, tls))
         }
         Some("socks5" | "socks5h") => {
@@ -243,7 +243,7 @@ where
         // It gave a token: no need to run it again to see whether it gives a certificate.
         tls.auth_info.exec = None;
     }
-    let connector = tls.rustls_https_connector_with_connector(connector)?;
+    let connector = https(&tls, connector)?;
     let connections = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)

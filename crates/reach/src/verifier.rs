@@ -1,0 +1,194 @@
+//! Whether a server is who it says.
+
+use crate::Roots;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+    server::ParsedCertificate,
+};
+use std::sync::Arc;
+use x509_parser::prelude::{ASN1Time, X509Certificate};
+
+/// Believes a server whose certificate leads to an authority, or is one of the authorities itself: that is what
+/// `openssl req -x509` makes, and what Go accepts. Either must be valid now, for that name and for servers.
+#[derive(Debug)]
+pub struct Verifier {
+    chains: Arc<WebPkiServerVerifier>,
+    roots: Roots,
+}
+
+impl Verifier {
+    /// Believes these.
+    ///
+    /// # Errors
+    /// If one of those given cannot be used, or there is none at all.
+    pub fn new(roots: Roots) -> Result<Self, Error> {
+        let provider = Arc::new(ring::default_provider());
+        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots.store()?), provider).build();
+        let chains = chains.map_err(|error| Error::General(format!("no certificate authority is known: {error}")))?;
+        Ok(Self { chains, roots })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match self.chains.verify_server_cert(leaf, between, name, ocsp, now) {
+            Err(Error::InvalidCertificate(_)) if self.roots.contain(leaf) => verify_by_itself(leaf, name, now),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains.verify_tls12_signature(message, leaf, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains.verify_tls13_signature(message, leaf, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chains.supported_verify_schemes()
+    }
+}
+
+/// Checks one that needs nobody's signature, in the order of Go's `x509.Certificate.Verify`.
+fn verify_by_itself(
+    leaf: &CertificateDer<'_>,
+    name: &ServerName<'_>,
+    now: UnixTime,
+) -> Result<ServerCertVerified, Error> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(leaf).map_err(|_| CertificateError::BadEncoding)?;
+    check_time(&parsed, now)?;
+    // Refuses what is critical and unknown, too.
+    verify_server_name(&ParsedCertificate::try_from(leaf)?, name)?;
+    if is_for_servers(&parsed) {
+        Ok(ServerCertVerified::assertion())
+    } else {
+        Err(CertificateError::InvalidPurpose.into())
+    }
+}
+
+fn check_time(leaf: &X509Certificate<'_>, now: UnixTime) -> Result<(), CertificateError> {
+    let now = i64::try_from(now.as_secs())
+        .ok()
+        .and_then(|now| ASN1Time::from_timestamp(now).ok());
+    let now = now.ok_or(CertificateError::Expired)?;
+    let validity = leaf.validity();
+    if now < validity.not_before {
+        Err(CertificateError::NotValidYet)
+    } else if now > validity.not_after {
+        Err(CertificateError::Expired)
+    } else {
+        Ok(())
+    }
+}
+
+/// One that does not say what it is for is for everything.
+fn is_for_servers(leaf: &X509Certificate<'_>) -> bool {
+    match leaf.extended_key_usage() {
+        Ok(None) => true,
+        Ok(Some(usage)) => usage.value.any || usage.value.server_auth,
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+    use rstest::rstest;
+
+    /// 2026-01-01, when all of these are valid.
+    const NOW: u64 = 1_767_225_600;
+
+    fn params(purpose: Option<ExtendedKeyUsagePurpose>) -> CertificateParams {
+        let mut params = CertificateParams::new(vec!["api.example".to_owned(), "192.0.2.1".to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.extended_key_usages = purpose.into_iter().collect();
+        (params.not_before, params.not_after) = (rcgen::date_time_ymd(2025, 1, 1), rcgen::date_time_ymd(2027, 1, 1));
+        params
+    }
+
+    fn by_itself(params: &CertificateParams) -> CertificateDer<'static> {
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
+    }
+
+    fn verify(roots: Vec<CertificateDer<'static>>, leaf: &CertificateDer<'_>, name: &str, now: u64) -> String {
+        let name = ServerName::try_from(name).unwrap();
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(now));
+        let verified =
+            Verifier::new(Roots::Only(roots)).and_then(|ours| ours.verify_server_cert(leaf, &[], &name, &[], now));
+        verified.map_or_else(|error| error.to_string(), |_| "believed".to_owned())
+    }
+
+    const YEAR: u64 = 366 * 24 * 60 * 60;
+
+    #[rstest]
+    #[case::by_name("api.example", None, NOW, "believed")]
+    #[case::by_address("192.0.2.1", None, NOW, "believed")]
+    #[case::for_servers("api.example", Some(ExtendedKeyUsagePurpose::ServerAuth), NOW, "believed")]
+    #[case::for_anything("api.example", Some(ExtendedKeyUsagePurpose::Any), NOW, "believed")]
+    #[case::for_clients("api.example", Some(ExtendedKeyUsagePurpose::ClientAuth), NOW, "InvalidPurpose")]
+    #[case::another_name("other.example", None, NOW, "not valid for name")]
+    #[case::too_late("api.example", None, NOW + YEAR, "Expired")]
+    #[case::too_early("api.example", None, NOW - YEAR, "NotValidYet")]
+    fn an_authority_may_serve_itself(
+        #[case] name: &str,
+        #[case] purpose: Option<ExtendedKeyUsagePurpose>,
+        #[case] now: u64,
+        #[case] expected: &str,
+    ) {
+        let leaf = by_itself(&params(purpose));
+        let said = verify(vec![leaf.clone()], &leaf, name, now);
+        assert!(said.contains(expected), "{said}");
+    }
+
+    #[test]
+    fn another_authority_may_not_whatever_its_name() {
+        let (known, unknown) = (by_itself(&params(None)), by_itself(&params(None)));
+        assert_ne!(verify(vec![known], &unknown, "api.example", NOW), "believed");
+    }
+
+    /// As Go has it: who is among the authorities needs no other.
+    #[test]
+    fn one_that_somebody_else_signed_is_believed_if_it_is_given_itself() {
+        let authority = CertifiedIssuer::self_signed(params(None), KeyPair::generate().unwrap()).unwrap();
+        let mut server = params(None);
+        server.is_ca = IsCa::NoCa;
+        let leaf = server.signed_by(&KeyPair::generate().unwrap(), &authority).unwrap();
+        let said = |roots| verify(roots, leaf.der(), "api.example", NOW);
+        assert_eq!(said(vec![leaf.der().clone()]), "believed");
+        assert_eq!(said(vec![authority.der().clone()]), "believed");
+        assert_ne!(said(vec![by_itself(&params(None))]), "believed");
+    }
+
+    #[test]
+    fn nobody_is_not_enough() {
+        let leaf = by_itself(&params(None));
+        let said = verify(Vec::new(), &leaf, "api.example", NOW);
+        assert!(said.contains("no certificate authority is known"), "{said}");
+    }
+}

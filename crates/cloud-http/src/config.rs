@@ -1,6 +1,6 @@
 //! How a client behaves: plain data, with defaults that suit most clouds.
 
-use crate::environment::Environment;
+use reach::Environment;
 use secrecy::SecretString;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use crate::{
     config::{Config, Proxy, Trust},
-    environment::Environment,
+    environment,
 };
-use reach::{Anything, Roots, Verifier};
-use reqwest::{ClientBuilder, NoProxy, redirect};
+use reach::{Anything, Environment, Roots, Verifier};
+use reqwest::{ClientBuilder, redirect};
 use rustls::{
     ClientConfig,
     client::danger::ServerCertVerifier,
@@ -98,14 +98,14 @@ fn identity(pem: &SecretString) -> cloud::Result<(Vec<CertificateDer<'static>>, 
 
 fn proxy(builder: ClientBuilder, proxy: &Proxy) -> cloud::Result<ClientBuilder> {
     Ok(match proxy {
-        Proxy::Environment => Environment::read().lead(builder)?,
-        Proxy::Given(environment) => environment.lead(builder)?,
+        Proxy::Environment => environment::lead(&Environment::read(), builder)?,
+        Proxy::Given(given) => environment::lead(given, builder)?,
         Proxy::Direct => builder.no_proxy(),
         Proxy::Url(url) => {
             // The reason is not shown: it quotes the URL.
-            let proxy = reqwest::Proxy::all(url.expose_secret())
-                .map_err(|_| cloud::Error::invalid("proxy", "not a URL like http://proxy.example:3128"))?;
-            builder.proxy(proxy.no_proxy(NoProxy::from_env()))
+            let refused = || cloud::Error::invalid("proxy", "not a URL like http://proxy.example:3128");
+            let proxy = environment::parse(url.expose_secret()).ok_or_else(refused)?;
+            environment::through(builder, Environment::read().exceptions, move |_| Some(proxy.clone()))
         }
     })
 }

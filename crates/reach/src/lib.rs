@@ -1,11 +1,15 @@
 //! How a server is reached and trusted, as Go does it: what the API server and a cloud have in common.
 //!
-//! Read [`Verifier`] first: whose certificates are believed.
+//! Read [`Verifier`] first: whose certificates are believed; then [`Environment`]: which way leads to whom.
 
 mod anything;
+mod environment;
+mod exceptions;
 mod roots;
 mod verifier;
 
 pub use anything::Anything;
+pub use environment::{Environment, Proxy};
+pub use exceptions::Exceptions;
 pub use roots::Roots;
 pub use verifier::Verifier;

@@ -56,7 +56,18 @@ fn given(environment: Environment) -> Config {
     "GET http://192.0.2.1/"
 )]
 #[case::not_for_this_address("HTTP_PROXY={} no_proxy=192.0.2.1", "http://192.0.2.1/", "")]
-#[case::not_for_this_domain("HTTP_PROXY={} NO_PROXY=.invalid", "http://cloud.invalid/", "")]
+#[case::not_for_this_domain("HTTP_PROXY={} NO_PROXY=cloud.invalid", "http://cloud.invalid/", "")]
+#[case::but_for_the_domain_itself(
+    "HTTP_PROXY={} NO_PROXY=.cloud.invalid",
+    "http://cloud.invalid/x",
+    "GET http://cloud.invalid/x"
+)]
+#[case::not_for_this_port("HTTP_PROXY={} NO_PROXY=cloud.invalid:80", "http://cloud.invalid/", "")]
+#[case::but_for_another_port(
+    "HTTP_PROXY={} NO_PROXY=cloud.invalid:8080",
+    "http://cloud.invalid/x",
+    "GET http://cloud.invalid/x"
+)]
 #[case::not_below_this_domain("HTTP_PROXY={} NO_PROXY=*.invalid", "http://cloud.invalid/", "")]
 #[case::not_for_anybody("HTTP_PROXY={} NO_PROXY=*", "http://192.0.2.1/", "")]
 #[tokio::test]
@@ -72,6 +83,20 @@ async fn goes_through(#[case] variables: &str, #[case] url: &str, #[case] expect
         .map(|one| format!("{} {}", one.method, one.target))
         .collect();
     assert_eq!(seen.join(", "), expected);
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_environment_is_told_who_we_are() {
+    let proxy = Server::script(vec![Reply::json(200, r#"{"id": 7}"#)]).await;
+    let url = format!("http://me:p%40ss@{}", proxy.address);
+    let environment = Environment::of(|name| (name == "HTTP_PROXY").then(|| url.clone()));
+    let subject = Subject::new(&given(environment));
+    let cloud = Url::parse("http://cloud.invalid/things").unwrap();
+    subject.client.send(Request::get("get_thing", &cloud)).await.unwrap();
+    assert_eq!(
+        proxy.seen()[0].header("proxy-authorization"),
+        Some("Basic bWU6cEBzcw==")
+    );
 }
 
 /// As in Go: by either scheme, it is the proxy who looks up the name.

@@ -59,7 +59,7 @@ impl Source {
         config.default_retry = false;
         config.disable_compression = true;
         if config.proxy_url.is_none() {
-            config.proxy_url = proxy::Environment::of_process().proxy_for(&config.cluster_url)?;
+            config.proxy_url = proxy::find(&reach::Environment::read(), &config.cluster_url)?;
         }
         Ok(config)
     }

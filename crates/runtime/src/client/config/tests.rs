@@ -202,6 +202,24 @@ fn master_alone(#[case] master: &str, #[case] expected: Result<&str, &str>) {
     assert_eq!(url.as_deref().map_err(String::as_str), expected);
 }
 
+#[rstest]
+#[case::alone("", true)]
+#[case::empty_token("token: ''", true)]
+#[case::key_without_certificate("client-key: pki/client.key", true)]
+#[case::token("token: t", false)]
+#[case::token_file("tokenFile: token", false)]
+#[case::password("username: me, password: p", false)]
+#[case::certificate("client-certificate: pki/client.crt, client-key: pki/client.key", false)]
+#[case::inline_certificate(
+    "client-certificate-data: <pki/client.crt>, client-key-data: <pki/client.key>",
+    false
+)]
+fn a_plugin_is_run_only_where_there_is_nothing_else(#[case] beside: &str, #[case] run: bool) {
+    let user = format!("exec: {{command: c, apiVersion: client.authentication.k8s.io/v1}}, {beside}");
+    let config = Folder::new().load(SERVER, &user, None).unwrap();
+    assert_eq!(config.auth_info.exec.is_some(), run);
+}
+
 #[test]
 fn sends_no_credentials_in_the_clear() {
     let config = Folder::new()

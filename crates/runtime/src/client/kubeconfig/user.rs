@@ -24,6 +24,9 @@ impl File<'_> {
         }
         let mut user = self.find_user(context).cloned().unwrap_or_default();
         forget_empty(&mut user);
+        if has_credentials(&user) {
+            user.exec = None;
+        }
         self.check_certificate(name, &user)?;
         self.check_token(name, &user)?;
         if let Some(exec) = &mut user.exec {
@@ -89,6 +92,15 @@ impl File<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether these are credentials by themselves. As in client-go, a plugin beside them is not run.
+fn has_credentials(user: &AuthInfo) -> bool {
+    user.token.is_some()
+        || user.token_file.is_some()
+        || user.username.is_some()
+        || user.client_certificate.is_some()
+        || user.client_certificate_data.is_some()
 }
 
 /// An empty value counts as absent. So does a key that no certificate belongs to.

@@ -108,7 +108,8 @@ impl Builder {
         }
     }
 
-    /// Makes the clients. A credential plugin of the kubeconfig is run now, and blocks.
+    /// Makes the clients. A credential plugin of the kubeconfig is run now, and blocks; one that fails is run again with
+    /// later requests.
     ///
     /// # Errors
     /// If the credentials cannot be used.

@@ -1,5 +1,6 @@
 //! Why a request got no answer.
 
+use super::transport::NoCredentials;
 use crate::fence::Fenced;
 use std::{error::Error, io, sync::Arc, time::Duration};
 use tower::BoxError;
@@ -56,7 +57,9 @@ impl Failure {
             Ok(source) if source.is_connect() => Self::Connect { address, source }.into(),
             Ok(source) => Self::Lost { address, source }.into(),
             Err(other) if is_lost(&*other) => Self::Lost { address, source: other }.into(),
-            Err(other) if other.is::<kube::client::AuthError>() => Self::Credentials { address, source: other }.into(),
+            Err(other) if other.is::<kube::client::AuthError>() || other.is::<NoCredentials>() => {
+                Self::Credentials { address, source: other }.into()
+            }
             Err(other) => other,
         }
     }

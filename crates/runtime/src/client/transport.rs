@@ -16,7 +16,13 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use kube::{Config, client::ConfigExt, config::AuthInfo};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{sync::Mutex, time::Instant};
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, util::BoxCloneSyncService};
 
@@ -42,24 +48,43 @@ struct Inner {
     /// What to make a new one from, if that can make a difference.
     renewable: Option<Config>,
     renewed: Mutex<Option<Instant>>,
+    /// Whether a plugin has yet to give the first credentials.
+    waiting: AtomicBool,
     /// The files of a client certificate, which are looked at from time to time.
     files: Option<Files>,
     metrics: Option<Metrics>,
 }
 
+/// A plugin has given no credentials yet.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("there are no credentials yet")]
+pub(super) struct NoCredentials(#[source] Arc<kube::Error>);
+
 impl Transport {
-    /// Reads the credentials that the connections need; a plugin that gives them is run here, and blocks.
+    /// Reads the credentials that the connections need; a plugin that gives them is run here, and blocks. One that fails is
+    /// run again with later requests.
     pub(super) fn new(config: Config, metrics: Option<Metrics>) -> kube::Result<Self> {
         // Before they are used: what changes meanwhile is noticed later.
         let files = Files::of(&config.auth_info);
-        let exchange = counted(&config, metrics.as_ref())?;
+        let (exchange, waiting) = match counted(&config, metrics.as_ref()) {
+            Err(error) if is_of_plugin(&config, &error) => {
+                let reason = super::explain(&error);
+                tracing::warn!(
+                    reason,
+                    "no credentials yet: the plugin is run again with later requests"
+                );
+                (refusing(error), true)
+            }
+            made => (made?, false),
+        };
         if let Some(metrics) = &metrics {
             metrics.transport_made();
         }
         Ok(Self(Arc::new(Inner {
             exchange: ArcSwap::from_pointee(exchange),
             renewable: can_change(&config.auth_info).then_some(config),
-            renewed: Mutex::default(),
+            renewed: Mutex::new(waiting.then(Instant::now)),
+            waiting: waiting.into(),
             files,
             metrics,
         })))
@@ -72,6 +97,7 @@ impl Transport {
             exchange: ArcSwap::from_pointee(exchange),
             renewable: None,
             renewed: Mutex::default(),
+            waiting: false.into(),
             files: None,
             metrics: None,
         }))
@@ -81,6 +107,9 @@ impl Transport {
     pub(super) async fn exchange(&self) -> Exchange {
         if self.0.files.as_ref().is_some_and(Files::are_due) {
             self.blocking(Inner::follow).await;
+        }
+        if self.0.waiting.load(Ordering::Relaxed) {
+            self.ask_plugin().await;
         }
         Exchange::clone(&self.0.exchange.load())
     }
@@ -98,6 +127,16 @@ impl Transport {
             _ => *renewed = Some(Instant::now()),
         }
         self.blocking(Inner::reread).await
+    }
+
+    /// Runs a plugin again that has given nothing yet, if nobody has for a while.
+    async fn ask_plugin(&self) {
+        let mut renewed = self.0.renewed.lock().await;
+        let is_due = renewed.is_none_or(|last| last.elapsed() >= RENEW);
+        if is_due && self.0.waiting.load(Ordering::Relaxed) {
+            *renewed = Some(Instant::now());
+            self.blocking(Inner::reread).await;
+        }
     }
 
     async fn blocking(&self, act: fn(&Inner) -> bool) -> bool {
@@ -118,10 +157,18 @@ impl Inner {
         match counted(config, self.metrics.as_ref()) {
             Ok(exchange) => {
                 self.exchange.store(Arc::new(exchange));
+                if self.waiting.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the credential plugin has given credentials");
+                }
                 if let Some((files, read)) = read {
                     files.used(read);
                 }
                 true
+            }
+            // Who asked is told why, and the log was.
+            Err(error) if self.waiting.load(Ordering::Relaxed) => {
+                self.exchange.store(Arc::new(refusing(error)));
+                false
             }
             Err(error) => {
                 tracing::warn!(reason = super::explain(&error), "cannot read the credentials again");
@@ -147,6 +194,19 @@ fn can_change(user: &AuthInfo) -> bool {
         || user.client_key.is_some()
         || user.exec.is_some()
         || user.auth_provider.is_some()
+}
+
+/// Whether it is the plugin that failed, which may be better later, rather than something that stays wrong.
+fn is_of_plugin(config: &Config, error: &kube::Error) -> bool {
+    config.auth_info.exec.is_some() && matches!(error, kube::Error::Auth(_))
+}
+
+/// Sends nothing.
+fn refusing(error: kube::Error) -> Exchange {
+    let error = NoCredentials(Arc::new(error));
+    BoxCloneSyncService::new(tower::service_fn(move |_| {
+        std::future::ready(Err(error.clone().into()))
+    }))
 }
 
 /// Connects, and counts the run of a plugin.

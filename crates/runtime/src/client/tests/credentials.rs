@@ -120,14 +120,36 @@ async fn a_failing_credential_plugin_is_explained() {
         "args": ["-c", "echo s3cret; echo 'please log in' >&2; exit 3"],
         "apiVersion": "client.authentication.k8s.io/v1",
     }});
-    let error = Builder::new(folder.config(plane, &json!({}), &user))
-        .build()
-        .err()
-        .unwrap();
+    let client = folder.clients(plane, &json!({}), &user).plain("test");
     assert_eq!(
-        explain(&error),
+        whoami(&client).await.unwrap_err(),
         "the credential plugin of the kubeconfig failed with exit status: 3: please log in"
     );
+}
+
+/// As in Go: who is to log in first, or has not mounted something yet, need not start us again.
+#[tokio::test]
+async fn a_credential_plugin_that_fails_is_run_again_with_later_requests() {
+    let plane = ControlPlane::shared();
+    let folder = Folder::new();
+    let (name, token) = robot(plane).await;
+    let script = "echo >> runs; token=$(cat token) && \
+        echo '{\"kind\": \"ExecCredential\", \"apiVersion\": \"client.authentication.k8s.io/v1\", \"status\": {\"token\": \"'$token'\"}}'";
+    let script = format!("cd {} && {script}", folder.0.display());
+    let user =
+        json!({"exec": {"command": "sh", "args": ["-c", script], "apiVersion": "client.authentication.k8s.io/v1"}});
+    let clients = folder.clients(plane, &json!({}), &user);
+    let client = clients.plain("test");
+    let runs = || std::fs::read_to_string(folder.path("runs")).unwrap().lines().count();
+
+    folder.write("token", token);
+    let before = runs();
+    assert!(whoami(&client).await.is_err());
+    assert_eq!(runs(), before, "it is run too often");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(10)).await;
+    tokio::time::resume();
+    assert_eq!(whoami(&client).await, Ok(name));
 }
 
 #[rstest]
@@ -150,11 +172,11 @@ async fn runs_of_a_credential_plugin_are_counted(#[case] args: &[&str], #[case] 
     let user = json!({"exec": {"command": "sh", "args": args, "apiVersion": "client.authentication.k8s.io/v1"}});
     let registry = Registry::new();
     let metrics = Metrics::register(&registry).unwrap();
-    let built = Builder::new(folder.config(plane, &json!({}), &user))
+    let _clients = Builder::new(folder.config(plane, &json!({}), &user))
         .metrics(metrics)
-        .build();
+        .build()
+        .unwrap();
     let page = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(page.contains(expected), "{page}");
-    let kept = format!("rest_client_transport_cache_entries {}\n", u8::from(built.is_ok()));
-    assert!(page.contains(&kept), "{page}");
+    assert!(page.contains("rest_client_transport_cache_entries 1\n"), "{page}");
 }

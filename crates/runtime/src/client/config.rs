@@ -96,21 +96,31 @@ pub(super) fn bad_master(master: &str, source: BoxError) -> ConfigError {
     ConfigError::because(format!("--master={master:?} is not the URL of an API server"), source)
 }
 
-/// The certificates in PEM, at least one.
+/// The certificates in PEM, at least one. As in Go, those among them that cannot be used are passed over.
 pub(super) fn certificates(pem: &[u8]) -> Result<Vec<Vec<u8>>, BoxError> {
     use rustls::pki_types::{CertificateDer, pem::PemObject};
-    let mut roots = rustls::RootCertStore::empty();
-    let mut certificates = Vec::new();
+    let (mut found, mut trouble) = (Vec::new(), None);
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate?;
-        roots.add(certificate.clone())?;
-        certificates.push(certificate.to_vec());
+        match certificate.map_err(Into::into).and_then(usable) {
+            Ok(certificate) => found.push(certificate),
+            Err(error) => trouble = trouble.or(Some(error)),
+        }
     }
-    if certificates.is_empty() {
-        Err("there is no certificate in it".into())
-    } else {
-        Ok(certificates)
+    match trouble {
+        None if found.is_empty() => Err("there is no certificate in it".into()),
+        Some(error) if found.is_empty() => Err(error),
+        Some(error) => {
+            tracing::warn!(error, "passing over certificate authorities that cannot be used");
+            Ok(found)
+        }
+        None => Ok(found),
     }
+}
+
+fn usable(certificate: rustls::pki_types::CertificateDer<'_>) -> Result<Vec<u8>, BoxError> {
+    let der = certificate.to_vec();
+    rustls::RootCertStore::empty().add(certificate.into_owned())?;
+    Ok(der)
 }
 
 pub(super) fn read(what: &str, path: &Path) -> Result<Vec<u8>, ConfigError> {

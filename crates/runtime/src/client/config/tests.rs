@@ -106,6 +106,30 @@ fn reads_inline_data_which_wins_over_files() {
     assert_eq!(config.auth_info.token.unwrap().expose_secret(), "t");
 }
 
+/// A certificate whose base64 is none, and one that is no certificate.
+const UNREADABLE: [&str; 2] = ["%%%%", "AAAA"];
+
+#[rstest]
+#[case::before(&[0, 2], Ok(1))]
+#[case::between(&[2, 0, 1, 2], Ok(2))]
+#[case::after(&[2, 1], Ok(1))]
+#[case::nothing_else(&[1, 1], Err(()))]
+fn passes_over_authorities_that_cannot_be_read(#[case] bundle: &[usize], #[case] expected: Result<usize, ()>) {
+    let folder = Folder::new();
+    let authority = std::fs::read_to_string(folder.0.join("pki/ca.crt")).unwrap();
+    let pem = |which: &usize| match UNREADABLE.get(*which) {
+        Some(body) => format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"),
+        None => authority.clone(),
+    };
+    let bundle: String = bundle.iter().map(pem).collect();
+    folder.write("pki/ca.crt", &bundle);
+    let config = folder.load(SERVER, "", None);
+    assert_eq!(
+        config.map(|config| config.root_cert.unwrap().len()).map_err(drop),
+        expected
+    );
+}
+
 /// As `base64` prints it, and as Go reads it.
 #[test]
 fn reads_inline_data_that_is_wrapped() {

@@ -1,8 +1,8 @@
 //! `outrigger <subcommand>`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+#![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{ccm, demo, operator, reference};
+use crate::{ccm, demo, operator, process, reference};
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -28,13 +28,9 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("man", _)) => man(),
         Some(("reference", matches)) => {
             let name = matches.get_one::<String>("page").map(String::as_str);
-            print!("{}", name.and_then(reference::page).unwrap_or_default());
-            ExitCode::SUCCESS
+            process::print(&name.and_then(reference::page).unwrap_or_default())
         }
-        Some(("version", _)) => {
-            println!("Outrigger {}", runtime::version::Info::current());
-            ExitCode::SUCCESS
-        }
+        Some(("version", _)) => process::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
         _ => ExitCode::FAILURE,
     }
 }
@@ -78,21 +74,23 @@ fn completion(matches: &ArgMatches) -> ExitCode {
     let Some(shell) = matches.get_one::<Shell>("shell") else {
         return ExitCode::FAILURE;
     };
-    clap_complete::generate(*shell, &mut command(), "outrigger", &mut std::io::stdout());
-    ExitCode::SUCCESS
+    let mut text = Vec::new();
+    clap_complete::generate(*shell, &mut command(), "outrigger", &mut text);
+    process::print(&String::from_utf8_lossy(&text))
 }
 
 fn man() -> ExitCode {
     let command = command();
     let pages =
         std::iter::once(command.clone()).chain(command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned());
+    let mut text = Vec::new();
     for page in pages {
-        if let Err(error) = clap_mangen::Man::new(page).render(&mut std::io::stdout()) {
+        if let Err(error) = clap_mangen::Man::new(page).render(&mut text) {
             eprintln!("outrigger man: cannot print: {error}");
             return ExitCode::FAILURE;
         }
     }
-    ExitCode::SUCCESS
+    process::print(&String::from_utf8_lossy(&text))
 }
 
 /// A flag that is on or off.

@@ -9,13 +9,17 @@ mod process;
 mod providers;
 mod reference;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 fn main() -> ExitCode {
     lab::install_crypto();
-    let mut args = std::env::args();
-    let program = args.next().unwrap_or_default();
-    let args: Vec<String> = args.collect();
+    let words: Result<Vec<String>, OsString> = std::env::args_os().map(OsString::into_string).collect();
+    let mut words = match words {
+        Ok(words) => words.into_iter(),
+        Err(word) => return process::refuse_argument(&word),
+    };
+    let program = words.next().unwrap_or_default();
+    let args: Vec<String> = words.collect();
     if let Some(code) = by_name(&program, &args) {
         return code;
     }

@@ -1,13 +1,19 @@
 //! What every long-running program here does first: logs, and a runtime.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+#![expect(clippy::print_stderr, reason = "it is a command")]
 
 use runtime::{
     flags::{Parsed, Problems},
     logging::{self, Logs},
     serve::SetVerbosity,
 };
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    ffi::OsStr,
+    io::{self, Write},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 use tracing::error;
 
 /// The work is waiting for the network; more threads would only cost memory.
@@ -18,8 +24,23 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Prints what was asked for instead of a run.
 pub fn print(text: &str) -> ExitCode {
-    print!("{text}");
-    ExitCode::SUCCESS
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Who reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: cannot print: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says that an argument is not text.
+#[expect(clippy::unnecessary_debug_formatting, reason = "what cannot be shown is escaped")]
+pub fn refuse_argument(argument: &OsStr) -> ExitCode {
+    eprintln!("Error: the argument {argument:?} is not UTF-8: write it in that encoding");
+    ExitCode::FAILURE
 }
 
 /// Prints everything that is wrong with a command line.

@@ -2,7 +2,11 @@
 
 use crate::rig::{Folder, Launch, run};
 use rstest::rstest;
-use std::os::unix::fs::symlink;
+use std::{
+    ffi::OsStr,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    process::Command,
+};
 
 const VERSION: &str = concat!("Outrigger v", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -13,6 +17,41 @@ const VERSION: &str = concat!("Outrigger v", env!("CARGO_PKG_VERSION"), "\n");
 fn says_its_version(#[case] args: &[&str], #[case] text: &str) {
     let exit = run(args);
     assert_eq!((exit.code, exit.stdout.as_str(), exit.stderr.as_str()), (0, text, ""));
+}
+
+/// As in `outrigger ccm --help | head -1`.
+#[rstest]
+#[case::help(&["ccm", "--help"])]
+#[case::of_the_operator(&["operator", "--help"])]
+#[case::of_render(&["render", "--help"])]
+#[case::of_the_program(&["--help"])]
+#[case::version(&["version"])]
+#[case::completion(&["completion", "bash"])]
+#[case::man(&["man"])]
+fn nobody_need_read_to_the_end(#[case] args: &[&str]) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outrigger"));
+    let output = command.args(args).stdout(writer).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*said), (Some(0), ""));
+}
+
+#[test]
+fn an_argument_that_is_not_text_is_named() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outrigger"));
+    let output = command
+        .args([OsStr::new("ccm"), OsStr::from_bytes(b"--v=\xff")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        (output.status.code(), &*said),
+        (
+            Some(1),
+            "Error: the argument \"--v=\\xFF\" is not UTF-8: write it in that encoding\n"
+        )
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use runtime::{
     health::Scope,
     informer::{Informer, Object, State},
 };
-use std::{collections::BTreeSet, future::Future};
+use std::{collections::BTreeSet, future::Future, time::Duration};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -170,9 +170,7 @@ impl<'a> Crew<'a> {
     async fn pause(&self, stop: &CancellationToken) {
         let interval = self.process.options.generic.controller_start_interval.std();
         if !interval.is_zero() {
-            let jitter = f64::from(std::process::id() % 1000) / 1000.0;
-            stop.run_until_cancelled(tokio::time::sleep(interval.mul_f64(1.0 + jitter)))
-                .await;
+            stop.run_until_cancelled(tokio::time::sleep(jittered(interval))).await;
         }
     }
 
@@ -224,6 +222,11 @@ async fn one_of<T: 'static>(tasks: &mut JoinSet<T>) -> Result<T, JoinError> {
         Some(ended) => ended,
         None => std::future::pending().await,
     }
+}
+
+/// Drawn anew for each controller, so that not all of all replicas start at the same time.
+fn jittered(interval: Duration) -> Duration {
+    interval.mul_f64(1.0 + fastrand::f64())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use runtime::{
     lease::Params,
 };
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use testkit::wait::until;
 
 const LABEL: &str = "outrigger.test/crew";
@@ -410,4 +410,15 @@ async fn a_cloud_without_the_mark_of_the_cluster_is_refused_unless_allowed() {
                     tag the cluster's machines, or set --allow-untagged-cloud";
     assert_eq!(refused, expected);
     assert!(Rig::on(untagged(), &["--allow-untagged-cloud"]).is_ok());
+}
+
+#[test]
+fn controllers_start_at_intervals_that_differ() {
+    let interval = Duration::from_secs(10);
+    let drawn: BTreeSet<_> = (0..100).map(|_| jittered(interval)).collect();
+    assert!(drawn.len() > 50, "{drawn:?}");
+    assert!(
+        drawn.iter().all(|one| (interval..2 * interval).contains(one)),
+        "{drawn:?}"
+    );
 }

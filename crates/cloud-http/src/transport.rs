@@ -10,6 +10,7 @@ use rustls::{
     ClientConfig,
     client::danger::ServerCertVerifier,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    sign::SingleCertAndKey,
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{error::Error as StdError, sync::Arc, time::Duration};
@@ -55,8 +56,9 @@ fn tls(config: &Config) -> cloud::Result<ClientConfig> {
         None => builder.with_no_client_auth(),
         Some(pem) => {
             let (chain, key) = identity(pem)?;
-            let made = builder.with_client_auth_cert(chain, key);
-            made.map_err(|error| invalid("client certificate", &error))?
+            let pair = reach::pair(chain, key, builder.crypto_provider());
+            let pair = pair.map_err(|error| invalid("client certificate", &error))?;
+            builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
         }
     };
     tls.alpn_protocols = vec!["h2".into(), "http/1.1".into()];

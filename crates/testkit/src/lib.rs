@@ -2,4 +2,5 @@
 pub mod node;
 pub mod requests;
 pub mod service;
+pub mod version_1;
 pub mod wait;

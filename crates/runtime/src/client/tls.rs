@@ -1,14 +1,24 @@
 //! TLS to the API server: whom we trust, and who we are.
 
 use super::authorities::Followed;
+use base64::{Engine, prelude::BASE64_STANDARD};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use kube::{
     Config,
     client::{ConfigExt, RustlsTlsError},
+    config::AuthInfo,
 };
 use reach::{Roots, Verifier};
-use rustls::{ClientConfig, client::danger::ServerCertVerifier, pki_types::CertificateDer};
+use rustls::{
+    ClientConfig,
+    client::danger::ServerCertVerifier,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    sign::{CertifiedKey, SingleCertAndKey},
+};
+use secrecy::ExposeSecret;
 use std::sync::Arc;
+use tower::BoxError;
 
 /// Puts TLS on top of a connector, as the configuration says. A plugin that gives a certificate is run here, and blocks.
 pub(super) fn https<C>(config: &Config, connector: C) -> kube::Result<HttpsConnector<C>> {
@@ -24,14 +34,44 @@ pub(super) fn https<C>(config: &Config, connector: C) -> kube::Result<HttpsConne
 }
 
 fn tls(config: &Config) -> kube::Result<ClientConfig> {
-    // Whom to trust is decided below: the layer beneath refuses what Go accepts.
-    let mut untrusting = config.clone();
-    (untrusting.root_cert, untrusting.root_cert_file) = (Some(Vec::new()), None);
-    let mut tls = untrusting.rustls_client_config()?;
+    // Whom to trust and who we are is decided below: the layer beneath refuses what Go accepts.
+    let mut rest = config.clone();
+    (rest.root_cert, rest.root_cert_file) = (Some(Vec::new()), None);
+    let pair = take_pair(&mut rest.auth_info)?;
+    let mut tls = rest.rustls_client_config()?;
+    if let Some(pair) = pair {
+        tls.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(pair));
+    }
     if !config.accept_invalid_certs {
         tls.dangerous().set_certificate_verifier(trust(config)?);
     }
     Ok(tls)
+}
+
+/// The client certificate with its key, if there is one. A plugin may still give another.
+fn take_pair(user: &mut AuthInfo) -> kube::Result<Option<CertifiedKey>> {
+    let (data, file) = (user.client_certificate_data.take(), user.client_certificate.take());
+    let certificate = read(data.as_deref(), file.as_deref())?;
+    let (data, file) = (user.client_key_data.take(), user.client_key.take());
+    let key = read(data.as_ref().map(ExposeSecret::expose_secret), file.as_deref())?;
+    let (Some(certificate), Some(key)) = (certificate, key) else {
+        return Ok(None);
+    };
+    let invalid = |error| kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(error));
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&certificate).collect();
+    let key = PrivateKeyDer::from_pem_slice(&key).map_err(invalid)?;
+    let pair = reach::pair(chain.map_err(invalid)?, key, &ring::default_provider());
+    pair.map(Some)
+        .map_err(|error| kube::Error::RustlsTls(RustlsTlsError::InvalidPrivateKey(error)))
+}
+
+fn read(data: Option<&str>, file: Option<&str>) -> kube::Result<Option<Vec<u8>>> {
+    let read = match (data, file) {
+        (Some(data), _) => BASE64_STANDARD.decode(data).map_err(BoxError::from),
+        (None, Some(file)) => std::fs::read(file).map_err(|error| format!("cannot read {file}: {error}").into()),
+        (None, None) => return Ok(None),
+    };
+    read.map(Some).map_err(kube::Error::Service)
 }
 
 fn trust(config: &Config) -> kube::Result<Arc<dyn ServerCertVerifier>> {
@@ -44,19 +84,19 @@ fn trust(config: &Config) -> kube::Result<Arc<dyn ServerCertVerifier>> {
     Ok(Arc::new(Verifier::new(roots).map_err(unusable)?))
 }
 
-fn unusable(error: impl Into<tower::BoxError>) -> kube::Error {
+fn unusable(error: impl Into<BoxError>) -> kube::Error {
     kube::Error::RustlsTls(RustlsTlsError::AddRootCertificate(error.into()))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::client::{outgoing::Outgoing, transport::Transport};
     use http::Request;
-    use kube::{Config, client::Body};
+    use kube::client::Body;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
     use rstest::rstest;
-    use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
-    use std::sync::Arc;
+    use testkit::version_1::{CERTIFICATE, KEY};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         net::TcpListener,
@@ -122,6 +162,30 @@ mod tests {
             .map_or_else(|error| error, |status| status.to_string());
         assert!(said.contains(expected), "{said}");
         let _ = std::fs::remove_dir_all(folder);
+    }
+
+    #[rstest]
+    #[case::version_1(KEY, "")]
+    #[case::of_another("", "KeyMismatch")]
+    fn a_client_certificate_may_be_of_version_1(#[case] key: &str, #[case] expected: &str) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let stranger = KeyPair::generate().unwrap().serialize_pem();
+        let key = if key.is_empty() { &stranger } else { key };
+        let mut config = Config::new("https://api".parse().unwrap());
+        config.root_cert = Some(vec![by_itself("api").0.der().to_vec()]);
+        config.auth_info.client_certificate_data = Some(BASE64_STANDARD.encode(CERTIFICATE));
+        config.auth_info.client_key_data = Some(BASE64_STANDARD.encode(key).into());
+        let said = tls(&config).map_or_else(
+            |error| format!("{error:?}"),
+            |tls| {
+                assert!(tls.client_auth_cert_resolver.has_certs());
+                String::new()
+            },
+        );
+        assert!(
+            said.contains(expected) && said.is_empty() == expected.is_empty(),
+            "{said}"
+        );
     }
 
     #[tokio::test]

@@ -79,7 +79,7 @@ fn certified(pem: &Pem, place: &str, profile: &Profile) -> Result<Arc<CertifiedK
     }
     let key = PrivateKeyDer::from_pem_slice(pem.key.expose_secret());
     let key = key.map_err(|source| Error::Key { place: place(), source })?;
-    let certified = CertifiedKey::from_der(certificates, key, &profile.provider);
+    let certified = reach::pair(certificates, key, &profile.provider);
     Ok(Arc::new(
         certified.map_err(|source| Error::Pair { place: place(), source })?,
     ))
@@ -92,4 +92,21 @@ fn names_of(key: &CertifiedKey) -> Vec<String> {
         .and_then(|der| x509_parser::parse_x509_certificate(der).ok());
     leaf.map(|(_, certificate)| sni::names_in(&certificate))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::version_1::{CERTIFICATE, KEY};
+
+    /// It has only its common name.
+    #[test]
+    fn a_certificate_may_be_of_version_1() {
+        let pem = Pem {
+            cert: CERTIFICATE.into(),
+            key: KEY.as_bytes().to_vec().into(),
+        };
+        let key = certified(&pem, "for everybody", &Profile::default()).unwrap();
+        assert_eq!(names_of(&key), ["version-1"]);
+    }
 }

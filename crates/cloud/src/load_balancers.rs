@@ -23,7 +23,8 @@ pub trait LoadBalancers: Send + Sync {
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>>;
 
     /// Replaces only the hosts behind the load balancer, by all of `spec.hosts`. One that does not exist is
-    /// [`crate::Error::NotFound`].
+    /// [`crate::Error::NotFound`], and so is, once the others have their hosts, a part of it that somebody took away: the
+    /// caller then asks for the whole.
     async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         self.ensure(spec).await
     }

@@ -165,6 +165,15 @@ impl Scene {
             .map_err(|error| wrong("update hosts", &error))
     }
 
+    /// Updates the hosts of what is there, whatever else is asked for: that something is missing may be told.
+    pub async fn update_hosts_there(&self, spec: &Spec) -> Result<(), Stop> {
+        let balancers = self.balancers()?;
+        match settle(|| balancers.update_hosts(spec)).await {
+            Ok(_) | Err(cloud::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(wrong("update hosts", &error)),
+        }
+    }
+
     /// Deletes until it is gone.
     pub async fn delete(&self, spec: &Spec) -> Result<(), Stop> {
         delete(self.balancers()?, spec).await

@@ -8,7 +8,8 @@ use kube::{
     ResourceExt,
     api::{Patch, PatchParams},
 };
-use openstack_sim::{Call, Service};
+use openstack_sim::{Call, Cloud, LoadBalancerView, Service};
+use rstest::rstest;
 use serde_json::json;
 use testkit::service::port;
 
@@ -221,6 +222,23 @@ async fn a_load_balancer_that_somebody_deleted_is_made_anew_when_its_service_is_
     };
     manager.until("the Service to say so", look).await;
     assert_eq!(stage.cloud.floating_ips().len(), 1, "a floating IP was left behind");
+}
+
+/// Of new hosts it hears first, and then that something is not there.
+#[rstest]
+#[case::a_listener(|cloud: &Cloud, there: &LoadBalancerView| cloud.delete_listener(there.listeners[0].id))]
+#[case::a_pool(|cloud: &Cloud, there: &LoadBalancerView| cloud.delete_pool(there.listeners[0].pool.as_ref().unwrap().id))]
+#[case::all_of_it(|cloud: &Cloud, there: &LoadBalancerView| cloud.delete_load_balancer(there.id))]
+#[tokio::test]
+async fn what_somebody_deleted_is_made_anew_when_nodes_change(#[case] delete: fn(&Cloud, &LoadBalancerView)) {
+    let stage = Stage::new().await;
+    let manager = stage.start(&[]).await;
+    let mut nodes = stage.nodes(&manager, 1).await;
+    let service = stage.serve(&manager, "web").await.name_any();
+    stage.members_are(&manager, &service, &nodes).await;
+    delete(&stage.cloud, &stage.balancer(&service));
+    nodes.push(stage.join("late").await.0);
+    stage.members_are(&manager, &service, &nodes).await;
 }
 
 #[tokio::test]

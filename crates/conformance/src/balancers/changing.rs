@@ -90,7 +90,7 @@ async fn update_hosts_only(scene: &Scene) -> Result<(), Stop> {
     scene.ensure(&spec).await?;
     let hosts = spec.hosts[..1].to_vec();
     scene
-        .update_hosts(&Spec {
+        .update_hosts_there(&Spec {
             ports: vec![port(Protocol::Tcp, 81)],
             hosts: hosts.clone().into(),
             ..spec.clone()

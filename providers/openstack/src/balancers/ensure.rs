@@ -4,7 +4,7 @@ use super::{
     Pass, Reconciler,
     act::{act, is_conflict, is_immutable, is_refused},
     desired::Place,
-    goal::Goal,
+    goal::{Gap, Goal},
     locate::Legacy,
     memory::Basis,
     names, network,
@@ -44,6 +44,8 @@ pub(super) enum Completeness {
     Whole,
     /// Something besides the hosts is not, or Octavia refused it.
     Part,
+    /// This is missing altogether.
+    Gap(Gap),
 }
 
 impl Reconciler {
@@ -56,7 +58,8 @@ impl Reconciler {
     }
 
     /// Replaces the hosts on every port that is there. What is wrong with anything else, be it a certificate, a class, a
-    /// floating IP or a port that another Service has, is for [`Self::ensure`] to tell.
+    /// floating IP or a port that another Service has, is for [`Self::ensure`] to tell. Once the hosts are as asked, a port
+    /// that somebody took away is [`Error::NotFound`], so that it is made again.
     pub(super) async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
         let pass = Box::pin(self.pass(spec, Scope::Hosts)).await?;
         match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
@@ -87,7 +90,13 @@ impl Reconciler {
             Progress::Matches(whole) => whole,
         };
         self.memory.succeeded(&balancer.name);
-        Box::pin(self.finish(pass, &balancer, &identity, scope, whole, notes)).await
+        let answer = Box::pin(self.finish(pass, &balancer, &identity, scope, whole, notes)).await?;
+        match whole {
+            Completeness::Gap(gap) => Err(Error::NotFound {
+                what: format!("{gap} of load balancer {}", balancer.id),
+            }),
+            Completeness::Whole | Completeness::Part => Ok(answer),
+        }
     }
 
     /// Takes the first step, if there is one.

@@ -44,7 +44,9 @@ impl Reconciler {
                 Some(pass.digest.seal(balancer, without))
             }
             // What is refused is tried and told once by every process.
-            (Completeness::Part, Scope::All, _) => Some(pass.digest.broken_seal(balancer, without)),
+            (Completeness::Part | Completeness::Gap(_), Scope::All, _) => {
+                Some(pass.digest.broken_seal(balancer, without))
+            }
             // A seal says, too, that the address was seen to, and new hosts do not lead to that.
             (_, Scope::Hosts, _) => None,
         };

@@ -1,9 +1,14 @@
 //! Nodes come and go, whatever else is wrong with a Service.
 
 use super::stage::{Stage, annotate, id, port, stories};
-use cloud::Protocol;
+use crate::balancers::tree::Tree;
+use cloud::{Error, Protocol, Spec};
 
 stories! {
+    a_listener_that_somebody_deleted_is_made_again
+    a_pool_that_somebody_deleted_is_made_again
+    a_monitor_that_somebody_deleted_is_made_again
+    what_is_asked_for_in_another_shape_is_no_gap
     though_the_service_is_refused
     though_another_service_has_the_port
     though_the_group_cannot_be_told
@@ -67,4 +72,72 @@ async fn though_the_group_cannot_be_told(stage: &mut Stage) {
     let error = stage.update_hosts(&mut spec).await.unwrap_err().report();
     assert!(error.contains("unheard-of"), "{error}");
     assert_eq!(stage.members(&id(&spec)).await, "b c");
+}
+
+/// Nodes change, as the controller sees to it: what is not found is ensured.
+async fn follow(stage: &Stage, spec: &mut Spec) -> Result<(), Error> {
+    match stage.update_hosts(spec).await {
+        Err(Error::NotFound { .. }) => stage.ensure(spec).await.map(drop),
+        other => other,
+    }
+}
+
+/// A watched Service of two ports.
+async fn watched(stage: &Stage) -> (Spec, Tree) {
+    let mut spec = stage.service("web");
+    spec.ports.push(port(Protocol::Tcp, 443));
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    let tree = stage.tree(&id(&spec)).await;
+    (spec, tree)
+}
+
+/// Something was deleted: the other port has its hosts all the same, then all is there again, and nothing more is done.
+async fn mended(stage: &Stage, spec: &mut Spec, lacking: &str) {
+    stage.settled().await;
+    spec.hosts = stage.hosts[1..].into();
+    let error = stage.update_hosts(spec).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { .. }), "{}", error.report());
+    assert!(error.report().contains(lacking), "{}", error.report());
+    let kept = stage.members(&id(spec)).await;
+    assert!(kept.contains('b') && kept.contains('c'), "{kept}");
+
+    follow(stage, spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(spec)).await, "TCP/443 TCP/80");
+    assert_eq!(stage.members(&id(spec)).await, "b b c c");
+    let tree = stage.tree(&id(spec)).await;
+    assert_eq!((tree.pools.len(), tree.monitors.len()), (2, 2));
+    spec.hosts = stage.hosts[..1].into();
+    stage.update_hosts(spec).await.unwrap();
+    assert_eq!(stage.members(&id(spec)).await, "a a");
+}
+
+async fn a_listener_that_somebody_deleted_is_made_again(stage: &mut Stage) {
+    let (mut spec, tree) = watched(stage).await;
+    stage.octavia.delete_listener(&tree.listeners[0].id).await.unwrap();
+    mended(stage, &mut spec, "listener of port").await;
+}
+
+async fn a_pool_that_somebody_deleted_is_made_again(stage: &mut Stage) {
+    let (mut spec, tree) = watched(stage).await;
+    stage.octavia.delete_pool(&tree.pools[0].id).await.unwrap();
+    mended(stage, &mut spec, "pool of port").await;
+}
+
+async fn a_monitor_that_somebody_deleted_is_made_again(stage: &mut Stage) {
+    let (mut spec, tree) = watched(stage).await;
+    let monitor = tree.monitors.keys().next().unwrap();
+    stage.octavia.delete_monitor(monitor).await.unwrap();
+    mended(stage, &mut spec, "health monitor of port").await;
+}
+
+/// It serves, so it is for a change of the Service to replace it.
+async fn what_is_asked_for_in_another_shape_is_no_gap(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    annotate(&mut spec, "x-forwarded-for", "true");
+    spec.hosts = stage.hosts[1..].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(stage.members(&id(&spec)).await, "b c");
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80", "not HTTP");
 }

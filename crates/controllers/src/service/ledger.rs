@@ -44,7 +44,7 @@ pub(super) struct Known {
 pub(super) enum Phase {
     /// It is being made to match: not tried yet, failed, or the cloud is still working on it.
     Ensuring(Round),
-    /// Its hosts are being replaced.
+    /// Its hosts are being replaced; if that failed, it has to be made to match as a whole.
     Updating(Round),
     /// It matched.
     Settled,

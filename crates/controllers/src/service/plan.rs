@@ -82,6 +82,8 @@ fn wanted(service: &Service, known: &Known, classes: &Classes, hosts: Fingerprin
     }
     match &known.phase {
         Phase::Ensuring(_) | Phase::Deleting(_) | Phase::Departed(_) => Step::Ensure,
+        // As in the Go framework: the hosts may not be what is wrong with it.
+        Phase::Updating(round) if round.failed_with.is_some() => Step::Ensure,
         Phase::Updating(_) => Step::UpdateHosts,
         Phase::Settled if known.hosts != Some(hosts) => Step::UpdateHosts,
         Phase::Refused if known.hosts != Some(hosts) && predicates::is_served(service) => Step::UpdateHosts,

@@ -156,8 +156,9 @@ impl Reconciler {
             Work::Hosts => error.next(),
             Work::Ensure if error.is_final() => self.keep_serving(&job).await,
             Work::Ensure => {
-                // The whole is tried again anyway, so it is not told that this fails too.
+                // The whole is tried again anyway, so it is not told that this fails too; only counted.
                 if let Err(error) = self.refresh(&job).await {
+                    self.metrics.node_sync_errors.inc();
                     debug!(report = error.report(), "cannot give it the hosts of today either");
                 }
                 error.next()

@@ -50,6 +50,12 @@ fn updating() -> Phase {
     Phase::Updating(Round::new(Voice::Told))
 }
 
+fn update_failed() -> Phase {
+    let mut round = Round::new(Voice::Told);
+    round.failed_with = Some(hosts(2));
+    Phase::Updating(round)
+}
+
 fn deleting() -> Phase {
     Phase::Deleting(Round::new(Voice::Told))
 }
@@ -82,8 +88,9 @@ const REMOVE: &str = "remove the load balancer of a Service that is gone";
 #[case::other_settings_while_hosts_are_updated(Some(lb()), Some(reopened(known(lb(), updating()))), "ensure")]
 #[case::other_settings_and_gone(GONE, Some(reopened(known(lb(), departed()))), "nothing")]
 #[case::pending_or_failed(Some(lb()), Some(known(lb(), ensuring())), "ensure")]
-#[case::hosts_pending_or_failed(Some(lb()), Some(known(lb(), updating())), "update hosts")]
-#[case::hosts_failed_and_changed(Some(lb().annotation("a", "b")), Some(known(lb(), updating())), "ensure")]
+#[case::hosts_pending(Some(lb()), Some(known(lb(), updating())), "update hosts")]
+#[case::hosts_pending_and_changed(Some(lb().annotation("a", "b")), Some(known(lb(), updating())), "ensure")]
+#[case::hosts_failed(Some(lb()), Some(known(lb(), update_failed())), "ensure")]
 #[case::refused(Some(lb()), Some(refused(lb(), 2)), "nothing")]
 #[case::refused_but_serving(Some(lb().ingress_ip("192.0.2.1")), Some(refused(lb(), 1)), "update hosts")]
 #[case::refused_and_serving_the_same(Some(lb().ingress_ip("192.0.2.1")), Some(refused(lb(), 2)), "nothing")]

@@ -8,8 +8,9 @@ use crate::service::{
 use k8s_openapi::api::core::v1::Node;
 use memory::{Failure, Fault, Operation};
 use rstest::rstest;
+use runtime::queue::Next;
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use testkit::service::{Builder, cluster_ip, load_balancer, node_port};
 
 /// Nodes from texts like `node1 doomed`.
@@ -192,13 +193,13 @@ async fn hosts_that_change_during_a_call_are_not_forgotten() {
         rig.cloud.withdraw(hang);
     };
     let (next, ()) = tokio::join!(rig.sync("s"), meanwhile);
-    assert_eq!(next, runtime::queue::Next::Poll(std::time::Duration::ZERO));
+    assert_eq!(next, Next::Poll(Duration::ZERO));
     rig.sync("s").await;
     assert_eq!(rig.calls(), ["update-hosts s node1", "update-hosts s node1 node2"]);
 }
 
 #[tokio::test]
-async fn a_failed_update_is_tried_again_at_once_with_other_hosts() {
+async fn a_failed_update_is_tried_again_as_a_whole_and_at_once_with_other_hosts() {
     let mut rig = Rig::new().await;
     in_order(&rig, [load_balancer("s")]).await;
     rig.reasons();
@@ -219,10 +220,57 @@ async fn a_failed_update_is_tried_again_at_once_with_other_hosts() {
     rig.pass(1).await;
     assert_eq!(
         rig.calls(),
-        ["update-hosts s node1", "update-hosts s node1 node2"],
+        ["update-hosts s node1", "ensure-load-balancer s node1 node2"],
         "nobody waits for the time of the next attempt"
     );
-    assert_eq!(rig.reasons(), ["UpdatedLoadBalancer"]);
+    assert_eq!(rig.reasons(), ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
+    rig.set_nodes(nodes(&["node1"]));
+    rig.pass(1).await;
+    assert_eq!(
+        rig.calls(),
+        ["update-hosts s node1"],
+        "what is in order is not looked at"
+    );
+}
+
+/// The hosts follow, though the whole cannot be had.
+#[rstest]
+#[case::refused(Failure::Invalid { field: "annotation x".into(), reason: "bad".into() }, Next::Done)]
+#[case::failing(Failure::Unavailable("the key manager is down".into()), Next::Retry)]
+#[tokio::test]
+async fn a_failed_update_whose_load_balancer_cannot_be_ensured(#[case] failure: Failure, #[case] next: Next) {
+    let rig = Rig::new().await;
+    in_order(&rig, [load_balancer("s")]).await;
+    rig.set_nodes(nodes(&["node1"]));
+    let down = Fault::fail(Failure::Unavailable("down".into()));
+    rig.cloud.inject(down.at(Operation::UpdateHosts).times(1));
+    rig.cloud.inject(Fault::fail(failure).at(Operation::EnsureLoadBalancer));
+    assert_eq!(rig.sync("s").await, Next::Retry);
+    rig.look("s").await;
+    assert_eq!(rig.sync("s").await, next);
+    assert_eq!(
+        rig.calls(),
+        [
+            "update-hosts s node1",
+            "ensure-load-balancer s node1",
+            "update-hosts s node1"
+        ]
+    );
+    assert_eq!(rig.cloud.load_balancers()[0].host_names(), ["node1"]);
+}
+
+/// Who watches the metrics sees that it is not over.
+#[tokio::test]
+async fn hosts_that_can_still_not_be_given_are_counted() {
+    let rig = Rig::new().await;
+    in_order(&rig, [load_balancer("s")]).await;
+    rig.set_nodes(nodes(&["node1"]));
+    rig.cloud.inject(Fault::fail(Failure::Unavailable("down".into())));
+    for attempt in 1..4 {
+        assert_eq!(rig.sync("s").await, Next::Retry);
+        assert_eq!(rig.reconciler.metrics.node_sync_errors.get(), attempt);
+        rig.look("s").await;
+    }
 }
 
 #[tokio::test]

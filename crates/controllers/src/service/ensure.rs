@@ -12,7 +12,8 @@ use super::{
 use cloud::{Noted, Notes, Outcome, Status, Warning};
 use k8s_openapi::jiff::Timestamp;
 use runtime::queue::Next;
-use std::{mem, time::Duration, time::Instant};
+use std::{mem, time::Duration};
+use tokio::time::Instant;
 use tracing::info;
 
 const ENSURE: &str = "ensure load balancer";
@@ -54,34 +55,43 @@ impl Reconciler {
 
     /// Replaces only the hosts.
     pub(super) async fn update_hosts(&self, job: &mut Job) -> Result<Next, Error> {
-        self.ledger.with(&job.key, |known| {
-            if let Phase::Updating(round) = &mut known.phase {
-                round.failed_with = None;
-            } else {
-                known.phase = Phase::Updating(Round::new(Voice::Told));
-            }
-        });
+        let since = self.begin_update(&job.key);
         let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
-        self.metrics.syncs.inc();
-        let started = Instant::now();
         let answer = settled(
             self.call("update_hosts", |balancers| balancers.update_hosts(&spec))
                 .await,
         );
-        self.metrics.update_hosts.observe(started.elapsed().as_secs_f64());
-        match self.heed(job, answer) {
-            Ok(Outcome::Ready(_)) => Ok(self.updated(job).await),
-            Ok(Outcome::Pending {
-                poll_after,
-                waiting_for,
-            }) => {
-                self.note_pending(&job.key);
-                Ok(poll(poll_after, &waiting_for))
-            }
+        let answer = self.heed(job, answer);
+        if let Ok(Outcome::Pending {
+            poll_after,
+            waiting_for,
+        }) = &answer
+        {
+            self.note_pending(&job.key);
+            return Ok(poll(*poll_after, waiting_for));
+        }
+        self.metrics.update_hosts.observe(since.elapsed().as_secs_f64());
+        match answer {
+            Ok(_) => Ok(self.updated(job).await),
             Err(cloud::Error::ImplementedElsewhere) => Ok(self.settle(job).0),
             Err(cloud::Error::NotFound { .. }) => self.ensure(job).await,
             Err(error) => Err(Error::cloud(UPDATE)(error)),
         }
+    }
+
+    /// Takes down that its hosts are being replaced, which counts once however often we look; answers since when.
+    fn begin_update(&self, key: &str) -> Instant {
+        let since = self.ledger.with(key, |known| {
+            if let Phase::Updating(round) = &known.phase {
+                return round.since;
+            }
+            self.metrics.syncs.inc();
+            let round = Round::new(Voice::Told);
+            let since = round.since;
+            known.phase = Phase::Updating(round);
+            since
+        });
+        since.unwrap_or_else(Instant::now)
     }
 
     /// Gives what is there the hosts of today, although it cannot be made to match: it serves somebody.

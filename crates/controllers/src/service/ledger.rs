@@ -309,6 +309,15 @@ impl Ledger {
         self.with(key, |known| known.pass.take()).flatten()
     }
 
+    /// It has not heard of it altogether: the cloud is still at it.
+    pub(super) fn keep_pass(&self, key: &str, pass: Option<Arc<Pass>>) {
+        self.with(key, |known| {
+            if !matches!(known.phase, Phase::Deleting(_) | Phase::Departed(_)) {
+                known.pass = known.pass.take().or(pass);
+            }
+        });
+    }
+
     /// The newest that we know of this Service: what we wrote, while the informer has not caught up.
     pub(super) fn newest(&self, key: &str, seen: Arc<Service>) -> Arc<Service> {
         let newest = self.with(key, |known| match &known.written {

@@ -62,7 +62,7 @@ impl Reconciler {
     /// Brings the Service with this key in order, as far as that is possible now.
     #[instrument(skip_all, fields(service = key))]
     pub async fn reconcile(&self, key: &str) -> Next {
-        let _pass = self.ledger.take_pass(key);
+        let pass = self.ledger.take_pass(key);
         loop {
             let seen = self.services.find(key);
             let service = seen.clone().map(|seen| self.ledger.newest(key, seen));
@@ -80,6 +80,9 @@ impl Reconciler {
             });
             if let Flow::Over(next) = self.take(key, step, job).await {
                 self.note_departure(key, next);
+                if let Next::Poll(_) = next {
+                    self.ledger.keep_pass(key, pass);
+                }
                 return next;
             }
         }

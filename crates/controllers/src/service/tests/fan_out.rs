@@ -10,7 +10,10 @@ use memory::{Failure, Fault, Operation};
 use rstest::rstest;
 use runtime::queue::Next;
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use testkit::service::{Builder, cluster_ip, load_balancer, node_port};
 
 /// Nodes from texts like `node1 doomed`.
@@ -304,6 +307,48 @@ async fn a_pass_lasts_until_the_last_load_balancer_has_its_hosts() {
     };
     tokio::join!(rig.pass(2), meanwhile);
     assert_eq!(passes(), 2);
+}
+
+/// The cloud takes its time: that is one update, from the first look to the last, and one pass.
+#[rstest]
+#[case::done(None, Next::Done)]
+#[case::failed(Some(Failure::Unavailable("down".into())), Next::Retry)]
+#[tokio::test]
+async fn an_update_that_is_polled_counts_once(#[case] failure: Option<Failure>, #[case] next: Next) {
+    let rig = Rig::new().await;
+    in_order(&rig, [load_balancer("s")]).await;
+    rig.set_nodes(nodes(&["node1"]));
+    let pending = Failure::Pending {
+        poll_after: Duration::from_secs(1),
+    };
+    rig.cloud
+        .inject(Fault::fail(pending).at(Operation::UpdateHosts).times(2));
+    let metrics = &rig.reconciler.metrics;
+    let counts = || {
+        (
+            metrics.syncs.get(),
+            metrics.update_hosts.get_sample_count(),
+            metrics.node_sync.get_sample_count(),
+        )
+    };
+    rig.pass(1).await;
+    let after_the_first = Instant::now();
+    assert_eq!(counts(), (1, 0, 0));
+    assert!(matches!(rig.sync("s").await, Next::Poll(_)));
+    assert_eq!(counts(), (1, 0, 0));
+    let polled = after_the_first.elapsed().as_secs_f64();
+    if let Some(failure) = failure {
+        rig.cloud.inject(Fault::fail(failure).at(Operation::UpdateHosts));
+    }
+    assert_eq!(rig.sync("s").await, next);
+    assert_eq!(counts(), (1, 1, 1));
+    for latency in [&metrics.update_hosts, &metrics.node_sync] {
+        assert!(
+            latency.get_sample_sum() > polled,
+            "{} of {polled}",
+            latency.get_sample_sum()
+        );
+    }
 }
 
 /// `count` Services that are in order, with the nodes of now, without an API server.

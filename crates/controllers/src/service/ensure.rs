@@ -97,21 +97,22 @@ impl Reconciler {
     /// Gives what is there the hosts of today, although it cannot be made to match: it serves somebody.
     pub(super) async fn refresh(&self, job: &Job) -> Result<Next, Error> {
         let hosts = job.hosts.fingerprint();
-        let has_them = self.ledger.with(&job.key, |known| known.hosts == Some(hosts));
-        if has_them != Some(false) || !predicates::is_served(&job.service) {
-            return Ok(Next::Done);
-        }
+        let before = match self.ledger.with(&job.key, |known| known.hosts) {
+            Some(before) if before != Some(hosts) && predicates::is_served(&job.service) => before,
+            _ => return Ok(Next::Done),
+        };
         let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
         let answer = self
             .call("update_hosts", |balancers| balancers.update_hosts(&spec))
             .await;
         match settled(answer).map(|noted| noted.answer) {
-            Ok(Outcome::Ready(_)) => self.announcer.updated(&job.service),
+            Ok(Outcome::Ready(_)) if before.is_some() => self.announce_hosts(job),
+            // A process that has just begun does not know whether they are others.
+            Ok(Outcome::Ready(_)) | Err(cloud::Error::ImplementedElsewhere | cloud::Error::NotFound { .. }) => {}
             Ok(Outcome::Pending {
                 poll_after,
                 waiting_for,
             }) => return Ok(poll(poll_after, &waiting_for)),
-            Err(cloud::Error::ImplementedElsewhere | cloud::Error::NotFound { .. }) => {}
             Err(error) => return Err(Error::cloud(UPDATE)(error)),
         }
         self.note_hosts(job);
@@ -149,6 +150,14 @@ impl Reconciler {
         self.announcer.ensuring(&job.service);
         if job.hosts.hosts().is_empty() {
             self.announcer.no_hosts(&job.service);
+        }
+    }
+
+    fn announce_hosts(&self, job: &Job) {
+        if job.hosts.hosts().is_empty() {
+            self.announcer.no_hosts(&job.service);
+        } else {
+            self.announcer.updated(&job.service);
         }
     }
 
@@ -202,11 +211,7 @@ impl Reconciler {
     }
 
     async fn updated(&self, job: &mut Job) -> Next {
-        if job.hosts.hosts().is_empty() {
-            self.announcer.no_hosts(&job.service);
-        } else {
-            self.announcer.updated(&job.service);
-        }
+        self.announce_hosts(job);
         info!(hosts = job.hosts.hosts().len(), "updated load balancer with new hosts");
         self.say(job, &Say::ready()).await;
         self.settle(job).0

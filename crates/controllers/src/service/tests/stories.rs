@@ -395,6 +395,27 @@ async fn the_hosts_of_what_cannot_be_made_to_match_follow_the_nodes(#[case] fail
     );
 }
 
+/// A process that has just begun does not know which hosts were there before.
+#[tokio::test]
+async fn of_hosts_that_follow_only_what_is_known_to_be_news_is_told() {
+    let mut rig = Rig::new().await;
+    rig.set_nodes([node("node1", "")]);
+    in_order(&mut rig).await;
+    let down = Failure::Unavailable("the key manager is down".into());
+    rig.cloud.inject(Fault::fail(down).at(Operation::EnsureLoadBalancer));
+    rig.restart(|_| ());
+    assert_eq!(rig.sync("s").await, Next::Retry);
+    assert_eq!(rig.calls(), ["ensure-load-balancer s node1", "update-hosts s node1"]);
+    assert_eq!(rig.reasons(), ["SyncLoadBalancerFailed"]);
+
+    rig.set_nodes([]);
+    assert_eq!(rig.sync("s").await, Next::Retry);
+    assert_eq!(rig.reasons(), ["SyncLoadBalancerFailed", "UnAvailableLoadBalancer"]);
+    rig.set_nodes([node("node2", "")]);
+    assert_eq!(rig.sync("s").await, Next::Retry);
+    assert_eq!(rig.reasons(), ["SyncLoadBalancerFailed", "UpdatedLoadBalancer"]);
+}
+
 #[tokio::test]
 async fn hosts_that_are_refused_do_not_keep_others_out() {
     let mut rig = Rig::new().await;

@@ -126,18 +126,19 @@ impl NodeIpam {
     }
 
     fn failed(&self, node: &Node, error: &kube::Error) -> Next {
+        let name = node.name_any();
+        let now = self.nodes.find(&name);
+        let replaced = now.is_none_or(|now| now.metadata.uid != node.metadata.uid);
         match error {
-            kube::Error::Api(status) if status.code == 404 || status.code == 409 => {
-                // Gone, or another one of the same name. The informer will tell, or did before the range was chosen.
-                let now = self.nodes.find(&node.name_any());
-                if now.is_none_or(|now| now.metadata.uid != node.metadata.uid) {
+            // Gone, or another one of the same name. The informer will tell, or did before the range was chosen.
+            kube::Error::Api(status) if status.code == 404 || (status.code == 409 && replaced) => {
+                if replaced {
                     self.release(node);
                 }
                 self.pulse.success();
                 Next::Done
             }
             _ => {
-                let name = node.name_any();
                 warn!(node = name, %error, "cannot give the node its pod ranges");
                 let reason = format!("cannot give nodes their pod ranges: {}", explain(error));
                 self.pulse.failure_at([name.clone()], reason);

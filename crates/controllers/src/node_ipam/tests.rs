@@ -96,11 +96,16 @@ fn a_write_whose_answer_was_lost_is_learnt_from_the_node() {
 
 /// A controller whose API server knows no node; `asked` is called whenever it is asked for one.
 fn without_server(range: &str, nodes: Store<Node>, asked: impl Fn() + Clone + Send + 'static) -> NodeIpam {
+    refused(404, range, nodes, asked)
+}
+
+/// A controller whose API server answers nothing but this; `asked` is called whenever it is asked for something.
+fn refused(code: u16, range: &str, nodes: Store<Node>, asked: impl Fn() + Clone + Send + 'static) -> NodeIpam {
     let send = move |_: http::Request<kube::client::Body>| {
         asked();
-        let gone = kube::core::Status::failure("no such node", "NotFound").with_code(404);
-        let body = kube::client::Body::from(serde_json::to_vec(&gone).unwrap());
-        let answer = http::Response::builder().status(404).body(body).unwrap();
+        let refusal = kube::core::Status::failure("no", "No").with_code(code);
+        let body = kube::client::Body::from(serde_json::to_vec(&refusal).unwrap());
+        let answer = http::Response::builder().status(code).body(body).unwrap();
         std::future::ready(Ok::<_, kube::Error>(answer))
     };
     let client = kube::Client::new(tower::service_fn(send), "default");
@@ -138,6 +143,30 @@ async fn a_range_is_free_when_its_node_went_before_it_was_chosen() {
     ipam.heed(&Change::Deleted(Arc::new(node("a", &[]))));
     assert_eq!(ipam.reconcile("a").await, Next::Done);
     assert_eq!(allocate(&mut ipam.allocator(), "b"), "10.0.0.0/24");
+}
+
+/// Meanwhile the name is this node's.
+#[rstest]
+#[case::gone(404, "a", Next::Done)]
+#[case::another_has_its_name(409, "other", Next::Done)]
+#[case::a_conflict(409, "a", Next::Retry)]
+#[tokio::test]
+async fn a_refused_write_is_tried_again_unless_the_node_is_gone(
+    #[case] code: u16,
+    #[case] uid: &str,
+    #[case] next: Next,
+) {
+    let nodes = Store::of([node("a", &[])]);
+    let (seen, mut now) = (nodes.clone(), node("a", &[]));
+    now.metadata.uid = Some(uid.to_owned());
+    let ipam = refused(code, "10.0.0.0/24", nodes, move || drop(seen.insert(now.clone())));
+    assert_eq!(ipam.reconcile("a").await, next);
+    let expected = if uid == "a" { "" } else { "10.0.0.0/24" };
+    assert_eq!(
+        allocate(&mut ipam.allocator(), "b"),
+        expected,
+        "the range of one that is there stays its own"
+    );
 }
 
 /// The controller with a client, on the Nodes whose names begin with this.

@@ -41,7 +41,15 @@ impl Reconciler {
         reservations.give_back(session, want.service, want.ip).await?;
         // An address of IPv6 has no floating IP. What the Service asks for may not be what it gets, which shows later.
         let floating = choice.floating.as_ref().filter(|_| !is_v6(pass.spec));
-        let reserved = floating_ip::reserve(session, &self.networks, reservations, &want, floating).await?;
+        let reserved = floating_ip::reserve(
+            session,
+            &self.networks,
+            reservations,
+            &want,
+            floating,
+            choice.vip.port(),
+        )
+        .await?;
         let asked = Instant::now();
         let balancer = match Box::pin(self.make(pass, &choice)).await {
             Ok(balancer) => balancer,

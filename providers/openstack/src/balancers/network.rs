@@ -63,6 +63,16 @@ pub(crate) enum Vip {
     OfNodes,
 }
 
+impl Vip {
+    /// The port that is there before the balancer.
+    pub fn port(&self) -> Option<&str> {
+        match self {
+            Self::Port(port) => Some(port),
+            Self::Place { .. } | Self::OfNodes => None,
+        }
+    }
+}
+
 /// The subnet of the members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MemberSubnet {

@@ -82,8 +82,9 @@ pub(crate) async fn ensure(
 }
 
 /// Sees to it, before a balancer is built, that its floating IP can be had: one that is asked for by address is made if it
-/// does not exist, and the subnet that is asked for must be there. Says what was made: it is to be given back if the
-/// balancer cannot be made, for nobody knows of it once another one is asked for.
+/// does not exist, and the subnet that is asked for must be there. What leads to the balancer's `port`, where that is there
+/// before the balancer, is the one it gets. Says what was made: it is to be given back if the balancer cannot be made, for
+/// nobody knows of it once another one is asked for.
 ///
 /// # Errors
 /// As [`ensure`].
@@ -93,10 +94,16 @@ pub(crate) async fn reserve(
     reserved: &Reserved,
     want: &Want<'_>,
     floating: Option<&Floating>,
+    port: Option<&str>,
 ) -> Result<Option<FloatingIp>> {
     let (Exposure::External, Role::Owner, Some(floating)) = (want.exposure, want.role, floating) else {
         return Ok(None);
     };
+    if let Some(port) = port
+        && !observe(api, port).await?.is_empty()
+    {
+        return Ok(None);
+    }
     let Some(ip) = want.ip else {
         return match (&floating.subnet, network(api, networks, floating).await?) {
             (FloatingSubnet::Any, _) | (_, None) => Ok(None),

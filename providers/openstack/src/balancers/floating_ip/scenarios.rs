@@ -107,7 +107,15 @@ impl<'a> World<'a> {
     async fn reserve_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<()> {
         let floating = self.floating(subnet);
         let want = self.want(asked);
-        let made = reserve(&self.rig.api, &self.networks, &self.reserved, &want, Some(&floating)).await;
+        let made = reserve(
+            &self.rig.api,
+            &self.networks,
+            &self.reserved,
+            &want,
+            Some(&floating),
+            None,
+        )
+        .await;
         made.map(|_| ())
     }
 

@@ -10,6 +10,7 @@ stories! {
     internal_and_external
     asked_for_by_address
     an_unusable_address_builds_nothing
+    an_address_that_leads_to_the_port_already
     an_address_that_occm_ignored
     ipv6_first
     only_ipv4_floats
@@ -95,6 +96,21 @@ async fn an_unusable_address_builds_nothing(stage: &mut Stage) {
     let refused = stage.refused(&mut spec).await;
     assert!(refused.contains("in use"), "{refused}");
     assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+}
+
+/// With `port-id` the address may have been there before the load balancer, asked for or not.
+async fn an_address_that_leads_to_the_port_already(stage: &mut Stage) {
+    for (name, asks) in [("asked", true), ("unasked", false)] {
+        let port = stage.ground.idle_port().await;
+        let address = stage.ground.lead(&port).await;
+        let mut spec = stage.service(name);
+        annotate(&mut spec, "port-id", &port);
+        spec.ip = asks.then(|| address.clone());
+        assert_eq!(stage.address(&mut spec).await, address, "{name}");
+        let leads = stage.ground.floating_ips().await;
+        assert!(leads.contains(&(address, Some(port))), "{name}: {leads:?}");
+    }
+    assert_eq!(stage.ground.floating_ips().await.len(), 2, "none was made");
 }
 
 async fn second_subnet(stage: &Stage) -> String {

@@ -4,20 +4,21 @@ use super::{
     Pass, Reconciler,
     act::is_immutable,
     create::known,
-    floating_ip,
+    floating_ip, names,
     role::{Identity, Role},
     seal::Past,
     tree,
 };
 use crate::api::octavia::LoadBalancer;
-use cloud::{Error, Noted, Outcome, Result};
+use cloud::{Error, Noted, Outcome, Result, Spec};
 use cloud_http::{Failure, http::StatusCode};
 use tracing::{info, warn};
 
 impl Reconciler {
-    /// What is done about a load balancer in `ERROR`. One that was never in use is deleted and made again, less and less
-    /// often. One in use may still pass traffic and keeps its address: it is failed over once, where the cloud allows that,
-    /// and otherwise reported. One that we have never seen well was left so by another program, and is only reported.
+    /// What is done about a load balancer in `ERROR`. One that was made for this Service and never in use is deleted and
+    /// made again, less and less often. One in use may still pass traffic and keeps its address: it is failed over once,
+    /// where the cloud allows that, and otherwise reported. One that we have never seen well was left so by another program,
+    /// and is only reported.
     pub(super) async fn repair(
         &self,
         pass: &Pass<'_>,
@@ -29,7 +30,7 @@ impl Reconciler {
             Some(id) => *id == balancer.id,
             None => !pass.spec.status.ingress.is_empty(),
         };
-        if !in_use && identity.may_delete(balancer) {
+        if !in_use && self.is_made_for(pass.spec, balancer) && identity.may_delete(balancer) {
             return self.discard(pass, balancer).await;
         }
         let seen_well = Past::of(pass.spec) != Past::Unknown;
@@ -62,6 +63,12 @@ impl Reconciler {
             format!("load balancer {}", balancer.id),
             "its provisioning status is ERROR: ask the operator of the cloud to fail it over, or delete it and it is made again",
         ))
+    }
+
+    /// Whether it was surely made for this Service: its name another cluster of our name may have given it.
+    fn is_made_for(&self, spec: &Spec, balancer: &LoadBalancer) -> bool {
+        names::uid_of(&balancer.tags) == Some(&spec.service.uid)
+            || self.memory.made(spec).as_ref() == Some(&balancer.id)
     }
 
     /// A floating IP that was made for it goes first, for the next one gets its own: nobody has been told its address yet.

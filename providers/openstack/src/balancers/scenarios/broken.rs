@@ -1,7 +1,7 @@
 //! Load balancers that Octavia calls broken.
 
 use super::stage::{Stage, id, port, stories};
-use crate::balancers::annotations as key;
+use crate::balancers::{annotations as key, names};
 use cloud::Protocol;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ stories! {
     error_while_it_is_in_use
     error_that_another_program_left
     error_of_one_that_is_made_again
+    error_of_one_that_only_bears_the_name
 }
 
 // upstream: openstack 52
@@ -92,4 +93,23 @@ async fn error_of_one_that_is_made_again(stage: &mut Stage) {
     stage.settled().await;
     stage.later(Duration::from_secs(5)).await;
     assert_eq!(stage.address(&mut spec).await, address);
+}
+
+/// Another cluster of our name may have made it, or occm: it is told of. Only what bears the Service's own UID is made again.
+async fn error_of_one_that_only_bears_the_name(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let name = names::load_balancer(&spec.cluster, &spec.service);
+    stage.fail_next(&spec);
+    let theirs = stage.foreign(&name, &[&name]).await;
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("provisioning status is ERROR"), "{refused}");
+    assert_eq!(stage.octavia.load_balancers().await.unwrap().len(), 1, "it is left");
+
+    stage.vanish(&theirs.id).await;
+    stage.fail_next(&spec);
+    stage.foreign(&name, &[&name, &names::uid_tag(&spec.service.uid)]).await;
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("gone into ERROR state"), "{refused}");
+    stage.settled().await;
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
 }

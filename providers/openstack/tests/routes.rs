@@ -242,6 +242,37 @@ async fn without_pairs(#[case] what: &str, #[case] off: &[&str]) {
     assert_eq!(stage.there(), Vec::<String>::new());
 }
 
+/// Where nothing is to be changed about a port, one that we do not see is no obstacle, and its route leads to its node.
+#[rstest]
+#[case::needed(&[], "not exactly one port", None)]
+#[case::pairs_unknown(&["allowed-address-pairs"], "ok", Some(RouteTarget::Node("hidden".into())))]
+#[case::tags_unknown_too(&["allowed-address-pairs", "standard-attr-tag"], "ok", Some(RouteTarget::Node("hidden".into())))]
+#[tokio::test]
+async fn a_port_that_is_not_seen(#[case] off: &[&str], #[case] expected: &str, #[case] target: Option<RouteTarget>) {
+    let stage = Stage::without(off).await;
+    let (_, seen) = stage.nodes(1).remove(0);
+    let hidden = NewRoute {
+        node: "hidden".to_owned(),
+        provider_id: None,
+        addresses: vec![Address::new(AddressKind::InternalIP, "10.77.200.9")],
+        destination: "10.244.9.0/24".parse().expect("valid"),
+        ..seen.clone()
+    };
+    let answers = stage.create(&[seen, hidden.clone()]).await;
+    assert_eq!(answers[0], "ok");
+    assert!(answers[1].contains(expected), "{answers:?}");
+    let listed = stage.list().await;
+    let listed: Vec<&Route> = listed
+        .iter()
+        .filter(|route| route.destination == hidden.destination)
+        .collect();
+    assert_eq!(listed.first().map(|route| route.target.clone()), target);
+    for route in listed {
+        assert_eq!(stage.delete(std::slice::from_ref(route)).await, ["ok"]);
+    }
+    assert_eq!(stage.there().len(), 1, "{:?}", stage.there());
+}
+
 // upstream: openstack 68
 #[rstest]
 #[case("port security off")]

@@ -79,6 +79,7 @@ impl Routes {
             }
             if !failures.contains_key(&step.hop) {
                 known.learn(cluster, step.hop);
+                known.learn_node(step.hop, &new.node);
             }
         }
     }
@@ -115,9 +116,9 @@ fn outcome(step: &Step, failures: &Failures) -> Result<()> {
 
 impl Ability {
     fn needs_port(self) -> NeedsPort {
-        match (self.pairs, self.tags) {
-            (Pairs::Unknown, Tags::Unknown) => NeedsPort::No,
-            _ => NeedsPort::Yes,
+        match self.pairs {
+            Pairs::Unknown => NeedsPort::No,
+            Pairs::Needed => NeedsPort::Yes,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     instances::{blame, roster::Roster},
     provider::{Connection, Live},
 };
+use abilities::Pairs;
 use async_trait::async_trait;
 use cloud::{Gate, NewRoute, Result, Route, RouteTarget};
 use create::router_id;
@@ -69,6 +70,8 @@ impl Routes {
         for (hop, port) in &sorted.ours {
             let node = match port {
                 Some(port) => look::node(session, &self.roster, &port.device_id).await?,
+                // A port that we need not change we need not see either.
+                None if ability.pairs == Pairs::Unknown => self.known().node(hop),
                 None => None,
             };
             routes.push(route(hop, node));

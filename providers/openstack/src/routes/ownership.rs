@@ -26,6 +26,7 @@ pub fn tag(cluster: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Known {
     clusters: HashMap<Hop, String>,
+    nodes: HashMap<Hop, String>,
 }
 
 impl Known {
@@ -34,14 +35,26 @@ impl Known {
         self.clusters.insert(hop, cluster.to_owned());
     }
 
+    /// This route leads to this node.
+    pub fn learn_node(&mut self, hop: Hop, node: &str) {
+        self.nodes.insert(hop, node.to_owned());
+    }
+
+    /// The node that a route was made for.
+    pub fn node(&self, hop: &Hop) -> Option<String> {
+        self.nodes.get(hop).cloned()
+    }
+
     /// This route is gone.
     pub fn forget(&mut self, hop: &Hop) {
         self.clusters.remove(hop);
+        self.nodes.remove(hop);
     }
 
     /// Forgets what is not among these.
     pub fn keep(&mut self, hops: &HashSet<Hop>) {
         self.clusters.retain(|hop, _| hops.contains(hop));
+        self.nodes.retain(|hop, _| hops.contains(hop));
     }
 
     fn owner(&self, hop: &Hop) -> Owner<'_> {

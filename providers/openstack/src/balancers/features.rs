@@ -66,10 +66,10 @@ fn newest(versions: &[ApiVersion]) -> Option<(u32, u32)> {
     versions.iter().filter_map(|version| parse(&version.id)).max()
 }
 
-/// `v2.27` is 2 and 27.
+/// `v2.27` is 2 and 27, `v2` is 2 and 0, and what stands behind a second dot does not count.
 fn parse(id: &str) -> Option<(u32, u32)> {
-    let (major, minor) = id.strip_prefix('v')?.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    let mut numbers = id.strip_prefix('v')?.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next().unwrap_or(Some(0))?))
 }
 
 #[cfg(test)]
@@ -120,7 +120,10 @@ mod tests {
     #[rstest]
     #[case::numbers_not_letters(&["v2.9", "v2.10"], Some((2, 10)))]
     #[case::any_order(&["v2.27", "v2.0"], Some((2, 27)))]
-    #[case::strange(&["v1", "next"], None)]
+    #[case::no_minor(&["v2"], Some((2, 0)))]
+    #[case::any_minor_is_newer(&["v2", "v2.13"], Some((2, 13)))]
+    #[case::more_than_two(&["v2.13.1", "v2.5"], Some((2, 13)))]
+    #[case::strange(&["2.5", "v2.", "v2.x", "next"], None)]
     #[case::none(&[], None)]
     fn newest_version(#[case] ids: &[&str], #[case] expected: Option<(u32, u32)>) {
         let versions: Vec<ApiVersion> = ids

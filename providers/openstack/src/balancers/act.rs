@@ -221,7 +221,7 @@ fn member(new: &NewMember) -> Member {
         address: new.address.clone(),
         protocol_port: new.protocol_port,
         subnet_id: new.subnet_id.clone(),
-        monitor_port: new.monitor_port,
+        monitor_port: new.monitor_port.flatten(),
     }
 }
 

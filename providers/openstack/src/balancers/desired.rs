@@ -190,7 +190,7 @@ impl Wish<'_> {
                     protocol_port: node_port,
                     // As occm: one by one they are told none.
                     subnet_id: subnet.clone().filter(|_| !serial),
-                    monitor_port,
+                    monitor_port: monitor_port.map(Some),
                 });
             }
         }

@@ -129,7 +129,10 @@ impl Reconciler {
                 // What we only believe is read before it is called finished.
                 (None, Basis::Assumed) => self.memory.doubt(&balancer.id),
                 (None, Basis::Read(_)) if is_refused => return Ok(Progress::Matches(Completeness::Part)),
-                (None, Basis::Read(_)) => return Ok(Progress::Matches(goal.whole(&tree, identity))),
+                (None, Basis::Read(_)) => {
+                    self.memory.members_match(&tree.pools);
+                    return Ok(Progress::Matches(goal.whole(&tree, identity)));
+                }
             }
         }
     }
@@ -155,9 +158,17 @@ impl Reconciler {
     /// Takes a step. `None` if Octavia refused it and the others can be taken nevertheless.
     async fn take(&self, tree: &Tree, step: &Step, identity: &Identity) -> Result<Option<Noted<Outcome>>> {
         let balancer = &tree.balancer;
+        if self.memory.is_vain(step) {
+            let what = format!("load balancer {} ({step})", balancer.id);
+            return Err(Error::unavailable(
+                what,
+                "Octavia took this change twice, and nothing changed",
+            ));
+        }
         match act(&self.octavia, step, tree).await {
             Ok(changed) => {
                 info!(id = balancer.id, %step, "changed load balancer");
+                self.memory.tried(step);
                 self.memory.changed(Arc::new(changed));
                 let mut waiting = self.pending(balancer, &format!("({step})"));
                 note_rename(step, balancer, identity, &mut waiting.notes);
@@ -216,19 +227,28 @@ impl Reconciler {
         })
     }
 
-    /// What Octavia refused before is not tried again, but told.
+    /// What Octavia refused before, or took without any effect, is not tried again, but told. Members that should come or go
+    /// are worth an error instead, see [`Self::take`].
     fn without_refused(&self, pass: &Pass<'_>, tree: &Tree, steps: Vec<Step>, notes: &mut Notes) -> Vec<Step> {
         let refusal = |step: &Step| match step {
-            Step::UpdatePool { id, change, .. } => self.memory.refusal(id, change.lb_algorithm.as_deref()?),
+            Step::UpdatePool { id, change, .. } => {
+                let why = self.memory.refusal(id, change.lb_algorithm.as_deref()?)?;
+                let message = format!("Error updating LB method for LoadBalancer: {why}");
+                Some(("LoadBalancerLbMethodUnknown", message))
+            }
+            step if step.keeps_members() && self.memory.is_vain(step) => {
+                let message = format!(
+                    "Octavia took a change of load balancer {} twice, and nothing changed: {step}",
+                    tree.balancer.id
+                );
+                Some(("LoadBalancerMembersUnchanged", message))
+            }
             _ => None,
         };
         let mut left = Vec::new();
         for step in steps {
             match refusal(&step) {
-                Some(why) => notes.warn(
-                    "LoadBalancerLbMethodUnknown",
-                    format!("Error updating LB method for LoadBalancer: {why}"),
-                ),
+                Some((reason, message)) => notes.warn(reason, message),
                 None => left.push(step),
             }
         }

@@ -3,9 +3,10 @@
 
 use super::{
     seal::{Digest, version},
+    step::Step,
     tree::Tree,
 };
-use crate::api::octavia::LoadBalancer;
+use crate::api::octavia::{LoadBalancer, Pool};
 use cloud::Spec;
 use std::{
     collections::{HashMap, HashSet},
@@ -49,6 +50,8 @@ struct State {
     refused: HashMap<(String, String), String>,
     /// Pools and the algorithms that were in conflict with something once.
     conflicts: HashSet<(String, String)>,
+    /// By pool and member: the last change of members, how often it was made in a row, and when last.
+    tried: HashMap<(String, String), (Step, u32, Instant)>,
     /// Services that have no security group any more.
     groupless: HashSet<String>,
     /// By cluster and UID of the Service: the load balancer that is being made for it.
@@ -289,6 +292,36 @@ impl Memory {
     /// Whether this algorithm has not been in conflict with the state of this pool before.
     pub fn is_first_conflict(&self, pool: &str, algorithm: &str) -> bool {
         self.state().conflicts.insert((pool.to_owned(), algorithm.to_owned()))
+    }
+
+    /// This change of members was made.
+    pub fn tried(&self, step: &Step) {
+        let Some((pool, member)) = step.members_of() else {
+            return;
+        };
+        let mut state = self.state();
+        let tried = state
+            .tried
+            .entry((pool.to_owned(), member.to_owned()))
+            .or_insert_with(|| (step.clone(), 0, Instant::now()));
+        let times = if tried.0 == *step { tried.1 + 1 } else { 1 };
+        *tried = (step.clone(), times, Instant::now());
+    }
+
+    /// Whether this change of members was made more than once a short while ago, and nothing came of it.
+    pub fn is_vain(&self, step: &Step) -> bool {
+        let Some((pool, member)) = step.members_of() else {
+            return false;
+        };
+        let state = self.state();
+        let tried = state.tried.get(&(pool.to_owned(), member.to_owned()));
+        tried.is_some_and(|(last, times, when)| last == step && *times > 1 && when.elapsed() < LAST_RETRY)
+    }
+
+    /// The members of these pools are what they should be.
+    pub fn members_match(&self, pools: &[Pool]) {
+        let is_among = |id: &String| pools.iter().any(|pool| pool.id == *id);
+        self.state().tried.retain(|(pool, _), _| !is_among(pool));
     }
 
     /// Whether the Service of this UID is known to have no security group.

@@ -171,7 +171,7 @@ pub(crate) fn add(tree: &mut Tree, port: &Port) {
         address: new.address.clone(),
         protocol_port: new.protocol_port,
         subnet_id: new.subnet_id.clone(),
-        monitor_port: new.monitor_port,
+        monitor_port: new.monitor_port.flatten(),
     };
     tree.members
         .insert(pool.clone(), members.iter().enumerate().map(member).collect());

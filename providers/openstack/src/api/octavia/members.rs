@@ -39,9 +39,9 @@ pub struct NewMember {
     /// Its subnet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
-    /// The port that is asked whether it is well.
+    /// The port that is asked whether it is well; the inner `None` is its own port for one that was asked at another.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub monitor_port: Option<u16>,
+    pub monitor_port: Option<Option<u16>>,
 }
 
 #[derive(Serialize)]

@@ -86,7 +86,10 @@ fn pools(#[case] row: &str, #[case] wish: &str, #[case] expected: &str) {
 #[case("serial", "80 -> a; @serial", "member_a_10.0.0.97_30080 10.0.0.97:30080 anywhere")]
 fn members(#[case] row: &str, #[case] wish: &str, #[case] expected: &str) {
     let one = |member: &NewMember| {
-        let probed = member.monitor_port.map_or_else(String::new, |port| format!(" ?{port}"));
+        let probed = member
+            .monitor_port
+            .flatten()
+            .map_or_else(String::new, |port| format!(" ?{port}"));
         let subnet = match member.subnet_id.as_deref() {
             Some("subnet") => "",
             Some(other) => panic!("{row}: {other}"),

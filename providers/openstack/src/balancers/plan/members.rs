@@ -28,12 +28,28 @@ pub(super) fn members(
             let step = (!differences.is_empty()).then(|| Step::SetMembers {
                 key,
                 pool,
-                members: wanted.to_vec(),
+                members: wanted.iter().map(|new| told(there, new)).collect(),
                 differences,
             });
             Vec::from_iter(step)
         }
     }
+}
+
+/// What is said about a member. One that is asked at another port than its own, and should not be, is told so: not every
+/// Octavia forgets what is left out.
+fn told(there: &[Member], new: &NewMember) -> NewMember {
+    let asked_elsewhere = there
+        .iter()
+        .any(|member| is_at(member, new) && member.monitor_port.is_some());
+    NewMember {
+        monitor_port: new.monitor_port.or(asked_elsewhere.then_some(None)),
+        ..new.clone()
+    }
+}
+
+fn is_at(member: &Member, new: &NewMember) -> bool {
+    (canonical(&member.address), member.protocol_port) == (canonical(&new.address), new.protocol_port)
 }
 
 /// `+a` joins, `-b` leaves, `~c` is another than before.
@@ -55,7 +71,7 @@ fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
         .iter()
         .filter_map(|member| match known.get(&at(&member.address, member.protocol_port)) {
             None => Some(format!("+{}", member.name)),
-            Some(there) if (&there.name, there.monitor_port) != (&member.name, member.monitor_port) => {
+            Some(there) if (&there.name, there.monitor_port) != (&member.name, member.monitor_port.flatten()) => {
                 Some(format!("~{}", member.name))
             }
             Some(_) => None,
@@ -66,9 +82,6 @@ fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
 /// Members that are to be asked at another port whether they are well stay: the Go program never says that port here, and
 /// a pool must not be empty for a moment because of it.
 fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[NewMember]) -> Vec<Step> {
-    let same = |member: &Member, new: &NewMember| {
-        (canonical(&member.address), member.protocol_port) == (canonical(&new.address), new.protocol_port)
-    };
     let add = |new: &NewMember| Step::AddMember {
         key,
         pool: pool.cloned(),
@@ -84,18 +97,18 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
     };
     let new = wanted
         .iter()
-        .filter(|new| !there.iter().any(|member| same(member, new)));
+        .filter(|new| !there.iter().any(|member| is_at(member, new)));
     let gone = there
         .iter()
-        .filter(|member| !wanted.iter().any(|new| same(member, new)));
+        .filter(|member| !wanted.iter().any(|new| is_at(member, new)));
     let asked_elsewhere = there.iter().filter_map(|member| {
-        let new = wanted.iter().find(|new| same(member, new))?;
-        (new.monitor_port != member.monitor_port).then_some(Step::AskMember {
+        let new = wanted.iter().find(|new| is_at(member, new))?;
+        (new.monitor_port.flatten() != member.monitor_port).then_some(Step::AskMember {
             key,
             pool: pool?.clone(),
             id: member.id.clone(),
             name: member.name.clone(),
-            monitor_port: new.monitor_port,
+            monitor_port: new.monitor_port.flatten(),
         })
     });
     new.map(add)
@@ -107,4 +120,34 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
 /// Octavia writes IPv6 addresses in its own way.
 fn canonical(address: &str) -> Result<IpAddr, String> {
     address.parse().map_err(|_| address.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    /// Only who is asked at another port than its own is told to be asked there.
+    #[rstest]
+    #[case::nothing_to_tell(None, None, None)]
+    #[case::goes(Some(32_000), None, Some(json!(null)))]
+    #[case::comes(None, Some(32_000), Some(json!(32_000)))]
+    #[case::another(Some(32_000), Some(32_001), Some(json!(32_001)))]
+    fn is_asked_at(#[case] there: Option<u16>, #[case] wanted: Option<u16>, #[case] sent: Option<Value>) {
+        let there = Member {
+            address: "10.0.0.1".into(),
+            protocol_port: 30_080,
+            monitor_port: there,
+            ..Member::default()
+        };
+        let new = NewMember {
+            address: "10.0.0.1".into(),
+            protocol_port: 30_080,
+            monitor_port: wanted.map(Some),
+            ..NewMember::default()
+        };
+        let body = serde_json::to_value(told(&[there], &new)).unwrap();
+        assert_eq!(body.get("monitor_port"), sent.as_ref());
+    }
 }

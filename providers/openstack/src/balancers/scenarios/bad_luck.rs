@@ -1,7 +1,7 @@
 //! What goes wrong, and comes right. On the simulation only: the real services cannot be made to fail like this.
 
 use super::stage::{Stage, annotate, id, port, report};
-use cloud::{Error, LoadBalancers, Outcome, Protocol, Retry, Spec};
+use cloud::{Error, LoadBalancers, Outcome, Protocol, Retry, Spec, TrafficPolicy};
 use openstack_sim::{Fault, Service};
 use rstest::rstest;
 
@@ -48,6 +48,41 @@ async fn refused_once(#[case] words: &str, #[case] retry: Retry) {
     assert!(report(&error).contains(words), "{}", report(&error));
     stage.update_hosts(&mut spec).await.unwrap();
     assert_eq!(stage.members(&id(&spec)).await, "a b c");
+}
+
+/// Octavia says yes and does nothing: that is told, everything else is seen to, and it is tried again after a while.
+#[tokio::test]
+async fn members_that_octavia_does_not_change() {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    spec.traffic = TrafficPolicy::Local {
+        health_check_port: Some(32_000),
+    };
+    stage.ensure(&mut spec).await.unwrap();
+    let deaf = Fault::answer(202, "").operation("loadbalancer_members_update");
+    let fault = stage.sim().inject(deaf);
+    spec.traffic = TrafficPolicy::Cluster;
+    spec.ports.push(port(Protocol::Tcp, 443));
+    // The members of the port that is new come with a call of their own.
+    let refused = stage.refused(&mut spec).await;
+    assert!(refused.contains("twice, and nothing changed"), "{refused}");
+    assert_eq!(stage.sim().struck(fault), 4, "{refused}");
+    spec.ports.pop();
+    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+    let told = warnings
+        .iter()
+        .filter(|warning| warning.reason == "LoadBalancerMembersUnchanged");
+    assert_eq!(told.count(), 1, "{warnings:?}");
+    assert_eq!(stage.sim().struck(fault), 4, "not over and over");
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
+
+    stage.sim().withdraw_all();
+    stage.later(std::time::Duration::from_mins(5)).await;
+    let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(warnings, []);
+    let asked: Vec<_> = stage.tree(&id(&spec)).await.members.into_values().flatten().collect();
+    assert!(asked.iter().all(|member| member.monitor_port.is_none()), "{asked:?}");
 }
 
 #[rstest]

@@ -5,12 +5,12 @@ use super::{
     role::Role,
     settings::{Exposure, Settings},
 };
-use crate::api::octavia::LoadBalancer;
+use crate::api::octavia::{LoadBalancer, NewLoadBalancer};
 use cloud::{Error, IpFamily, Noted, Outcome, Result, Spec};
 use cloud_http::{Failure, Fault, Reach, http::StatusCode};
 use std::time::Duration;
 use tokio::time::Instant;
-use tracing::info;
+use tracing::{info, warn};
 
 /// How often it is looked whether one came to be whose creation was not answered.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -78,23 +78,43 @@ impl Reconciler {
         Ok(outcome.into())
     }
 
+    /// Not every provider that Octavia has can give a load balancer more than one address, whatever Octavia itself can do:
+    /// the first one alone is better than none.
     async fn make(&self, pass: &Pass<'_>, choice: &network::Choice) -> Result<LoadBalancer> {
-        let (vip, place) = self.vip(pass, choice).await?;
-        let wish = pass.wish();
-        let wanted = wish.desired(&place)?;
-        self.octavia
-            .create_load_balancer(&wish.new_load_balancer(&wanted, vip))
-            .await
+        let Spec { families, .. } = pass.spec;
+        let first = &families[..families.len().min(1)];
+        let possible = if pass.features.additional_vips { families } else { first };
+        let new = self.new_load_balancer(pass, choice, possible).await?;
+        match self.octavia.create_load_balancer(&new).await {
+            Err(error) if !new.additional_vips.is_empty() && is_refused(&error) => {
+                warn!(name = new.name, error = error.report(), "a second address is refused");
+                let new = self.new_load_balancer(pass, choice, first).await?;
+                self.octavia.create_load_balancer(&new).await
+            }
+            made => made,
+        }
     }
 
-    /// Where the new load balancer has its addresses and its members.
-    async fn vip(&self, pass: &Pass<'_>, choice: &network::Choice) -> Result<(desired::Vip, desired::Place)> {
+    async fn new_load_balancer(
+        &self,
+        pass: &Pass<'_>,
+        choice: &network::Choice,
+        possible: &[IpFamily],
+    ) -> Result<NewLoadBalancer> {
+        let (vip, place) = self.vip(pass, choice, possible).await?;
+        let wish = pass.wish();
+        let wanted = wish.desired(&place)?;
+        Ok(wish.new_load_balancer(&wanted, vip))
+    }
+
+    /// Where the new load balancer has its addresses, of the families that are possible, and its members.
+    async fn vip(
+        &self,
+        pass: &Pass<'_>,
+        choice: &network::Choice,
+        possible: &[IpFamily],
+    ) -> Result<(desired::Vip, desired::Place)> {
         let Spec { families, hosts, .. } = pass.spec;
-        let possible = if pass.features.additional_vips {
-            families.as_slice()
-        } else {
-            &families[..families.len().min(1)]
-        };
         let place = self.networks.place(self.session(), choice, hosts, possible).await?;
         let first = families.first().copied();
         let member_subnet = self
@@ -138,6 +158,13 @@ fn is_unanswered(error: &Error) -> bool {
     let proxy = [StatusCode::BAD_GATEWAY, StatusCode::GATEWAY_TIMEOUT];
     Fault::of(error).is_some_and(|fault| fault.reach() == Reach::Perhaps)
         || Failure::of(error).is_some_and(|failure| proxy.contains(&failure.status()))
+}
+
+/// Whether Octavia, or the provider behind it, does not do what it is asked for.
+fn is_refused(error: &Error) -> bool {
+    let refusals = [StatusCode::BAD_REQUEST, StatusCode::NOT_IMPLEMENTED];
+    matches!(error, Error::Invalid { .. })
+        || Failure::of(error).is_some_and(|failure| refusals.contains(&failure.status()))
 }
 
 /// Whether `spec.loadBalancerIP` is the load balancer's own address, and not that of a floating IP.

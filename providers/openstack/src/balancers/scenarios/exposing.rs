@@ -237,3 +237,39 @@ async fn a_second_family_that_cannot_be_had(stage: &mut Stage) {
         stage.restart();
     }
 }
+
+/// A provider may not have what Octavia has. What is wrong with the rest is told all the same.
+#[rstest]
+#[case::refused(400, 1, Ok(1))]
+#[case::not_implemented(501, 1, Ok(1))]
+#[case::refused_anyway(400, 2, Err("Not this"))]
+#[case::another_failure(500, 1, Err("Not this"))]
+#[tokio::test]
+async fn a_second_family_that_is_refused(
+    #[case] status: u16,
+    #[case] times: u64,
+    #[case] expected: Result<usize, &str>,
+) {
+    let stage = Stage::simulated().await;
+    second_subnet(&stage).await;
+    let mut spec = stage.service("web");
+    spec.families = vec![IpFamily::V4, IpFamily::V6];
+    spec.source_ranges = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
+    let body = r#"{"faultcode": "Client", "faultstring": "Not this", "debuginfo": null}"#;
+    let fault = Fault::answer(status, body)
+        .operation("loadbalancer_create")
+        .times(times);
+    let fault = stage.sim().inject(fault);
+    match (stage.ensure(&mut spec).await, expected) {
+        (Ok((status, warnings)), Ok(addresses)) => {
+            assert_eq!(status.ingress.len(), addresses);
+            let told = warnings
+                .iter()
+                .filter(|one| one.reason == "LoadBalancerSecondFamilySkipped");
+            assert_eq!(told.count(), 1, "{warnings:?}");
+        }
+        (Err(error), Err(words)) => assert!(error.report().contains(words), "{}", error.report()),
+        (done, _) => panic!("{done:?}"),
+    }
+    assert_eq!(stage.sim().struck(fault), times);
+}

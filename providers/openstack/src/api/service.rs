@@ -80,9 +80,20 @@ fn segments(url: &Url) -> impl Iterator<Item = &str> {
     url.path().split('/').filter(|segment| !segment.is_empty())
 }
 
-/// Which segment of the path is a version.
+/// Which segment of the path is the version: the last, or the last but one before a project. One further up is not of the
+/// service, but of whatever leads to it.
 fn versioned(url: &Url) -> Option<usize> {
-    segments(url).position(is_version)
+    let all: Vec<&str> = segments(url).collect();
+    match all.as_slice() {
+        [.., last] if is_version(last) => Some(all.len() - 1),
+        [.., version, project] if is_version(version) && is_project(project) => Some(all.len() - 2),
+        _ => None,
+    }
+}
+
+/// Keystone makes the IDs of projects of hexadecimal digits.
+fn is_project(segment: &str) -> bool {
+    segment.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
 }
 
 fn is_version(segment: &str) -> bool {
@@ -132,6 +143,24 @@ mod tests {
         "http://b/key-manager",
         "http://b/key-manager/v1",
         "http://b/key-manager/"
+    )]
+    #[case::behind_a_gateway(
+        Service::Network,
+        "https://gw.example/v1/network",
+        "https://gw.example/v1/network/v2.0",
+        "https://gw.example/v1/network/"
+    )]
+    #[case::behind_a_gateway_with_version(
+        Service::LoadBalancer,
+        "https://gw.example/v1/lb/v2.0/",
+        "https://gw.example/v1/lb/v2.0/",
+        "https://gw.example/v1/lb/"
+    )]
+    #[case::behind_a_gateway_with_project(
+        Service::Compute,
+        "https://gw.example/v3/compute/v2.1/5b2e9d0c4f7a4e2f9a3b1c8d7e6f5a40",
+        "https://gw.example/v3/compute/v2.1/5b2e9d0c4f7a4e2f9a3b1c8d7e6f5a40",
+        "https://gw.example/v3/compute/"
     )]
     #[case::not_a_version(Service::KeyManager, "http://b/vault", "http://b/vault/v1", "http://b/vault/")]
     fn begins(#[case] service: Service, #[case] listed: &str, #[case] api: &str, #[case] root: &str) {

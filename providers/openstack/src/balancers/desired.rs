@@ -191,6 +191,7 @@ impl Wish<'_> {
                     // As occm: one by one they are told none.
                     subnet_id: subnet.clone().filter(|_| !serial),
                     monitor_port: monitor_port.map(Some),
+                    aliases: if serial { aliases(host, address) } else { Vec::new() },
                 });
             }
         }
@@ -329,6 +330,12 @@ impl Wish<'_> {
         }
         Ok(ranges)
     }
+}
+
+/// The other addresses of a host: one by one occm makes members of the first internal one, of whatever family.
+fn aliases(host: &Host, address: &str) -> Vec<String> {
+    let others = host.addresses.iter().map(|other| other.address.as_str());
+    others.filter(|other| *other != address).map(str::to_owned).collect()
 }
 
 fn everybody(family: IpFamily) -> IpNet {

@@ -217,18 +217,17 @@ fn port(text: &str) -> cloud::Port {
     }
 }
 
-/// `a` has an address made of its letter, `a@10.0.0.9` this one, `a@` none.
+/// `a` has an address made of its letter, `a@10.0.0.9+fd00::9` these, `a@` none.
 fn host(text: &str) -> Arc<Host> {
     let (name, address) = match text.split_once('@') {
         Some((name, address)) => (name, address.to_owned()),
         None => (text, format!("10.0.0.{}", text.bytes().next().unwrap_or_default())),
     };
-    let addresses = Some(address).filter(|address| !address.is_empty());
+    let addresses = address.split('+').filter(|address| !address.is_empty());
     Arc::new(Host {
         name: name.into(),
         addresses: addresses
             .map(|address| Address::new(AddressKind::InternalIP, address))
-            .into_iter()
             .collect(),
         ..Host::default()
     })

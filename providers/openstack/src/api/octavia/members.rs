@@ -42,6 +42,9 @@ pub struct NewMember {
     /// The port that is asked whether it is well; the inner `None` is its own port for one that was asked at another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitor_port: Option<Option<u16>>,
+    /// Where else its host is reached: one that is there already may have any of these addresses.
+    #[serde(skip)]
+    pub aliases: Vec<String>,
 }
 
 #[derive(Serialize)]

@@ -80,7 +80,7 @@ fn differences(there: &[Member], wanted: &[NewMember]) -> Vec<String> {
 }
 
 /// Members that are to be asked at another port whether they are well stay: the Go program never says that port here, and
-/// a pool must not be empty for a moment because of it.
+/// a pool must not be empty for a moment because of it. So do those that have another address of their host.
 fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[NewMember]) -> Vec<Step> {
     let add = |new: &NewMember| Step::AddMember {
         key,
@@ -95,14 +95,14 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
             name: member.name.clone(),
         })
     };
+    let pairs = paired(there, wanted);
     let new = wanted
         .iter()
-        .filter(|new| !there.iter().any(|member| is_at(member, new)));
+        .filter(|new| !pairs.iter().any(|(_, paired)| std::ptr::eq(*paired, *new)));
     let gone = there
         .iter()
-        .filter(|member| !wanted.iter().any(|new| is_at(member, new)));
-    let asked_elsewhere = there.iter().filter_map(|member| {
-        let new = wanted.iter().find(|new| is_at(member, new))?;
+        .filter(|member| !pairs.iter().any(|(paired, _)| std::ptr::eq(*paired, *member)));
+    let asked_elsewhere = pairs.iter().filter_map(|(member, new)| {
         (new.monitor_port.flatten() != member.monitor_port).then_some(Step::AskMember {
             key,
             pool: pool?.clone(),
@@ -117,6 +117,26 @@ fn serial_members(key: Key, pool: Option<&String>, there: &[Member], wanted: &[N
         .collect()
 }
 
+/// Who is there already: by the address that is wanted, or else by another one of the host that nobody wants.
+fn paired<'a>(there: &'a [Member], wanted: &'a [NewMember]) -> Vec<(&'a Member, &'a NewMember)> {
+    let exact = |new: &'a NewMember| Some((there.iter().find(|member| is_at(member, new))?, new));
+    let mut pairs: Vec<_> = wanted.iter().filter_map(exact).collect();
+    for new in wanted
+        .iter()
+        .filter(|new| !there.iter().any(|member| is_at(member, new)))
+    {
+        let is_free = |member: &Member| !pairs.iter().any(|(paired, _)| std::ptr::eq(*paired, member));
+        let found = there.iter().find(|member| is_alias(member, new) && is_free(member));
+        pairs.extend(found.map(|member| (member, new)));
+    }
+    pairs
+}
+
+fn is_alias(member: &Member, new: &NewMember) -> bool {
+    let address = canonical(&member.address);
+    member.protocol_port == new.protocol_port && new.aliases.iter().any(|alias| canonical(alias) == address)
+}
+
 /// Octavia writes IPv6 addresses in its own way.
 fn canonical(address: &str) -> Result<IpAddr, String> {
     address.parse().map_err(|_| address.to_owned())
@@ -125,6 +145,7 @@ fn canonical(address: &str) -> Result<IpAddr, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cloud::Protocol;
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -149,5 +170,39 @@ mod tests {
         };
         let body = serde_json::to_value(told(&[there], &new)).unwrap();
         assert_eq!(body.get("monitor_port"), sent.as_ref());
+    }
+
+    /// `10.0.0.1|fd00::1`: the address, and another one of the same host.
+    #[rstest]
+    #[case::nobody("", "10.0.0.1|fd00::1", "+member 80/TCP 10.0.0.1")]
+    #[case::as_occm_made_it("fd00::1", "10.0.0.1|fd00:0::1", "")]
+    #[case::of_both("10.0.0.1 fd00::1", "10.0.0.1|fd00::1", "-member 80/TCP fd00::1")]
+    #[case::both_are_wanted("fd00::1", "10.0.0.1|fd00::1 fd00::1|10.0.0.1", "+member 80/TCP 10.0.0.1")]
+    #[case::of_another_host("fd00::2", "10.0.0.1|fd00::1", "+member 80/TCP 10.0.0.1, -member 80/TCP fd00::2")]
+    fn any_address_of_a_host_stays(#[case] there: &str, #[case] wanted: &str, #[case] steps: &str) {
+        let there = there.split_whitespace().map(|address| Member {
+            name: address.into(),
+            address: address.into(),
+            protocol_port: 30_080,
+            ..Member::default()
+        });
+        let wanted = wanted.split_whitespace().map(|text| {
+            let (address, alias) = text.split_once('|').unwrap();
+            NewMember {
+                name: address.into(),
+                address: address.into(),
+                protocol_port: 30_080,
+                aliases: vec![alias.into()],
+                ..NewMember::default()
+            }
+        });
+        let key = Key {
+            protocol: Protocol::Tcp,
+            port: 80,
+        };
+        let (there, wanted): (Vec<_>, Vec<_>) = (there.collect(), wanted.collect());
+        let planned = members(key, Some(&Pool::default()), &there, &wanted, MemberMode::Serial);
+        let planned: Vec<String> = planned.iter().map(ToString::to_string).collect();
+        assert_eq!(planned.join(", "), steps);
     }
 }

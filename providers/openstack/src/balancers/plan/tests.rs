@@ -456,6 +456,7 @@ fn new_names_are_cut() {
     "members 80/TCP: +b"
 )]
 #[case::none_left("80 -> a b", "80 ->", "members 80/TCP: -a -b")]
+#[case::serial_any_address_stays("80 -> a@fd00::1; @serial v6 from=::/0", "80 -> a@fd00::1+10.0.0.1; @serial", "")]
 #[case::a_listener_of_another_protocol(
     "80 -> a",
     "80 -> a b; default-tls-container-ref=nonsense",

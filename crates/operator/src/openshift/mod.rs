@@ -14,6 +14,7 @@ mod report;
 mod sync;
 
 pub use pass::Operator;
+pub(crate) use predecessor::candidates;
 
 use crate::platforms::tls;
 use std::path::PathBuf;

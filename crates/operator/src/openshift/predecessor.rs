@@ -66,7 +66,7 @@ impl Operator {
 }
 
 /// Everything that any platform has in this namespace and beside it, by name.
-fn candidates(namespace: &str) -> BTreeSet<Key> {
+pub(crate) fn candidates(namespace: &str) -> BTreeSet<Key> {
     let keys = platforms::ALL.iter().flat_map(|platform| platform.images);
     let images: Value = keys.map(|(_, key)| ((*key).to_owned(), "any")).collect();
     let setting = Setting {

@@ -60,6 +60,8 @@ pub struct Engine {
     pub(super) memory: Memory,
     pub(super) leaving: Leaving,
     pub(super) patience: Duration,
+    /// The kind to which belongs what it writes; `None` if that is nobody's.
+    pub(super) owner: Option<&'static str>,
 }
 
 /// What is decided for an object.
@@ -80,7 +82,15 @@ impl Engine {
             memory: Memory::default(),
             leaving: Leaving::default(),
             patience: PATIENCE,
+            owner: None,
         }
+    }
+
+    /// What it writes belongs to objects of this kind. It removes nothing else.
+    #[must_use]
+    pub fn owned_by(mut self, kind: &'static str) -> Self {
+        self.owner = Some(kind);
+        self
     }
 
     /// How long an object may take to be gone before the run goes on without it.
@@ -162,6 +172,9 @@ impl Engine {
             step = Step::Keep;
         }
         debug!(%key, %step, "compared");
+        if let Step::Leave { owner } = &step {
+            return Err(belongs(key, owner));
+        }
         if step != Step::Keep && self.memory.is_contested(key, &diff::wanted(&object), Instant::now()) {
             return Err(contested(key, live.as_deref()));
         }
@@ -194,6 +207,7 @@ impl Engine {
         let call = |action| Call::new(&self.client, key, action);
         let (outcome, written) = match (step, live.as_deref()) {
             (Step::Keep, _) => return (Outcome::Kept, live.clone()),
+            (Step::Leave { owner }, _) => return (Outcome::Failed(belongs(key, owner)), live.clone()),
             (Step::Create, _) | (_, None) => (Outcome::Created, call(Action::Create).apply(&wanted, Mode::Real).await),
             (Step::Apply { .. }, _) => (Outcome::Updated, call(Action::Update).apply(&wanted, Mode::Real).await),
             (Step::Repair { managed_fields, .. }, Some(live)) => {
@@ -239,6 +253,9 @@ impl Engine {
         if taken.is_err_and(|failure| failure.class == Class::Transient) {
             // Somebody wrote in between: once more, from what is there now.
             let fresh = call.find().await?;
+            if let Step::Leave { owner } = compare(object, fresh.as_ref()) {
+                return Err(belongs(object.key(), &owner));
+            }
             if let (Step::Repair { managed_fields, .. }, Some(fresh)) = (compare(object, fresh.as_ref()), fresh) {
                 call.take_over(&fresh["metadata"]["resourceVersion"], &managed_fields)
                     .await?;
@@ -280,6 +297,12 @@ fn contested(key: &Key, live: Option<&Value>) -> Failure {
     let who = who.map_or_else(|| "somebody".to_owned(), |who| format!("somebody ({who})"));
     let reason = format!("{who} changes it back again and again, so it is left alone for a while");
     Failure::new(key, Action::Update, Class::Transient, reason)
+}
+
+/// What is said of an object that another controller looks after.
+pub(super) fn belongs(key: &Key, owner: &str) -> Failure {
+    let reason = format!("it belongs to {owner}, so it is left alone: delete that, or give it another name");
+    Failure::new(key, Action::Update, Class::Refused, reason)
 }
 
 /// One that is wanted twice is not written at all: nobody knows which of the two is meant.

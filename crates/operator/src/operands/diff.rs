@@ -34,6 +34,11 @@ pub enum Step {
         /// Which, in words.
         why: String,
     },
+    /// It is somebody else's, as wanted or not: it is not touched.
+    Leave {
+        /// The kind and the name of the controller to which it belongs.
+        owner: String,
+    },
 }
 
 impl fmt::Display for Step {
@@ -44,6 +49,7 @@ impl fmt::Display for Step {
             Self::Apply { why } => write!(f, "apply: {}", why.join(", ")),
             Self::Repair { why, .. } => write!(f, "repair: {}", why.join(", ")),
             Self::Recreate { why } => write!(f, "recreate: {why}"),
+            Self::Leave { owner } => write!(f, "leave: it belongs to {owner}"),
         }
     }
 }
@@ -54,6 +60,11 @@ impl fmt::Display for Step {
 pub fn compare(desired: &Object, live: Option<&Value>) -> Step {
     let Some(live) = live else { return Step::Create };
     let wanted = wanted(desired);
+    // What goes anyway is waited for.
+    let stays = live["metadata"].get("deletionTimestamp").is_none();
+    if let Some(owner) = owners::stranger(&wanted, live).filter(|_| stays) {
+        return Step::Leave { owner };
+    }
     if let Some(why) = conflict(&desired.key().kind, &wanted, live) {
         return Step::Recreate { why };
     }

@@ -60,6 +60,35 @@ pub(super) fn is_ours(live: &Value) -> bool {
     entries(live).any(|entry| matches!(entry.whose, Whose::Ours | Whose::Inherited))
 }
 
+/// What a release brings along has this owner. The operator is brought along, too: what it takes over from there is no stranger's.
+const RELEASE: &str = "ClusterVersion";
+
+/// The controller to which an object belongs, if that is another than the one to which ours is to belong: its kind and name. It would change
+/// everything back, or lose what runs.
+pub(super) fn stranger(wanted: &Value, live: &Value) -> Option<String> {
+    let theirs = controller(live).filter(|owner| owner["kind"] != RELEASE)?;
+    // Not by its UID: of two with one name one is gone, and what was its is ours.
+    let identity = |owner: &Value| {
+        let text = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+        let api_version = text("apiVersion");
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+        (group, text("kind"), text("name"))
+    };
+    let (group, kind, name) = identity(theirs);
+    let is_ours = controller(wanted).is_some_and(|ours| identity(ours) == (group, kind.clone(), name.clone()));
+    (!is_ours).then(|| format!("{kind} {name}"))
+}
+
+/// The kind of the controller to which an object belongs.
+pub(super) fn controller_kind(live: &Value) -> Option<&str> {
+    controller(live)?["kind"].as_str().filter(|kind| *kind != RELEASE)
+}
+
+fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == true)
+}
+
 /// Who else wrote to an object last: the name of the field manager.
 pub(super) fn last_writer(live: &Value) -> Option<&str> {
     let others = entries(live).filter(|entry| entry.whose == Whose::Foreign);

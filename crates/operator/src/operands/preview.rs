@@ -2,9 +2,9 @@
 
 use super::{
     api::{Call, Mode},
-    apply::{Ask, Engine},
+    apply::{Ask, Engine, belongs},
     diff::{self, Step, compare},
-    fields, kinds, owners, recreate,
+    fields, kinds, owners, prune, recreate,
     report::{Action, Class, Failure},
     text,
 };
@@ -48,6 +48,7 @@ impl Engine {
         let call = |action| Call::new(&self.client, key, action);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
+            (Step::Leave { owner }, _) => return Err(belongs(key, &owner)),
             (Step::Create, _) | (_, None) => match call(Action::Create).apply(&wanted, Mode::DryRun).await {
                 Err(failure) if waits_for_its_role(&failure, &wanted, all) => wanted,
                 created => created?,
@@ -61,7 +62,11 @@ impl Engine {
 
     async fn preview_prune(&self, key: &Key) -> Result<String, Failure> {
         let live = self.look(key, &Ask).await?;
-        let live = live.filter(|live| owners::is_ours(live) && live["metadata"].get("deletionTimestamp").is_none());
+        let goes = |live: &Value| {
+            let stays = prune::belongs_elsewhere(live, self.owner);
+            owners::is_ours(live) && !stays && live["metadata"].get("deletionTimestamp").is_none()
+        };
+        let live = live.filter(|live| goes(live));
         Ok(text::diff(key, live.as_deref(), None))
     }
 }

@@ -149,7 +149,7 @@ impl Engine {
 
     async fn delete(&self, call: &Call<'_>, key: &Key) -> Result<Outcome, Failure> {
         let live = call.find().await?.map(Arc::new);
-        let step = deletion(key, live.as_deref());
+        let step = deletion(key, live.as_deref(), self.owner);
         if let (Outcome::Pruned, Some(live)) = (&step, live) {
             let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
             let preconditions = Preconditions {
@@ -175,16 +175,22 @@ pub(super) fn wait_for(workload: &Key, keys: impl IntoIterator<Item = Key>, repo
 }
 
 /// What is done about an object that is not wanted.
-fn deletion(key: &Key, live: Option<&Value>) -> Outcome {
+fn deletion(key: &Key, live: Option<&Value>, owner: Option<&str>) -> Outcome {
     match live {
         None => Outcome::Gone,
         Some(_) if key.kind == "Namespace" => Outcome::Left("namespaces are never deleted".to_owned()),
         Some(live) if !owners::is_ours(live) => Outcome::Left("it was not made by the operator".to_owned()),
+        Some(live) if belongs_elsewhere(live, owner) => Outcome::Left("it belongs to somebody else".to_owned()),
         Some(live) if live["metadata"].get("deletionTimestamp").is_some() => {
             Outcome::Pending("it is being deleted".to_owned())
         }
         Some(_) => Outcome::Pruned,
     }
+}
+
+/// Whether an object belongs to no controller of this kind; for `None`, whether it belongs to any.
+pub(super) fn belongs_elsewhere(live: &Value, owner: Option<&str>) -> bool {
+    owners::controller_kind(live) != owner
 }
 
 /// A workload stays visible until its Pods are gone, so that a process which was killed in between can still wait for it.

@@ -157,7 +157,8 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
         problems.extend(unknown);
     }
     if served.standalone && process.options.role == Role::Operator {
-        let mut operator = standalone::Operator::new(settings.namespace, settings.images, hands, served.monitoring);
+        let (namespace, images) = (settings.namespace, settings.images);
+        let mut operator = standalone::Operator::new(namespace, images, hands, served.monitoring, served.cluster());
         let (changes, unknown) = Box::pin(operator.preview()).await;
         text += &changes;
         problems.extend(unknown);

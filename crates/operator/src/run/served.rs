@@ -1,6 +1,6 @@
 //! What the cluster has for the operator to do, and when that becomes more: definitions may come later than the operator.
 
-use crate::standalone::Monitoring;
+use crate::standalone::{Cluster, Monitoring};
 use futures::{StreamExt, future};
 use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -47,6 +47,15 @@ impl Served {
             } else {
                 Monitoring::Absent
             },
+        }
+    }
+
+    /// What kind of cluster it is to managers of our own kind.
+    pub(super) fn cluster(self) -> Cluster {
+        if self.openshift {
+            Cluster::OpenShift
+        } else {
+            Cluster::Kubernetes
         }
     }
 

@@ -4,13 +4,16 @@
 
 use super::{
     controllers::Controller,
+    names,
     provider::{self, Config, PROVIDERS},
     scope::selector,
 };
+use crate::Key;
 use operator_api::{
     CloudControllerManager,
     cloud_controller_manager::{OWN_FLAGS, Routes, Spec},
 };
+use std::collections::BTreeSet;
 
 /// The longest name that leaves room for what is put after it.
 const LONGEST: usize = 38;
@@ -39,6 +42,16 @@ pub fn problems(manager: &CloudControllerManager) -> Vec<String> {
     }
     problems.extend(selector::problems(&spec.scope.node_selector));
     problems
+}
+
+/// What is wrong with a name by which a manager's objects would be called like some of these, which are the platform's.
+pub(super) fn taken(name: &str, platform: &BTreeSet<Key>) -> Option<String> {
+    let full = names::full(name);
+    let theirs = platform.iter().find(|key| key.name == full)?;
+    Some(format!(
+        "metadata.name {name:?} is kept for a platform of OpenShift, whose {theirs} would be this manager's, too: \
+         give it another name"
+    ))
 }
 
 /// Another image may have providers that this program has not heard of.

@@ -1,7 +1,7 @@
 //! The objects of a manager: from its spec, from what is in the cluster, and from the operator's own files.
 
 use super::{
-    Context, Error, names, observe, own,
+    Context, Error, check, names, observe, own,
     pass::{Monitoring, Operator},
     provider, resources,
     status::{Problem, Said},
@@ -22,10 +22,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tracing::warn;
 
+/// The reason of the condition of a manager that asks for what cannot be.
+const INVALID: &str = "InvalidSpec";
+
 impl Operator {
     /// The objects of a manager, with its certificate. What they are made from is watched from now on.
     pub(super) async fn desired(&mut self, manager: &CloudControllerManager) -> Result<Vec<Object>, Problem> {
         let name = manager.name_any();
+        if let Some(taken) = check::taken(&name, &self.platform) {
+            return Err(Problem::Terminal((INVALID, taken)));
+        }
         let image = self.image(manager).map_err(Problem::Terminal)?;
         let context = Context {
             namespace: &self.namespace,
@@ -104,7 +110,7 @@ impl Operator {
 
 fn invalid(error: &Error) -> Problem {
     Problem::Terminal(match error {
-        Error::Spec(_) => ("InvalidSpec", error.to_string()),
+        Error::Spec(_) => (INVALID, error.to_string()),
         Error::Manifest(_) => ("InvalidManifest", error.to_string()),
     })
 }

@@ -26,7 +26,7 @@ mod tests;
 
 pub use check::problems;
 pub use operator_api::cloud_controller_manager::crd_yaml;
-pub use pass::{Monitoring, Operator};
+pub use pass::{Cluster, Monitoring, Operator};
 
 use crate::{
     Object,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
 const API: &str = "outrigger.dev/v1alpha1";
-const KIND: &str = "CloudControllerManager";
+pub(super) const KIND: &str = "CloudControllerManager";
 /// The reason of the condition of a manager of which nobody can say whether it would meet another.
 const UNKNOWN: &str = "ScopeUnknown";
 

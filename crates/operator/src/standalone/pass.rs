@@ -8,6 +8,7 @@ use super::{
 use crate::{
     Key,
     monitoring::Ended,
+    openshift,
     operands::Engine,
     platforms::config_hash::Reference,
     retry,
@@ -58,6 +59,8 @@ pub struct Operator {
     pulse: Pulse,
     cares: BTreeMap<String, Care>,
     pub(super) monitoring: Monitoring,
+    /// What the operator makes for any platform; nothing where it does not.
+    pub(super) platform: BTreeSet<Key>,
 }
 
 /// Whether the cluster has the kinds by which Prometheus is told what to look at.
@@ -67,6 +70,15 @@ pub enum Monitoring {
     Served,
     /// It has not.
     Absent,
+}
+
+/// Whose the cluster's own manager is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cluster {
+    /// The operator runs one for the platform, in the same namespace.
+    OpenShift,
+    /// There is none.
+    Kubernetes,
 }
 
 /// What is remembered of a manager from one pass to the next.
@@ -114,11 +126,15 @@ impl Next {
 
 impl Operator {
     /// Nothing is written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
-    pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring) -> Self {
+    pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring, cluster: Cluster) -> Self {
         let changed = Arc::new(Notify::new());
+        let platform = match cluster {
+            Cluster::OpenShift => openshift::candidates(&namespace),
+            Cluster::Kubernetes => BTreeSet::new(),
+        };
         Self {
             watches: Watches::new(hands.eyes.clone(), changed.clone()),
-            engine: Engine::new(hands.client.clone()),
+            engine: Engine::new(hands.client.clone()).owned_by(observe::KIND),
             namespace,
             images: text(&images),
             looked: Instant::now(),
@@ -128,6 +144,7 @@ impl Operator {
             pulse: Pulse::default(),
             cares: BTreeMap::new(),
             monitoring,
+            platform,
         }
     }
 

@@ -325,3 +325,29 @@ fn a_name_leaves_room_for_what_follows_it() {
     assert!(resources(&manager(&longest, json!({"provider": "memory"})), &CONTEXT).is_ok());
     assert!(resources(&manager(&"a".repeat(39), json!({"provider": "memory"})), &CONTEXT).is_err());
 }
+
+/// The platform's manager is called like that, also on a platform that the cluster is not of today.
+#[rstest]
+fn the_names_of_platforms_are_theirs(
+    #[values(
+        "aws",
+        "azure",
+        "gcp",
+        "ibm",
+        "ibmcloud",
+        "nutanix",
+        "openstack",
+        "powervs",
+        "vsphere"
+    )]
+    name: &str,
+) {
+    let platform = crate::openshift::candidates("ns");
+    let taken = check::taken(name, &platform).unwrap();
+    assert!(
+        taken.contains(&format!("ns/{name}-cloud-controller-manager")),
+        "{taken}"
+    );
+    assert_eq!(check::taken(name, &std::collections::BTreeSet::new()), None);
+    assert_eq!(check::taken(&format!("{name}-2"), &platform), None);
+}

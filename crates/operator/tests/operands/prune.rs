@@ -1,6 +1,6 @@
 //! What is not wanted any more goes, in the safe order, if it is ours.
 
-use crate::world::{World, assert_all, keys, outcomes};
+use crate::world::{World, assert_all, keys, outcomes, with};
 use operator::{
     Key, Object,
     operands::{Ask, Engine, Live, Lookup, Outcome, Report, kinds},
@@ -133,6 +133,44 @@ async fn a_namesake_stays() {
         .converge(vec![], &keys(std::slice::from_ref(&config_map)), &Ask)
         .await;
     assert_eq!(outcomes(&report), ["left: it was not made by the operator ConfigMap"]);
+}
+
+/// Two operators with one field manager: what belongs to a controller is only changed and removed for that one.
+#[tokio::test]
+async fn what_another_controller_has_stays() {
+    let world = World::new("owned").await;
+    let nobodys = world.of("ConfigMap");
+    let owner = |name: &str| json!([{ "apiVersion": "example.com/v1", "kind": "Owner", "name": name, "uid": name, "controller": true }]);
+    let owned = with(&nobodys, "/metadata/ownerReferences", owner("a"));
+    let inventory = keys(std::slice::from_ref(&owned));
+    let theirs = || world.engine().owned_by("Owner");
+    let made = theirs().converge(vec![owned.clone()], &[], &Ask).await;
+    assert_all(&made, &Outcome::Created);
+    let writes = world.writes();
+
+    let others = with(&nobodys, "/metadata/ownerReferences", owner("b"));
+    for wanted in [with(&nobodys, "/data", json!({ "a": "b" })), others] {
+        let report = world.converge(std::slice::from_ref(&wanted)).await;
+        let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
+        let expected = format!(
+            "cannot update {}: it belongs to Owner a, so it is left alone: delete that, or give it another name",
+            nobodys.key()
+        );
+        assert_eq!(failures, [expected.as_str()]);
+        let preview = world.engine().preview(&[wanted], &[]).await;
+        assert_eq!((preview.text.as_str(), preview.failures[0].to_string()), ("", expected));
+    }
+    let report = world.engine().remove_all(&inventory, &Ask).await;
+    assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
+    assert_eq!(world.engine().preview(&[], &inventory).await.text, "");
+    assert_eq!(world.writes(), writes);
+
+    let report = theirs().remove_all(&inventory, &Ask).await;
+    assert_all(&report, &Outcome::Pruned);
+    // And the other way round.
+    world.converge(std::slice::from_ref(&nobodys)).await;
+    let report = theirs().remove_all(&inventory, &Ask).await;
+    assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
 }
 
 // The seeds' de-provisioning: what workloads need goes only once their Pods are gone.

@@ -448,3 +448,50 @@ fn a_takeover_leaves_others_their_metadata() {
     );
     assert_eq!(*controller, status);
 }
+
+fn owned(kind: &str, name: &str, controller: bool) -> Value {
+    let api_version = if kind == "ClusterVersion" {
+        "config.openshift.io/v1"
+    } else {
+        "outrigger.dev/v1alpha1"
+    };
+    json!([{ "apiVersion": api_version, "kind": kind, "name": name, "uid": "u", "controller": controller }])
+}
+
+/// Whatever of it is not as wanted: another controller would change it back, or lose what runs.
+#[rstest]
+#[case::another_where_nobody_is_wanted(
+    None,
+    owned("CloudControllerManager", "a", true),
+    "leave: it belongs to CloudControllerManager a"
+)]
+#[case::another_of_the_kind(
+    Some("b"),
+    owned("CloudControllerManager", "a", true),
+    "leave: it belongs to CloudControllerManager a"
+)]
+#[case::another_kind(Some("a"), owned("Other", "a", true), "leave: it belongs to Other a")]
+#[case::ours(
+    Some("a"),
+    owned("CloudControllerManager", "a", true),
+    "recreate: spec.selector cannot be changed"
+)]
+#[case::nobodys(Some("a"), json!([]), "recreate: spec.selector cannot be changed")]
+#[case::no_controller(None, owned("Other", "a", false), "recreate: spec.selector cannot be changed")]
+#[case::of_the_release(
+    None,
+    owned("ClusterVersion", "version", true),
+    "recreate: spec.selector cannot be changed"
+)]
+fn what_another_controller_has_is_left(#[case] wanted: Option<&str>, #[case] owners: Value, #[case] expected: &str) {
+    let selector = ("/spec/selector/matchLabels/app", json!("other"));
+    let mut there = live(&deployment(), &[("/metadata/ownerReferences", owners), selector], &[]);
+    let mut asked = deployment();
+    if let Some(name) = wanted {
+        asked["metadata"]["ownerReferences"] = owned("CloudControllerManager", name, true);
+        asked["metadata"]["ownerReferences"][0]["uid"] = json!("of the present one");
+    }
+    assert_eq!(step(asked.clone(), Some(&there)), expected);
+    there["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
+    assert_eq!(step(asked, Some(&there)), "recreate: it is being deleted");
+}

@@ -109,22 +109,28 @@ fn service(type_: &str, annotation: &str, value: Option<&str>) -> Value {
     json!({"metadata": {"annotations": annotations}, "spec": {"type": type_, "ports": [{"port": 80}]}})
 }
 
-fn rows() -> Vec<Row> {
-    let row = |name, before, after, allowed| Row {
+/// Without finalizers.
+fn done(mut service: Value) -> Value {
+    service["metadata"]["finalizers"] = Value::Null;
+    service
+}
+
+fn row(name: &'static str, before: Option<Value>, after: Value, allowed: bool) -> Row {
+    Row {
         name,
         before,
         after,
         allowed,
-    };
+    }
+}
+
+fn rows_of_aws() -> Vec<Row> {
     let aws = |type_, value| service(type_, "service.beta.kubernetes.io/aws-load-balancer-type", value);
-    let azure = |value| {
-        service(
-            "LoadBalancer",
-            "service.beta.kubernetes.io/azure-load-balancer-tcp-idle-timeout",
-            value,
-        )
+    let leaving = |value| {
+        let mut service = aws("ClusterIP", value);
+        service["metadata"]["finalizers"] = json!(["service.kubernetes.io/load-balancer-cleanup"]);
+        service
     };
-    let gcp = |value| service("LoadBalancer", "cloud.google.com/network-tier", value);
     let (balanced, inside) = ("LoadBalancer", "ClusterIP");
     vec![
         row("aws-create", None, aws(balanced, Some("nlb")), true),
@@ -178,6 +184,38 @@ fn rows() -> Vec<Row> {
             aws(inside, None),
             false,
         ),
+        row(
+            "aws-change-while-it-is-cleaned-up",
+            Some(leaving(Some("nlb"))),
+            leaving(Some("external")),
+            false,
+        ),
+        row(
+            "aws-remove-while-it-is-cleaned-up",
+            Some(leaving(Some("nlb"))),
+            leaving(None),
+            false,
+        ),
+        row(
+            "aws-clean-up",
+            Some(leaving(Some("nlb"))),
+            done(aws(inside, Some("nlb"))),
+            true,
+        ),
+    ]
+}
+
+fn rows() -> Vec<Row> {
+    let azure = |value| {
+        service(
+            "LoadBalancer",
+            "service.beta.kubernetes.io/azure-load-balancer-tcp-idle-timeout",
+            value,
+        )
+    };
+    let gcp = |value| service("LoadBalancer", "cloud.google.com/network-tier", value);
+    let mut rows = rows_of_aws();
+    rows.extend([
         row("azure-none", None, azure(None), true),
         row("azure-least", None, azure(Some("4")), true),
         row("azure-most", None, azure(Some("100")), true),
@@ -201,7 +239,8 @@ fn rows() -> Vec<Row> {
             false,
         ),
         row("gcp-remove", Some(gcp(Some("Standard"))), gcp(None), true),
-    ]
+    ]);
+    rows
 }
 
 async fn policies(client: &Client) {

@@ -107,31 +107,16 @@ impl Operator {
         let is_there = |key: &Key| key.kind == "Deployment" && report.object(key).is_some();
         let deployments = report.outcomes().filter(|(key, _)| is_there(key));
         let workloads: Vec<_> = deployments.map(|(key, _)| Workload::of(report, key)).collect();
-        let hold = hold(&workloads);
+        let (hold, waiting) = (hold(&workloads), waiting(&workloads));
         let (eyes, namespace) = (self.hands.eyes.clone(), self.namespace.clone());
         let care = self.care(&manager.name_any());
         care.window.worked();
         let Judgement { operands, again } = care.patience.examine(&eyes, &namespace, workloads).await;
-        let (mut progressing, mut degraded) = (None, None);
-        match operands {
-            Operands::Progressing(waiting) => progressing = Some((ROLLING_OUT, waiting.join("; "))),
-            Operands::Down(why) | Operands::Failed(why) | Operands::Limping(why) | Operands::Outage(why) => {
-                degraded = Some((PODS_FAIL, why));
-            }
-            // Nothing is said yet that was not said before.
-            Operands::Failing => {
-                progressing = still(manager, "Progressing", ROLLING_OUT);
-                degraded = still(manager, "Degraded", PODS_FAIL);
-            }
-            Operands::Done | Operands::Running | Operands::Waiting => {}
-        }
         Found {
-            progressing,
-            degraded,
             inventory: report.inventory(),
             hold,
             again,
-            ..Found::default()
+            ..told(manager, operands, &waiting)
         }
     }
 
@@ -149,6 +134,44 @@ impl Operator {
 pub(super) fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
     let related = manager.status.iter().flat_map(|status| &status.related_objects);
     related.filter_map(kinds::key).collect()
+}
+
+/// What is told of the Pods, while this is waited for.
+fn told(manager: &CloudControllerManager, operands: Operands, waiting: &[String]) -> Found {
+    let rolling = |waiting: &[String]| (!waiting.is_empty()).then(|| (ROLLING_OUT, waiting.join("; ")));
+    let mut found = Found::default();
+    match operands {
+        Operands::Progressing(waiting) => found.progressing = rolling(&waiting),
+        // For how long decides whether it is a failure, as on OpenShift.
+        Operands::Down(why) => {
+            found.progressing = rolling(waiting);
+            found.degraded = still(manager, "Degraded", PODS_FAIL);
+            found.down = Some(why);
+        }
+        Operands::Failed(why) | Operands::Limping(why) | Operands::Outage(why) => {
+            found.progressing = rolling(waiting);
+            found.degraded = Some((PODS_FAIL, why));
+        }
+        // Nothing is said yet that was not said before.
+        Operands::Failing => {
+            found.progressing = still(manager, "Progressing", ROLLING_OUT);
+            found.degraded = still(manager, "Degraded", PODS_FAIL);
+        }
+        Operands::Done | Operands::Running | Operands::Waiting => {}
+    }
+    found
+}
+
+/// What a change that is not rolled out waits for, also if it does not get on.
+fn waiting(workloads: &[Workload]) -> Vec<String> {
+    let waits =
+        workloads.iter().filter_map(
+            |workload| match health::rollout(&workload.key, workload.live.as_deref()) {
+                Rollout::Complete => None,
+                Rollout::Underway(what) | Rollout::Stalled(what) => Some(what),
+            },
+        );
+    waits.collect()
 }
 
 /// Pods of before are there until the change is rolled out.
@@ -177,5 +200,78 @@ fn problem(reason: &'static str, report: &Report) -> Option<Problem> {
         (true, _) => None,
         (false, true) => Some(Problem::Refused(said)),
         (false, false) => Some(Problem::Transient(said)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use operator_api::cloud_controller_manager::Status;
+    use rstest::rstest;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn manager(degraded: &str) -> CloudControllerManager {
+        let mut manager =
+            CloudControllerManager::new("a", serde_json::from_value(json!({"provider": "memory"})).unwrap());
+        let condition = |type_: &str, status: &str, reason: &str| json!({"type": type_, "status": status, "reason": reason, "message": "as before", "lastTransitionTime": "2026-11-16T05:00:00Z"});
+        let conditions = [condition("Degraded", degraded, PODS_FAIL)];
+        manager.status = Some(serde_json::from_value::<Status>(json!({ "conditions": conditions })).unwrap());
+        manager
+    }
+
+    fn why() -> String {
+        "0 of 2".to_owned()
+    }
+
+    /// Whether it was degraded before, what is judged, and what is waited for.
+    #[rstest]
+    #[case::rolled("False", Operands::Progressing(vec!["a Pod".to_owned()]), "a Pod", "Progressing: a Pod")]
+    #[case::nothing_runs("False", Operands::Down(why()), "", "down: 0 of 2")]
+    #[case::nothing_runs_in_a_roll_out("False", Operands::Down(why()), "a Pod", "Progressing: a Pod, down: 0 of 2")]
+    #[case::again(
+        "True",
+        Operands::Down(why()),
+        "a Pod",
+        "Progressing: a Pod, Degraded: as before, down: 0 of 2"
+    )]
+    #[case::for_long("False", Operands::Outage(why()), "", "Degraded: 0 of 2")]
+    #[case::for_long_in_a_roll_out("False", Operands::Outage(why()), "a Pod", "Progressing: a Pod, Degraded: 0 of 2")]
+    #[case::too_few("False", Operands::Limping(why()), "", "Degraded: 0 of 2")]
+    #[case::all_is_well("True", Operands::Done, "", "")]
+    fn tells(#[case] before: &str, #[case] operands: Operands, #[case] waiting: &str, #[case] expected: &str) {
+        let waiting: Vec<_> = Some(waiting.to_owned())
+            .into_iter()
+            .filter(|what| !what.is_empty())
+            .collect();
+        let found = told(&manager(before), operands, &waiting);
+        let said = |type_: &str, said: Option<Said>| said.map(|(_, message)| format!("{type_}: {message}"));
+        let down = found.down.map(|why| format!("down: {why}"));
+        let all = [
+            said("Progressing", found.progressing),
+            said("Degraded", found.degraded),
+            down,
+        ];
+        assert_eq!(all.into_iter().flatten().collect::<Vec<_>>().join(", "), expected);
+    }
+
+    #[test]
+    fn a_change_that_does_not_get_on_is_waited_for() {
+        let live = |reason: &str| {
+            let truth = if reason == "NewReplicaSetAvailable" {
+                "True"
+            } else {
+                "False"
+            };
+            let progressing = json!({"type": "Progressing", "status": truth, "reason": reason, "message": "too slow"});
+            let status = json!({"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+                                "conditions": [progressing]});
+            json!({"metadata": {"generation": 1}, "spec": {"replicas": 2}, "status": status})
+        };
+        let key = Key::namespaced("apps/v1", "Deployment", "ns", "a");
+        let waits = |live| waiting(&[Workload::new(key.clone(), live)]).len();
+        assert_eq!(waits(None), 1);
+        assert_eq!(waits(Some(Arc::new(live("ProgressDeadlineExceeded")))), 1);
+        assert_eq!(waits(Some(Arc::new(live("NewReplicaSetAvailable")))), 0);
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Found {
     pub(super) progressing: Option<Said>,
     /// What is wrong.
     pub(super) degraded: Option<Said>,
+    /// Why nothing runs, once that has been so for a while.
+    pub(super) down: Option<String>,
     pub(super) inventory: Vec<Key>,
     /// What its Pods may be looking after.
     pub(super) hold: Hold,
@@ -222,7 +224,9 @@ fn availability(found: &Found, available: Result<i32, &Lookup>, wanted: i32, bef
             } else {
                 ("False", "NothingRuns")
             };
-            line(truth, reason, &format!("{available} of {wanted} Pods are available"))
+            let count = || format!("{available} of {wanted} Pods are available");
+            let message = found.down.clone().filter(|_| available == 0).unwrap_or_else(count);
+            line(truth, reason, &message)
         }
     }
 }

@@ -108,7 +108,11 @@ async fn nothing_is_denied_and_nothing_is_too_much() {
     api.patch_status(name, &PatchParams::default(), &Patch::Merge(&none))
         .await
         .unwrap();
-    world.says(&operator, "lab", &["Degraded=True PodsFail"]).await;
+    let why = format!(
+        "Available=False NothingRuns Deployment {}/{name}: 0 of 2 Pods available",
+        world.namespace
+    );
+    world.says(&operator, "lab", &[why.as_str(), "Degraded=False"]).await;
     api.delete(name, &DeleteParams::background()).await.unwrap();
     world.says(&operator, "lab", &["Progressing=True RollingOut"]).await;
 

@@ -67,6 +67,18 @@ fn conditions(#[case] deployment: Lookup, #[case] progressing: &str, #[case] deg
     );
 }
 
+#[rstest]
+#[case::nothing_runs(0, "Available=False NothingRuns Pod a: CrashLoopBackOff")]
+#[case::something_does(1, "Available=True AsExpected 1 of 2 Pods are available")]
+fn why_nothing_runs_is_said_where_that_is(#[case] available: i64, #[case] expected: &str) {
+    let found = Found {
+        down: Some("Pod a: CrashLoopBackOff".to_owned()),
+        ..found(State::Managed, "", "")
+    };
+    let said = lines(&next(&manager(), &Status::default(), &found, &running(available)));
+    assert_eq!(said.lines().next(), Some(expected));
+}
+
 #[test]
 fn what_could_not_be_read_is_as_it_was() {
     let (manager, found) = (manager(), found(State::Managed, "", ""));

@@ -62,6 +62,7 @@ pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, St
     if !document.section("Global").has(PROBE_MODE) {
         set(&mut document, PROBE_MODE, "Shared")?;
     }
+    let port = i32::try_from(port).map_err(|_| format!("{KEY}: {PROBE_PORT} is no port: write one, not {port}"))?;
     set(&mut document, PROBE_PORT, &port.to_string())?;
     if groups == SecurityGroups::Managed {
         set(&mut document, GROUP_MODE, "Managed")?;

@@ -179,6 +179,10 @@ fn w14_overrides_are_in_the_order_of_their_numbers() {
     "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = http\n",
     "cloud.conf:2:51: ClusterServiceSharedLoadBalancerHealthProbePort is not a whole number"
 )]
+#[case::no_port(
+    "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = 2147483648\n",
+    "cloud.conf: ClusterServiceSharedLoadBalancerHealthProbePort is no port: write one, not 2147483648"
+)]
 #[case::no_value("[ServiceOverride \"1\"]\nURL\n", "cloud.conf:2:1: URL has no value")]
 fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
     let error = plain(text).expect_err("refused");

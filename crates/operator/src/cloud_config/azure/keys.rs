@@ -58,15 +58,16 @@ const TRUTHS: [&str; 10] = [
     "disableOutboundSNAT",
     "enableMigrateToIPBasedBackendPoolAPI",
 ];
-const WHOLE: [&str; 7] = [
+const WHOLE: [&str; 6] = [
     "cloudProviderBackoffRetries",
     "cloudProviderBackoffDuration",
     "maximumLoadBalancerRuleCount",
     "putVMSSVMBatchSize",
     "routeUpdateIntervalInSeconds",
     "loadBalancerBackendPoolUpdateIntervalInSeconds",
-    "clusterServiceSharedLoadBalancerHealthProbePort",
 ];
+/// The one number of 32 bits.
+const PORT: &str = "clusterServiceSharedLoadBalancerHealthProbePort";
 const NUMBERS: [&str; 2] = ["cloudProviderBackoffExponent", "cloudProviderBackoffJitter"];
 const TAGS: &str = "tagsMap";
 
@@ -76,11 +77,13 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
     let text: fn(&str) -> bool = |raw| raw.starts_with('"');
     let truth: fn(&str) -> bool = |raw| serde_json::from_str::<bool>(raw).is_ok();
     let whole: fn(&str) -> bool = |raw| serde_json::from_str::<i64>(raw).is_ok();
+    let port: fn(&str) -> bool = |raw| serde_json::from_str::<i32>(raw).is_ok();
     let number: fn(&str) -> bool = |raw| serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_number());
     for (keys, fits, expected) in [
         (&TEXTS[..], text, "a text: write it in quotes"),
         (&TRUTHS, truth, "true or false: write one of them, without quotes"),
         (&WHOLE, whole, "a whole number: write one, without quotes"),
+        (&[PORT], port, "a port: write its number, without quotes"),
         (&NUMBERS, number, "a number: write one, without quotes"),
         (&[TAGS], texts, "an object of texts: write {\"name\":\"value\"}"),
     ] {

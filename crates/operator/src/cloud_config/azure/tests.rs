@@ -122,6 +122,11 @@ fn is_transformed(#[case] text: &str, #[case] cloud: &str, #[case] expected: &st
     PUBLIC,
     "cloud.conf: \"cloudProviderBackoffDuration\" is not a whole number: write one, without quotes"
 )]
+#[case::no_port(
+    r#"{"clusterServiceSharedLoadBalancerHealthProbePort": 2147483648}"#,
+    PUBLIC,
+    "cloud.conf: \"clusterServiceSharedLoadBalancerHealthProbePort\" is not a port: write its number, without quotes"
+)]
 #[case::an_exponent(
     r#"{"cloudProviderBackoffExponent": []}"#,
     PUBLIC,

@@ -144,7 +144,8 @@ fn encode(fields: &mut Map<String, Value>) {
     }
 }
 
-fn drop_nulls(value: &mut Value) {
+/// Takes away what is said to be nothing: to Kubernetes that is not said at all.
+pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, value| !value.is_null());

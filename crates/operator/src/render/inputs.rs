@@ -1,7 +1,10 @@
 //! What the given manifests say.
 
 use super::Problem;
-use crate::platforms::{Images, Setting, Topology, external::NoPlatform};
+use crate::{
+    operands::diff::drop_nulls,
+    platforms::{Images, Setting, Topology, external::NoPlatform},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::Infrastructure;
 use serde::de::DeserializeOwned;
@@ -140,7 +143,7 @@ fn is_stack_hub(infrastructure: &Infrastructure) -> bool {
 fn manifest<T: DeserializeOwned>(document: &Document, api_version: &str, kind: &str) -> Result<T, Problem> {
     // Without a snippet of the file, which may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
-    let value: Value = serde_saphyr::from_str_with_options(&document.text, options)
+    let mut value: Value = serde_saphyr::from_str_with_options(&document.text, options)
         .map_err(|error| malformed(document, format!("not YAML: {error}")))?;
     let found = (value["apiVersion"].as_str(), value["kind"].as_str());
     if found != (Some(api_version), Some(kind)) {
@@ -149,6 +152,7 @@ fn manifest<T: DeserializeOwned>(document: &Document, api_version: &str, kind: &
             format!("not a manifest of kind {kind} in {api_version}"),
         ));
     }
+    drop_nulls(&mut value);
     serde_json::from_value(value).map_err(|error| malformed(document, format!("does not fit kind {kind}: {error}")))
 }
 

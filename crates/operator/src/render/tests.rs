@@ -216,6 +216,18 @@ fn finds_the_configuration(#[case] config: String, #[case] expected: Option<&str
     assert_eq!(files[0].1.contains("--cloud-config"), expected.is_some());
 }
 
+/// Go writes a list that is not there like that.
+#[test]
+fn what_is_null_is_not_said() {
+    let nulls =
+        "    type: VSphere\n    aws: null\n    vsphere:\n      apiServerInternalIPs: null\n      ingressIPs: ~\n";
+    let nulls = infrastructure("VSphere").replace("    type: VSphere\n", nulls);
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any", "labels": null},
+                        "data": {"cloud.conf": "a"}, "binaryData": null, "immutable": null});
+    let with = |infrastructure: &str| render(&inputs(infrastructure, &images(), Some(&config.to_string()))).unwrap();
+    assert_eq!(with(&nulls), with(&infrastructure("VSphere")));
+}
+
 #[test]
 fn configuration_that_nothing_refers_to_is_not_read() {
     let infrastructure = infrastructure("AWS").replace("name: cloud-provider-config", "name: \"\"");

@@ -279,9 +279,9 @@ async fn the_managers_of_the_documentation_run_side_by_side() {
         managers.push(manager);
     }
     assert_eq!(managers.len(), 2);
-    assert_eq!(scope::overlaps(&managers, &[]), []);
+    assert_eq!(scope::overlaps(&managers, &[], None), []);
     managers[1].spec.secure_port = managers[0].spec.secure_port;
-    assert_eq!(scope::overlaps(&managers, &[]).len(), 1);
+    assert_eq!(scope::overlaps(&managers, &[], None).len(), 1);
 }
 
 /// Every kind that is made is one that the operator can prune again.

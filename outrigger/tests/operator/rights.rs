@@ -378,20 +378,39 @@ async fn our_own_kind_on_openshift() {
         "CloudControllerManager",
         "cloudcontrollermanagers",
     );
-    world
-        .apply(&managers, "", "lab", json!({"spec": {"provider": "memory"}}))
-        .await;
-    let look = async || {
-        world.roll_out(9).await;
-        let found = world.get(&managers, "", "lab").await.unwrap_or_default();
-        match crate::objects::conditions(&found) {
-            conditions if conditions.iter().any(|line| line.starts_with("Available=True")) => Ok(()),
-            conditions => Err(format!("{conditions:#?}")),
-        }
+    let says = async |name: &str, expected: &str| {
+        let look = async || {
+            world.roll_out(9).await;
+            let found = world.get(&managers, "", name).await.unwrap_or_default();
+            match crate::objects::conditions(&found) {
+                conditions if conditions.iter().any(|line| line.starts_with(expected)) => Ok(()),
+                conditions => Err(format!("{conditions:#?}")),
+            }
+        };
+        operator.until("a manager", look).await;
     };
-    operator.until("a manager", look).await;
-    assert_eq!(operator.lines_with("cannot watch").len(), 1);
+    // What the platform's own has is not given to another: neither its scope nor the names of its objects.
+    world
+        .apply(&managers, "", "all", json!({"spec": {"provider": "memory"}}))
+        .await;
+    says(
+        "all",
+        "Degraded=True ScopeOverlap in conflict with the platform's own manager (AWS)",
+    )
+    .await;
+    let scope = json!({"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]});
+    let spec = json!({"spec": {"provider": "memory", "scope": scope, "securePort": 10300}});
+    world.apply(&managers, "", "aws", spec.clone()).await;
+    says(
+        "aws",
+        "Degraded=True InvalidSpec metadata.name \"aws\" is kept for a platform",
+    )
+    .await;
     let api = world.api(&managers, "");
+    api.delete("aws", &kube::api::DeleteParams::default()).await.unwrap();
+    world.apply(&managers, "", "lab", spec).await;
+    says("lab", "Available=True").await;
+    assert_eq!(operator.lines_with("cannot watch").len(), 1);
     api.delete("lab", &kube::api::DeleteParams::default()).await.unwrap();
     world.settled().await;
     assert!(denied(&world, mark).is_empty(), "{:#?}", denied(&world, mark));

@@ -9,6 +9,7 @@ mod observe;
 mod operands;
 mod pass;
 mod predecessor;
+pub(crate) mod presence;
 mod preview;
 mod report;
 mod sync;

@@ -106,8 +106,22 @@ pub(super) fn cluster_operator() -> Key {
 
 /// What is always watched.
 pub(super) fn always() -> BTreeSet<Selection> {
-    let one = |(kind, plural, name)| Selection::one(&Resource::new(CONFIG, kind, plural), None, name);
-    SINGLETONS.into_iter().map(one).collect()
+    (0..SINGLETONS.len()).map(selection).collect()
+}
+
+/// The Infrastructure and our `ClusterOperator`, to be watched.
+pub(super) fn both() -> [Selection; 2] {
+    [selection(0), selection(6)]
+}
+
+/// The Infrastructure and our `ClusterOperator`, as they are.
+pub(super) fn read_both(watches: &Watches) -> Result<(Option<Infrastructure>, Option<ClusterOperator>), String> {
+    Ok((singleton(watches, 0)?, singleton(watches, 6)?))
+}
+
+fn selection(which: usize) -> Selection {
+    let (kind, plural, name) = SINGLETONS[which];
+    Selection::one(&Resource::new(CONFIG, kind, plural), None, name)
 }
 
 /// A `ConfigMap` as it is.

@@ -130,7 +130,7 @@ fn related(namespace: &str, inventory: &[Key]) -> Vec<ObjectReference> {
 
 /// What the operator has made, by its own word: all that it relates to but namespaces. Newer Go operators name themselves
 /// first, and then much that comes with a release: that is nobody's word on operands.
-fn listed(status: &Status) -> Vec<Key> {
+pub(super) fn listed(status: &Status) -> Vec<Key> {
     let is_ours = status
         .related_objects
         .first()

@@ -29,7 +29,7 @@ impl Operator {
     /// The objects of a manager, with its certificate. What they are made from is watched from now on.
     pub(super) async fn desired(&mut self, manager: &CloudControllerManager) -> Result<Vec<Object>, Problem> {
         let name = manager.name_any();
-        if let Some(taken) = check::taken(&name, &self.platform) {
+        if let Some(taken) = check::taken(&name, &self.reserved) {
             return Err(Problem::Terminal((INVALID, taken)));
         }
         let image = self.image(manager).map_err(Problem::Terminal)?;

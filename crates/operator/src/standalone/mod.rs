@@ -15,6 +15,7 @@ mod flags;
 pub mod names;
 mod observe;
 mod pass;
+mod platform;
 mod preview;
 pub mod provider;
 pub mod remains;

@@ -12,7 +12,7 @@ use crate::{
 use kube::ResourceExt;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{ManagementState, Spec, Status},
+    cloud_controller_manager::{Claim, ManagementState, Spec, Status},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -73,17 +73,23 @@ impl Managers {
         self.readable.iter().filter(runs).all(scope::is_settled)
     }
 
-    /// The managers that are not run, each with the reason. What remains of others stands in the way, and so does not to know that.
-    pub(super) fn refusals(&self, remains: &Result<Vec<Remains>, String>) -> BTreeMap<String, Problem> {
+    /// The managers that are not run, each with the reason. What remains of others stands in the way, and so do the platform's own, and not to
+    /// know of them.
+    pub(super) fn refusals(
+        &self,
+        remains: &Result<Vec<Remains>, String>,
+        platform: &Result<Option<Claim>, String>,
+    ) -> BTreeMap<String, Problem> {
         let mut overlaps: BTreeMap<String, Vec<scope::Overlap>> = BTreeMap::new();
         let left = remains.as_deref().unwrap_or_default();
-        for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat(), left) {
+        let own = platform.as_ref().ok().and_then(Option::as_ref);
+        for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat(), left, own) {
             overlaps.entry(overlap.refused.clone()).or_default().push(overlap);
         }
         let overlaps = overlaps.into_iter();
         let mut refusals: BTreeMap<_, Problem> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
         let doubt = self.doubt().map(|doubt| Problem::Terminal((UNKNOWN, doubt)));
-        let ignorance = remains.as_ref().err().cloned();
+        let ignorance = remains.as_ref().err().or(platform.as_ref().err()).cloned();
         let ignorance = ignorance.map(|reason| Problem::Transient((UNKNOWN, reason)));
         if let Some(problem) = doubt.or(ignorance) {
             for manager in self.readable.iter().filter(|manager| !scope::is_settled(manager)) {
@@ -175,7 +181,7 @@ mod tests {
         let managers = Managers::of(&[fine, object("wrong", &spec)]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["fine", "wrong"]);
         assert_eq!(managers.unreadable[0].why, why);
-        let Problem::Terminal((reason, sentence)) = &managers.refusals(&Ok(Vec::new()))["fine"] else {
+        let Problem::Terminal((reason, sentence)) = &managers.refusals(&Ok(Vec::new()), &Ok(None))["fine"] else {
             panic!("it passes by itself");
         };
         assert_eq!(*reason, "ScopeUnknown");
@@ -188,7 +194,7 @@ mod tests {
         going["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
         let managers = Managers::of(&[Arc::new(going)]);
         assert_eq!(managers.names().count(), 0);
-        assert!(managers.refusals(&Ok(Vec::new())).is_empty());
+        assert!(managers.refusals(&Ok(Vec::new()), &Ok(None)).is_empty());
     }
 
     fn related() -> Value {
@@ -203,7 +209,10 @@ mod tests {
         going["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(going), object("new", &json!({"provider": "memory"}))]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["new"]);
-        assert_eq!(managers.refusals(&Ok(Vec::new()))["new"].said().0, scope::OVERLAP);
+        assert_eq!(
+            managers.refusals(&Ok(Vec::new()), &Ok(None))["new"].said().0,
+            scope::OVERLAP
+        );
     }
 
     /// Whoever runs already goes on, but does not change places.
@@ -212,10 +221,13 @@ mod tests {
         let mut runs = (*object("runs", &json!({"provider": "memory"}))).clone();
         runs["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(runs.clone()), object("wrong", &json!({}))]);
-        assert!(managers.refusals(&Ok(Vec::new())).is_empty());
+        assert!(managers.refusals(&Ok(Vec::new()), &Ok(None)).is_empty());
         runs["status"]["claims"] = json!([{"provider": "memory", "securePort": 1}]);
         let managers = Managers::of(&[Arc::new(runs), object("wrong", &json!({}))]);
-        assert_eq!(managers.refusals(&Ok(Vec::new()))["runs"].said().0, "ScopeUnknown");
+        assert_eq!(
+            managers.refusals(&Ok(Vec::new()), &Ok(None))["runs"].said().0,
+            "ScopeUnknown"
+        );
     }
 
     /// Of one that is gone its Pods may be left: that passes, so nobody is woken up at once; and whoever runs is not stopped.
@@ -234,12 +246,55 @@ mod tests {
         runs["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(runs), object("new", &spec("x", 10301))]);
         assert!(!managers.all_settled());
-        let refusals = managers.refusals(&Ok(vec![left]));
+        let refusals = managers.refusals(&Ok(vec![left]), &Ok(None));
         assert_eq!(refusals.keys().collect::<Vec<_>>(), ["new"]);
         assert!(matches!(&refusals["new"], Problem::Transient((scope::OVERLAP, why)) if why.contains("Pod ns/gone-1")));
-        let nobody_knows = managers.refusals(&Err("cannot list pods: no".to_owned()));
+        let nobody_knows = managers.refusals(&Err("cannot list pods: no".to_owned()), &Ok(None));
         assert_eq!(nobody_knows.keys().collect::<Vec<_>>(), ["new"]);
         let unknown = Problem::Transient((UNKNOWN, "cannot list pods: no".to_owned()));
         assert_eq!(nobody_knows["new"], unknown);
+    }
+
+    /// Whoever runs goes on, also if the platform comes later; but he is told.
+    #[rstest]
+    #[case::all_of_it("AWS", json!({}), "ScopeOverlap")]
+    #[case::nodes_of_its_own("AWS", json!({"scope": {"providerIDSchemes": ["memory"]}, "securePort": 10300}), "ScopeOverlap")]
+    #[case::apart(
+        "AWS",
+        json!({"scope": {"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
+        ""
+    )]
+    #[case::labels_say_nothing_to_the_platform(
+        "AWS",
+        json!({"scope": {"nodeSelector": {"matchLabels": {"a": "b"}}, "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
+        "ScopeOverlap"
+    )]
+    #[case::services_only("VSphere", json!({"scope": {"loadBalancerClasses": ["memory"]}, "controllers": ["service"], "securePort": 10300}), "")]
+    #[case::a_platform_that_takes_all_nodes_for_its_own(
+        "VSphere",
+        json!({"scope": {"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
+        "ScopeOverlap"
+    )]
+    fn the_platforms_own_goes_first(#[case] platform: &str, #[case] mut spec: Value, #[case] expected: &str) {
+        spec["provider"] = json!("memory");
+        let mut runs = (*object("runs", &spec)).clone();
+        let claim = Claim::of(&serde_json::from_value(spec.clone()).unwrap());
+        runs["status"] = json!({ "relatedObjects": related(), "claims": [claim] });
+        for one in [object("new", &spec), Arc::new(runs)] {
+            let managers = Managers::of(&[one]);
+            assert!(managers.refusals(&Ok(Vec::new()), &Ok(None)).is_empty());
+            let refusals = managers.refusals(&Ok(Vec::new()), &Ok(Some(super::super::platform::claim(platform))));
+            let refused = refusals.values().next();
+            assert_eq!(refused.map_or("", |problem| problem.said().0), expected);
+            if let Some(problem) = refused {
+                let why = format!("in conflict with the platform's own manager ({platform}), which goes first: ");
+                assert!(
+                    matches!(problem, Problem::Terminal((_, said)) if said.starts_with(&why)),
+                    "{problem:?}"
+                );
+            }
+        }
+        let nobody_knows = Managers::of(&[object("new", &spec)]).refusals(&Ok(Vec::new()), &Err("no".to_owned()));
+        assert_eq!(nobody_knows["new"], Problem::Transient((UNKNOWN, "no".to_owned())));
     }
 }

@@ -59,8 +59,9 @@ pub struct Operator {
     pulse: Pulse,
     cares: BTreeMap<String, Care>,
     pub(super) monitoring: Monitoring,
+    pub(super) cluster: Cluster,
     /// What the operator makes for any platform; nothing where it does not.
-    pub(super) platform: BTreeSet<Key>,
+    pub(super) reserved: BTreeSet<Key>,
 }
 
 /// Whether the cluster has the kinds by which Prometheus is told what to look at.
@@ -128,7 +129,7 @@ impl Operator {
     /// Nothing is written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
     pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring, cluster: Cluster) -> Self {
         let changed = Arc::new(Notify::new());
-        let platform = match cluster {
+        let reserved = match cluster {
             Cluster::OpenShift => openshift::candidates(&namespace),
             Cluster::Kubernetes => BTreeSet::new(),
         };
@@ -144,7 +145,8 @@ impl Operator {
             pulse: Pulse::default(),
             cares: BTreeMap::new(),
             monitoring,
-            platform,
+            cluster,
+            reserved,
         }
     }
 
@@ -226,7 +228,8 @@ impl Operator {
             next.failing |= !self.complain(unreadable).await;
         }
         let remains = self.remains(&managers).await;
-        let refusals = managers.refusals(&remains);
+        let platform = self.platform(&managers).await;
+        let refusals = managers.refusals(&remains, &platform);
         for manager in &managers.readable {
             let found = self.one(manager, refusals.get(&manager.name_any())).await;
             next.failing |= !self.report(manager, &found).await;
@@ -240,12 +243,13 @@ impl Operator {
         if self
             .managers()
             .await
-            .is_ok_and(|managers| managers.refusals(&remains) != refusals)
+            .is_ok_and(|managers| managers.refusals(&remains, &platform) != refusals)
         {
             next.again = [next.again, Some(AGAIN)].into_iter().flatten().min();
         }
         let needs = self.cares.values().flat_map(|care| &care.needs).cloned();
-        let all = needs.chain([Selection::all(&observe::resource())]).collect();
+        let kinds = [Selection::all(&observe::resource())];
+        let all = needs.chain(kinds).chain(self.beside(&managers)).collect();
         self.watches.want(&all).await;
         next
     }

@@ -14,7 +14,8 @@ impl Operator {
         let about = |name: &str, why: &str| format!("{}: {why}", observe::key(name));
         let unreadable = managers.unreadable.iter();
         let mut problems: Vec<_> = unreadable.map(|each| about(&each.name, &each.why)).collect();
-        let refusals = managers.refusals(&self.remains(&managers).await);
+        let (remains, platform) = (self.remains(&managers).await, self.platform(&managers).await);
+        let refusals = managers.refusals(&remains, &platform);
         let mut text = String::new();
         for manager in &managers.readable {
             let name = manager.name_any();

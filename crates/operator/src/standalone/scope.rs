@@ -47,8 +47,9 @@ pub enum Lasts {
 /// Every manager whose scope is not taken because of another one's.
 ///
 /// One that is refused stands in nobody's way with what it asks for; but what its Pods look after meanwhile is its own, as is what Pods
-/// look after that a change has not replaced yet, or that are being removed; or that remain of one which is gone.
-pub fn overlaps(managers: &[CloudControllerManager], remains: &[Remains]) -> Vec<Overlap> {
+/// look after that a change has not replaced yet, or that are being removed; or that remain of one which is gone. The `platform`'s own manager
+/// goes before all others.
+pub fn overlaps(managers: &[CloudControllerManager], remains: &[Remains], platform: Option<&Claim>) -> Vec<Overlap> {
     let mut stands: Vec<Stand> = managers.iter().map(Stand::of).collect();
     leave(&mut stands, remains);
     stands.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
@@ -57,13 +58,34 @@ pub fn overlaps(managers: &[CloudControllerManager], remains: &[Remains]) -> Vec
         let one = &stands[index];
         let Some(asked) = &one.asked else { continue };
         let others = stands.iter().filter(|other| other.name != one.name);
-        let found: Vec<Overlap> = others.filter_map(|other| between(one, asked, other)).collect();
+        let own = platform.and_then(|platform| beside(one, asked, platform));
+        let met = others.filter_map(|other| between(one, asked, other));
+        let found: Vec<Overlap> = own.into_iter().chain(met).collect();
         if found.is_empty() {
             stands[index].is_accepted = true;
         }
         overlaps.extend(found);
     }
     overlaps
+}
+
+/// Whether a manager meets the platform's own, which nobody can ask to change.
+fn beside(one: &Stand, asked: &Claim, platform: &Claim) -> Option<Overlap> {
+    let apart = match platform.scope.provider_id_schemes.as_slice() {
+        [] => "run no controllers of nodes in this one: spec.controllers".to_owned(),
+        schemes => format!(
+            "give this one spec.scope.providerIDSchemes other than {}",
+            schemes.join(", ")
+        ),
+    };
+    let reasons = reasons(asked, platform, &apart);
+    let by = format!("the platform's own manager ({})", platform.provider);
+    (!reasons.is_empty()).then(|| Overlap {
+        refused: one.name.clone(),
+        sentence: format!("in conflict with {by}, which goes first: {}", reasons.join("; ")),
+        by,
+        lasts: Lasts::UntilChanged,
+    })
 }
 
 /// Whether it runs with exactly what it asks for. Such a one goes on: whoever asks for a change that would meet it is refused, also if he
@@ -172,7 +194,7 @@ fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
             lasts,
         })
     };
-    let meets = |theirs: &Claim| reasons(asked, theirs);
+    let meets = |theirs: &Claim| reasons(asked, theirs, APART);
     let granted = other.asked.iter().filter(|_| other.is_accepted);
     let granted = granted.flat_map(meets).collect();
     let granted = overlap("which runs already or is older", granted, Lasts::UntilChanged);
@@ -199,12 +221,16 @@ fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
     granted.or_else(held).or_else(remains)
 }
 
-fn reasons(a: &Claim, b: &Claim) -> Vec<String> {
-    let all = [nodes(a, b), services(a, b), port(a, b)];
+/// How to tell the nodes of two managers apart.
+const APART: &str = "tell them apart by spec.scope.nodeSelector or spec.scope.providerIDSchemes of both";
+
+fn reasons(a: &Claim, b: &Claim, apart: &str) -> Vec<String> {
+    let nodes = nodes(a, b).map(|which| format!("{which}; {apart}"));
+    let all = [nodes, services(a, b), port(a, b)];
     all.into_iter().flatten().collect()
 }
 
-fn nodes(a: &Claim, b: &Claim) -> Option<String> {
+fn nodes(a: &Claim, b: &Claim) -> Option<&'static str> {
     let of_nodes = |claim| {
         let all = controllers::of(claim).into_iter();
         all.filter(|one| one.is_for_nodes()).collect::<Vec<_>>()
@@ -219,14 +245,11 @@ fn nodes(a: &Claim, b: &Claim) -> Option<String> {
         return None;
     }
     let all = |scope: &Scope| scope.provider_id_schemes.is_empty() && scope.node_selector == LabelSelector::default();
-    let which = if all(&a.scope) && all(&b.scope) {
+    Some(if all(&a.scope) && all(&b.scope) {
         "both look after all nodes"
     } else {
         "there may be nodes that both look after"
-    };
-    Some(format!(
-        "{which}; tell them apart by spec.scope.nodeSelector or spec.scope.providerIDSchemes of both"
-    ))
+    })
 }
 
 /// Whether there can be a node that is in both scopes.

@@ -67,7 +67,7 @@ fn schemes(schemes: &[&str]) -> Value {
 fn nodes(#[case] a: Value, #[case] b: Value, #[case] expected: &str) {
     for (older, younger) in [(&a, &b), (&b, &a)] {
         let managers = [manager("a", 0, older), manager("b", 1, younger)];
-        let found = if overlaps(&managers, &[]).is_empty() {
+        let found = if overlaps(&managers, &[], None).is_empty() {
             "apart"
         } else {
             "meet"
@@ -98,7 +98,7 @@ fn served(scope: Value) -> Value {
 #[case::none_at_all(json!({"servicesWithoutClass": "Ignore"}), json!({"servicesWithoutClass": "Serve"}), None)]
 fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) {
     let managers = [manager("a", 0, &served(a)), manager("b", 1, &served(b))];
-    let found = overlaps(&managers, &[]);
+    let found = overlaps(&managers, &[], None);
     assert_eq!(found.is_empty(), expected.is_none(), "{found:?}");
     assert!(
         found
@@ -125,7 +125,7 @@ fn says_why_and_what_to_do() {
             .to_owned(),
         lasts: Lasts::UntilChanged,
     };
-    assert_eq!(overlaps(&managers, &[]), [expected]);
+    assert_eq!(overlaps(&managers, &[], None), [expected]);
 }
 
 #[test]
@@ -135,7 +135,10 @@ fn one_that_is_refused_stands_in_nobodys_way() {
         manager("second", 1, &json!({})),
         manager("third", 2, &labels(&json!({"cloud": "b"}))),
     ];
-    let refused: Vec<String> = overlaps(&managers, &[]).into_iter().map(|one| one.refused).collect();
+    let refused: Vec<String> = overlaps(&managers, &[], None)
+        .into_iter()
+        .map(|one| one.refused)
+        .collect();
     assert_eq!(refused, ["second"]);
 }
 
@@ -143,7 +146,7 @@ fn one_that_is_refused_stands_in_nobodys_way() {
 fn the_name_decides_between_twins() {
     let refused = |first, second| {
         let managers = [manager(first, 0, &json!({})), manager(second, 0, &json!({}))];
-        overlaps(&managers, &[]).remove(0).refused
+        overlaps(&managers, &[], None).remove(0).refused
     };
     assert_eq!(refused("a", "b"), "b");
     assert_eq!(refused("b", "a"), "b");
@@ -153,9 +156,9 @@ fn the_name_decides_between_twins() {
 fn one_that_is_removed_counts_until_it_is_gone() {
     let mut going = manager("old", 0, &json!({"managementState": "Removed"}));
     let young = manager("young", 1, &json!({}));
-    assert_eq!(overlaps(&[going.clone(), young.clone()], &[]), []);
+    assert_eq!(overlaps(&[going.clone(), young.clone()], &[], None), []);
     going.status.get_or_insert_default().related_objects = vec![ObjectReference::default()];
-    assert_eq!(overlaps(&[going, young], &[]).len(), 1);
+    assert_eq!(overlaps(&[going, young], &[], None).len(), 1);
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn one_that_is_not_managed_goes_on_running() {
         manager("old", 0, &json!({"managementState": "Unmanaged"})),
         manager("young", 1, &json!({})),
     ];
-    assert_eq!(overlaps(&managers, &[]).len(), 1);
+    assert_eq!(overlaps(&managers, &[], None).len(), 1);
 }
 
 /// Whoever changes his scope so that it meets one that runs is refused, older or not; and still is when that was told.
@@ -181,7 +184,7 @@ fn one_that_runs_goes_on() {
     };
     let (older, younger) = (manager("a", 1, &json!({})), manager("b", 2, &json!({})));
     let refused = |managers: &[CloudControllerManager]| -> Vec<String> {
-        overlaps(managers, &[])
+        overlaps(managers, &[], None)
             .into_iter()
             .map(|overlap| overlap.refused)
             .collect()
@@ -239,7 +242,10 @@ fn what_runs_counts(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[
         holding(east.clone(), &[&east]),
         manager("c", 2, &zone(c)),
     ];
-    let refused: Vec<String> = overlaps(&managers, &[]).into_iter().map(|one| one.refused).collect();
+    let refused: Vec<String> = overlaps(&managers, &[], None)
+        .into_iter()
+        .map(|one| one.refused)
+        .collect();
     assert_eq!(refused.join(" "), expected);
 }
 
@@ -252,7 +258,7 @@ fn places_are_not_swapped_at_once() {
         holding(manager("a", 0, &east), &[&was[0]]),
         holding(manager("b", 1, &west), &[&was[1]]),
     ];
-    let found = overlaps(&managers, &[]);
+    let found = overlaps(&managers, &[], None);
     assert_eq!(found.len(), 2, "{found:?}");
     let earlier = "in conflict with CloudControllerManager \"b\", whose Pods run with an earlier spec until a change is rolled out: \
                    there may be nodes that both look after; tell them apart by";
@@ -273,7 +279,7 @@ fn ports_and_classes_that_run_count() {
         &json!({"securePort": 10300, "scope": {"loadBalancerClasses": ["x"], "nodeSelector": {"matchLabels": {"zone": "c"}}}}),
     );
     let managers = [holding(manager("a", 0, &zone("a")), &[&was]), young];
-    let found = overlaps(&managers, &[]);
+    let found = overlaps(&managers, &[], None);
     assert_eq!(found.len(), 1, "{found:?}");
     for part in [
         "both serve Services of the load balancer class x",
@@ -312,7 +318,7 @@ fn unmarked(name: &str) -> Remains {
 fn what_remains_counts(#[case] c: Value, #[case] remains: &[Remains], #[case] expected: &str) {
     let there = manager("a", 0, &zone("east"));
     let managers = [holding(there.clone(), &[&there]), manager("c", 2, &c)];
-    let found = overlaps(&managers, remains);
+    let found = overlaps(&managers, remains, None);
     let waits: Vec<_> = found.iter().map(|one| (one.refused.as_str(), one.lasts)).collect();
     if expected.is_empty() {
         assert_eq!(waits, []);
@@ -323,5 +329,5 @@ fn what_remains_counts(#[case] c: Value, #[case] remains: &[Remains], #[case] ex
     }
     // Whoever runs already is stopped by nothing.
     let runs = manager("c", 2, &c);
-    assert_eq!(overlaps(&[holding(runs.clone(), &[&runs])], remains), []);
+    assert_eq!(overlaps(&[holding(runs.clone(), &[&runs])], remains, None), []);
 }

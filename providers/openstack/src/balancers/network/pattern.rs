@@ -4,7 +4,11 @@ use cloud::{Error, Result};
 use regex_lite::Regex;
 
 /// `floating-subnet`: `!` in front negates; `~` is a regular expression, which must match the whole name; anything else is
-/// a glob: `*` is any run of characters but `/`, `?` any one character, `[…]` one of a set, `{a,b}` one of these.
+/// a glob: `*` is any run of characters but `/`, `?` any one character, `[…]` one of a set, `{a,b}` one of these, `{{` a
+/// brace, and `**` at the ends of a path any folders. As in occm, whose globs are gopkg.in/godo.v2's, no set is negated:
+/// `[!a]` is a `!` or an `a`.
+///
+/// There a subnet without a name matches every pattern that is not negated, and no other. Here it is one of an empty name.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     whole: Regex,
@@ -44,6 +48,9 @@ impl Pattern {
     }
 }
 
+/// Any folders, as far as their names are not too strange.
+const FOLDERS: &str = r"(?:[.{}\w\- ]+/)*";
+
 /// The regular expression that a glob stands for.
 fn expression_of(glob: &str) -> String {
     let mut expression = String::new();
@@ -51,10 +58,13 @@ fn expression_of(glob: &str) -> String {
     let mut alternatives = 0_u32;
     while let Some(c) = rest.chars().next() {
         let (token, length) = match c {
-            '*' if rest.starts_with("**") => (".*".to_owned(), 2),
+            '/' if rest.starts_with("/**/") => (format!("/{FOLDERS}"), 4),
+            '/' if rest == "/**" => ("/.*".to_owned(), 3),
+            '*' if rest.starts_with("**/") => (FOLDERS.to_owned(), 3),
             '*' => ("[^/]*".to_owned(), 1),
             '?' => (".".to_owned(), 1),
             '[' => set(rest).unwrap_or(("\\[".to_owned(), 1)),
+            '{' if rest.starts_with("{{") => ("\\{".to_owned(), 2),
             '{' if rest.contains('}') => {
                 alternatives += 1;
                 ("(?:".to_owned(), 1)
@@ -76,15 +86,14 @@ fn expression_of(glob: &str) -> String {
 fn set(text: &str) -> Option<(String, usize)> {
     let inner = &text[1..];
     // A bracket that comes first is one of the set.
-    let first = inner.starts_with('!') || inner.starts_with('^');
-    let skipped = usize::from(first) + usize::from(inner[usize::from(first)..].starts_with(']'));
+    let skipped = usize::from(inner.starts_with(']'));
     let end = skipped + inner[skipped..].find(']')?;
-    let characters = inner[usize::from(first)..end]
+    let characters = inner[..end]
         .replace('\\', "\\\\")
         .replace('[', "\\[")
-        .replace(']', "\\]");
-    let negation = if first { "^" } else { "" };
-    Some((format!("[{negation}{characters}]"), end + 2))
+        .replace(']', "\\]")
+        .replace('^', "\\^");
+    Some((format!("[{characters}]"), end + 2))
 }
 
 #[cfg(test)]
@@ -109,14 +118,22 @@ mod tests {
     #[case::one_character("test-1?3", "test-123", true)]
     #[case::one_character_is_not_none("test-123?", "test-123", false)]
     #[case::star_stops_at_a_slash("test*", "test/123", false)]
-    #[case::two_stars_do_not("test**", "test/123", true)]
+    #[case::two_stars_are_stars("test**", "test/123", false)]
+    #[case::two_stars_at_the_end_of_a_path("test/**", "test/1/2/3", true)]
+    #[case::two_stars_inside_a_path("test/**/3", "test/1/2/3", true)]
+    #[case::two_stars_inside_a_path_are_nothing_too("test/**/3", "test/3", true)]
+    #[case::two_stars_before_a_path("**/123", "test/123", true)]
     #[case::set("test-[0-9]23", "test-123", true)]
-    #[case::set_negated("test-[!0-9]23", "test-123", false)]
+    #[case::no_set_is_negated("test-[!0-9]23", "test-123", true)]
+    #[case::nor_by_a_circumflex("test-[^2]23", "test-123", false)]
+    #[case::set_with_a_bracket("a[]b]", "a]", true)]
     #[case::open_set_is_a_bracket("test-[1", "test-[1", true)]
     #[case::alternatives("{prod,test}-*", "test-123", true)]
     #[case::alternatives_not_matching("{prod,stage}-*", "test-123", false)]
     #[case::comma_outside_is_a_comma("a,b", "a,b", true)]
     #[case::brace_without_end("a{b", "a{b", true)]
+    #[case::two_braces_are_a_brace("a{{b,c}", "a{b,c}", true)]
+    #[case::no_name("test-*", "", false)]
     #[case::umlaut("tür*", "türkis", true)]
     fn matches(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
         assert_eq!(Pattern::parse(pattern).unwrap().matches(name), expected, "{pattern}");

@@ -8,7 +8,7 @@ use rustls::{
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
-    crypto::ring,
+    crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime},
     server::ParsedCertificate,
 };
@@ -19,20 +19,32 @@ use x509_parser::prelude::{ASN1Time, X509Certificate};
 /// `openssl req -x509` makes, and what Go accepts. Either must be valid now, for that name and for servers.
 #[derive(Debug)]
 pub struct Verifier {
-    chains: Arc<WebPkiServerVerifier>,
+    /// `None` where the system has no authorities: nobody is believed, and who needs no TLS need not know.
+    chains: Option<Arc<WebPkiServerVerifier>>,
     roots: Roots,
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
     /// Believes these.
     ///
     /// # Errors
-    /// If one of those given cannot be used, or there is none at all.
+    /// If one of those given cannot be used.
     pub fn new(roots: Roots) -> Result<Self, Error> {
         let provider = Arc::new(ring::default_provider());
-        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots.store()?), provider).build();
-        let chains = chains.map_err(|error| Error::General(format!("no certificate authority is known: {error}")))?;
-        Ok(Self { chains, roots })
+        let algorithms = provider.signature_verification_algorithms;
+        let store = roots.store()?;
+        let chains = if store.is_empty() {
+            None
+        } else {
+            let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
+            Some(chains.map_err(|error| Error::General(error.to_string()))?)
+        };
+        Ok(Self {
+            chains,
+            roots,
+            algorithms,
+        })
     }
 }
 
@@ -45,7 +57,10 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.chains.verify_server_cert(leaf, between, name, ocsp, now) {
+        let Some(chains) = &self.chains else {
+            return Err(CertificateError::UnknownIssuer.into());
+        };
+        match chains.verify_server_cert(leaf, between, name, ocsp, now) {
             Err(Error::InvalidCertificate(_)) if self.roots.contain(leaf) => verify_by_itself(leaf, name, now),
             verified => verified,
         }
@@ -57,7 +72,7 @@ impl ServerCertVerifier for Verifier {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chains.verify_tls12_signature(message, leaf, signature)
+        verify_tls12_signature(message, leaf, signature, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -66,11 +81,11 @@ impl ServerCertVerifier for Verifier {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chains.verify_tls13_signature(message, leaf, signature)
+        verify_tls13_signature(message, leaf, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chains.supported_verify_schemes()
+        self.algorithms.supported_schemes()
     }
 }
 
@@ -186,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_not_enough() {
+    fn where_there_are_no_authorities_nobody_is_believed() {
         let leaf = by_itself(&params(None));
         let said = verify(Vec::new(), &leaf, "api.example", NOW);
-        assert!(said.contains("no certificate authority is known"), "{said}");
+        assert!(said.contains("UnknownIssuer"), "{said}");
     }
 }

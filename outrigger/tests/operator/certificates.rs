@@ -277,6 +277,7 @@ async fn w8_unreadable_bundle() {
     world.set_platform("None").await;
     let operator = release(&world, |_| {}).await;
     trusts(&world, &operator, 2).await;
+    world.says(&operator, &["Available=True"]).await;
     operator.signal("TERM");
     operator.exited().await;
 
@@ -293,9 +294,9 @@ async fn w8_unreadable_bundle() {
         line.contains("user-ca") && line.contains("cannot list resource"),
         "{line}"
     );
-    // What else it has to write it writes; not this.
-    world.says(&operator, &["Available=True"]).await;
+    // What it has said and written stays.
     world.settled().await;
+    world.says(&operator, &["Available=True"]).await;
     assert_eq!(trusted(&world).await, before);
     let touched = world.writes_since(mark);
     assert!(

@@ -76,6 +76,7 @@ impl<G: Ground> Swap<G> {
         let ours = manifests::program(rig);
         let config = ground.config("manage-security-groups=true\ncreate-monitor=true\nmonitor-delay=7s");
         let config = rig.folder.write("cloud.conf", &format!("{config}{more}"));
+        // One Service at a time, as by default: with more of them occm loses groups of ports, which ours would put back.
         let launch = Launch::new(rig.folder.path())
             .flag("--v=4")
             .flag("--cloud-provider=openstack")
@@ -84,7 +85,6 @@ impl<G: Ground> Swap<G> {
             .flag(&format!("--cluster-name={}", rig.name))
             .flag(&format!("--user-agent={}", ground.agent()))
             .flag("--use-service-account-credentials=false")
-            .flag("--concurrent-service-syncs=4")
             .flag("--cluster-cidr=10.244.0.0/16")
             .flag("--leader-elect=false")
             .flag("--secure-port=0");

@@ -9,7 +9,7 @@ use rustls::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::time::Instant;
 use tower::BoxError;
@@ -40,8 +40,14 @@ impl Followed {
         })
     }
 
+    /// Those that were read last.
+    fn known(&self) -> Arc<Verifier> {
+        self.lock().verifier.clone()
+    }
+
+    /// Those that are in the file, as far as it is time to look.
     fn current(&self) -> Arc<Verifier> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if state.read.elapsed() >= LOOK {
             state.read = Instant::now();
             match load(&self.path) {
@@ -53,6 +59,10 @@ impl Followed {
             }
         }
         state.verifier.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,7 +90,7 @@ impl ServerCertVerifier for Followed {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.current().verify_tls12_signature(message, leaf, signature)
+        self.known().verify_tls12_signature(message, leaf, signature)
     }
 
     fn verify_tls13_signature(
@@ -89,11 +99,11 @@ impl ServerCertVerifier for Followed {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.current().verify_tls13_signature(message, leaf, signature)
+        self.known().verify_tls13_signature(message, leaf, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.current().supported_verify_schemes()
+        self.known().supported_verify_schemes()
     }
 }
 

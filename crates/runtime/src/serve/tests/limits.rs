@@ -211,7 +211,7 @@ async fn connect_with_alpn(server: SocketAddr, protocol: &[u8]) -> TlsStream<Tcp
         .with_safe_default_protocol_versions()
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody))
+        .with_custom_certificate_verifier(Arc::new(reach::Anything))
         .with_no_client_auth();
     config.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(server).await.unwrap();

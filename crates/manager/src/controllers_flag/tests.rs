@@ -182,23 +182,6 @@ fn all_default_controllers_are_declared() {
     assert_eq!(on.join(" "), expected, "{case}");
 }
 
-// upstream: TestWebhookEnableDisable
-#[rstest]
-#[case("Webhooks Enabled", "webhook-a webhook-b", "webhook-a webhook-b")]
-#[case("Webhook Not Enabled", "webhook-a", "webhook-a")]
-#[case("Webhook Disabled (1)", "webhook-a -webhook-b", "webhook-a")]
-#[case("Webhook Disabled (2)", "-webhook-b", "")]
-#[case("Webhooks Enabled Glob", "*", "webhook-a webhook-b")]
-fn webhooks_are_wanted(#[case] case: &str, #[case] items: &str, #[case] expected: &str) {
-    let names = Names {
-        what: "webhooks",
-        known: vec!["webhook-a", "webhook-b"],
-        ..Names::default()
-    };
-    let wanted = names.known.iter().filter(|name| names.wants(&list(items), name));
-    assert_eq!(wanted.copied().collect::<Vec<_>>().join(" "), expected, "{case}");
-}
-
 #[rstest]
 #[case::alias("service", "service-lb-controller")]
 #[case::historic("service-controller", "service-lb-controller")]

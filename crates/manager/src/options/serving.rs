@@ -184,11 +184,6 @@ impl SecureServing {
 }
 
 impl Webhook {
-    /// Whether a port is to be opened for webhooks.
-    pub fn listens(&self) -> bool {
-        self.serving.port.0 > 0 && !self.webhooks.is_empty()
-    }
-
     pub(super) fn sections(&mut self) -> [Section<'_>; 2] {
         let Self { webhooks, serving } = self;
         let inert = |help: &str| format!("{help} {NO_WEBHOOKS}");

@@ -37,7 +37,6 @@ pub struct Metrics {
     pub(super) certificate_lifetime: Histogram,
     pub(super) users: IntCounterVec,
     pub(super) tokens: TokenCache,
-    pub(super) webhooks: Timed,
 }
 
 /// What is remembered of tokens: how often that was enough, and how often it was asked.
@@ -172,7 +171,6 @@ impl Metrics {
             authz: attempts(registry, ("authorization_attempts_total", AUTHORIZED), "Authorization")?,
             authn_requests: requests(registry, "apiserver_delegated_authn", &["code"])?,
             authz_requests: requests(registry, "apiserver_delegated_authz", &["code"])?,
-            webhooks: requests(registry, "cloud_provider_webhook", &["code", "webhook"])?,
         })
     }
 }

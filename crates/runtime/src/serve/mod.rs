@@ -1,8 +1,7 @@
-//! Serving HTTPS: the secure port of a process, with its authentication, authorization and endpoints, and the webhook
-//! server.
+//! Serving HTTPS: the secure port of a process, with its authentication, authorization and endpoints.
 //!
 //! A port is a [`Server`], what happens to a request on it is a [`Chain`], and who answers is a [`Mux`]:
-//! [`endpoints()`] is that of the secure port, [`webhook::mux`] that of the webhook server.
+//! [`endpoints()`] is that of the secure port.
 //!
 //! ```
 //! # use runtime::{configz::Configz, health::Checks, metrics::Metrics, serve, version::Info};
@@ -44,7 +43,6 @@ pub mod tls;
 pub mod trust;
 pub(crate) mod uri;
 mod user;
-pub mod webhook;
 
 pub use chain::Chain;
 pub use endpoints::{Debugging, SetVerbosity, endpoints, health_endpoints};

@@ -5,7 +5,6 @@ mod endpoints;
 mod limits;
 mod port;
 mod rotation;
-mod webhook;
 
 use super::*;
 use prometheus::Registry;

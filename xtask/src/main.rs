@@ -6,6 +6,7 @@ mod generated;
 mod image;
 mod licences;
 mod metadata;
+mod reasons;
 mod suite;
 mod yanked;
 
@@ -55,10 +56,11 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(licences::problems(&metadata));
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
+    problems.extend(reasons::problems(root)?);
     problems.extend(generated::problems(root)?);
     if problems.is_empty() {
         println!(
-            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, generated documents"
+            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, reasons, generated documents"
         );
         return Ok(());
     }

@@ -16,7 +16,7 @@ demo: setup ## watch nodes and Services come alive on a real API server; CLOUD=o
 	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test
-test: setup ## every test, also on the real OpenStack services and on a real node, and the checks of the house
+test: setup ## every test, with root on Debian also on the real OpenStack services and on a real node, and the checks of the house
 	@./scripts/test
 
 .PHONY: test-openstack

@@ -5,12 +5,13 @@ use crate::metadata::{Dependency, Metadata, Package};
 /// What may depend on what. What is not listed may not; dev-dependencies are free.
 const ARROWS: &[(&str, &[&str])] = &[
     ("cloud", &[]),
-    ("cloud-http", &["cloud", "reach"]),
+    ("cloud-http", &["cloud", "reach", "tally"]),
     ("conformance", &["cloud"]),
     ("reach", &[]),
-    ("runtime", &["reach"]),
+    ("runtime", &["reach", "tally"]),
     ("controllers", &["cloud", "runtime"]),
     ("manager", &["cloud", "controllers", "runtime"]),
+    ("tally", &[]),
     ("testkit", &["cloud"]),
     ("memory", &["cloud", "cloud-http"]),
     ("lab", &[]),
@@ -75,7 +76,7 @@ fn of_package(package: &Package) -> Vec<String> {
 fn forbidden(package: &Package, other: &str) -> Option<&'static str> {
     let is_pure = ["cloud", "gcfg"].contains(&package.name.as_str());
     let sees_no_cluster =
-        is_pure || package.is_of_a_cloud() || ["cloud-http", "conformance", "reach"].contains(&&*package.name);
+        is_pure || package.is_of_a_cloud() || ["cloud-http", "conformance", "reach", "tally"].contains(&&*package.name);
     if sees_no_cluster && KUBERNETES.contains(&other) {
         Some(": what knows clouds never sees Kubernetes")
     } else if is_pure && IO.contains(&other) {

@@ -5,10 +5,11 @@ use anyhow::{Context, Result, bail};
 use std::{fs, path::Path, process::Command};
 
 /// Each document and its text.
-fn documents(root: &Path) -> Result<[(&'static str, String); 6]> {
+fn documents(root: &Path) -> Result<[(&'static str, String); 7]> {
     Ok([
         ("docs/upstream-cases.md", cases::document(root)?),
         ("docs/reference/flags.md", reference("flags")?),
+        ("docs/reference/metrics.md", reference("metrics")?),
         ("docs/reference/operator-flags.md", reference("operator-flags")?),
         ("deploy/kubernetes/crd.yaml", reference("crd")?),
         ("docs/reference/openstack-config.md", reference("openstack-config")?),

@@ -46,6 +46,7 @@ pub use reach::Environment;
 pub use request::{Idempotency, Request};
 pub use reqwest::Url;
 pub use response::Response;
+pub use tally::Register;
 
 pub use bytes;
 pub use http;

@@ -1,8 +1,9 @@
 //! `cloud_api_*`: what every provider is measured by.
 
 use crate::fault::Reason;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, core::Collector};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, core::Collector};
 use std::time::{Duration, Instant};
+use tally::Register;
 
 /// From a fast answer to a deadline of minutes.
 const BUCKETS: &[f64] = &[
@@ -32,7 +33,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If the registry already has metrics of these names.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             registered(registry, IntCounterVec::new(Opts::new(name, help), labels))
         };
@@ -120,7 +121,7 @@ fn in_flight() -> prometheus::Result<IntGaugeVec> {
 }
 
 fn registered<C: Collector + Clone + 'static>(
-    registry: &Registry,
+    registry: &dyn Register,
     collector: prometheus::Result<C>,
 ) -> prometheus::Result<C> {
     let collector = collector?;

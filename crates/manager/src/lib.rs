@@ -11,4 +11,4 @@ mod start;
 pub mod validate;
 
 pub use options::Options;
-pub use run::{Program, Provide, run};
+pub use run::{Program, Provide, register_metrics, run};

@@ -16,6 +16,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+pub use tally::{Catalogue, Entry, Register};
+
 /// The media type of [`Metrics::text`] and [`Slis::text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
@@ -61,19 +63,7 @@ impl Metrics {
 
     fn with_levels(build: &Info, level: fn(&str) -> Option<Level>) -> prometheus::Result<Self> {
         let registry = Registry::new();
-        registry.register(Box::new(Process::own()))?;
-        build.register(&registry)?;
-        for (name, help) in [
-            ("disabled_metrics_total", "The count of disabled metrics."),
-            ("hidden_metrics_total", "The count of hidden metrics."),
-        ] {
-            registry.register(Box::new(IntCounter::new(name, help)?))?;
-        }
-        let registered = Opts::new(REGISTERED_NAME, REGISTERED);
-        let registered = IntCounterVec::new(registered, &["stability_level", "deprecated_version"])?;
-        registry.register(Box::new(registered.clone()))?;
-        let features = IntGaugeVec::new(Opts::new("kubernetes_feature_enabled", FEATURES), &["name", "stage"])?;
-        registry.register(Box::new(features.clone()))?;
+        let Own { registered, features } = Own::register(&registry, build)?;
         let (slis, refreshers) = (Slis::new()?, Mutex::default());
         Ok(Self(Arc::new(Inner {
             registry,
@@ -143,6 +133,39 @@ impl Metrics {
     }
 }
 
+/// What every process has, as far as it is still needed afterwards.
+struct Own {
+    registered: IntCounterVec,
+    features: IntGaugeVec,
+}
+
+impl Own {
+    fn register(registry: &dyn Register, build: &Info) -> prometheus::Result<Self> {
+        registry.register(Box::new(Process::own()))?;
+        build.register(registry)?;
+        for (name, help) in [
+            ("disabled_metrics_total", "The count of disabled metrics."),
+            ("hidden_metrics_total", "The count of hidden metrics."),
+        ] {
+            registry.register(Box::new(IntCounter::new(name, help)?))?;
+        }
+        let registered = Opts::new(REGISTERED_NAME, REGISTERED);
+        let registered = IntCounterVec::new(registered, &["stability_level", "deprecated_version"])?;
+        registry.register(Box::new(registered.clone()))?;
+        let features = IntGaugeVec::new(Opts::new("kubernetes_feature_enabled", FEATURES), &["name", "stage"])?;
+        registry.register(Box::new(features.clone()))?;
+        Ok(Self { registered, features })
+    }
+}
+
+/// Registers what [`Metrics::new`] registers, for who only wants to know what that is.
+///
+/// # Errors
+/// If there is something of these names already.
+pub fn register(registry: &dyn Register) -> prometheus::Result<()> {
+    Own::register(registry, &Info::current()).map(drop)
+}
+
 /// How a health check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -167,6 +190,15 @@ impl Slis {
     /// If the metrics cannot be registered, which does not happen.
     pub fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
+        let (now, total) = Self::register(&registry)?;
+        Ok(Self { registry, now, total })
+    }
+
+    /// Registers what [`Slis::new`] registers, and answers what is counted by hand.
+    ///
+    /// # Errors
+    /// If there is something of these names already.
+    pub fn register(registry: &dyn Register) -> prometheus::Result<(GaugeVec, IntCounterVec)> {
         let now = GaugeVec::new(
             Opts::new(
                 "kubernetes_healthcheck",
@@ -187,7 +219,7 @@ impl Slis {
         registry.register(Box::new(now.clone()))?;
         registry.register(Box::new(total.clone()))?;
         registry.register(Box::new(started))?;
-        Ok(Self { registry, now, total })
+        Ok((now, total))
     }
 
     /// Counts the result of the check `name` on the endpoint `kind` (`healthz`, `livez`, `readyz`).

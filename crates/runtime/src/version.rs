@@ -1,7 +1,8 @@
 //! What this program was built from, under the names that Kubernetes components use.
 
 use crate::flags::quote;
-use prometheus::{IntGaugeVec, Opts, Registry};
+use crate::metrics::Register;
+use prometheus::{IntGaugeVec, Opts};
 use serde::Serialize;
 use std::fmt;
 
@@ -127,7 +128,7 @@ impl Info {
     ///
     /// # Errors
     /// If it is registered already.
-    pub fn register(&self, registry: &Registry) -> prometheus::Result<()> {
+    pub fn register(&self, registry: &dyn Register) -> prometheus::Result<()> {
         let Self {
             major,
             minor,
@@ -196,6 +197,7 @@ fn release(version: &str) -> Option<[u64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prometheus::Registry;
     use prometheus::TextEncoder;
     use rstest::rstest;
 

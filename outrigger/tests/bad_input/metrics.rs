@@ -86,6 +86,18 @@ async fn lines(port: &Port, path: &str) -> Vec<String> {
     reply.body.lines().map(str::to_owned).collect()
 }
 
+/// The port for somebody who may read, once it knows whose certificates the cluster believes: that is read beside all else.
+async fn reader(rig: &Rig, manager: &Manager) -> Port {
+    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    manager
+        .until("a port that knows us", async || match port.try_get("/metrics").await {
+            Ok(reply) if reply.status == 200 => Ok(()),
+            other => Err(format!("{:?}", other.map(|reply| reply.status))),
+        })
+        .await;
+    port
+}
+
 #[tokio::test]
 async fn every_metric_is_there() {
     let rig = Rig::shared().await;
@@ -108,11 +120,47 @@ async fn every_metric_is_there() {
         .chain(LINES.into_iter().filter(|line| !has(line)))
         .collect();
     assert!(missing.is_empty(), "{missing:#?} not in\n{}", text.join("\n"));
+    let page = reference();
+    let types = text
+        .iter()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let undescribed: Vec<_> = types
+        .filter(|(name, kind)| !page.contains(&format!("\n| `{name}` | {kind} | ")))
+        .collect();
+    assert_eq!(undescribed, [], "not in the reference: manager::register_metrics");
     let lease = format!("leader_election_master_status{{name=\"{}\"}} 1", rig.name);
     assert!(has(&lease), "{lease}");
     let host = rig.plane().url().trim_start_matches("https://");
     let patches = format!("rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"PATCH\"}} ");
     assert!(has(&patches), "{patches}");
+}
+
+/// The page of the reference.
+fn reference() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/metrics.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[tokio::test]
+async fn a_cloud_that_cannot_be_reached_is_counted() {
+    let rig = Rig::shared().await;
+    let nobody = format!("endpoint: http://{}\n", free_port());
+    let config = rig.folder.write("nobody.yaml", &nobody);
+    let manager = rig
+        .manager()
+        .flag(&format!("--cloud-config={}", config.display()))
+        .start();
+    rig.join("a").await;
+    let port = reader(&rig, &manager).await;
+    let counted = |line: &String| {
+        line.starts_with("cloud_api_connection_failures_total{operation=") && line.contains("reason=\"connect\"")
+    };
+    manager
+        .until("a failure that is counted", async || {
+            let text = lines(&port, "/metrics").await;
+            text.iter().any(counted).then_some(()).ok_or_else(|| text.join("\n"))
+        })
+        .await;
 }
 
 /// What the Go program has and ours has not: what its language and its libraries count about themselves.
@@ -179,6 +227,14 @@ async fn every_metric_of_the_go_program_is_there() {
     };
     let missing: Vec<_> = theirs.difference(&ours).filter(|line| !only_go(line)).collect();
     assert_eq!(missing, [""; 0]);
+    let page = reference();
+    let (_, our_own) = page.split_once(": ours\n").unwrap();
+    let (our_own, _) = our_own.split_once("\n## ").unwrap();
+    let names = theirs
+        .iter()
+        .filter_map(|line| line.strip_prefix("TYPE ")?.split(' ').next());
+    let shared: Vec<_> = names.filter(|name| our_own.contains(&format!("`{name}`"))).collect();
+    assert_eq!(shared, [""; 0], "the reference says that only ours has them");
 }
 
 #[tokio::test]
@@ -186,7 +242,7 @@ async fn health_checks_are_counted() {
     let rig = Rig::shared().await;
     let manager = rig.manager().start();
     manager.working().await;
-    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    let port = reader(&rig, &manager).await;
     for _ in 0..3 {
         assert_eq!(port.get("/healthz").await.status, 200);
     }

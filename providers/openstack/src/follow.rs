@@ -38,8 +38,7 @@ pub struct Start<'a> {
 /// One sentence: what is wrong with the configuration, and where.
 pub fn provider(start: Start<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
     let counted = |error: prometheus::Error| format!("cannot register metrics: {error}");
-    let http = cloud_http::Metrics::register(start.registry).map_err(counted)?;
-    let metrics = Metrics::register(start.registry, http).map_err(counted)?;
+    let metrics = Metrics::register_all(start.registry).map_err(counted)?;
     let surroundings = Surroundings {
         gate: start.gate,
         metrics,

@@ -1,7 +1,8 @@
 //! What is counted, under the names that occm gave it.
 
 use cloud::{Error, Noted};
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, core::Collector};
+use cloud_http::Register;
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, core::Collector};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -62,13 +63,21 @@ impl Metrics {
     ///
     /// # Errors
     /// If the registry already has metrics of these names.
-    pub fn register(registry: &Registry, http: cloud_http::Metrics) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register, http: cloud_http::Metrics) -> prometheus::Result<Self> {
         Ok(Self {
             http,
             requests: requests(registry)?,
             reconciles: reconciles(registry)?,
             under_way: Arc::default(),
         })
+    }
+
+    /// Registers the metrics together with those of the layer beneath.
+    ///
+    /// # Errors
+    /// As [`Metrics::register`].
+    pub fn register_all(registry: &dyn Register) -> prometheus::Result<Self> {
+        Self::register(registry, cloud_http::Metrics::register(registry)?)
     }
 
     /// The metrics of the layer beneath.
@@ -196,7 +205,7 @@ impl Family {
     }
 }
 
-fn requests(registry: &Registry) -> prometheus::Result<Family> {
+fn requests(registry: &dyn Register) -> prometheus::Result<Family> {
     let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["request"]));
     let duration = HistogramOpts::new(
         "openstack_api_request_duration_seconds",
@@ -213,7 +222,7 @@ fn requests(registry: &Registry) -> prometheus::Result<Family> {
     })
 }
 
-fn reconciles(registry: &Registry) -> prometheus::Result<Family> {
+fn reconciles(registry: &dyn Register) -> prometheus::Result<Family> {
     let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["operation"]));
     let duration = HistogramOpts::new(
         "cloudprovider_openstack_reconcile_duration_seconds",
@@ -234,7 +243,7 @@ fn reconciles(registry: &Registry) -> prometheus::Result<Family> {
 }
 
 fn registered<C: Collector + Clone + 'static>(
-    registry: &Registry,
+    registry: &dyn Register,
     collector: prometheus::Result<C>,
 ) -> prometheus::Result<C> {
     let collector = collector?;

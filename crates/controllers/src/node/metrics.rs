@@ -1,6 +1,7 @@
 //! How long new Nodes have to wait, under the names of the Go program.
 
-use prometheus::{Histogram, HistogramOpts, Registry};
+use prometheus::{Histogram, HistogramOpts};
+use runtime::metrics::Register;
 use std::time::Duration;
 
 /// The metrics of the controller.
@@ -15,7 +16,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let buckets = prometheus::exponential_buckets(1.0, 4.0, 6)?;
         let histogram = |name: &str, help: &str| {
             let opts = HistogramOpts::new(name, help)

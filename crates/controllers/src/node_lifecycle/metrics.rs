@@ -1,6 +1,7 @@
 //! How long a look takes, and what became of Nodes whose machines are missing.
 
-use prometheus::{Histogram, HistogramOpts, HistogramTimer, IntCounter, IntGauge, Registry, exponential_buckets};
+use prometheus::{Histogram, HistogramOpts, HistogramTimer, IntCounter, IntGauge, exponential_buckets};
+use runtime::metrics::Register;
 
 /// The metrics of the controller.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let deleted = IntCounter::new(
             "node_lifecycle_controller_deleted_nodes_total",
             "Number of nodes deleted because their machines do not exist in the cloud.",

@@ -12,7 +12,8 @@ use kube::{
     Api, Client, ResourceExt,
     api::{ListParams, Patch, PatchParams},
 };
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, Opts};
+use runtime::metrics::Register;
 use runtime::{
     events::{Kind, Recorder},
     health::Pulse,
@@ -37,7 +38,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let syncs = IntCounter::new(
             "route_controller_route_sync_total",
             "A metric counting the amount of times routes have been synced with the cloud provider.",

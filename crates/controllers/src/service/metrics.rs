@@ -1,8 +1,9 @@
 //! `service_controller_*`.
 
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, exponential_buckets,
 };
+use runtime::metrics::Register;
 use std::time::Instant;
 
 /// The metrics of the service controller. Clones share them.
@@ -24,7 +25,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let metrics = Self::new()?;
         registry.register(Box::new(metrics.syncs.clone()))?;
         registry.register(Box::new(metrics.node_sync_errors.clone()))?;

@@ -10,10 +10,11 @@ mod tests;
 
 use super::process::Process;
 use cloud::{Live, Provider, SecretData};
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{IntCounterVec, Opts};
 use runtime::{
     events::{Kind, Recorder},
     health::Scope,
+    metrics::Register,
 };
 use secret::{Origin, Watched};
 use std::{
@@ -142,7 +143,7 @@ impl Following {
     }
 }
 
-fn register(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+pub(super) fn register(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
     let help = "Number of times that a changed configuration of the cloud was read, by whether the cloud accepted it.";
     let counter = IntCounterVec::new(Opts::new("cloud_config_reloads_total", help), &["outcome"])?;
     registry.register(Box::new(counter.clone()))?;

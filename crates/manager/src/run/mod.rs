@@ -3,6 +3,7 @@
 //! [`run()`] serves the secure port from the first moment, waits until it may lead, starts the controllers, and stops
 //! them again in order: intake first, then what is under way, then the lease, then the port.
 
+mod catalogue;
 mod credentials;
 pub(crate) mod crew;
 mod election;
@@ -10,6 +11,7 @@ mod live;
 pub(crate) mod process;
 mod secure_port;
 
+pub use catalogue::register_metrics;
 pub use process::Provide;
 
 use crate::Options;

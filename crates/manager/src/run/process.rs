@@ -10,7 +10,7 @@ use runtime::{
     fence::Fence,
     health::Checks,
     lease,
-    metrics::Metrics,
+    metrics::{Metrics, Register},
     queue,
 };
 use std::{sync::Arc, time::Duration};
@@ -210,7 +210,7 @@ fn provider(
     Ok(provider)
 }
 
-fn running(registry: &prometheus::Registry) -> prometheus::Result<prometheus::IntGaugeVec> {
+pub(super) fn running(registry: &dyn Register) -> prometheus::Result<prometheus::IntGaugeVec> {
     let help = "Indicates where instances of a controller are currently running";
     let gauge = prometheus::IntGaugeVec::new(
         prometheus::Opts::new("running_managed_controllers", help),

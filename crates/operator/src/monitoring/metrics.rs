@@ -2,7 +2,8 @@
 
 use super::reconciles::{Controller, Reconciles};
 use jiff::Timestamp;
-use prometheus::{IntGaugeVec, Opts, Registry};
+use prometheus::{IntGaugeVec, Opts};
+use runtime::metrics::Register;
 
 /// The metrics of the operator. Clones share them.
 #[derive(Debug, Clone)]
@@ -40,7 +41,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let conditions = Opts::new(
             "outrigger_operator_condition",
             "Whether a condition that the operator reports holds (1) or not (0), by object and type.",

@@ -1,7 +1,8 @@
 //! `controller_runtime_*`: the names, labels and buckets of the library that the original is made with. A reconciliation is a
 //! pass.
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts};
+use runtime::metrics::Register;
 use std::time::Instant;
 
 const BUCKETS: [f64; 40] = [
@@ -50,7 +51,7 @@ impl Reconciles {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let counter = IntCounterVec::new(Opts::new(format!("controller_runtime_{name}"), help), labels)?;
             registry.register(Box::new(counter.clone()))?;
@@ -160,6 +161,7 @@ impl Drop for Pass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prometheus::Registry;
     use prometheus::{Encoder, TextEncoder};
 
     fn lines(registry: &Registry) -> Vec<String> {

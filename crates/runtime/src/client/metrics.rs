@@ -1,10 +1,11 @@
 //! `rest_client_*`, under the names, labels and buckets of client-go.
 
 use super::verb::Verb;
+use crate::metrics::Register;
 use http::StatusCode;
 use kube::client::AuthError;
 use prometheus::{
-    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, core::Collector,
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, core::Collector,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -58,7 +59,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         register_what_stays(registry)?;
         let histogram = |name: &str, help: &str, buckets: &[f64]| {
             let histogram = HistogramVec::new(
@@ -134,11 +135,11 @@ impl Metrics {
     }
 }
 
-fn registered<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
+fn registered<C: Collector + Clone + 'static>(registry: &dyn Register, metric: C) -> prometheus::Result<C> {
     registry.register(Box::new(metric.clone())).map(|()| metric)
 }
 
-fn plugin_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+fn plugin_calls(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
     let help = "Number of calls to an exec plugin, partitioned by the type of event encountered (no_error, \
                 plugin_execution_error, plugin_not_found_error, client_internal_error) and an optional exit code. The exit \
                 code will be set to 0 if and only if the plugin call was successful.";
@@ -146,7 +147,7 @@ fn plugin_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
     registered(registry, IntCounterVec::new(opts, &["code", "call_status"])?)
 }
 
-fn transport_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+fn transport_calls(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
     let help = "Number of calls to get a new transport, partitioned by the result of the operation hit: obtained from the \
                 cache, miss: created and added to the cache, miss-gc: recreated and added back to the cache after being \
                 garbage collected, uncacheable: created and not cached";
@@ -155,7 +156,7 @@ fn transport_calls(registry: &Registry) -> prometheus::Result<IntCounterVec> {
 }
 
 /// What never changes here: certificates of plugins are used and not looked into, and nothing is collected as garbage.
-fn register_what_stays(registry: &Registry) -> prometheus::Result<()> {
+fn register_what_stays(registry: &dyn Register) -> prometheus::Result<()> {
     let ttl = "Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth exec plugin. The \
                value is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused \
                or manage no TLS certificates, the value will be +INF.";

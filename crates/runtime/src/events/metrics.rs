@@ -1,6 +1,7 @@
 //! How many events were recorded, and what became of them.
 
-use prometheus::{IntCounterVec, Opts, Registry};
+use crate::metrics::Register;
+use prometheus::{IntCounterVec, Opts};
 
 /// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If it is registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let help = "Number of events recorded, partitioned by component and by what became of them.";
         let events = IntCounterVec::new(
             Opts::new("event_recorder_events_total", help),

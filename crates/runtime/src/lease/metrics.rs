@@ -1,6 +1,7 @@
 //! `leader_election_*`, under the names of Kubernetes.
 
-use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
+use crate::metrics::Register;
+use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts};
 
 /// The `leader_election_*` metrics of a process; each lease is a label.
 #[derive(Debug, Clone)]
@@ -14,7 +15,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let status = Opts::new(
             "leader_election_master_status",
             "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates \

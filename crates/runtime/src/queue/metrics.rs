@@ -1,6 +1,7 @@
 //! `workqueue_*`, under the names and labels of client-go.
 
-use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntGaugeVec, Opts, Registry};
+use crate::metrics::Register;
+use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntGaugeVec, Opts};
 use std::time::Duration;
 
 /// The `workqueue_*` metrics of a process; each queue is a label.
@@ -20,7 +21,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let buckets = prometheus::exponential_buckets(1e-8, 10.0, 10)?;
         let histogram = |name: &str, help: &str| {
             HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.clone()), &["name"])

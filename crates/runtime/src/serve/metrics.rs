@@ -1,8 +1,9 @@
 //! What the servers of a process count, under the names of the Go libraries.
 
+use crate::metrics::Register;
 use prometheus::{
     DEFAULT_BUCKETS, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, exponential_buckets,
+    exponential_buckets,
 };
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ impl Drop for Active {
 }
 
 impl TokenCache {
-    fn register(registry: &Registry) -> prometheus::Result<Self> {
+    fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let requests = Timed::new(
             registry,
             (
@@ -123,7 +124,7 @@ pub(super) struct Timed {
 
 impl Timed {
     fn new(
-        registry: &Registry,
+        registry: &dyn Register,
         (total, total_help): (&str, &str),
         (seconds, seconds_help): (&str, &str),
         labels: &[&str],
@@ -147,7 +148,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If they are registered already.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+    pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let help = "Number of requests dropped with 'TLS handshake error from' error";
         let tls_handshake_errors = IntCounter::new("apiserver_tls_handshake_errors_total", help)?;
         registry.register(Box::new(tls_handshake_errors.clone()))?;
@@ -179,14 +180,14 @@ const AUTHENTICATED: &str = "Counter of authenticated attempts.";
 const AUTHORIZED: &str = "Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', \
                           'no-opinion' or 'error'.";
 
-fn attempts(registry: &Registry, total: (&str, &str), what: &str) -> prometheus::Result<Timed> {
+fn attempts(registry: &dyn Register, total: (&str, &str), what: &str) -> prometheus::Result<Timed> {
     let name = format!("{}_duration_seconds", what.to_lowercase());
     let help = format!("{what} duration in seconds broken out by result.");
     let buckets = exponential_buckets(0.001, 2.0, 15)?;
     Timed::new(registry, total, (&name, &help), &["result"], buckets)
 }
 
-fn requests(registry: &Registry, subsystem: &str, labels: &[&str]) -> prometheus::Result<Timed> {
+fn requests(registry: &dyn Register, subsystem: &str, labels: &[&str]) -> prometheus::Result<Timed> {
     Timed::new(
         registry,
         (

@@ -1,6 +1,6 @@
 use super::*;
 use cloud::Outcome;
-use prometheus::{Encoder, TextEncoder};
+use prometheus::{Encoder, Registry, TextEncoder};
 use std::{fs, path::Path};
 
 fn registered() -> (Registry, Metrics) {

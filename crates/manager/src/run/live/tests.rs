@@ -141,7 +141,7 @@ fn follower(provider: Arc<Safe>, server: &Server) -> (Follower, watch::Receiver<
         changed: Arc::default(),
         heed_refusals: Instant::now(),
         secret: None,
-        reloads: register(&Registry::new()).unwrap(),
+        reloads: register(&prometheus::Registry::new()).unwrap(),
         accepted,
         problem: watch::channel(None).0,
         reloaded: watch::Sender::new(0),

@@ -8,8 +8,9 @@ use runtime::{
 
 pub(super) fn validate(options: &Options) -> Problems {
     let (secure, webhook) = (&options.secure_serving, &options.webhook);
-    let mut problems = tls("", &secure.serving);
-    problems.append(tls("webhook-", &webhook.serving));
+    let mut problems = tls("", &secure.serving, |_| true);
+    // Nothing is served with these flags, so that only what Go refuses, too, is refused.
+    problems.append(tls("webhook-", &webhook.serving, |error| !is_only_ours(error)));
     if secure.http2_max_streams < 0 {
         problems.push("--http2-max-streams-per-connection cannot be a negative number");
     }
@@ -46,9 +47,14 @@ fn profile(serving: &Serving) -> Result<Profile, Vec<ProfileError>> {
     Profile::parse(&serving.min_version, &serving.cipher_suites, &serving.curves.0)
 }
 
-fn tls(prefix: &str, serving: &Serving) -> Problems {
+/// Whether what is asked for is right, but more than this program has.
+fn is_only_ours(error: &ProfileError) -> bool {
+    matches!(error, ProfileError::NoCipher(_) | ProfileError::NoCurve(_))
+}
+
+fn tls(prefix: &str, serving: &Serving, counts: fn(&ProfileError) -> bool) -> Problems {
     let mut problems = Problems::default();
-    for error in profile(serving).err().unwrap_or_default() {
+    for error in profile(serving).err().unwrap_or_default().into_iter().filter(counts) {
         problems.push(format!("--{prefix}{}: {error}", flag(&error)));
     }
     let missing = match (serving.cert_file.is_empty(), serving.key_file.is_empty()) {

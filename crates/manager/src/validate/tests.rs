@@ -210,6 +210,8 @@ fn time_does_not_run_backwards(#[case] flag: &str) {
     "--webhook-tls-private-key-file is given without --webhook-tls-cert-file, give both or none"
 )]
 #[case::pair("--tls-cert-file=a --tls-private-key-file=b", "")]
+#[case::ciphers_that_only_go_has_for_webhooks("--webhook-tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA", "")]
+#[case::curves_that_only_go_has_for_webhooks("--webhook-tls-curve-preferences=25", "")]
 #[case::streams(
     "--http2-max-streams-per-connection=-1",
     "--http2-max-streams-per-connection cannot be a negative number"
@@ -224,6 +226,7 @@ fn serving(#[case] args: &str, #[case] problem: &str) {
 #[case::curve("--tls-curve-preferences=1", "--tls-curve-preferences: ")]
 #[case::webhook("--webhook-tls-min-version=1", "--webhook-tls-min-version: ")]
 #[case::nothing_left("--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA", "--tls-cipher-suites: ")]
+#[case::no_curve_left("--tls-curve-preferences=25", "--tls-curve-preferences: ")]
 fn tls(#[case] args: &str, #[case] start: &str) {
     let found = problems(args);
     assert!(found.starts_with(start), "{found}");

@@ -1,7 +1,8 @@
 //! The test cases of the Go framework: each must be a row in a test of ours, or have a reason why not.
 //!
 //! `crates/testkit/upstream/*.txt` lists them, one a line: `Test :: case`, and ` -- reason` for those that cannot exist
-//! here. A row is found by the comment `// upstream: Test` above it and the case's name as a string literal below that.
+//! here. A row is found by the comment `// upstream: Test` above it and the case's name as a string literal below that, in
+//! code and not in a comment. A test that is ignored holds nothing, unless another step runs it.
 
 use anyhow::{Context, Result};
 use std::{
@@ -13,6 +14,8 @@ use std::{
 
 const LISTS: &str = "crates/testkit/upstream";
 const MARK: &str = "// upstream: ";
+/// Stands in the reason why a test is ignored that another step of `make test` runs.
+const RUN_ELSEWHERE: [&str; 3] = ["make test-openstack", "make test-cluster", "--ignored for_long"];
 
 struct Case {
     test: String,
@@ -118,6 +121,62 @@ fn collect(file: &str, text: &str, marks: &mut Marks) {
         marks
             .entry(name.trim().to_owned())
             .or_default()
-            .push((file.to_owned(), rest.to_owned()));
+            .push((file.to_owned(), held(rest)));
+    }
+}
+
+/// What follows a mark, without comments; nothing if the test right below it is never run.
+fn held(text: &str) -> String {
+    let code: Vec<_> = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let mut attributes = code.iter().take_while(|line| !line.contains("fn "));
+    if attributes.any(|line| is_never_run(line)) {
+        return String::new();
+    }
+    code.join("\n")
+}
+
+fn is_never_run(line: &str) -> bool {
+    line.trim_start().starts_with("#[ignore") && !RUN_ELSEWHERE.iter().any(|step| line.contains(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_holds_if_a_test_runs_it() {
+        for (text, expected) in [
+            ("// upstream: TestA\n#[case(\"one\")]\n", Some("a.rs")),
+            ("// upstream: TestB\n#[case(\"one\")]\n", None),
+            ("// upstream: TestA\n// not yet: \"one\"\n", None),
+            (
+                "// upstream: TestA\n#[case(\"another\")]\n// upstream: TestB\n#[case(\"one\")]\n",
+                None,
+            ),
+            (
+                "// upstream: TestA\n#[test]\n#[ignore = \"some day\"]\nfn a() {\n    let case = \"one\";\n}\n",
+                None,
+            ),
+            (
+                "// upstream: TestA\n#[test]\n#[ignore = \"make test-openstack runs it\"]\nfn a() {\n    let case = \"one\";\n}\n",
+                Some("a.rs"),
+            ),
+            (
+                "// upstream: TestA\n#[case(\"one\")]\nfn a() {}\n\n#[test]\n#[ignore = \"some day\"]\nfn b() {}\n",
+                Some("a.rs"),
+            ),
+        ] {
+            let mut marks = Marks::new();
+            collect("a.rs", text, &mut marks);
+            let case = Case {
+                test: "TestA".to_owned(),
+                name: "one".to_owned(),
+                reason: None,
+            };
+            assert_eq!(find(&case, &marks), expected, "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What a user did, according to the API server's audit log.
 
 use anyhow::Result;
+use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -12,10 +13,11 @@ use std::{
 /// Requests by what they were, for example `patch nodes/status`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// A place in the audit log: what comes later can be counted.
+/// A moment, and its place in the audit log: what comes later can be counted.
 pub struct Mark {
     log: PathBuf,
     offset: u64,
+    at: Timestamp,
 }
 
 impl Mark {
@@ -24,6 +26,7 @@ impl Mark {
         Ok(Self {
             log: log.to_owned(),
             offset: std::fs::metadata(log)?.len(),
+            at: Timestamp::now(),
         })
     }
 
@@ -37,9 +40,9 @@ impl Mark {
     }
 
     /// How often `user` has been told since that somebody else had written meanwhile.
-    pub fn conflicts(&self, user: &str) -> Result<usize> {
+    pub fn conflicts(&self, user: &str) -> Result<u64> {
         let refused = |event: &&Value| event["responseStatus"]["code"] == 409;
-        Ok(self.events(user)?.iter().filter(refused).count())
+        Ok(self.events(user)?.iter().filter(refused).count() as u64)
     }
 
     /// When `user` first did something that `matches` says is it.
@@ -62,12 +65,18 @@ impl Mark {
                 continue;
             };
             let answered = event["stage"] == "ResponseComplete" || event["verb"] == "watch";
-            if event["user"]["username"] == user && answered {
+            if event["user"]["username"] == user && answered && asked_since(&event, self.at) {
                 events.push(event);
             }
         }
         Ok(events)
     }
+}
+
+/// Whether a request came then or later: the answer to one that came before may be written down after it.
+fn asked_since(event: &Value, at: Timestamp) -> bool {
+    let received = event["requestReceivedTimestamp"].as_str();
+    received.is_some_and(|time| time.parse().is_ok_and(|time: Timestamp| time >= at))
 }
 
 fn name(event: &Value) -> String {
@@ -103,4 +112,26 @@ pub fn gets(counts: &Counts) -> u64 {
         .filter(|(name, _)| is_get(name))
         .map(|(_, count)| count)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked_since;
+    use k8s_openapi::jiff::Timestamp;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_asked_before_and_answered_after_is_not_counted() {
+        let at = Timestamp::from_second(1_800_000_000).expect("a time");
+        for (received, counts) in [
+            (json!("2027-01-15T07:59:59.999999Z"), false),
+            (json!("2027-01-15T08:00:00.000000Z"), true),
+            (json!("2027-01-15T08:00:00.000001Z"), true),
+            (json!("once"), false),
+            (json!(null), false),
+        ] {
+            let event = json!({"requestReceivedTimestamp": received});
+            assert_eq!(asked_since(&event, at), counts, "{event}");
+        }
+    }
 }

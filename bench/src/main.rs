@@ -14,7 +14,7 @@ mod scenarios;
 mod table;
 mod world;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use std::{path::PathBuf, process::ExitCode};
 use table::Table;
@@ -75,28 +75,33 @@ fn main() -> ExitCode {
 
 async fn run(args: &Args) -> Result<()> {
     let wanted = |what| args.only.is_none_or(|only| only == what);
+    let mut broken = Vec::new();
     if !matches!(args.only, Some(What::Openstack | What::OpenstackReal | What::Operator)) {
-        framework(args, wanted).await?;
+        broken.extend(framework(args, wanted).await?.into_broken());
     }
     if wanted(What::Openstack) {
         let mut table = Table::new();
         openstack::measure(args, &mut table).await?;
         println!("\nOpenStack\n\n{table}");
+        broken.extend(table.into_broken());
     }
     if wanted(What::OpenstackReal) {
         let mut table = Table::new();
         openstack_real::measure(args, &mut table).await?;
         println!("\nOpenStack, the real services\n\n{table}");
+        broken.extend(table.into_broken());
     }
     if wanted(What::Operator) {
         let mut table = Table::new();
         operator::measure(args.outrigger.as_deref(), args.idle, &mut table).await?;
         println!("\nOperator\n\n{table}");
+        broken.extend(table.into_broken());
     }
+    ensure!(broken.is_empty(), "not as promised:\n  {}", broken.join("\n  "));
     Ok(())
 }
 
-async fn framework(args: &Args, wanted: impl Fn(What) -> bool) -> Result<()> {
+async fn framework(args: &Args, wanted: impl Fn(What) -> bool) -> Result<Table> {
     let world = World::start(args.outrigger.as_deref()).await?;
     let mut table = Table::new();
     if wanted(What::Initialise) {
@@ -113,5 +118,5 @@ async fn framework(args: &Args, wanted: impl Fn(What) -> bool) -> Result<()> {
     }
     scenarios::size(&world, &mut table)?;
     println!("\n{table}");
-    Ok(())
+    Ok(table)
 }

@@ -9,6 +9,7 @@ const COLUMNS: [Program; 3] = [Program::Ours, Program::Peer, Program::PeerTuned]
 #[derive(Default)]
 pub struct Table {
     rows: Vec<(String, BTreeMap<&'static str, String>)>,
+    broken: Vec<String>,
 }
 
 impl Table {
@@ -24,6 +25,55 @@ impl Table {
             self.rows.len() - 1
         });
         self.rows[index].1.insert(program.name(), value.to_string());
+    }
+
+    /// The same for a count of which we promise something: if that does not hold of ours, the run fails at its end.
+    pub fn put_promised(&mut self, row: &str, program: Program, value: impl fmt::Display, promise: Promise) {
+        if program == Program::Ours && promise.holds == Holds::No {
+            self.broken
+                .push(format!("{row}: {value}, but promised: {}", promise.words));
+        }
+        self.put(row, program, value);
+    }
+
+    /// A sentence for every promise that did not hold.
+    pub fn into_broken(self) -> Vec<String> {
+        self.broken
+    }
+}
+
+/// What we promise of a count, whatever the machine: counts, other than times, are the same everywhere.
+pub struct Promise {
+    holds: Holds,
+    words: String,
+}
+
+#[derive(PartialEq, Eq)]
+enum Holds {
+    Yes,
+    No,
+}
+
+impl Promise {
+    /// It is exactly so many.
+    pub fn exactly(count: u64, promised: u64) -> Self {
+        Self::new(count == promised, format!("exactly {promised}"))
+    }
+
+    /// It is so many or fewer.
+    pub fn at_most(count: u64, promised: u64) -> Self {
+        Self::new(count <= promised, format!("at most {promised}"))
+    }
+
+    /// In other words.
+    pub fn in_words(self, words: &str) -> Self {
+        let words = words.to_owned();
+        Self { words, ..self }
+    }
+
+    fn new(holds: bool, words: String) -> Self {
+        let holds = if holds { Holds::Yes } else { Holds::No };
+        Self { holds, words }
     }
 }
 
@@ -69,7 +119,7 @@ fn amount(cell: &str) -> Option<(f64, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, ratio};
+    use super::{Promise, Table, ratio};
     use crate::replica::Program;
 
     #[test]
@@ -87,6 +137,24 @@ mod tests {
         ] {
             assert_eq!(ratio(other, ours).as_deref(), expected, "{other} ÷ {ours}");
         }
+    }
+
+    #[test]
+    fn what_ours_promised_and_did_not_keep_is_told() {
+        let mut table = Table::new();
+        table.put_promised("kept", Program::Ours, 2, Promise::at_most(2, 2));
+        table.put_promised("not ours", Program::Peer, 9, Promise::exactly(9, 0));
+        table.put_promised("calls", Program::Ours, 3, Promise::at_most(3, 2));
+        table.put_promised("reads", Program::Ours, 1, Promise::exactly(1, 0));
+        let writes = Promise::exactly(2010, 2000).in_words("two a node");
+        table.put_promised("writes a node", Program::Ours, "2.01", writes);
+        assert_eq!(table.to_string().lines().count(), 7, "a row is missing:\n{table}");
+        let expected = [
+            "calls: 3, but promised: at most 2",
+            "reads: 1, but promised: exactly 0",
+            "writes a node: 2.01, but promised: two a node",
+        ];
+        assert_eq!(table.into_broken(), expected);
     }
 
     #[test]

@@ -9,9 +9,12 @@ use std::{
     path::Path,
 };
 
-/// A moment in the audit log.
+/// A moment, and its place in the audit log.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Mark(u64);
+pub struct Mark {
+    offset: u64,
+    at: Timestamp,
+}
 
 /// One request that was answered, or a watch that was begun.
 #[derive(Debug, Clone)]
@@ -65,19 +68,23 @@ impl Rig {
 impl Mark {
     /// The end of this audit log as of now.
     pub fn end_of(log: &Path) -> Self {
-        Self(std::fs::metadata(log).unwrap().len())
+        Self {
+            offset: std::fs::metadata(log).unwrap().len(),
+            at: Timestamp::now(),
+        }
     }
 
-    /// What was asked since then.
+    /// What was asked since then: the answer to what was asked before may be written down later.
     pub fn read(self, log: &Path) -> Vec<Entry> {
         let mut text = String::new();
         let mut file = File::open(log).unwrap();
-        file.seek(SeekFrom::Start(self.0)).unwrap();
+        file.seek(SeekFrom::Start(self.offset)).unwrap();
         file.read_to_string(&mut text).unwrap();
         // The last line may still be being written.
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .filter_map(|line: Value| entry(&line))
+            .filter(|entry| entry.at >= self.at)
             .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Under which names the process acts.
 
 use crate::rig::Rig;
+use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 use std::os::unix::fs::symlink;
 
@@ -45,9 +46,23 @@ async fn acts_as_a_service_account_for_each_controller() {
         json!({"namespace": "kube-system", "resource": "serviceaccounts", "subresource": "token", "verb": "create"});
     rig.allowed(&rig.name, &json!({"resourceAttributes": create})).await;
     let mark = rig.mark();
-    let manager = rig.manager().flag("--use-service-account-credentials").start();
+    let manager = rig
+        .manager()
+        .flag("--use-service-account-credentials")
+        .flag("--cluster-cidr=10.244.0.0/16")
+        .flag("--node-deletion-grace-period=0s")
+        .start();
     let node = rig.join("a").await;
     rig.initialised(&manager, &node).await;
+    rig.cloud.boot(&rig.named("routed"));
+    let routed = rig.register("routed", "tainted ready:True cidr:10.244.1.0/24").await;
+    rig.initialised(&manager, &routed).await;
+    rig.node_until(&manager, &routed, "routed", is_routed).await;
+    let gone = rig.join("gone").await;
+    rig.initialised(&manager, &gone).await;
+    rig.cloud.delete_machine(&gone);
+    rig.set_ready(&gone, "Unknown").await;
+    rig.node_gone(&manager, &gone).await;
     let service = rig.create(rig.balanced("web")).await;
     let service = service.metadata.name.unwrap();
     rig.served(&manager, &service).await;
@@ -60,17 +75,31 @@ async fn acts_as_a_service_account_for_each_controller() {
             .map(|entry| entry.user)
             .filter(|user| user != "outrigger-lab-admin")
             .collect();
+        users.sort();
         users.dedup();
         users
     };
     assert_eq!(writers("nodes", &node), [account("node-controller")]);
     assert_eq!(writers("nodes/status", &node), [account("node-controller")]);
+    let both = [account("node-controller"), account("route-controller")];
+    assert_eq!(writers("nodes/status", &routed), both);
+    let all = rig.all_requests(mark).into_iter();
+    let deletions = all.filter(|entry| entry.what() == "delete nodes" && entry.name == gone);
+    let deleters: Vec<_> = deletions.map(|entry| entry.user).collect();
+    assert_eq!(deleters, [account("node-controller")], "the lifecycle controller's");
     assert_eq!(writers("services/status", &service), [account("service-controller")]);
     assert_eq!(
         writers("leases", &rig.name),
         [rig.name.as_str()],
         "the lease is the process's own"
     );
+}
+
+fn is_routed(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions
+        .filter(|one| one.type_ == "NetworkUnavailable")
+        .any(|one| one.reason.as_deref() == Some("RouteCreated"))
 }
 
 #[tokio::test]

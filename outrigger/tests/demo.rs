@@ -357,6 +357,49 @@ fn is_left_running_until_it_is_stopped_as_it_says() {
     );
 }
 
+/// What a machine has, by the names of its programs, and who asks it.
+#[rstest]
+#[case::no_go("cargo python3", "0", "setup: go not found: install go and run make again\n")]
+#[case::neither("cargo", "0", "setup: go python3 not found: install go python3 and run make again\n")]
+#[case::no_compiler_and_not_root(
+    "cargo go python3 apt-get",
+    "1000",
+    "setup: install the Debian packages gcc libc6-dev (apt-get install gcc libc6-dev) and run make again\n"
+)]
+#[case::no_compiler_and_no_debian(
+    "cargo go python3",
+    "0",
+    "setup: install the Debian packages gcc libc6-dev (apt-get install gcc libc6-dev) and run make again\n"
+)]
+fn what_is_missing_is_named(#[case] programs: &str, #[case] user: &str, #[case] sentence: &str) {
+    let folder = std::env::temp_dir().join(lab::unique("bare"));
+    for name in programs.split(' ') {
+        script(
+            &folder,
+            name,
+            &format!("echo 'cargo {}'", env!("CARGO_PKG_RUST_VERSION")),
+        );
+    }
+    script(&folder, "id", &format!("echo {user}"));
+    // What the script itself is made of.
+    for name in ["bash", "sed", "cut", "sort", "head"] {
+        let found = Command::new("sh")
+            .args(["-c", &format!("command -v {name}")])
+            .output()
+            .unwrap();
+        let found = String::from_utf8(found.stdout).unwrap();
+        std::os::unix::fs::symlink(found.trim(), folder.join(name)).unwrap();
+    }
+    let output = Command::new("./scripts/setup")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env("PATH", &folder)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), sentence);
+    assert_eq!(output.status.code(), Some(1));
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn an_old_toolchain_is_refused_in_one_sentence() {
     let folder = std::env::temp_dir().join(lab::unique("old-cargo"));

@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+/// The defaults of `--leader-elect-lease-duration` and, twice because of its jitter, `--leader-elect-retry-period`: the lease
+/// may have been renewed so long before the leader was killed.
+const LEASE: Duration = Duration::from_secs(15);
+const BETWEEN_RENEWALS: Duration = Duration::from_secs(4);
 
 /// Tells it all.
 pub async fn tell(screen: &Screen, stage: &Stage<'_>) -> Result<()> {
@@ -187,11 +191,24 @@ async fn stopped(stage: &Stage<'_>, leader: &str) -> Result<(String, String)> {
 
 async fn killed(stage: &Stage<'_>, leader: &str) -> Result<((), String)> {
     stage.signal(leader, "KILL")?;
+    let start = Instant::now();
     let next = stage.leader_after(leader).await?;
+    ran_out(start.elapsed())?;
     Ok((
         (),
         format!("the leader was killed with -9; the lease ran out, and {next} leads"),
     ))
+}
+
+/// Whoever leads earlier than this after a leader was killed did not wait for the lease to run out.
+fn ran_out(took: Duration) -> Result<()> {
+    ensure!(
+        took >= LEASE - BETWEEN_RENEWALS,
+        "the standby took only {}: it did not wait until the lease of {} had run out",
+        seconds(took),
+        seconds(LEASE)
+    );
+    Ok(())
 }
 
 async fn service_deleted(stage: &Stage<'_>) -> Result<((), String)> {
@@ -253,4 +270,16 @@ fn ingress(service: &Service) -> Option<String> {
         .first()?
         .ip
         .clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_that_was_stolen_did_not_run_out() {
+        for (took, well) in [(0, false), (10, false), (11, true), (16, true)] {
+            assert_eq!(ran_out(Duration::from_secs(took)).is_ok(), well, "{took} s");
+        }
+    }
 }

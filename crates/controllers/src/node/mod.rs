@@ -140,16 +140,15 @@ pub fn queue(metrics: Option<&queue::Metrics>) -> Queue<String> {
     )
 }
 
-/// Runs until cancelled; what is under way then is finished.
+/// Runs until cancelled; what is under way then is finished. To wait for the Nodes is no work that could be stuck: why they
+/// cannot be listed the informer says, and a restart would not help.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let (nodes, pulse) = (ctx.nodes.store(), ctx.sync_pulse.clone());
+    let nodes = ctx.nodes.store();
     let controller = Arc::new(Controller::new(ctx));
     controller.listen();
-    pulse.begin();
     if cancel.run_until_cancelled(nodes.synced()).await.is_none() {
         return;
     }
-    pulse.success();
     tokio::join!(
         controller.clone().sync_until(cancel.clone()),
         controller.refresh_until(cancel)

@@ -44,6 +44,7 @@ impl Controller {
                 break;
             }
             let answers = nodes::ask(self.provider.instances(), chunk, Detail::Full, self.options.deadline).await;
+            self.status_pulse.progress();
             if let Some(error) = nodes::failed_as_a_whole(&answers) {
                 unasked = Some(error.report());
                 continue;
@@ -53,7 +54,8 @@ impl Controller {
                 .zip(answers)
                 .map(|(node, answer)| self.update(node, answer))
                 .collect();
-            written.extend(updates.collect::<Vec<_>>().await);
+            let moved = updates.inspect(|_| self.status_pulse.progress());
+            written.extend(moved.collect::<Vec<_>>().await);
         }
         unasked.map_or_else(|| written.verdict(), Err)
     }

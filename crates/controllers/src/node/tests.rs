@@ -10,7 +10,7 @@ use crate::nodes::{
     self, addresses,
     conditions::{self, CLOUD_PROVIDER_INITIALIZED},
     labels,
-    rig::{Rig, look},
+    rig::{Rig, gets_stuck, look},
     taints,
 };
 use cloud::{AddressKind, Answer, ProviderIds};

@@ -19,6 +19,7 @@ use kube::{
 };
 use runtime::{
     events::{Kind, Recorder},
+    health::Pulse,
     informer::{State, Store},
 };
 use std::{collections::HashSet, sync::Arc};
@@ -34,6 +35,7 @@ pub(super) struct Controller {
     provider: Arc<dyn Provider>,
     recorder: Recorder,
     metrics: super::Metrics,
+    pulse: Pulse,
     options: Options,
     brake: Brake,
     /// UIDs of Nodes whose events say that they are held back.
@@ -48,7 +50,7 @@ impl Controller {
             provider,
             recorder,
             metrics,
-            pulse: _,
+            pulse,
             options,
         } = ctx;
         let brake = Brake::new(options.limits.clone());
@@ -58,6 +60,7 @@ impl Controller {
             provider,
             recorder,
             metrics,
+            pulse,
             options,
             brake,
             told: HashSet::new(),
@@ -95,6 +98,7 @@ impl Controller {
         let mut answers = Vec::with_capacity(nodes.len());
         for batch in nodes.chunks(self.options.batch.get()) {
             answers.extend(nodes::ask(instances, batch, Detail::Liveness, deadline).await);
+            self.pulse.progress();
         }
         answers
     }
@@ -150,6 +154,7 @@ impl Controller {
         let acts = actions.into_iter().map(|action| this.perform(action));
         let done: Vec<_> = futures::stream::iter(acts)
             .buffer_unordered(self.options.writes.get())
+            .inspect(|_| this.pulse.progress())
             .collect()
             .await;
         let now = Instant::now();

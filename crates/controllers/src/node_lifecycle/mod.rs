@@ -87,11 +87,11 @@ pub struct Context {
     pub options: Options,
 }
 
-/// Looks at all Nodes once a period until cancelled; what is under way then is finished.
+/// Looks at all Nodes once a period until cancelled; what is under way then is finished. To wait for the Nodes is no work
+/// that could be stuck: why they cannot be listed the informer says, and a restart would not help.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let (period, pulse, nodes) = (ctx.options.period, ctx.pulse.clone(), ctx.nodes.clone());
     let mut controller = Controller::new(ctx);
-    pulse.begin();
     if cancel.run_until_cancelled(nodes.synced()).await.is_none() {
         return;
     }

@@ -1,13 +1,18 @@
 //! The controller on a real API server, with a memory cloud.
 
 use super::*;
-use crate::nodes::{self, rig::Rig, rig::look, taints};
+use crate::nodes::{
+    self,
+    rig::{Rig, gets_stuck, look},
+    taints,
+};
 use cloud::Power;
 use kube::{
     api::{Patch, PatchParams},
     runtime::watcher,
 };
 use memory::{Failure, Fault, Operation};
+use rstest::rstest;
 use runtime::{
     events::Kind,
     informer::{Informer, State},
@@ -357,4 +362,42 @@ async fn all_nodes_that_are_not_ready_are_one_question() {
         .collect();
     assert_eq!(asked, [300]);
     rig.finish().await;
+}
+
+/// A restart would begin the look anew.
+#[rstest]
+#[case::slow(Fault::delay(Duration::from_secs(40)), Duration::from_mins(1), false)]
+#[case::hanging(Fault::hang(), Duration::from_mins(1), false)]
+#[case::never_given_up(Fault::hang(), Duration::from_hours(1), true)]
+#[tokio::test(start_paused = true)]
+async fn a_long_look_at_all_nodes_is_stuck_only_if_it_does_not_move(
+    #[case] fault: Fault,
+    #[case] deadline: Duration,
+    #[case] stuck: bool,
+) {
+    let rig = Rig::new();
+    rig.cloud.inject(fault.at(Operation::Describe));
+    let names: Vec<String> = (0..20).map(|index| index.to_string()).collect();
+    for name in &names {
+        rig.cloud.boot(name);
+    }
+    let one_at_a_time = options().syncs(NonZeroUsize::MIN);
+    let options = Options {
+        deadline,
+        ..one_at_a_time
+    };
+    let ctx = Context {
+        nodes: Store::of(names.iter().map(|name| testkit::node::node(name, "ready:Unknown"))),
+        ..context(&rig, options)
+    };
+    let pulse = ctx.pulse.clone();
+    assert_eq!(gets_stuck(run(ctx, CancellationToken::new()), &pulse).await, stuck);
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_wait_for_the_first_list_of_nodes_is_not_to_be_stuck() {
+    let rig = Rig::new();
+    let ctx = context(&rig, options());
+    let pulse = ctx.pulse.clone();
+    assert!(!gets_stuck(run(ctx, CancellationToken::new()), &pulse).await);
 }

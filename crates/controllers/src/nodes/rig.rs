@@ -11,12 +11,13 @@ use kube::{
 use memory::{Cloud, Memory};
 use runtime::{
     events::{Event, Recorder},
+    health::Pulse,
     informer::Informer,
 };
 use serde_json::json;
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 use testkit::{requests::Requests, wait::until};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 const LABEL: &str = "outrigger.test/group";
@@ -138,7 +139,7 @@ impl Rig {
 
     /// Waits for an event with this reason, and returns its message. What comes before is dropped.
     pub(crate) async fn until_event(&mut self, reason: &str) -> Event {
-        let wait = tokio::time::timeout(std::time::Duration::from_mins(1), async {
+        let wait = tokio::time::timeout(Duration::from_mins(1), async {
             loop {
                 let event = self.events.recv().await.unwrap();
                 if event.reason == reason {
@@ -181,6 +182,24 @@ impl Rig {
             .delete_collection(&DeleteParams::default(), &mine)
             .await
             .unwrap();
+    }
+}
+
+/// Whether a loop is ever at one piece of work for more than five minutes in half an hour; the clock is to be paused.
+pub(crate) async fn gets_stuck(work: impl Future<Output = ()>, pulse: &Pulse) -> bool {
+    let watch = async {
+        let end = Instant::now() + Duration::from_mins(30);
+        while Instant::now() < end {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if pulse.stuck(Duration::from_mins(5)).is_err() {
+                return true;
+            }
+        }
+        false
+    };
+    tokio::select! {
+        () = work => panic!("the loop has ended"),
+        stuck = watch => stuck,
     }
 }
 

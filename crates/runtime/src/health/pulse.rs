@@ -34,6 +34,13 @@ impl Pulse {
         self.lock().busy.get_or_insert_with(Instant::now);
     }
 
+    /// Says that a part of it is done. However long all of it takes, a loop that moves is not stuck.
+    pub fn progress(&self) {
+        if let Some(since) = &mut self.lock().busy {
+            *since = Instant::now();
+        }
+    }
+
     /// Says that it ended well.
     pub fn success(&self) {
         *self.lock() = State::default();
@@ -133,6 +140,22 @@ mod tests {
         pulse.begin();
         advance(Duration::from_secs(1)).await;
         assert_eq!(pulse.stuck(LIMIT), Err("stuck for 61s".into()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_moves_is_not_stuck_however_long_it_takes() {
+        let pulse = Pulse::default();
+        pulse.begin();
+        advance(LIMIT).await;
+        pulse.progress();
+        advance(LIMIT).await;
+        assert_eq!(pulse.stuck(LIMIT), Ok(()));
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(pulse.stuck(LIMIT), Err("stuck for 61s".into()));
+        pulse.success();
+        pulse.progress();
+        advance(LONG).await;
+        assert_eq!(pulse.stuck(LIMIT), Ok(()), "nothing was going on that could move");
     }
 
     #[tokio::test(start_paused = true)]

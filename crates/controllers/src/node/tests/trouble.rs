@@ -147,3 +147,41 @@ async fn a_missing_permission_is_named() {
     assert!(stuck.contains("cannot patch resource \"nodes/status\""), "{stuck}");
     rig.finish().await;
 }
+
+/// A restart would begin the pass anew.
+#[rstest]
+#[case::slow(Fault::delay(Duration::from_secs(40)), Duration::from_mins(1), false)]
+#[case::hanging(Fault::hang(), Duration::from_mins(1), false)]
+#[case::never_given_up(Fault::hang(), Duration::from_hours(1), true)]
+#[tokio::test(start_paused = true)]
+async fn a_long_pass_over_all_nodes_is_stuck_only_if_it_does_not_move(
+    #[case] fault: Fault,
+    #[case] deadline: Duration,
+    #[case] stuck: bool,
+) {
+    let rig = Rig::new();
+    rig.cloud.inject(fault.at(Operation::Describe));
+    for index in 0..20 {
+        let node = testkit::node::node(&index.to_string(), "");
+        rig.informer.store().insert(node);
+    }
+    let one_at_a_time = options().status_updates(NonZeroUsize::MIN);
+    let ctx = context(
+        &rig,
+        Options {
+            deadline,
+            ..one_at_a_time
+        },
+    );
+    let pulse = ctx.status_pulse.clone();
+    let work = Arc::new(Controller::new(ctx)).refresh_until(CancellationToken::new());
+    assert_eq!(gets_stuck(work, &pulse).await, stuck);
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_wait_for_the_first_list_of_nodes_is_not_to_be_stuck() {
+    let rig = Rig::new();
+    let ctx = context(&rig, options());
+    let pulse = ctx.sync_pulse.clone();
+    assert!(!gets_stuck(run(ctx, CancellationToken::new()), &pulse).await);
+}

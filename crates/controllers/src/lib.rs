@@ -1,4 +1,5 @@
 //! The controllers: node, node lifecycle, service, route, node IPAM.
+mod answers;
 pub mod node;
 pub mod node_ipam;
 pub mod node_lifecycle;

@@ -1,14 +1,13 @@
 //! One question about many machines.
 
 use super::node_ref;
+use crate::answers;
 use cloud::{Answer, Detail, Error, Instances};
 use k8s_openapi::api::core::v1::Node;
 use std::{sync::Arc, time::Duration};
 
-/// Asks the cloud about the machines behind these Nodes: one call, and one answer a Node in the same order.
-///
-/// A cloud that does not answer in time, or says less than it was asked, has not answered: that is an error and never
-/// a machine that is missing.
+/// Asks the cloud about the machines behind these Nodes: one call, and one answer a Node in the same order. A cloud that
+/// does not answer properly has not said that a machine is missing.
 pub async fn ask(
     instances: &dyn Instances,
     nodes: &[Arc<Node>],
@@ -19,20 +18,8 @@ pub async fn ask(
         return Vec::new();
     }
     let refs: Vec<_> = nodes.iter().map(|node| node_ref(node)).collect();
-    let mut answers = match tokio::time::timeout(deadline, instances.describe(&refs, detail)).await {
-        Ok(answers) if answers.len() <= nodes.len() => answers,
-        Ok(_) => refs
-            .iter()
-            .map(|_| Err(nonsense("more answers than questions")))
-            .collect(),
-        Err(_) => refs.iter().map(|_| Err(nonsense("no answer in time"))).collect(),
-    };
-    answers.resize_with(nodes.len(), || Err(nonsense("fewer answers than questions")));
-    answers
-}
-
-fn nonsense(what: &str) -> Error {
-    Error::unavailable("describe machines", what)
+    let said = instances.describe(&refs, detail);
+    answers::in_time("describe machines", refs.len(), deadline, said).await
 }
 
 /// What went wrong if the cloud answered nothing at all: then it is the cloud that is not well, and not a machine.

@@ -1,7 +1,6 @@
 //! node-route-controller: a route in the cloud to the pods of each node, and a condition on the Node that says so.
 //!
-//! Changes of Nodes are acted on at once; what changes behind our back is found by a look every
-//! `--route-reconciliation-period`.
+//! Changes of Nodes are acted on at once; what changes behind our back is found by a look every now and then.
 
 mod condition;
 mod plan;
@@ -30,8 +29,13 @@ pub const COMPONENT: &str = "route_controller";
 /// A burst of nodes is one look at the cloud.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Where only changes of Nodes count.
+/// Where a look at everything is seldom.
 const LAST_RETRY: Duration = Duration::from_mins(5);
+
+/// How long one call of the cloud may take. One look makes up to three, for as many routes as there are: together they stay
+/// below the five minutes after which a loop counts as stuck. What takes longer still gets done, for what a call has changed
+/// before it was given up the next one finds in place.
+pub const DEADLINE: Duration = Duration::from_secs(90);
 
 /// How the controller is set up.
 #[derive(Clone)]
@@ -40,8 +44,10 @@ pub struct Options {
     pub cluster: String,
     /// `--cluster-cidr`: routes outside are nobody's business of ours.
     pub cluster_cidrs: Vec<IpNet>,
-    /// `--route-reconciliation-period`; `None` if only changes of Nodes count.
+    /// How often to look for what changed behind our back; `None` if only changes of Nodes count.
     pub period: Option<Duration>,
+    /// How long one call of the cloud may take; see [`DEADLINE`].
+    pub deadline: Duration,
     /// Which nodes are ours.
     pub in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
 }
@@ -59,7 +65,7 @@ pub fn queue(period: Option<Duration>, metrics: Option<&queue::Metrics>) -> Queu
 
 /// How long to wait after the first failure, and at most.
 fn retries(period: Option<Duration>) -> (Duration, Duration) {
-    let last = period.unwrap_or(LAST_RETRY);
+    let last = period.map_or(LAST_RETRY, |period| period.min(LAST_RETRY));
     (FIRST_RETRY.min(last), last)
 }
 

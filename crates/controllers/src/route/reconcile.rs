@@ -4,7 +4,7 @@ use super::{
     Networking, Options,
     plan::{self, Plan, plan},
 };
-use crate::nodes;
+use crate::{answers, nodes};
 use cloud::{Error, NewRoute, Provider, Retry, Route};
 use futures::{StreamExt, stream};
 use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
@@ -63,7 +63,7 @@ impl Metrics {
 
 /// What the controller works with.
 pub struct Routes {
-    options: Options,
+    pub(super) options: Options,
     provider: Arc<dyn Provider>,
     client: Client,
     nodes: Store<Node>,
@@ -73,7 +73,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Puts it together; `None` if the provider has no routes.
+    /// Puts it together.
     pub fn new(
         options: Options,
         provider: Arc<dyn Provider>,
@@ -82,9 +82,8 @@ impl Routes {
         recorder: Recorder,
         metrics: Metrics,
         pulse: Pulse,
-    ) -> Option<Self> {
-        provider.routes()?;
-        Some(Self {
+    ) -> Self {
+        Self {
             options,
             provider,
             client,
@@ -92,7 +91,7 @@ impl Routes {
             recorder,
             metrics,
             pulse,
-        })
+        }
     }
 
     /// How it is set up.
@@ -113,11 +112,7 @@ impl Routes {
     pub async fn reconcile(&self) -> Result<(), Retry> {
         self.metrics.syncs.inc();
         self.pulse.begin();
-        let there = match self.cloud() {
-            Ok(cloud) => cloud.list(&self.options.cluster).await,
-            Err(error) => Err(error),
-        };
-        let there = there.map_err(|error| {
+        let there = self.list().await.map_err(|error| {
             warn!(error = error.report(), "cannot list routes");
             self.pulse.failure(format!("cannot list routes: {}", error.report()));
             error.retry()
@@ -142,12 +137,21 @@ impl Routes {
         outcome
     }
 
+    async fn list(&self) -> cloud::Result<Vec<Route>> {
+        let there = self.cloud()?.list(&self.options.cluster);
+        let there = tokio::time::timeout(self.options.deadline, there).await;
+        self.pulse.progress();
+        there.unwrap_or_else(|_| Err(Error::unavailable("list routes", "no answer in time")))
+    }
+
     async fn delete(&self, plan: &Plan) -> Option<Retry> {
         let (routes, mut retry) = self.undoubted(&plan.delete).await;
         if routes.is_empty() {
             return retry;
         }
-        let results = self.cloud().ok()?.delete(&self.options.cluster, &routes).await;
+        let results = self.cloud().ok()?.delete(&self.options.cluster, &routes);
+        let results = answers::in_time("delete routes", routes.len(), self.options.deadline, results).await;
+        self.pulse.progress();
         for (route, result) in routes.iter().zip(&results) {
             self.metrics.changed("delete", result);
             match result {
@@ -198,10 +202,12 @@ impl Routes {
             return (None, unrouted);
         }
         let start = Instant::now();
-        let results = match self.cloud() {
-            Ok(cloud) => cloud.create(&self.options.cluster, &plan.create).await,
-            Err(_) => return (None, unrouted),
+        let Ok(cloud) = self.cloud() else {
+            return (None, unrouted);
         };
+        let results = cloud.create(&self.options.cluster, &plan.create);
+        let results = answers::in_time("create routes", plan.create.len(), self.options.deadline, results).await;
+        self.pulse.progress();
         let mut retry = None;
         for (route, result) in plan.create.iter().zip(&results) {
             self.metrics.changed("create", result);

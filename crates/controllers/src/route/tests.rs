@@ -375,6 +375,7 @@ fn conditions(
 #[rstest]
 #[case::default(Some(10), (1, 10))]
 #[case::short(Some(0), (0, 0))]
+#[case::seldom(Some(12 * 60 * 60), (1, 300))]
 #[case::only_changes_count(None, (1, 300))]
 fn failures_are_tried_again_within_the_period(#[case] period: Option<u64>, #[case] expected: (u64, u64)) {
     let (first, last) = retries(period.map(Duration::from_secs));

@@ -15,7 +15,7 @@ use runtime::{
     health::Scope,
     informer::{Informer, Object, State},
 };
-use std::{collections::BTreeSet, future::Future, time::Duration};
+use std::{collections::BTreeSet, future::Future};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -166,11 +166,12 @@ impl<'a> Crew<'a> {
         });
     }
 
-    /// `--controller-start-interval`, up to doubled at random.
+    /// `--controller-start-interval`, drawn anew for each controller.
     async fn pause(&self, stop: &CancellationToken) {
         let interval = self.process.options.generic.controller_start_interval.std();
         if !interval.is_zero() {
-            stop.run_until_cancelled(tokio::time::sleep(jittered(interval))).await;
+            stop.run_until_cancelled(tokio::time::sleep(start::jittered(interval)))
+                .await;
         }
     }
 
@@ -222,11 +223,6 @@ async fn one_of<T: 'static>(tasks: &mut JoinSet<T>) -> Result<T, JoinError> {
         Some(ended) => ended,
         None => std::future::pending().await,
     }
-}
-
-/// Drawn anew for each controller, so that not all of all replicas start at the same time.
-fn jittered(interval: Duration) -> Duration {
-    interval.mul_f64(1.0 + fastrand::f64())
 }
 
 #[cfg(test)]

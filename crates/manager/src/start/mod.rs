@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Client;
 use runtime::{events::Broadcaster, informer::Informer};
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 /// What a controller is started with.
@@ -75,6 +75,11 @@ fn workers(given: Option<i32>) -> Option<NonZeroUsize> {
     given
         .and_then(|count| usize::try_from(count).ok())
         .and_then(NonZeroUsize::new)
+}
+
+/// Up to doubled at random, so that not all of all replicas do the same at the same time.
+pub(crate) fn jittered(time: Duration) -> Duration {
+    time.mul_f64(1.0 + fastrand::f64())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "that is what map_err gives")]

@@ -14,7 +14,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     };
     let (sync_pulse, status_pulse) = (Pulse::default(), Pulse::default());
     let queue = node::queue(Some(&start.process.queues));
-    health::of_loops(start.process, CLOUD_NODE.name, [&sync_pulse, &status_pulse]);
+    health::of_loops(&start.process.checks, CLOUD_NODE.name, [&sync_pulse, &status_pulse]);
     health::of_queue(start.process, CLOUD_NODE.name, &queue);
     let context = node::Context {
         provider: start.process.provider.clone(),

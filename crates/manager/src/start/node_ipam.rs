@@ -19,7 +19,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let (pulse, store) = (Pulse::default(), start.nodes.store());
     let ipam = NodeIpam::new(&settings, start.client, store, recorder, in_scope, pulse.clone());
     let queue = node_ipam::queue(Some(&start.process.queues));
-    health::of_loops(start.process, NODE_IPAM.name, [&pulse]);
+    health::of_loops(&start.process.checks, NODE_IPAM.name, [&pulse]);
     health::of_queue(start.process, NODE_IPAM.name, &queue);
     Ok(Started::Running {
         task: Box::pin(node_ipam::run(ipam, start.nodes, queue, start.cancel)),

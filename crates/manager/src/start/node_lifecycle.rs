@@ -11,7 +11,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let defaults = node_lifecycle::Options::default();
     let defaults = given.map_or_else(|| defaults.clone(), |count| defaults.clone().syncs(count));
     let pulse = Pulse::default();
-    health::of_loops(start.process, CLOUD_NODE_LIFECYCLE.name, [&pulse]);
+    health::of_loops(&start.process.checks, CLOUD_NODE_LIFECYCLE.name, [&pulse]);
     let context = node_lifecycle::Context {
         nodes: start.nodes.store(),
         provider: start.process.provider.clone(),

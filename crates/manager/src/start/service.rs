@@ -8,6 +8,10 @@ use std::sync::Arc;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let process = start.process;
+    // Before anything is registered: nobody is to look for what does not run.
+    if process.provider.load_balancers().is_none() {
+        return Ok(Started::Skipped(service::NotSupported.to_string()));
+    }
     let options = &process.options;
     let pulse = Pulse::default();
     let scope = start.scope();
@@ -16,13 +20,12 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     } else {
         Classless::Ignored
     };
-    health::of_loops(start.process, SERVICE_LB.name, [&pulse]);
     let context = service::Context {
         provider: start.process.provider.clone(),
         events: start.events.recorder(service::COMPONENT),
         queues: Some(start.process.queues.clone()),
         metrics: service::Metrics::register(start.registry()).map_err(metrics_failed)?,
-        pulse,
+        pulse: pulse.clone(),
         reloads: Some(process.reloaded.subscribe()),
         options: service::Options {
             concurrency: workers(options.service.concurrent_syncs.given()),
@@ -38,12 +41,10 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
         services: start.services,
         nodes: start.nodes,
     };
-    let controller = match service::Controller::new(context) {
-        Ok(controller) => controller,
-        Err(unsupported) => return Ok(Started::Skipped(unsupported.to_string())),
-    };
+    let controller = service::Controller::new(context).map_err(|error| error.to_string())?;
+    health::of_loops(&process.checks, SERVICE_LB.name, [&pulse]);
     let (stillness, refresh) = (controller.clone(), controller.clone());
-    health::of_stillness(process, SERVICE_LB.name, move || stillness.stillness());
+    health::of_stillness(&process.checks, SERVICE_LB.name, move || stillness.stillness());
     process.metrics.before_reading(move || refresh.refresh_metrics());
     let cancel = start.cancel;
     Ok(Started::Running {

@@ -1,6 +1,8 @@
 //! The whole controller, on a real API server and the memory cloud.
 
-use super::super::{COMPONENT, Metrics, Options, Routes, queue, run};
+use super::super::{COMPONENT, DEADLINE, Metrics, Options, Routes, queue, run};
+use async_trait::async_trait;
+use cloud::{Instances, NewRoute, Provider, Route};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api,
@@ -8,6 +10,7 @@ use kube::{
     runtime::{wait::await_condition, watcher},
 };
 use memory::{Cloud, Failure, Fault, Memory, Operation};
+use rstest::rstest;
 use runtime::{
     events::{Event, Recorder},
     health::Pulse,
@@ -33,7 +36,7 @@ struct Rig {
 
 /// The routes to the nodes whose names begin with this.
 fn routes(
-    cloud: &Cloud,
+    provider: Arc<dyn Provider>,
     prefix: &str,
     period: Option<Duration>,
     nodes: Store<Node>,
@@ -45,6 +48,7 @@ fn routes(
         cluster: CLUSTER.into(),
         cluster_cidrs: vec!["10.201.0.0/16".parse().unwrap()],
         period,
+        deadline: DEADLINE,
         in_scope: Arc::new(move |node| {
             node.metadata
                 .name
@@ -53,9 +57,9 @@ fn routes(
         }),
     };
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
-    let (recorder, provider) = (Recorder::new(COMPONENT, events), Arc::new(Memory::new(cloud)));
+    let recorder = Recorder::new(COMPONENT, events);
     let client = lab::ControlPlane::shared().client();
-    Routes::new(options, provider, client, nodes, recorder, metrics, pulse).unwrap()
+    Routes::new(options, provider, client, nodes, recorder, metrics, pulse)
 }
 
 impl Rig {
@@ -68,7 +72,8 @@ impl Rig {
         let (cancel, prefix, pulse) = (CancellationToken::new(), lab::unique("route"), Pulse::default());
         let (sender, events) = mpsc::channel(100);
         let informer = Informer::new(nodes.clone(), watcher::Config::default(), |_| {});
-        let routes = routes(&cloud, &prefix, period, informer.store(), sender, pulse.clone());
+        let provider = Arc::new(Memory::new(&cloud));
+        let routes = routes(provider, &prefix, period, informer.store(), sender, pulse.clone());
         let watch = (informer.clone(), cancel.clone());
         let tasks = vec![
             tokio::spawn(async move { watch.0.run(watch.1).await }),
@@ -236,7 +241,8 @@ async fn a_route_to_a_node_that_we_have_not_heard_of_stays() {
     let node = nodes.create(&PostParams::default(), &node).await.unwrap();
     let with = |known: Vec<Node>| {
         let (sender, _events) = mpsc::channel(100);
-        routes(&cloud, &name, None, Store::of(known), sender, Pulse::default())
+        let provider = Arc::new(Memory::new(&cloud));
+        routes(provider, &name, None, Store::of(known), sender, Pulse::default())
     };
     with(vec![node]).reconcile().await.unwrap();
     assert_eq!(cloud.routes(CLUSTER).len(), 1);
@@ -264,7 +270,8 @@ async fn what_is_said_of_one_node_does_not_reach_another_of_its_name() {
 
     let (sender, _events) = mpsc::channel(100);
     let stale = Store::of([old]);
-    let routes = routes(&cloud, &name, None, stale, sender, Pulse::default());
+    let provider = Arc::new(Memory::new(&cloud));
+    let routes = routes(provider, &name, None, stale, sender, Pulse::default());
     assert_eq!(routes.reconcile().await, Err(cloud::Retry::Backoff));
     let said = nodes
         .get(&name)
@@ -298,4 +305,80 @@ async fn a_heartbeat_asks_nothing_of_the_cloud() {
         rig.nodes.delete(&name, &DeleteParams::default()).await.unwrap();
     }
     rig.finish().await;
+}
+
+/// Changes nothing, and answers to changes as often as it was told, or never.
+struct Curt {
+    machines: Memory,
+    there: Vec<Route>,
+    says: Option<usize>,
+}
+
+impl Curt {
+    async fn answer(&self) -> Vec<cloud::Result<()>> {
+        match self.says {
+            Some(count) => (0..count).map(|_| Ok(())).collect(),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Provider for Curt {
+    fn name(&self) -> &'static str {
+        "curt"
+    }
+
+    fn instances(&self) -> &dyn Instances {
+        &self.machines
+    }
+
+    fn routes(&self) -> Option<&dyn cloud::Routes> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl cloud::Routes for Curt {
+    async fn list(&self, _: &str) -> cloud::Result<Vec<Route>> {
+        Ok(self.there.clone())
+    }
+
+    async fn create(&self, _: &str, _: &[NewRoute]) -> Vec<cloud::Result<()>> {
+        self.answer().await
+    }
+
+    async fn delete(&self, _: &str, _: &[Route]) -> Vec<cloud::Result<()>> {
+        self.answer().await
+    }
+}
+
+#[rstest]
+#[case::fewer(Some(0), "10.201.12.0/24")]
+#[case::more(Some(2), "10.201.13.0/24")]
+#[case::none_in_time(None, "10.201.14.0/24")]
+#[tokio::test]
+async fn a_change_that_the_cloud_does_not_answer_has_failed(#[case] says: Option<usize>, #[case] cidr: &str) {
+    let nodes: Api<Node> = Api::all(lab::ControlPlane::shared().client());
+    let name = lab::unique("route");
+    let node = json!({"metadata": {"name": name}, "spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
+    let node: Node = serde_json::from_value(node).unwrap();
+    let node = nodes.create(&PostParams::default(), &node).await.unwrap();
+    let (sender, mut events) = mpsc::channel(100);
+    let with = |known: Vec<Node>, there: Vec<Route>| {
+        let machines = Memory::new(&Cloud::new());
+        let provider = Arc::new(Curt { machines, there, says });
+        let pulse = Pulse::default();
+        let mut routes = routes(provider, &name, None, Store::of(known), sender.clone(), pulse);
+        routes.options.deadline = Duration::from_millis(50);
+        routes
+    };
+    let failed = Err(cloud::Retry::Backoff);
+
+    assert_eq!(with(vec![node], Vec::new()).reconcile().await, failed, "create");
+    assert_eq!(events.recv().await.unwrap().reason, "FailedToCreateRoute");
+    let told = nodes.get(&name).await.unwrap().status.unwrap().conditions.unwrap();
+    assert_eq!(told[0].reason.as_deref(), Some("NoRouteCreated"));
+    let orphan = super::route(&format!("blackhole {cidr}"));
+    assert_eq!(with(Vec::new(), vec![orphan]).reconcile().await, failed, "delete");
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
 }

@@ -15,7 +15,7 @@ pub use named::named;
 use crate::{
     Options,
     controllers_flag::{self, SERVICE_LB},
-    options::{Generic, Outrigger, WEBHOOK},
+    options::{Cloud, Generic, Orphans, Outrigger, WEBHOOK},
 };
 use runtime::flags::{Problems, Version};
 
@@ -31,6 +31,7 @@ pub fn validate(options: &Options) -> Problems {
     problems.append(serving::validate(options));
     problems.append(auth::validate(options));
     problems.append(outrigger(&options.outrigger));
+    problems.check(orphans(options));
     problems.append(options.logging.validate(&options.generic.feature_gates));
     problems.check(version(options));
     let refused = |problem: &str| options.parsed.refused.iter().any(|name| names(problem, name));
@@ -141,6 +142,18 @@ fn outrigger(outrigger: &Outrigger) -> Problems {
         ));
     }
     problems
+}
+
+/// What a cluster owns is known by its name: of two with the same name in one project each would delete the other's.
+fn orphans(options: &Options) -> Result<(), String> {
+    let (name, default) = (&options.generic.cloud.cluster_name, Cloud::default().cluster_name);
+    if options.outrigger.load_balancer_orphans == Orphans::Delete && *name == default {
+        return Err(format!(
+            "--load-balancer-orphans=delete needs a --cluster-name that no other cluster of the cloud has, not \
+             {default:?}, which is everybody's default"
+        ));
+    }
+    Ok(())
 }
 
 fn version(options: &Options) -> Result<(), String> {

@@ -67,7 +67,7 @@ impl Metrics {
             calls: HistogramVec::new(
                 histogram(
                     "service_controller_ensure_duration_seconds",
-                    "How long one call of the cloud took, by operation (ensure, update_hosts, delete)",
+                    "How long one call of the cloud took, by operation (ensure, update_hosts, delete, find, owned)",
                     &fine,
                 ),
                 &["operation"],

@@ -6,10 +6,16 @@ use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 /// Keeps a Service until its load balancer is gone. Shared with the Go cloud controller managers.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
+/// Whether the Service is of the type that has a load balancer, whoever makes it.
+#[must_use]
+pub fn is_load_balancer(service: &Service) -> bool {
+    is_type(service, "LoadBalancer")
+}
+
 /// Whether the Service wants a load balancer of ours.
 #[must_use]
 pub fn wants(service: &Service, classes: &Classes) -> bool {
-    is_type(service, "LoadBalancer") && classes.serve(class(service))
+    is_load_balancer(service) && classes.serve(class(service))
 }
 
 /// Whether a load balancer of ours may be left that the Service does not want any more.
@@ -19,7 +25,7 @@ pub fn wants(service: &Service, classes: &Classes) -> bool {
 #[must_use]
 pub fn needs_cleanup(service: &Service, classes: &Classes) -> bool {
     has_finalizer(service)
-        && if is_type(service, "LoadBalancer") {
+        && if is_load_balancer(service) {
             is_deleted(service) && classes.serve(class(service))
         } else {
             classes.classless == Classless::Served || !classes.named.is_empty()

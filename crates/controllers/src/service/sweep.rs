@@ -1,18 +1,30 @@
 //! Finds what a crash left in the cloud: load balancers whose Service is gone.
 
-use super::{options::Sweep, reconcile::Reconciler, spec};
+use super::{options::Sweep, predicates, reconcile::Reconciler, spec};
 use cloud::{Deletion, Owned, ServiceRef};
 use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, Client, ResourceExt, api::ListParams};
+use kube::{Api, Client, api::ListParams};
 use runtime::informer::State;
-use std::{collections::BTreeSet, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tracing::{info, warn};
 
-/// What is owned but belongs to no Service with one of these UIDs. What does not say whose it is, is nobody's orphan.
+/// What is owned but belongs to none of these Services, nor to one with a UID that is being worked on. What does not say
+/// whose it is, is nobody's orphan.
 #[must_use]
-pub fn orphans(owned: Vec<Owned>, uids: &BTreeSet<String>) -> Vec<Owned> {
-    let orphaned = |one: &Owned| one.service.as_ref().is_some_and(|service| !uids.contains(&service.uid));
+pub fn orphans(owned: Vec<Owned>, services: &[Arc<Service>], busy: &[String]) -> Vec<Owned> {
+    let alive =
+        |owner: &ServiceRef| services.iter().any(|service| may_use(service, owner)) || busy.contains(&owner.uid);
+    let orphaned = |one: &Owned| one.service.as_ref().is_some_and(|owner| !alive(owner));
     owned.into_iter().filter(orphaned).collect()
+}
+
+/// Whether a Service may use what this one owns. It need not be the same: a Service that was made again, or restored from a
+/// backup, has another UID, and may have taken over what it found by its name.
+fn may_use(service: &Service, owner: &ServiceRef) -> bool {
+    let ServiceRef { namespace, name, uid } = owner;
+    let there = &service.metadata;
+    let is_named_so = there.namespace.as_deref() == Some(namespace) && there.name.as_deref() == Some(name);
+    there.uid.as_deref() == Some(uid) || (is_named_so && predicates::is_load_balancer(service))
 }
 
 impl Sweep {
@@ -48,12 +60,7 @@ impl Reconciler {
             return Ok(());
         }
         let services = self.services.list();
-        let known = services
-            .iter()
-            .filter_map(|service| service.uid())
-            .chain(self.ledger.busy_uids())
-            .collect();
-        let orphans = orphans(owned, &known);
+        let orphans = orphans(owned, &services, &self.ledger.busy_uids());
         self.metrics
             .orphans
             .set(i64::try_from(orphans.len()).unwrap_or(i64::MAX));
@@ -112,11 +119,8 @@ impl Reconciler {
 async fn is_there(client: &Client, service: &ServiceRef) -> kube::Result<bool> {
     let api: Api<Service> = Api::namespaced(client.clone(), &service.namespace);
     let named = ListParams::default().fields(&format!("metadata.name={}", service.name));
-    let found = api.list_metadata(&named).await?;
-    Ok(found
-        .items
-        .iter()
-        .any(|there| there.uid().as_deref() == Some(&service.uid)))
+    let found = api.list(&named).await?;
+    Ok(found.items.iter().any(|there| may_use(there, service)))
 }
 
 fn departed(service: &ServiceRef) -> Service {

@@ -108,7 +108,8 @@ impl Outrigger {
                 "load-balancer-orphans",
                 &mut self.load_balancer_orphans,
                 "What becomes of load balancers of this cluster whose Service is gone, because somebody took its finalizer \
-                 away or the cluster was restored from a backup: ignore, report (event, log and metric) or delete.",
+                 away or the cluster was restored from a backup: ignore, report (event, log and metric) or delete, \
+                 which needs another --cluster-name than the default. What a Service of the same name may use is left alone.",
             )
             .flag(
                 "load-balancer-orphan-period",

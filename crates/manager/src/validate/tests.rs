@@ -306,6 +306,13 @@ fn allocation(#[case] args: &str, #[case] problem: &str) {
     "--node-deletion-max-fraction must be more than 0 and at most 1, not 1.5"
 )]
 #[case::all("--node-deletion-max-fraction=1", "")]
+#[case::orphans_of_whoever(
+    "--load-balancer-orphans=delete",
+    "--load-balancer-orphans=delete needs a --cluster-name that no other cluster of the cloud has, not \"kubernetes\", \
+     which is everybody's default"
+)]
+#[case::orphans_of_our_own("--load-balancer-orphans=delete --cluster-name=one", "")]
+#[case::orphans_told_of("--load-balancer-orphans=report", "")]
 fn of_our_own(#[case] args: &str, #[case] problem: &str) {
     assert_eq!(problems(args), problem);
 }

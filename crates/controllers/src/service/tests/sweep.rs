@@ -5,13 +5,15 @@ use crate::service::{Sweep, sweep::orphans};
 use cloud::{Owned, ServiceRef, Spec};
 use memory::{Failure, Fault, Operation};
 use rstest::rstest;
-use std::{collections::BTreeSet, time::Duration};
-use testkit::service::load_balancer;
+use std::{sync::Arc, time::Duration};
+use testkit::service::{cluster_ip, load_balancer};
 
-fn owned(uid: Option<&str>) -> Owned {
-    let service = uid.map(|uid| ServiceRef {
+/// What the Service `default/<name>` with this UID owns.
+fn owned(owner: Option<(&str, &str)>) -> Owned {
+    let service = owner.map(|(name, uid)| ServiceRef {
+        namespace: "default".into(),
+        name: name.into(),
         uid: uid.into(),
-        ..ServiceRef::default()
     });
     Owned {
         kind: "load balancer".into(),
@@ -21,13 +23,19 @@ fn owned(uid: Option<&str>) -> Owned {
     }
 }
 
+/// There are the load balancer `web` and the mere Service `plain`; a third one is being deleted.
 #[rstest]
-#[case::there(Some("1"), false)]
-#[case::gone(Some("2"), true)]
+#[case::there(Some(("web", "uid-web")), false)]
+#[case::gone(Some(("gone", "uid-gone")), true)]
+#[case::being_deleted(Some(("old", "uid-busy")), false)]
+#[case::made_again(Some(("web", "uid-former")), false)]
+#[case::no_load_balancer_any_more(Some(("plain", "uid-plain")), false)]
+#[case::made_again_without_one(Some(("plain", "uid-former")), true)]
 #[case::whose(None, false)]
-fn finds_orphans(#[case] uid: Option<&str>, #[case] orphan: bool) {
-    let uids = BTreeSet::from(["1".to_owned()]);
-    assert_eq!(!orphans(vec![owned(uid)], &uids).is_empty(), orphan);
+fn finds_orphans(#[case] owner: Option<(&str, &str)>, #[case] orphan: bool) {
+    let services = [load_balancer("web"), cluster_ip("plain")].map(|service| Arc::new(service.build()));
+    let found = orphans(vec![owned(owner)], &services, &["uid-busy".to_owned()]);
+    assert_eq!(!found.is_empty(), orphan);
 }
 
 /// A load balancer whose Service was never seen.
@@ -76,6 +84,22 @@ async fn a_service_that_only_the_api_server_knows_is_no_orphan() {
     rig.sync("there").await;
     rig.reconciler.services.remove(&rig.key("there"));
     rig.restart(|_| ());
+    rig.reconciler.sweep(&rig.client).await.unwrap();
+    assert_eq!(rig.cloud.load_balancers().len(), 1);
+}
+
+/// It may have taken over what it found by its name.
+#[tokio::test]
+async fn what_a_service_of_the_same_name_may_use_is_no_orphan() {
+    let mut rig = Rig::new().await;
+    rig.restart(|reconciler| reconciler.options.sweep = Sweep::Delete(Duration::from_mins(1)));
+    leave_behind(&rig, "again").await;
+    rig.create(load_balancer("again")).await;
+    rig.reasons();
+    rig.reconciler.sweep(&rig.client).await.unwrap();
+    assert_eq!((rig.reconciler.metrics.orphans.get(), rig.reasons().len()), (0, 0));
+    // Nor if only the API server knows of it.
+    rig.reconciler.services.remove(&rig.key("again"));
     rig.reconciler.sweep(&rig.client).await.unwrap();
     assert_eq!(rig.cloud.load_balancers().len(), 1);
 }

@@ -1,5 +1,7 @@
 //! The controllers: node, node lifecycle, service, route, node IPAM.
 mod answers;
+mod ip;
+mod kubectl;
 pub mod node;
 pub mod node_ipam;
 pub mod node_lifecycle;

@@ -51,10 +51,17 @@ async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
         &format!("endpoint: {}\ntimeout: 1s\n", rig.server.url()),
     );
     let hang = rig.cloud.inject(Fault::hang());
-    let flags = [ALONE, &format!("--cloud-config={}", config.display())];
+    let flags = [
+        ALONE,
+        "--cluster-cidr=10.245.0.0/16",
+        &format!("--cloud-config={}", config.display()),
+    ];
     let manager = Replica::start(&rig, &flags).await;
     let node = rig.join("node").await;
+    let routed = rig.register("routed", "ready:True cidr:10.245.7.0/24").await;
+    rig.cloud.boot(&routed);
     let service = rig.create(rig.balanced("web")).await;
+    rig.cloud_until(|cloud| cloud.count(Operation::ListRoutes) > 1).await;
     let uid = rig.nodes().get(&node).await.unwrap().uid().unwrap();
     rig.event(&uid, "FailedToInitialize").await;
     rig.event(&service.uid().unwrap(), "SyncLoadBalancerFailed").await;
@@ -68,6 +75,7 @@ async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
     );
     rig.served(&manager, &service.name_any()).await;
     assert_eq!(rig.cloud.load_balancers().len(), 1);
+    rig.cloud_until(|cloud| cloud.routes(&rig.name).len() == 1).await;
 }
 
 #[rstest]

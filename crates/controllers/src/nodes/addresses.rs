@@ -1,5 +1,6 @@
 //! `status.addresses`: what the cloud says, what the kubelet was told, and what is to stand there.
 
+use crate::ip::without_leading_zeros;
 use k8s_openapi::api::core::v1::{Node, NodeAddress};
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -174,20 +175,8 @@ fn parse_node_ip(text: &str) -> Result<Vec<IpAddr>, NodeIpError> {
 
 /// Reads an IP as Kubernetes does: leading zeros are decimal, and an IPv4 address in IPv6 clothes is IPv4.
 fn parse_ip(text: &str) -> Option<IpAddr> {
-    let plain = || text.split('.').map(without_leading_zeros).collect::<Vec<_>>().join(".");
-    text.parse()
-        .or_else(|_| plain().parse())
-        .ok()
-        .map(|ip: IpAddr| ip.to_canonical())
-}
-
-fn without_leading_zeros(octet: &str) -> &str {
-    let short = octet.trim_start_matches('0');
-    if short.is_empty() && !octet.is_empty() {
-        "0"
-    } else {
-        short
-    }
+    let ip: Option<IpAddr> = without_leading_zeros(text).parse().ok();
+    ip.map(|ip| ip.to_canonical())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use kube::{Error, api::PatchParams};
 use std::{future::Future, time::Duration};
 
 /// A client without a deadline waits for ever when the network swallows a packet.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Why a write failed, in the terms a controller acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]

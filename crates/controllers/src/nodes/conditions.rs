@@ -5,6 +5,9 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition};
 /// Says that the cloud has not initialised a Node, and why. Only Nodes with trouble have it.
 pub const CLOUD_PROVIDER_INITIALIZED: &str = "CloudProviderInitialized";
 
+/// Says whether the pods of a Node can be reached.
+pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
+
 /// What the `Ready` condition says; a Node without one is `Unknown`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ready {

@@ -55,10 +55,16 @@ pub fn positions_of_key(taints: &[Taint], key: &str) -> Vec<usize> {
         .collect()
 }
 
+/// Whether the Node has a taint with this key, whatever its effect.
+#[must_use]
+pub fn has_key(node: &Node, key: &str) -> bool {
+    of(node).iter().any(|taint| taint.key == key)
+}
+
 /// Whether the cloud has yet to tell about the machine.
 #[must_use]
 pub fn is_uninitialized(node: &Node) -> bool {
-    of(node).iter().any(|taint| taint.key == UNINITIALIZED)
+    has_key(node, UNINITIALIZED)
 }
 
 fn same(a: &Taint, b: &Taint) -> bool {

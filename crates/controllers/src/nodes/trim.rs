@@ -1,15 +1,13 @@
 //! What is kept of a Node in memory.
 
-use super::conditions::CLOUD_PROVIDER_INITIALIZED;
+use super::conditions::{CLOUD_PROVIDER_INITIALIZED, NETWORK_UNAVAILABLE};
+use crate::kubectl;
 use k8s_openapi::{
     api::core::v1::{Node, NodeSpec, NodeStatus, NodeSystemInfo},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-/// The largest annotation of most objects, and of use to `kubectl` only.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-const CONDITIONS: [&str; 3] = ["Ready", "NetworkUnavailable", CLOUD_PROVIDER_INITIALIZED];
+const CONDITIONS: [&str; 3] = ["Ready", NETWORK_UNAVAILABLE, CLOUD_PROVIDER_INITIALIZED];
 
 /// Drops what no controller reads: a Node of 10 KiB becomes one of 1 KiB.
 pub fn trim(node: &mut Node) {
@@ -46,9 +44,7 @@ fn trim_metadata(metadata: &mut ObjectMeta) {
     metadata.finalizers = None;
     metadata.self_link = None;
     metadata.generate_name = None;
-    if let Some(annotations) = &mut metadata.annotations {
-        annotations.remove(LAST_APPLIED);
-    }
+    kubectl::drop_last_applied(metadata);
 }
 
 fn trimmed_status(status: NodeStatus) -> NodeStatus {

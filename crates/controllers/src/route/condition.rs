@@ -1,10 +1,10 @@
 //! The `NetworkUnavailable` condition of a Node.
 
-use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::apis::meta::v1::Time};
-use serde_json::{Value, json};
-
-/// The type of the condition.
-pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
+use crate::nodes::conditions::{self, NETWORK_UNAVAILABLE};
+use k8s_openapi::{
+    api::core::v1::{Node, NodeCondition},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
 
 /// Whether the pods of a node can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,30 +37,20 @@ impl Networking {
         }
     }
 
-    /// The patch of `nodes/status` that says so; `None` if the Node says so already. Another Node of the same name may
-    /// have no route yet: the UID makes the API server refuse to tell it.
+    /// The condition that says so; `None` if the Node says so already.
     #[must_use]
-    pub fn patch(self, node: &Node, now: &Time) -> Option<Value> {
-        let conditions = node
-            .status
-            .as_ref()
-            .and_then(|status| status.conditions.as_deref())
-            .unwrap_or_default();
-        let said = conditions
-            .iter()
-            .find(|condition| condition.type_ == NETWORK_UNAVAILABLE);
+    pub fn condition(self, node: &Node, now: &Time) -> Option<NodeCondition> {
+        let said = conditions::find(node, NETWORK_UNAVAILABLE);
         if said.is_some_and(|said| said.status == self.status() && said.reason.as_deref() == Some(self.reason())) {
             return None;
         }
-        Some(
-            json!({"metadata": {"uid": node.metadata.uid}, "status": {"conditions": [{
-                "type": NETWORK_UNAVAILABLE,
-                "status": self.status(),
-                "reason": self.reason(),
-                "message": self.message(),
-                "lastHeartbeatTime": now,
-                "lastTransitionTime": now,
-            }]}}),
-        )
+        Some(NodeCondition {
+            type_: NETWORK_UNAVAILABLE.to_owned(),
+            status: self.status().to_owned(),
+            reason: Some(self.reason().to_owned()),
+            message: Some(self.message().to_owned()),
+            last_heartbeat_time: Some(now.clone()),
+            last_transition_time: Some(now.clone()),
+        })
     }
 }

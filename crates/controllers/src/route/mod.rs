@@ -6,7 +6,7 @@ mod condition;
 mod plan;
 mod reconcile;
 
-pub use condition::{NETWORK_UNAVAILABLE, Networking};
+pub use condition::Networking;
 pub use plan::{Plan, is_ours, plan};
 pub use reconcile::{Metrics, Routes};
 

@@ -1,7 +1,7 @@
 //! Which routes have to go, which have to come, and which nodes can be reached then.
 
-use crate::nodes::{addresses::to_cloud, pod_cidrs};
-use cloud::{Address, NewRoute, ProviderId, Route, RouteTarget};
+use crate::nodes::{addresses::to_cloud, pod_cidrs, provider_id};
+use cloud::{Address, NewRoute, Route, RouteTarget};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -90,11 +90,7 @@ fn new_route(node: &Node, destination: IpNet) -> NewRoute {
     NewRoute {
         hint: node.uid().unwrap_or_default(),
         node: node.name_any(),
-        provider_id: node
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.provider_id.clone())
-            .and_then(ProviderId::parse),
+        provider_id: provider_id(node),
         addresses: to_cloud(node).collect(),
         destination,
     }

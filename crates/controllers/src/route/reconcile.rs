@@ -4,13 +4,20 @@ use super::{
     Networking, Options,
     plan::{self, Plan, plan},
 };
-use crate::{answers, nodes};
+use crate::{
+    answers,
+    nodes::{self, api, patch},
+};
 use cloud::{Error, NewRoute, Provider, Retry, Route};
 use futures::{StreamExt, stream};
-use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+use k8s_openapi::{
+    api::core::v1::{Node, NodeCondition},
+    apimachinery::pkg::apis::meta::v1::Time,
+    jiff::Timestamp,
+};
 use kube::{
     Api, Client, ResourceExt,
-    api::{ListParams, Patch, PatchParams},
+    api::{ListParams, PatchParams},
 };
 use prometheus::{IntCounter, IntCounterVec, Opts};
 use runtime::metrics::Register;
@@ -19,7 +26,6 @@ use runtime::{
     health::Pulse,
     informer::Store,
 };
-use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 use tracing::{debug, info, warn};
 
@@ -243,22 +249,22 @@ impl Routes {
     async fn tell(&self, plan: &Plan, unrouted: &BTreeSet<String>, nodes: &[Arc<Node>]) -> Option<Retry> {
         let now = Time(Timestamp::now());
         let api: Api<Node> = Api::all(self.client.clone());
-        let mut writes = stream::iter(patches(plan, unrouted, nodes, &now))
-            .map(|(name, patch)| {
+        let mut writes = stream::iter(outdated(plan, unrouted, nodes, &now))
+            .map(|(node, condition)| {
                 let api = api.clone();
                 async move {
-                    let result = api
-                        .patch_status(&name, &PatchParams::default(), &Patch::Strategic(patch))
-                        .await;
+                    let (name, params) = (node.name_any(), PatchParams::default());
+                    let patch = patch::Status::of(&node).condition(&condition).build();
+                    let result = api::call(api.patch_status(&name, &params, &patch)).await;
                     (name, result)
                 }
             })
             .buffer_unordered(CONCURRENT_PATCHES);
         let mut retry = None;
         while let Some((node, result)) = writes.next().await {
+            self.pulse.progress();
             match result {
-                Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Ok(_) | Err(api::Fault::Gone) => {}
                 Err(error) => {
                     warn!(node, %error, "cannot write the condition NetworkUnavailable");
                     retry = Some(later(retry, Retry::Backoff));
@@ -270,26 +276,28 @@ impl Routes {
 }
 
 /// Whether there is a Node of this name, now.
-async fn is_there(api: &Api<Node>, name: &str) -> kube::Result<bool> {
+async fn is_there(api: &Api<Node>, name: &str) -> Result<bool, api::Fault> {
     let params = ListParams::default().fields(&format!("metadata.name={name}"));
-    Ok(!api.list_metadata(&params).await?.items.is_empty())
+    Ok(!api::call(api.list_metadata(&params)).await?.items.is_empty())
 }
 
-/// The conditions that say something else than they should.
-fn patches(plan: &Plan, unrouted: &BTreeSet<String>, nodes: &[Arc<Node>], now: &Time) -> Vec<(String, Value)> {
-    let mut patches = Vec::new();
-    for node in nodes {
-        let name = node.name_any();
-        let networking = if unrouted.contains(&name) {
+/// The nodes whose condition says something else than it should, and what it should say.
+fn outdated(
+    plan: &Plan,
+    unrouted: &BTreeSet<String>,
+    nodes: &[Arc<Node>],
+    now: &Time,
+) -> Vec<(Arc<Node>, NodeCondition)> {
+    let concerned = nodes.iter().filter(|node| plan.nodes.contains(nodes::name(node)));
+    let outdated = concerned.filter_map(|node| {
+        let networking = if unrouted.contains(nodes::name(node)) {
             Networking::Unrouted
         } else {
             Networking::Routed
         };
-        if let (true, Some(patch)) = (plan.nodes.contains(&name), networking.patch(node, now)) {
-            patches.push((name, patch));
-        }
-    }
-    patches
+        Some((node.clone(), networking.condition(node, now)?))
+    });
+    outdated.collect()
 }
 
 /// The more cautious of two.

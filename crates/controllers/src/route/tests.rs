@@ -1,7 +1,7 @@
 mod flow;
 
 use super::*;
-use crate::route::condition::Networking;
+use crate::{nodes::conditions::NETWORK_UNAVAILABLE, route::condition::Networking};
 use cloud::{Address, AddressKind, Route, RouteTarget};
 use k8s_openapi::{
     api::core::v1::{NodeAddress, NodeCondition, NodeSpec, NodeStatus},
@@ -361,12 +361,13 @@ fn conditions(
     #[case] networking: Networking,
     #[case] expected: Option<&str>,
 ) {
-    let patch = networking.patch(&with_condition(status, reason), &Time(Timestamp::UNIX_EPOCH));
-    let said = patch.map(|patch| {
-        let condition = &patch["status"]["conditions"][0];
-        let text = |key: &str| condition[key].as_str().unwrap().to_owned();
-        assert_eq!(text("lastTransitionTime"), "1970-01-01T00:00:00Z");
-        format!("{}/{}/{}", text("status"), text("reason"), text("message"))
+    let now = Time(Timestamp::UNIX_EPOCH);
+    let said = networking.condition(&with_condition(status, reason), &now);
+    let said = said.map(|condition| {
+        assert_eq!(condition.type_, NETWORK_UNAVAILABLE);
+        assert_eq!(condition.last_transition_time, Some(now));
+        let (reason, message) = (condition.reason.unwrap(), condition.message.unwrap());
+        format!("{}/{reason}/{message}", condition.status)
     });
     assert_eq!(said.as_deref(), expected, "{name}");
 }

@@ -1,8 +1,8 @@
 //! The nodes that may stand behind load balancers.
 
 use super::options::Scope;
-use crate::nodes::addresses::to_cloud;
-use cloud::{Host, ProviderId};
+use crate::nodes::{addresses::to_cloud, provider_id, taints};
+use cloud::Host;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use runtime::informer::{Change, Store};
@@ -75,8 +75,7 @@ pub fn included(node: &Node) -> bool {
 /// Whether the autoscaler is about to delete this node.
 #[must_use]
 pub fn to_be_deleted(node: &Node) -> bool {
-    let taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
-    taints.into_iter().any(|taint| taint.key == TO_BE_DELETED)
+    taints::has_key(node, TO_BE_DELETED)
 }
 
 /// Whether load balancers have to hear of this change of a node.
@@ -194,14 +193,10 @@ impl Hosts {
 fn host(node: &Node) -> Host {
     Host {
         name: node.name_any(),
-        provider_id: provider_id(node).and_then(ProviderId::parse),
+        provider_id: provider_id(node),
         addresses: to_cloud(node).collect(),
         labels: node.labels().clone(),
     }
-}
-
-fn provider_id(node: &Node) -> Option<&str> {
-    node.spec.as_ref()?.provider_id.as_deref().filter(|id| !id.is_empty())
 }
 
 /// Labels do not count: a load balancer is not touched because somebody labelled a node.

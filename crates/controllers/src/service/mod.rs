@@ -32,23 +32,16 @@ pub use controller::{Context, Controller, NotSupported, concerns};
 pub use metrics::Metrics;
 pub use options::{Classes, Classless, Debounce, Options, Scope, Sweep};
 
+use crate::kubectl;
 use k8s_openapi::api::core::v1::Service;
 
 /// The event source's name.
 pub const COMPONENT: &str = "service-controller";
 
-/// `kubectl apply` keeps the whole object here, a second time.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
 /// Drops what the controller does not need, before an informer keeps the Service.
 pub fn trim(service: &mut Service) {
     service.metadata.managed_fields = None;
-    if let Some(annotations) = &mut service.metadata.annotations {
-        annotations.remove(LAST_APPLIED);
-        if annotations.is_empty() {
-            service.metadata.annotations = None;
-        }
-    }
+    kubectl::drop_last_applied(&mut service.metadata);
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Who may connect to a load balancer.
 
 use super::spec::Invalid;
+use crate::ip::without_leading_zeros;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use k8s_openapi::api::core::v1::Service;
 use std::{collections::BTreeSet, net::Ipv4Addr, net::Ipv6Addr};
@@ -66,19 +67,6 @@ fn parse<'a>(field: &str, items: impl Iterator<Item = &'a str>) -> Result<Vec<Ip
     };
     let ranges: BTreeSet<IpNet> = items.map(one).collect::<Result<_, _>>()?;
     Ok(ranges.into_iter().collect())
-}
-
-/// `010.0.0.1` is `10.0.0.1`, as it has always been in Kubernetes.
-pub(super) fn without_leading_zeros(address: &str) -> String {
-    if address.contains(':') {
-        return address.to_owned();
-    }
-    let octet = |part: &str| match part.trim_start_matches('0') {
-        rest if rest.len() == part.len() => part.to_owned(),
-        rest if rest.starts_with(|c: char| c.is_ascii_digit()) => rest.to_owned(),
-        rest => format!("0{rest}"),
-    };
-    address.split('.').map(octet).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a Service wants, parsed once.
 
 use super::{hosts::HostSet, predicates, source_ranges, status};
+use crate::ip;
 use cloud::{Affinity, IpFamily, Port, Protocol, ServiceRef, Spec, TrafficPolicy};
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
@@ -191,7 +192,7 @@ fn family(text: &str) -> Result<IpFamily, Invalid> {
 }
 
 fn external_ip(text: &str) -> Result<IpAddr, Invalid> {
-    let address = source_ranges::without_leading_zeros(text).parse();
+    let address = ip::without_leading_zeros(text).parse();
     address.map_err(|_| Invalid::new("spec.externalIPs", format!("{text:?} is not an IP address")))
 }
 

@@ -6,6 +6,7 @@ use super::{
     predicates::{self, FINALIZER},
     status,
 };
+use crate::nodes::api;
 use cloud::Status;
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
 use kube::{
@@ -15,9 +16,6 @@ use kube::{
 use runtime::{client::is_fenced, fence::Fenced};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-
-/// How long one write may take.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Why a Service could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +73,7 @@ impl Writer {
         let api: Api<Service> = Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default());
         let (name, params, patch) = (service.name_any(), PatchParams::default(), Patch::Strategic(patch));
         let answer = api.patch_status(&name, &params, &patch);
-        match tokio::time::timeout(DEADLINE, answer).await {
+        match tokio::time::timeout(api::DEADLINE, answer).await {
             Ok(answer) => answer.map_err(|error| refusal(error, service)),
             Err(elapsed) => Err(Error::Unanswered(elapsed.into())),
         }

@@ -78,33 +78,55 @@ async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
     rig.cloud_until(|cloud| cloud.routes(&rig.name).len() == 1).await;
 }
 
-#[rstest]
-#[case::machines(Operation::Describe)]
-#[case::balancers(Operation::EnsureLoadBalancer)]
-#[tokio::test]
-async fn a_cloud_that_throttles_is_left_alone_for_as_long_as_it_asks(#[case] operation: Operation) {
-    const WAIT: Duration = Duration::from_secs(3);
-    let rig = Rig::shared().await;
-    let throttle = Fault::fail(Failure::Throttled {
+/// How long a cloud should be left alone that throttles.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// Asks once to be left alone.
+fn throttle(operation: Operation) -> Fault {
+    let failure = Failure::Throttled {
         retry_after: Some(WAIT),
-    })
-    .at(operation)
-    .times(1);
-    let manager = Replica::start(&rig, &[ALONE, "--node-monitor-period=1h"]).await;
-    manager.ready().await;
-    rig.cloud.inject(throttle);
-    let node = rig.join("node").await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.initialised(&manager, &node).await;
-    rig.served(&manager, &service.name_any()).await;
+    };
+    Fault::fail(failure).at(operation).times(1)
+}
+
+/// How long it was left alone.
+fn pause(rig: &Rig, operation: Operation) -> Duration {
     let calls = rig.cloud.calls_of(operation);
     let refused = calls
         .iter()
         .position(|call| call.effect == memory::Effect::Failed)
         .expect("it was throttled");
-    let pause = calls[refused + 1].at.saturating_sub(calls[refused].at);
+    calls[refused + 1].at.saturating_sub(calls[refused].at)
+}
+
+#[rstest]
+#[case::machines(Operation::Describe)]
+#[case::balancers(Operation::EnsureLoadBalancer)]
+#[tokio::test]
+async fn a_cloud_that_throttles_is_left_alone_for_as_long_as_it_asks(#[case] operation: Operation) {
+    let rig = Rig::shared().await;
+    let manager = Replica::start(&rig, &[ALONE, "--node-monitor-period=1h"]).await;
+    manager.ready().await;
+    rig.cloud.inject(throttle(operation));
+    let node = rig.join("node").await;
+    let service = rig.create(rig.balanced("web")).await;
+    rig.initialised(&manager, &node).await;
+    rig.served(&manager, &service.name_any()).await;
+    let pause = pause(&rig, operation);
     assert!(pause >= WAIT, "asked again after {pause:?}");
     assert_eq!(rig.balancers_made(), 1);
+}
+
+#[tokio::test]
+async fn a_cloud_that_throttles_routes_is_left_alone_for_as_long_as_it_asks() {
+    let rig = Rig::shared().await;
+    let operation = Operation::ListRoutes;
+    rig.cloud.inject(throttle(operation));
+    let often = "--route-reconciliation-period=200ms";
+    let _manager = Replica::start(&rig, &[ALONE, "--cluster-cidr=10.245.0.0/16", often]).await;
+    rig.cloud_until(|cloud| cloud.count(operation) > 1).await;
+    let pause = pause(&rig, operation);
+    assert!(pause >= WAIT, "asked again after {pause:?}");
 }
 
 #[rstest]

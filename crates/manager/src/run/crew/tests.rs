@@ -271,7 +271,7 @@ async fn what_the_cloud_does_not_offer_is_neither_checked_nor_measured() {
         .report(Endpoint::Readyz, &Query::parse("verbose"))
         .body;
     let families = rig.process.metrics.registry().gather();
-    let measured: Vec<&str> = families.iter().map(|family| family.name()).collect();
+    let measured: Vec<&str> = families.iter().map(prometheus::proto::MetricFamily::name).collect();
     for (check, metric) in [
         ("service-lb-controller", "service_controller_"),
         ("node-route-controller", "route_controller_"),

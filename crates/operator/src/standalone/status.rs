@@ -1,6 +1,12 @@
 //! What a manager's resource says, decided purely.
 
-use crate::{Key, monitoring::Truth, operands::kinds, status::Verdict, watching::Lookup};
+use crate::{
+    Key,
+    monitoring::Truth,
+    operands::kinds,
+    status::{Verdict, limited},
+    watching::Lookup,
+};
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
@@ -243,7 +249,7 @@ fn set(conditions: &mut Vec<Condition>, line: Line, generation: Option<i64>) {
         type_: type_.to_owned(),
         status: truth,
         reason,
-        message,
+        message: limited(&message),
         observed_generation: generation,
         last_transition_time: Time(now),
     };

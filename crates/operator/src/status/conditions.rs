@@ -3,6 +3,10 @@
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use operator_api::cluster_operator::Condition;
 
+/// What a message may have, in bytes. An API server takes eight times as much; but what nobody reads to its end keeps nobody
+/// from being told.
+const LONGEST: usize = 4096;
+
 /// Sets a condition. The time of its transition moves only when its status does.
 pub fn set(conditions: &mut Vec<Condition>, type_: &str, status: &str, reason: &str, message: &str, now: Timestamp) {
     let index = conditions.iter().position(|condition| condition.type_ == type_);
@@ -19,10 +23,48 @@ pub fn set(conditions: &mut Vec<Condition>, type_: &str, status: &str, reason: &
         condition.last_transition_time = Time(seconds(now));
     }
     reason.clone_into(&mut condition.reason);
-    message.clone_into(&mut condition.message);
+    condition.message = limited(message);
+}
+
+/// As much of a message as a condition may have.
+pub(crate) fn limited(message: &str) -> String {
+    const CUT: &str = "…";
+    if message.len() <= LONGEST {
+        return message.to_owned();
+    }
+    let end = message.floor_char_boundary(LONGEST - CUT.len());
+    format!("{}{CUT}", &message[..end])
 }
 
 /// The API server keeps whole seconds.
 fn seconds(now: Timestamp) -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::short("x", 10, 10)]
+    #[case::as_long_as_may_be("x", 4096, 4096)]
+    #[case::too_long("x", 4097, 4096)]
+    #[case::far_too_long("x", 1_000_000, 4096)]
+    #[case::between_two_letters("€", 2000, 4095)]
+    fn a_message_has_an_end(#[case] letter: &str, #[case] times: usize, #[case] length: usize) {
+        let message = letter.repeat(times);
+        let mut conditions = Vec::new();
+        set(
+            &mut conditions,
+            "Available",
+            "False",
+            "R",
+            &message,
+            Timestamp::UNIX_EPOCH,
+        );
+        let said = &conditions[0].message;
+        assert_eq!(said.len(), length);
+        assert_eq!(said.ends_with('…'), message.len() > LONGEST);
+    }
 }

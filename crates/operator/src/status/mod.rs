@@ -5,6 +5,7 @@
 mod conditions;
 mod window;
 
+pub(crate) use conditions::limited;
 pub use conditions::set;
 pub use window::{Verdict, Window};
 

@@ -167,3 +167,11 @@ fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str
     let status = next(&manager(), &before, &found, &Lookup::Absent);
     assert_eq!(status.claims, [], "nothing is there");
 }
+
+#[test]
+fn a_message_has_an_end() {
+    let found = found(State::Managed, &"x".repeat(100_000), "");
+    let status = next(&manager(), &Status::default(), &found, &running(1));
+    let said = &status.condition("Progressing").unwrap().message;
+    assert!(said.len() < 5_000 && said.ends_with('…'), "{}", said.len());
+}

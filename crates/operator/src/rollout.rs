@@ -1,5 +1,7 @@
 //! How the workloads are, as far as the cluster is to be told.
 
+mod pace;
+
 use crate::{
     Key,
     operands::{
@@ -10,6 +12,7 @@ use crate::{
 };
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client, api::ListParams};
+use pace::Pace;
 use runtime::client::explain;
 use serde_json::Value;
 use std::{
@@ -31,8 +34,6 @@ const PARTIAL: Duration = Duration::from_mins(10);
 const CALM: Duration = Duration::from_secs(30);
 /// The same for Pods that have crashed again and again: they may do so with minutes in between.
 const STEADY: Duration = Duration::from_mins(5);
-/// From how many restarts on they have.
-const AGAIN_AND_AGAIN: i64 = 3;
 
 /// A workload as it is, and its Pods if they are known.
 pub(crate) struct Workload {
@@ -50,6 +51,7 @@ pub(crate) struct Patience {
     /// A change is on its way and nothing runs: until that is told, and until it is a failure.
     idle: Window,
     stuck: Window,
+    pace: Pace,
 }
 
 impl Workload {
@@ -83,6 +85,7 @@ impl Default for Patience {
             partial: Window::new(PARTIAL),
             idle: Window::new(UNWELL),
             stuck: Window::new(PARTIAL),
+            pace: Pace::default(),
         }
     }
 }
@@ -96,7 +99,7 @@ impl Patience {
         mut workloads: Vec<Workload>,
     ) -> Judgement {
         let troubled = [&self.down, &self.unwell, &self.partial].map(Window::is_open);
-        if troubled.contains(&true) {
+        if troubled.contains(&true) || self.pace.hangs(Instant::now()) {
             add_pods(client, namespace, &mut workloads).await;
             return self.judge(&workloads, Instant::now());
         }
@@ -121,11 +124,14 @@ impl Patience {
                 Rollout::Stalled(why) => stalled.push(why),
             }
         }
+        if !stalled.is_empty() || underway.is_empty() {
+            self.pace = Pace::default();
+        }
         if !stalled.is_empty() {
             return self.stalled(&stalled, workloads, now);
         }
         if !underway.is_empty() {
-            return self.underway(underway, workloads, now);
+            return self.underway(&underway, workloads, now);
         }
         self.idle.worked();
         self.stuck.worked();
@@ -152,7 +158,7 @@ impl Patience {
     }
 
     /// A change is on its way. One that leaves nothing running has to arrive some time.
-    fn underway(&mut self, what: Vec<String>, workloads: &[Workload], now: Instant) -> Judgement {
+    fn underway(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
         for window in [&mut self.down, &mut self.unwell, &mut self.partial] {
             window.worked();
         }
@@ -160,7 +166,7 @@ impl Patience {
         if idle.is_empty() {
             self.idle.worked();
             self.stuck.worked();
-            return told(Operands::Progressing(what));
+            return self.rolling(what, workloads, now);
         }
         let more = idle.iter().filter(|each| !what.contains(each));
         let why = || what.iter().chain(more.clone()).cloned().collect::<Vec<_>>().join("; ");
@@ -171,9 +177,24 @@ impl Patience {
                 again: Some(left),
             },
             (Verdict::Wait(left), Verdict::Wait(_)) => Judgement {
-                operands: Operands::Progressing(what),
+                operands: Operands::Progressing(rolling(workloads)),
                 again: Some(left),
             },
+        }
+    }
+
+    /// A change gets on, or hangs: then it is said where, and why.
+    fn rolling(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
+        let missing = || {
+            let all = workloads.iter().map(health);
+            all.filter(|health| health.available < health.wanted)
+                .map(|health| health.to_string())
+                .collect::<Vec<_>>()
+        };
+        let (said, left) = self.pace.look(what, now, missing);
+        Judgement {
+            operands: Operands::Progressing(said.unwrap_or_else(|| rolling(workloads))),
+            again: Some(left),
         }
     }
 
@@ -227,6 +248,12 @@ impl Patience {
     }
 }
 
+/// All of them, from the announcement to the end, so that this is said once.
+fn rolling(workloads: &[Workload]) -> Vec<String> {
+    let said = health::rolling(workloads.iter().map(|workload| &workload.key));
+    said.into_iter().collect()
+}
+
 fn health(workload: &Workload) -> Health {
     let pods: Vec<_> = workload.pods.iter().map(AsRef::as_ref).collect();
     health::health(&workload.key, workload.live.as_deref(), &pods)
@@ -251,10 +278,7 @@ fn calm(workloads: &[Workload]) -> Duration {
 
 /// Whether Pods of a workload have crashed again and again.
 fn crashes(workload: &Workload) -> bool {
-    workload
-        .pods
-        .iter()
-        .any(|pod| health::restarts(pod) >= AGAIN_AND_AGAIN || health::is_crash_looping(pod))
+    workload.pods.iter().any(|pod| health::crashes(pod))
 }
 
 fn wait(left: Duration) -> Judgement {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Key, Object, cloud_config,
     operands::{
-        Failure, Outcome, Report,
+        Failure, Outcome, Report, health,
         kinds::{self, Rank},
     },
     rollout::{Judgement, Workload},
@@ -34,17 +34,14 @@ impl Operator {
         inventory: &[Key],
         found: &mut Found,
     ) -> bool {
-        let operands = found.operands.as_ref();
-        let news: Vec<_> = keys
-            .iter()
-            .filter(|key| is_inventoried(key) && !inventory.contains(key))
-            .map(|key| format!("{key} is not there yet"))
-            .collect();
-        if !self.settings.duties.has_operands() || news.is_empty() || operands.is_some() {
+        let is_new = |key: &Key| is_inventoried(key) && !inventory.contains(key);
+        if !self.settings.duties.has_operands() || !keys.iter().any(is_new) || found.operands.is_some() {
             return true;
         }
+        // In the words that are right until everything is rolled out.
+        let rolling = health::rolling(&workloads(keys));
         let mut announced = Found {
-            operands: Some(Operands::Progressing(news)),
+            operands: Some(Operands::Progressing(rolling.into_iter().collect())),
             ..Found::default()
         };
         let mut all = inventory.to_vec();

@@ -91,11 +91,9 @@ impl Operator {
                 .recorder
                 .event(reference.clone(), Kind::Warning, "StatusDegraded", message);
         }
-        let upgrade = turned("Progressing").filter(|now| now.reason == "SyncingResources");
-        if let Some(Condition { message, .. }) = upgrade {
-            self.hands
-                .recorder
-                .event(reference, Kind::Normal, "StatusUpgrade", message);
+        if let Some(Condition { message, .. }) = status::upgrade(before, after, &self.settings.release) {
+            let recorder = &self.hands.recorder;
+            recorder.event(reference, Kind::Normal, "StatusUpgrade", message.clone());
         }
     }
 }

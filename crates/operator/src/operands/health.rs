@@ -1,8 +1,15 @@
 //! How workloads are: whether the last change has reached all of their Pods, and whether any of them works.
 
+mod waiting;
+
 use crate::Key;
 use serde_json::Value;
 use std::fmt;
+
+/// From how many restarts on a container has crashed again and again.
+const AGAIN_AND_AGAIN: i64 = 3;
+/// What the kubelet says of such a container while it waits.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// How far the last change of a workload has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub struct Health {
     pub available: i64,
     /// What to make of it.
     pub state: State,
-    /// Why Pods wait, as the cluster says it: `Pod x: CrashLoopBackOff: back-off 5m0s restarting …`
+    /// Why Pods wait, as the cluster says it, each reason once: `Pod x and 2 more: ErrImagePull: no such image`
     pub waiting: Vec<String>,
 }
 
@@ -78,6 +85,13 @@ pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
     }
 }
 
+/// What is said while workloads are rolled out. How far each has come is not: that changes with every Pod, and every word of it is
+/// a write.
+pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Option<String> {
+    let names: Vec<_> = workloads.into_iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| format!("rolling out {}", names.join(", ")))
+}
+
 /// What is said of a workload that is not there.
 pub(crate) fn absent(key: &Key) -> String {
     format!("{key} is not there yet")
@@ -105,7 +119,7 @@ pub fn health(key: &Key, live: Option<&Value>, pods: &[&Value]) -> Health {
     let waiting = if state == State::Well {
         Vec::new()
     } else {
-        pods.iter().filter_map(|pod| waits(pod)).collect()
+        waiting::reasons(pods)
     };
     Health {
         key: key.clone(),
@@ -151,48 +165,19 @@ fn daemon_set(key: &Key, live: &Value) -> Rollout {
     Rollout::Underway(format!("{key}: {updated} of {current} Pods updated"))
 }
 
-/// How often the container of a Pod was restarted that was most often.
-pub fn restarts(pod: &Value) -> i64 {
-    let restarts = containers(pod).filter_map(|container| container["restartCount"].as_i64());
-    restarts.max().unwrap_or_default()
+/// Whether a container of a Pod has crashed again and again, or the kubelet waits before it starts it once more.
+pub fn crashes(pod: &Value) -> bool {
+    containers(pod).any(crash_loops)
 }
 
-/// Whether the kubelet waits before it starts a container of a Pod once more.
-pub fn is_crash_looping(pod: &Value) -> bool {
-    containers(pod).any(|container| container.pointer("/state/waiting/reason") == Some(&"CrashLoopBackOff".into()))
+fn crash_loops(container: &Value) -> bool {
+    let waits = container.pointer("/state/waiting/reason") == Some(&CRASH_LOOP.into());
+    waits || container["restartCount"].as_i64() >= Some(AGAIN_AND_AGAIN)
 }
 
 fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
     let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
     statuses.filter_map(|list| pod.pointer(list)?.as_array()).flatten()
-}
-
-/// Why a Pod does not run.
-fn waits(pod: &Value) -> Option<String> {
-    let name = pod.pointer("/metadata/name").and_then(Value::as_str)?;
-    let unscheduled = || {
-        let conditions = pod.pointer("/status/conditions")?.as_array()?;
-        conditions
-            .iter()
-            .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False")
-    };
-    let mut waiting = containers(pod).filter_map(|container| container.pointer("/state/waiting"));
-    // Between two attempts it does not wait: then its last words are the reason.
-    let ended = || {
-        let unready = containers(pod).filter(|container| container["ready"] != true);
-        let ends = unready
-            .flat_map(|container| ["/state/terminated", "/lastState/terminated"].map(|state| container.pointer(state)));
-        ends.flatten().find(|end| end["exitCode"] != 0)
-    };
-    let why = waiting
-        .find(|waiting| waiting["reason"] != "PodInitializing")
-        .or_else(unscheduled)
-        .or_else(ended)?;
-    let said: Vec<_> = ["reason", "message"]
-        .into_iter()
-        .filter_map(|field| why[field].as_str())
-        .collect();
-    Some(format!("Pod {name}: {}", said.join(": ")))
 }
 
 #[cfg(test)]

@@ -144,3 +144,50 @@ fn an_outage_says_why() {
     );
     assert_eq!(judged.again, PARTIAL.checked_sub(UNWELL));
 }
+
+/// A `DaemonSet` with so many of its 50 Pods updated, and as many available as there may be.
+fn daemon_set(updated: i64) -> Workload {
+    let status = json!({
+        "observedGeneration": 1, "desiredNumberScheduled": 50, "currentNumberScheduled": 50,
+        "updatedNumberScheduled": updated, "numberAvailable": 45,
+    });
+    let live = json!({"metadata": {"generation": 1}, "status": status});
+    Workload::new(key("DaemonSet"), Some(Arc::new(live)))
+}
+
+/// However many Pods are rolled, one after the other, one sentence is said; and it is the one that was said before there were any.
+#[test]
+fn pods_that_roll_are_not_counted() {
+    let (start, mut patience) = (Instant::now(), Patience::default());
+    let other = || workload(2, 2, THERE);
+    let mut said: Vec<_> = (0..50_u32)
+        .map(|second| {
+            let now = start + Duration::from_secs(second.into());
+            patience.judge(&[other(), daemon_set(second.into())], now).operands
+        })
+        .collect();
+    let unseen = Workload::new(key("DaemonSet"), None);
+    said.push(
+        patience
+            .judge(&[other(), unseen], start + Duration::from_secs(50))
+            .operands,
+    );
+    said.dedup();
+    let once = "rolling out Deployment ns/a, DaemonSet ns/a".to_owned();
+    assert_eq!(said, [Operands::Progressing(vec![once])]);
+}
+
+/// One that hangs is counted, with the causes.
+#[test]
+fn pods_that_do_not_roll_are() {
+    let (start, mut patience) = (Instant::now(), Patience::default());
+    let hanging = Workload {
+        pods: vec![pod(9, "CrashLoopBackOff")],
+        ..daemon_set(7)
+    };
+    patience.judge(std::slice::from_ref(&hanging), start);
+    let judged = patience.judge(&[hanging], start + UNWELL);
+    let counted = "DaemonSet ns/a: 7 of 50 Pods updated".to_owned();
+    let cause = "DaemonSet ns/a: 45 of 50 Pods available (Pod a-1: CrashLoopBackOff)".to_owned();
+    assert_eq!(judged.operands, Operands::Progressing(vec![counted, cause]));
+}

@@ -162,22 +162,22 @@ fn told(manager: &CloudControllerManager, operands: Operands, waiting: &[String]
     found
 }
 
-/// What a change that is not rolled out waits for, also if it does not get on.
+/// What is said of a change that is not rolled out, also if it does not get on.
 fn waiting(workloads: &[Workload]) -> Vec<String> {
-    let waits =
-        workloads.iter().filter_map(
-            |workload| match health::rollout(&workload.key, workload.live.as_deref()) {
-                Rollout::Complete => None,
-                Rollout::Underway(what) | Rollout::Stalled(what) => Some(what),
-            },
-        );
-    waits.collect()
+    if workloads.iter().all(is_rolled_out) {
+        return Vec::new();
+    }
+    let said = health::rolling(workloads.iter().map(|workload| &workload.key));
+    said.into_iter().collect()
+}
+
+fn is_rolled_out(workload: &Workload) -> bool {
+    health::rollout(&workload.key, workload.live.as_deref()) == Rollout::Complete
 }
 
 /// Pods of before are there until the change is rolled out.
 fn hold(workloads: &[Workload]) -> Hold {
-    let is_done = |workload: &Workload| health::rollout(&workload.key, workload.live.as_deref()) == Rollout::Complete;
-    if !workloads.is_empty() && workloads.iter().all(is_done) {
+    if !workloads.is_empty() && workloads.iter().all(is_rolled_out) {
         Hold::Only
     } else {
         Hold::Also

@@ -33,6 +33,8 @@ pub const TRUSTED_CA: Part = Part {
 
 /// Why nothing is available that was.
 const NOTHING_RUNS: &str = "NothingRuns";
+/// Why something is on its way to a version.
+const SYNCING: &str = "SyncingResources";
 
 /// A part of the operator with conditions of its own.
 #[derive(Debug, Clone, Copy)]
@@ -196,13 +198,7 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
         }
         Operands::Progressing(waiting) => {
             let all = &mut status.conditions;
-            first(
-                all,
-                "Available",
-                "SyncingResources",
-                "nothing has been rolled out yet",
-                now,
-            );
+            first(all, "Available", SYNCING, "nothing has been rolled out yet", now);
             progressing(all, waiting, moving, release, now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
             return;
@@ -227,14 +223,31 @@ fn tell(status: &mut Status, operands: &Operands, report: &Report, now: Timestam
 }
 
 fn progressing(conditions: &mut Vec<Condition>, waiting: &[String], moving: bool, release: &str, now: Timestamp) {
-    let towards = format!("Progressing towards operator: {release}");
+    let towards = towards(release);
     let (reason, message) = match (moving, waiting) {
-        (true, []) => ("SyncingResources", towards),
-        (true, waiting) => ("SyncingResources", format!("{towards}: {}", waiting.join("; "))),
+        (true, []) => (SYNCING, towards),
+        (true, waiting) => (SYNCING, format!("{towards}: {}", waiting.join("; "))),
         (false, []) => ("AsExpected", "objects are being written".to_owned()),
         (false, waiting) => ("AsExpected", waiting.join("; ")),
     };
     set(conditions, "Progressing", "True", reason, &message, now);
+}
+
+/// What is said of a version that is on its way.
+fn towards(release: &str) -> String {
+    format!("Progressing towards operator: {release}")
+}
+
+/// What is to be told about an upgrade that begins with this status: its condition. What it waits for meanwhile begins nothing.
+#[must_use]
+pub fn upgrade<'a>(before: &Status, after: &'a Status, release: &str) -> Option<&'a Condition> {
+    let begun = |condition: &&Condition| {
+        let rest = condition.message.strip_prefix(&towards(release));
+        let to_this_version = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+        condition.type_ == "Progressing" && condition.status == "True" && condition.reason == SYNCING && to_this_version
+    };
+    let was = before.conditions.iter().any(|condition| begun(&condition));
+    after.conditions.iter().find(begun).filter(|_| !was)
 }
 
 fn failed(conditions: &mut Vec<Condition>, cause: &str, moving: bool, release: &str, now: Timestamp) {
@@ -285,7 +298,7 @@ fn first(conditions: &mut Vec<Condition>, type_: &str, reason: &str, message: &s
 
 /// Whether a condition is one that we have set while nothing was there yet.
 fn is_unsaid(condition: &Condition) -> bool {
-    condition.status == "False" && matches!(condition.reason.as_str(), "SyncingResources" | "SyncingFailed")
+    condition.status == "False" && matches!(condition.reason.as_str(), SYNCING | "SyncingFailed")
 }
 
 /// Whether a condition is there and true.

@@ -176,6 +176,27 @@ fn tells_what_is_in_the_way(#[case] before: Status, #[case] operands: Operands, 
     );
 }
 
+/// An upgrade is told when it begins, and not again with everything it waits for.
+#[rstest]
+#[case::first_install(Status::default(), "5.0.0", waits(), true)]
+#[case::upgrade(installed("4.0.0"), "5.0.0", waits(), true)]
+#[case::it_waits_for_something_else(changing("4.0.0"), "5.0.0", waits(), false)]
+#[case::to_the_next_version(changing("4.0.0"), "5.0.1", waits(), true)]
+#[case::to_a_version_that_begins_alike(changing("4.0.0"), "5.0.0-1", waits(), true)]
+#[case::no_other_version(installed("5.0.0"), "5.0.0", waits(), false)]
+#[case::it_is_done(changing("4.0.0"), "5.0.0", Operands::Done, false)]
+fn an_upgrade_begins_once(
+    #[case] before: Status,
+    #[case] release: &str,
+    #[case] operands: Operands,
+    #[case] expected: bool,
+) {
+    let mut report = report(operands);
+    release.clone_into(&mut report.release);
+    let after = next(&before, &report, at(NOW));
+    assert_eq!(upgrade(&before, &after, release).is_some(), expected);
+}
+
 #[rstest]
 #[case::fine(Outcome::Fine, "True False Cloud Config Controller works as expected")]
 #[case::w6_the_cause_is_told(

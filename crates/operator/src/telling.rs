@@ -28,6 +28,12 @@ pub(crate) fn missing(recorder: &Recorder, workload: &Key, what: &Reference) {
     recorder.event(reference(workload), Kind::Warning, "ConfigurationCheckFailed", message);
 }
 
+/// Tells what came of an annotation of the Infrastructure.
+pub(crate) fn annotation(recorder: &Recorder, what: &str) {
+    let key = Key::of_cluster("config.openshift.io/v1", "Infrastructure", "cluster");
+    recorder.event(reference(&key), Kind::Warning, "ExternalCloudProvider", what.to_owned());
+}
+
 /// Tells which features are on, at first and whenever that changes.
 pub(crate) fn gates(recorder: &Recorder, namespace: &str, before: Option<&[String]>, now: &[String]) {
     let reason = match before {

@@ -1,6 +1,10 @@
 //! From an Infrastructure to operands that run, and back.
 
-use crate::world::{RELEASE, World, kind};
+use crate::{
+    rig::Manager,
+    world::{RELEASE, World, kind},
+};
+use kube::api::{ListParams, Patch, PatchParams};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -51,12 +55,10 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
     );
 
     world.roll_out(9).await;
-    let available =
-        format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {RELEASE}");
     world
         .says(
             &operator,
-            &[&available, "Progressing=False", "Degraded=False", "Upgradeable=True"],
+            &[&available(), "Progressing=False", "Degraded=False", "Upgradeable=True"],
         )
         .await;
     world.settled().await;
@@ -69,6 +71,33 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
     operator.logged("acquired lease").await;
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
+}
+
+/// What the events of this reason say, those of earlier worlds included, each as often as it was said.
+async fn events(world: &World, reason: &str) -> Vec<String> {
+    let api = world.api(&kind("", "v1", "Event", "events"), "default");
+    let found = api.list(&ListParams::default()).await.unwrap();
+    let found = found.into_iter().filter(|event| event.data["reason"] == reason);
+    let said = found.flat_map(|event| {
+        let times = event.data["count"].as_u64().unwrap_or(1);
+        (0..times).map(move |_| event.data["message"].to_string())
+    });
+    said.collect()
+}
+
+/// Waits until an event complains about the annotation in these words.
+async fn complained(world: &World, operator: &Manager, words: &str) {
+    let look = async || {
+        let events = events(world, "ExternalCloudProvider").await;
+        let said = events.iter().any(|event| event.contains(words));
+        said.then_some(()).ok_or_else(|| format!("{events:#?}"))
+    };
+    operator.until("an event", look).await;
+}
+
+/// What is said when everything runs.
+fn available() -> String {
+    format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {RELEASE}")
 }
 
 #[rstest]
@@ -134,7 +163,14 @@ async fn switches_and_removes() {
         .await;
     world.gone(&operator, "aws").await;
     world.gone(&operator, "cloud-conf").await;
-    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    // Nothing of AWS is in the tree any more: nobody does the manager's work, and that is said.
+    let alone = format!(
+        "{}; {annotation} is false, so the cloud controller manager goes; but",
+        available()
+    );
+    world.says(&operator, &[&alone, "Progressing=False"]).await;
+    complained(&world, &operator, "new nodes stay uninitialized").await;
+    operator.logged("new nodes stay uninitialized").await;
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 
@@ -149,6 +185,84 @@ async fn switches_and_removes() {
     world
         .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
         .await;
+    let conditions = world.conditions().await;
+    assert!(!conditions.contains(annotation), "{conditions}");
+}
+
+/// A value of the annotation that nobody can make out changes nothing, and that is said.
+#[tokio::test]
+async fn an_unclear_annotation() {
+    let world = World::new("AWS").await;
+    let operator = world.start();
+    let deployment = "Deployment aws-cloud-controller-manager";
+    world.roll_out_until(&operator, deployment).await;
+    let annotation = "infrastructure.openshift.io/external-cloud-provider";
+    let off = serde_json::json!({"metadata": {"annotations": {annotation: "off"}}});
+    world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
+    let ignored = format!(r#"{annotation} is "off", which is neither true nor false: it is ignored"#);
+    world.says(&operator, &[&format!("{}; {ignored}", available())]).await;
+    complained(&world, &operator, "neither true nor false").await;
+    assert!(world.operands().await.contains(&deployment.to_owned()));
+}
+
+/// An operator that has run for long in a cluster that says where it is in two steps: the first is a failure of the cloud configuration.
+#[tokio::test]
+async fn installs_late() {
+    let world = World::without_infrastructure().await;
+    let operator = world.start();
+    world.says(&operator, &["Available=True"]).await;
+    world
+        .set_source(r#"{"cloud": "AzurePublicCloud", "tenantId": "t"}"#)
+        .await;
+    let spec = serde_json::json!({"spec": {
+        "cloudConfig": {"name": "cloud-provider-config", "key": ""}, "platformSpec": {"type": "Azure"},
+    }});
+    world.apply(&crate::world::infrastructure(), "", "cluster", spec).await;
+    world.says(&operator, &["CloudConfigControllerDegraded=True"]).await;
+    world.settled().await;
+
+    let mark = world.mark();
+    world.set_platform("Azure").await;
+    world.installed(&operator, 14).await;
+    world.says(&operator, &["CloudConfigControllerDegraded=False"]).await;
+    world.settled().await;
+    assert!(world.reports_since(mark) <= 2, "{:#?}", world.writes_since(mark));
+}
+
+/// Pods that are rolled one after the other, on many machines, are not written about one by one.
+#[tokio::test]
+async fn rolls_without_a_word() {
+    let world = World::new("Azure").await;
+    let before = events(&world, "StatusUpgrade").await.len();
+    let operator = world.start();
+    world.installed(&operator, 14).await;
+    world.settled().await;
+    let said = format!(
+        "Progressing=True SyncingResources Progressing towards operator: {RELEASE}: rolling out Deployment \
+         {0}/azure-cloud-controller-manager, DaemonSet {0}/azure-cloud-node-manager",
+        world.namespace
+    );
+    world.says(&operator, &[&said]).await;
+    let mark = world.mark();
+    let daemon_sets = kind("apps", "v1", "DaemonSet", "daemonsets");
+    let api = world.api(&daemon_sets, &world.namespace);
+    for updated in 0..50 {
+        let status = serde_json::json!({"status": {
+            "observedGeneration": 1, "currentNumberScheduled": 50, "desiredNumberScheduled": 50,
+            "updatedNumberScheduled": updated, "numberAvailable": 45, "numberMisscheduled": 0, "numberReady": 45,
+        }});
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&status));
+        api.patch_status("azure-cloud-node-manager", &params, &patch)
+            .await
+            .unwrap();
+    }
+    world.settled().await;
+    assert_eq!(world.writes_since(mark), [""; 0]);
+    world.roll_out(9).await;
+    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.settled().await;
+    assert_eq!(world.reports_since(mark), 1, "{:#?}", world.writes_since(mark));
+    assert_eq!(events(&world, "StatusUpgrade").await.len(), before + 1);
 }
 
 /// What another process writes for the operands goes with them, and comes back.

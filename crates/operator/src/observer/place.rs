@@ -116,7 +116,7 @@ fn lonely(platform: &PlatformStatus) -> Option<String> {
 fn impossible(platform: &PlatformStatus, kubernetes: u32) -> String {
     format!(
         "{ANNOTATION} is false, so the cloud controller manager goes; but Kubernetes 1.{kubernetes} has no cloud provider for \
-         platform {:?} to do its work: new nodes stay uninitialized",
+         platform {:?} to do its work: new nodes stay uninitialized until somebody brings another manager",
         platform.type_
     )
 }

@@ -312,7 +312,7 @@ fn without_a_platform_nothing_is_told() {
 #[case(
     "AWS",
     "false",
-    "infrastructure.openshift.io/external-cloud-provider is false, so the cloud controller manager goes; but Kubernetes 1.35 has no cloud provider for platform \"AWS\" to do its work: new nodes stay uninitialized"
+    "infrastructure.openshift.io/external-cloud-provider is false, so the cloud controller manager goes; but Kubernetes 1.35 has no cloud provider for platform \"AWS\" to do its work: new nodes stay uninitialized until somebody brings another manager"
 )]
 #[case(
     "AWS",

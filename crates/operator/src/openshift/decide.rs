@@ -103,14 +103,15 @@ impl Operator {
             config,
             &mut self.windows.cloud_config,
             &mut objects,
-            &mut found.failing,
+            &mut found.unread,
         ));
         found.trusted_ca = Some(part(
             trusted,
             &mut self.windows.trusted_ca,
             &mut objects,
-            &mut found.failing,
+            &mut found.unread,
         ));
+        found.failing |= !found.unread.is_empty();
         objects
     }
 
@@ -128,6 +129,7 @@ impl Operator {
         let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
         // Before there is anything to do, so that an installation does not wait for it.
         self.search(observed).await?;
+        self.heed_annotation(observed, found).await;
         // To take something away no configuration is needed.
         match plan {
             Ok(Plan::Remove) => {
@@ -260,6 +262,7 @@ impl Operator {
             Problem::Transient(cause) => {
                 warn!(%cause, "cannot install");
                 found.failing = true;
+                found.unread.push(cause.clone());
                 found.obstacles.push(cause.clone());
                 self.windows.operands_failed(cause)
             }
@@ -328,7 +331,7 @@ fn part(
     decided: Result<sync::Decided, Problem>,
     window: &mut Window,
     objects: &mut Vec<Object>,
-    failing: &mut bool,
+    unread: &mut Vec<String>,
 ) -> Outcome {
     match decided {
         Ok(decided) => {
@@ -341,7 +344,7 @@ fn part(
         Err(Problem::Terminal(cause)) => Outcome::Failed(cause),
         Err(Problem::Transient(cause)) => {
             warn!(%cause, "cannot sync");
-            *failing = true;
+            unread.push(cause.clone());
             match window.failed(Instant::now()) {
                 Verdict::Tell => Outcome::Failed(cause),
                 Verdict::Wait(_) => Outcome::Failing,

@@ -12,6 +12,7 @@ mod predecessor;
 pub(crate) mod presence;
 mod preview;
 mod report;
+mod switch;
 mod sync;
 
 pub use pass::Operator;

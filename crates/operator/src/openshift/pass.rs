@@ -60,6 +60,10 @@ pub struct Operator {
     pub(super) warnings: BTreeSet<String>,
     /// What stays although it is not wanted, as far as it was told.
     pub(super) left: Vec<String>,
+    /// What is said about the annotation of the Infrastructure, as far as it was told.
+    pub(super) remark: Option<String>,
+    /// The minor version of Kubernetes, once somebody had to know.
+    pub(super) kubernetes: Option<u32>,
     /// What was found of operands that nobody has listed; `None` as long as nobody has looked.
     pub(super) leftovers: Option<Vec<Key>>,
     /// The features that are on, as far as it was told.
@@ -83,6 +87,10 @@ pub(super) struct Found {
     pub(super) operands: Option<Operands>,
     /// What is not wanted any more and stays all the same.
     pub(super) left: Vec<String>,
+    /// What else a user should know, and harms nobody who knows it.
+    pub(super) remarks: Vec<String>,
+    /// What could not be read or decided, each a sentence.
+    pub(super) unread: Vec<String>,
     /// What keeps the operands from being done.
     pub(super) obstacles: Vec<String>,
     /// When to look again although nothing changes.
@@ -145,6 +153,8 @@ impl Operator {
             missing: BTreeSet::new(),
             warnings: BTreeSet::new(),
             left: Vec::new(),
+            remark: None,
+            kubernetes: None,
             leftovers: None,
             gates: None,
             windows: Windows {

@@ -41,7 +41,7 @@ impl Operator {
             cloud_config: found.cloud_config.clone(),
             trusted_ca: found.trusted_ca.clone(),
             operands: found.operands.clone(),
-            remarks: found.left.clone(),
+            remarks: found.remarks.iter().chain(&found.left).cloned().collect(),
             obstacles: found.obstacles.clone(),
             related: if settings.duties.has_operands() || before.related_objects.is_empty() {
                 related

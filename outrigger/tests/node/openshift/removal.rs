@@ -1,9 +1,9 @@
 //! A cluster that is not to have a manager any more, under one that runs.
 
-use super::{INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, set_platform};
+use super::{INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, says, set_platform};
 use crate::{
     cloud::OpenStack,
-    history::History,
+    history::{History, State},
     remains::{Deletion, Mark},
     site::Site,
 };
@@ -16,6 +16,9 @@ const STAYS: &str = "ccm-trusted-ca";
 /// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
 pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
     removed(site, history, async || annotate(site, json!("false")).await).await;
+    // This Kubernetes has no such code any more, and that is said.
+    let alone = |state: &State| state.is_well() && state.said[0].contains("new nodes stay uninitialized");
+    says(site, history, alone).await;
 
     annotate(site, Value::Null).await;
     site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;

@@ -326,7 +326,15 @@ fn mounts_the_host_and_what_it_trusts() {
                 "name": "ccm-trusted-ca",
                 "items": [{"key": "ca-bundle.crt", "path": "tls-ca-bundle.pem"}],
             }});
-            let host = json!({"name": "host-etc-kube", "hostPath": {"path": "/etc/kubernetes", "type": "Directory"}});
+            // What runs on every machine sees nothing of it but the address of the API server.
+            let (host, path, type_) = match workload["kind"].as_str() {
+                Some("DaemonSet") => ("apiserver-url", "/etc/kubernetes/apiserver-url.env", "FileOrCreate"),
+                _ => ("host-etc-kube", "/etc/kubernetes", "Directory"),
+            };
+            let of_host = volumes.iter().filter(|volume| volume.get("hostPath").is_some());
+            assert_eq!(of_host.count(), 1, "{platform}: {volumes:#?}");
+            let mounted = json!({"name": host, "mountPath": path, "readOnly": true});
+            let host = json!({"name": host, "hostPath": {"path": path, "type": type_}});
             assert!(volumes.contains(&trusted) && volumes.contains(&host), "{platform}");
 
             let mounts = containers(workload, "containers")[0]["volumeMounts"]
@@ -334,9 +342,8 @@ fn mounts_the_host_and_what_it_trusts() {
                 .unwrap();
             let trusted =
                 json!({"name": "trusted-ca", "mountPath": "/etc/pki/ca-trust/extracted/pem", "readOnly": true});
-            let host = json!({"name": "host-etc-kube", "mountPath": "/etc/kubernetes", "readOnly": true});
             assert!(
-                mounts.contains(&trusted) && mounts.contains(&host),
+                mounts.contains(&trusted) && mounts.contains(&mounted),
                 "{platform}: {mounts:#?}"
             );
         }

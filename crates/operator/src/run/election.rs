@@ -194,13 +194,22 @@ fn elector(process: &Process, name: &str, durations: [Duration; 3], fence: Fence
     Ok(elector)
 }
 
-/// What was given; and what was not, by how many machines there are.
 async fn durations(process: &Process) -> [Duration; 3] {
     let given = process.options.election.durations();
-    let default = if given.iter().any(|duration| duration.is_positive()) {
-        SEVERAL
+    let topology = if given.iter().any(|duration| duration.is_positive()) {
+        None
     } else {
-        by_topology(&process.cluster.clients.plain("leader-election")).await
+        topology(&process.cluster.clients.plain("leader-election")).await
+    };
+    chosen(given, topology.as_deref())
+}
+
+/// What was given; and what was not, by how many machines there are. Who gives some of them has those of several in mind.
+fn chosen(given: [GoDuration; 3], topology: Option<&str>) -> [Duration; 3] {
+    let default = if topology == Some("SingleReplica") {
+        ONE
+    } else {
+        SEVERAL
     };
     let mut durations = given;
     for (duration, seconds) in durations.iter_mut().zip(default) {
@@ -211,10 +220,27 @@ async fn durations(process: &Process) -> [Duration; 3] {
     durations.map(GoDuration::std)
 }
 
-async fn by_topology(client: &kube::Client) -> [i32; 3] {
+/// How many machines the control plane has, if somebody says so in time.
+async fn topology(client: &kube::Client) -> Option<String> {
     let api: kube::Api<Infrastructure> = kube::Api::all(client.clone());
-    match tokio::time::timeout(GLANCE, api.get("cluster")).await {
-        Ok(Ok(infrastructure)) if infrastructure.status.control_plane_topology == "SingleReplica" => ONE,
-        _ => SEVERAL,
+    let answer = tokio::time::timeout(GLANCE, api.get("cluster")).await;
+    Some(answer.ok()?.ok()?.status.control_plane_topology)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// W26: lease, renewal and retry, in seconds; 0 where nothing is given.
+    #[rstest]
+    #[case::several_machines([0, 0, 0], Some("HighlyAvailable"), [137, 107, 26])]
+    #[case::one_machine([0, 0, 0], Some("SingleReplica"), [270, 240, 60])]
+    #[case::nobody_says([0, 0, 0], None, [137, 107, 26])]
+    #[case::all_given([15, 10, 2], None, [15, 10, 2])]
+    #[case::some_given([200, 0, 0], None, [200, 107, 26])]
+    fn w26_who_may_take_his_time(#[case] given: [i32; 3], #[case] topology: Option<&str>, #[case] expected: [u64; 3]) {
+        let chosen = chosen(given.map(GoDuration::from_secs), topology);
+        assert_eq!(chosen.map(|duration| duration.as_secs()), expected);
     }
 }

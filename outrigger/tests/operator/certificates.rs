@@ -157,7 +157,6 @@ async fn bundle_of_the_cloud() {
     let operator = world.start();
     trusts(&world, &operator, 3).await;
     let body = cloud.lines().nth(1).unwrap();
-    assert!(trusted(&world).await.lines().nth(1) == Some(body) || trusted(&world).await.contains(body));
     let first = trusted(&world).await.find(body).unwrap();
     assert!(first < 200, "it comes after {first} bytes of others");
 }

@@ -3,7 +3,7 @@
 use crate::{
     repair::{define_adherence, set_profile},
     rig::{Launch, Manager, free_port},
-    world::{OPERATOR_NAMESPACE, World, config_map},
+    world::{OPERATOR_NAMESPACE, RELEASE, World, config, config_map},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -162,7 +162,7 @@ async fn operator_waits_for_config_sync() {
 const UPSTREAM: &str = include_str!("../../../crates/operator/tests/release/upstream-deployment.yaml");
 
 /// The containers of the Go operator's Deployment, each started by its very command, in its environment; only paths are moved, from the
-/// image's root to a folder. Both get ready, and do their work.
+/// image's root to a folder. Both get ready, and do their work: their version is that of no release, so the cluster says which it is.
 #[tokio::test]
 async fn upstreams_deployment() {
     let world = world("GCP").await;
@@ -182,6 +182,7 @@ async fn upstreams_deployment() {
     let host = host.trim_start_matches("https://");
     let variables = format!("KUBERNETES_SERVICE_HOST={host}\nKUBERNETES_SERVICE_PORT={port}\n");
     world.folder.write("etc/kubernetes/apiserver-url.env", &variables);
+    set_version(&world).await;
 
     let deployment: Value = serde_saphyr::from_str(UPSTREAM).unwrap();
     let containers = deployment["spec"]["template"]["spec"]["containers"].as_array().unwrap();
@@ -201,6 +202,8 @@ async fn upstreams_deployment() {
             .fold(script.to_owned(), |script, path| {
                 script.replace(path, &format!("{root}{path}"))
             });
+        // The image has this one at a place that no flag of the manifest names.
+        let script = format!("{} --system-ca-bundle={root}/bundle.pem\n", script.trim_end());
         let mut launch = world.program("bash").arg("-c").arg(&script);
         for variable in container["env"].as_array().unwrap() {
             let text = |key: &str| variable[key].as_str().unwrap();
@@ -230,13 +233,28 @@ async fn upstreams_deployment() {
     let said = [
         "CloudConfigControllerAvailable=True",
         "CloudConfigControllerDegraded=False",
+        "TrustedCABundleControllerControllerAvailable=True",
     ];
     world.says(operator, &said).await;
     assert!(world.get(&config_map(), OPERANDS, "cloud-conf").await.is_some());
+    let manager = "Deployment gcp-cloud-controller-manager";
+    world.roll_out_until(operator, manager).await;
     for (process, _) in &started {
         process.signal("TERM");
         assert_eq!(process.exited().await.code, 0, "{}", process.told());
     }
+}
+
+/// Says which version the cluster has.
+async fn set_version(world: &World) {
+    let versions = config("ClusterVersion", "clusterversions");
+    let spec = json!({"spec": {"clusterID": "2c0a1d5e-7f0b-4a55-9f57-6f3c1b0d8e11"}});
+    world.apply(&versions, "", "version", spec).await;
+    let status = json!({
+        "desired": {"version": RELEASE, "image": "registry.lab/release:1"}, "history": [], "observedGeneration": 1,
+        "versionHash": "x", "availableUpdates": [],
+    });
+    world.set_status(&versions, "version", status).await;
 }
 
 /// The third program, in the init containers of Azure.

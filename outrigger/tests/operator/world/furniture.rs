@@ -17,6 +17,7 @@ impl World {
             (config("Proxy", "proxies"), ""),
             (config("FeatureGate", "featuregates"), ""),
             (config("APIServer", "apiservers"), ""),
+            (config("ClusterVersion", "clusterversions"), ""),
             (
                 kind(
                     "admissionregistration.k8s.io",

@@ -8,7 +8,8 @@ use crate::{openshift::presence, watching::Selection};
 use operator_api::cloud_controller_manager::{Claim, SECURE_PORT, Scope};
 
 /// What the nodes of a platform are called, where its manager leaves alone those that are called otherwise. Other platforms' managers
-/// take a machine that they do not know for one that is gone.
+/// take a machine that they do not know for one that is gone. Azure's counts such a node as unmanaged, those of GCP and `OpenStack` cannot
+/// read its provider ID, and AWS's neither unless the last part of it begins with `i-`: none deletes it.
 const SCHEMES: [(&str, &str); 4] = [
     ("AWS", "aws"),
     ("Azure", "azure"),

@@ -61,7 +61,7 @@ pub async fn story(site: &Site, cloud: &OpenStack) -> History {
     // A kubelet may give the new images to the first release's operator before that is replaced: then they are rolled out, and
     // told of, by that one, and the second has nothing left to do.
     let towards = format!("True SyncingResources Progressing towards operator: {}", SECOND.0);
-    let by_the_first = format!("True AsExpected Deployment {OPERANDS}/openstack-cloud-controller-manager: ");
+    let by_the_first = format!("True AsExpected rolling out Deployment {OPERANDS}/openstack-cloud-controller-manager");
     progressed(&states, &[&towards, &by_the_first]);
     let deployment = site.find(&deployment("openstack")).await.unwrap();
     assert_eq!(

@@ -9,9 +9,10 @@ use k8s_openapi::api::{
     rbac::v1::{Role, RoleBinding},
 };
 use kube::{
-    Api,
+    Api, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
+use openstack_sim::Cloud;
 use serde_json::{Value, json};
 
 /// What we tell users to grant.
@@ -140,6 +141,47 @@ async fn with_credentials_that_the_cloud_does_not_take_is_not_used() {
     let name = stage.join("node").await.0;
     stage.initialised(&manager, &name).await;
     manager.ready().await;
+}
+
+/// There every Service would get a second load balancer, with another address.
+#[tokio::test]
+async fn of_another_project_is_refused_and_nothing_is_made_there() {
+    let stage = Stage::new().await;
+    let manager = manager(&stage).await;
+    write(&stage, "clouds.conf", &stage.global(PASSWORD)).await;
+    manager.leading().await;
+    stage.nodes(&manager, 1).await;
+    let name = stage.serve(&manager, "web").await.name_any();
+    let before = stage.cloud.load_balancers();
+
+    let refused = metric(&manager, FAILURES).await.unwrap_or_default();
+    write(
+        &stage,
+        "clouds.conf",
+        &stage.global(PASSWORD).replace("=demo", "=admin"),
+    )
+    .await;
+    counted(&manager, FAILURES, refused).await;
+    let message = stage.event(&stage.name, "CloudConfigRefused").await;
+    let project = |name| stage.cloud.project_id(name).unwrap();
+    let (new, running) = (project("admin"), project("demo"));
+    let why = format!("is for project {new}, and the running one is for project {running}; restart the manager");
+    assert!(message.contains(&why), "{message}");
+
+    stage
+        .change(&name, json!({"ports": [{"port": 81, "protocol": "TCP"}]}))
+        .await;
+    let moved = |cloud: &Cloud| cloud.load_balancers()[0].listeners.iter().any(|one| one.port == 81);
+    stage.cloud_until("the new port", &manager, moved).await;
+    let after = stage.cloud.load_balancers();
+    assert_eq!(after.len(), 1, "one was made elsewhere: {after:?}");
+    assert_eq!(after[0].id, before[0].id);
+    assert_eq!(stage.cloud.floating_ips().len(), 1);
+
+    let accepted = metric(&manager, SUCCESSES).await.unwrap();
+    stage.cloud.set_password("demo", "rotated");
+    write(&stage, "clouds.conf", &stage.global("rotated")).await;
+    counted(&manager, SUCCESSES, accepted).await;
 }
 
 #[tokio::test]

@@ -68,9 +68,14 @@ impl Provider {
     /// Goes over to another configuration, if that one works: it logs in first, and what is under way ends as it began.
     ///
     /// # Errors
-    /// Why the new one does not work; the old one stays in use.
+    /// Why the new one does not work, or that it leads elsewhere; the old one stays in use.
     pub async fn reconfigure(&self, config: Config) -> Result<()> {
-        self.live.swap(self.connect(config).await?);
+        let connection = self.connect(config).await?;
+        // Elsewhere nothing is there: every load balancer would be made a second time, with another address.
+        if let (Some(running), Some(new)) = (self.live.load().session.place(), connection.session.place()) {
+            new.follows(&running)?;
+        }
+        self.live.swap(connection);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ mod support;
 use cloud::{Detail, Error, NodeRef, Provider as _};
 use futures::future::join_all;
 use openstack::{
-    config::{Credential, Domain, Global, Interface, Method, Scope, User, Verification},
+    config::{Config, Credential, Domain, Global, Interface, Method, Scope, User, Verification},
     provider::Provider,
 };
 use openstack_sim::{Cloud, Endpoint, Fault, Service, Sim};
@@ -429,6 +429,88 @@ async fn other_credentials_are_taken_over_only_if_they_work() {
     provider.reconfigure(right).await.unwrap();
     assert!(look(&provider).await.unwrap().found().is_some());
     assert!(provider.routes().is_some());
+}
+
+/// How a configuration differs from the one in use.
+#[derive(Debug, Clone, Copy)]
+enum Other {
+    User,
+    ApplicationCredential,
+    NamedRegion,
+    Project,
+    Region,
+}
+
+impl Other {
+    fn config(self, cloud: &Cloud, sim: &Sim) -> Config {
+        let mut config = support::config(&sim.auth_url(), "demo", "");
+        match self {
+            Self::User => {
+                let project = cloud.project_id("demo").expect("it is there");
+                let user = cloud.add_user("deputy", PASSWORD, "default", &project);
+                config.global.method = password(User::Id(user));
+            }
+            Self::ApplicationCredential => {
+                let made = cloud.add_application_credential("demo", "ccm").expect("it is there");
+                config.global.method = Method::ApplicationCredential {
+                    credential: Credential::Id(made.id),
+                    secret: made.secret.into(),
+                };
+                config.global.scope = Scope::None;
+            }
+            Self::NamedRegion => config.global.region = "RegionOne".to_owned(),
+            Self::Project => config = support::config(&sim.auth_url(), "admin", ""),
+            Self::Region => config.global.region = "RegionTwo".to_owned(),
+        }
+        config
+    }
+}
+
+/// What the configuration in use has been through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Past {
+    Works,
+    /// It worked, until somebody changed the password.
+    Worked,
+    NeverWorked,
+}
+
+#[rstest]
+#[case::user(Other::User, Past::Works, "")]
+#[case::application_credential(Other::ApplicationCredential, Past::Worked, "")]
+#[case::the_region_in_use_by_name(Other::NamedRegion, Past::Works, "")]
+#[case::project(Other::Project, Past::Works, "restart the manager if you mean it")]
+#[case::project_of_late(Other::Project, Past::Worked, "restart the manager if you mean it")]
+#[case::region(
+    Other::Region,
+    Past::Works,
+    "is for region RegionTwo, and the running one is for region RegionOne"
+)]
+#[case::project_at_first(Other::Project, Past::NeverWorked, "")]
+#[case::region_at_first(Other::Region, Past::NeverWorked, "")]
+#[tokio::test]
+async fn stays_in_its_project_and_region(#[case] other: Other, #[case] past: Past, #[case] refusal: &str) {
+    let rig = Rig::new().await;
+    rig.cloud.add_endpoints("RegionTwo", &rig.sim.url());
+    rig.cloud.boot("node-1");
+    if past != Past::NeverWorked {
+        look(&rig.provider).await.unwrap();
+    }
+    let other = other.config(&rig.cloud, &rig.sim);
+    if past == Past::Worked {
+        rig.cloud.set_password("demo", "rotated");
+        rig.cloud.revoke_tokens();
+        look(&rig.provider).await.unwrap_err();
+    }
+    let answer = rig.provider.reconfigure(other).await;
+    let said = answer.err().map(|error| error.report()).unwrap_or_default();
+    assert!(
+        said.contains(refusal) && said.is_empty() == refusal.is_empty(),
+        "{said}"
+    );
+    if past == Past::Works {
+        assert!(look(&rig.provider).await.unwrap().found().is_some());
+    }
 }
 
 #[tokio::test]

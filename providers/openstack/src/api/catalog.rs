@@ -34,6 +34,21 @@ impl Catalog {
     /// # Errors
     /// [`Error::Invalid`], naming what there is instead.
     pub fn url(&self, service: Service, region: &str, interface: Interface) -> Result<Url> {
+        let endpoint = self.endpoint(service, region, interface)?;
+        Url::parse(&endpoint.url).map_err(|_| {
+            Error::invalid(
+                "service catalog",
+                format!("the {service} endpoint {:?} is no URL", endpoint.url),
+            )
+        })
+    }
+
+    /// The region where [`Catalog::url`] finds a service; `None` if the catalog has no such service, or no name for it.
+    pub fn region(&self, service: Service, region: &str, interface: Interface) -> Option<&str> {
+        self.endpoint(service, region, interface).ok()?.region_name()
+    }
+
+    fn endpoint(&self, service: Service, region: &str, interface: Interface) -> Result<&Endpoint> {
         let all = self.of_type(service)?;
         let there: Vec<&Endpoint> = all.iter().copied().filter(|endpoint| endpoint.is_in(region)).collect();
         if there.is_empty() {
@@ -46,22 +61,17 @@ impl Catalog {
                 ),
             ));
         }
-        let wanted = there.iter().find(|endpoint| endpoint.interface == name(interface));
-        let Some(endpoint) = wanted else {
+        let mut offered = there.iter().copied();
+        let wanted = offered.find(|endpoint| endpoint.interface == name(interface));
+        wanted.ok_or_else(|| {
             let interfaces = there.iter().map(|endpoint| endpoint.interface.as_str());
-            return Err(Error::invalid(
+            Error::invalid(
                 "os-endpoint-type",
                 format!(
                     "{service} has no {} endpoint; there are {}",
                     name(interface),
                     listed(interfaces)
                 ),
-            ));
-        };
-        Url::parse(&endpoint.url).map_err(|_| {
-            Error::invalid(
-                "service catalog",
-                format!("the {service} endpoint {:?} is no URL", endpoint.url),
             )
         })
     }

@@ -3,6 +3,7 @@
 use super::{
     desk::Desk,
     keystone::{self, Grant, Version},
+    place::Place,
 };
 use crate::{
     config::{Credential, Global, Method, User},
@@ -53,6 +54,8 @@ pub struct Login {
     metrics: Metrics,
     identity: OnceCell<Url>,
     current: ArcSwapOption<Current>,
+    /// Known also when the token is not any more.
+    place: ArcSwapOption<Place>,
     desk: Arc<Desk>,
     refused: Notify,
 }
@@ -73,6 +76,7 @@ impl Login {
             metrics,
             identity: OnceCell::new(),
             current: ArcSwapOption::empty(),
+            place: ArcSwapOption::empty(),
             desk,
             refused: Notify::new(),
         }
@@ -95,6 +99,8 @@ impl Login {
         let grant = timer.end(asked).map_err(|error| self.explain(error))?;
         info!(user = %who(&self.global.method), project = grant.project_id, "authenticated");
         let renew_at = self.renew_at(&grant);
+        let place = Place::of(grant.project_id.as_deref(), &grant.catalog, &self.global);
+        self.place.store(Some(Arc::new(place)));
         self.current.store(Some(Arc::new(Current { grant, renew_at })));
         Ok(())
     }
@@ -108,6 +114,11 @@ impl Login {
         self.current
             .load_full()
             .ok_or_else(|| Error::unavailable("authenticate", "there is no token"))
+    }
+
+    /// Where the last token led to; `None` if there never was one.
+    pub fn place(&self) -> Option<Arc<Place>> {
+        self.place.load_full()
     }
 
     /// Waits until Keystone does not accept the credentials; at once, if it has not since this was last asked.

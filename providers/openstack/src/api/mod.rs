@@ -12,6 +12,7 @@ pub mod login;
 pub mod neutron;
 pub mod nova;
 pub mod octavia;
+pub mod place;
 pub mod service;
 pub mod session;
 pub mod together;

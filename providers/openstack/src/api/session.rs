@@ -5,6 +5,7 @@ use super::{
     desk::Desk,
     fault,
     login::{Login, Shared},
+    place::Place,
     service::Service,
 };
 use crate::{
@@ -116,6 +117,11 @@ impl Session {
     /// Waits until Keystone does not accept the credentials; at once, if it has not since this was last asked.
     pub async fn refused(&self) {
         self.0.login.refused().await;
+    }
+
+    /// Where the credentials led to when they were accepted last; `None` if they never were.
+    pub fn place(&self) -> Option<Arc<Place>> {
+        self.0.login.place()
     }
 
     /// The configured region; may be empty.

@@ -69,6 +69,8 @@ pub(crate) enum Kept {
     WithBalancer,
     /// It is taken off and kept.
     Kept,
+    /// Nobody can say any more: it is kept, and the log names it.
+    Unsaid,
 }
 
 /// A version of the PROXY protocol.
@@ -112,11 +114,7 @@ impl Settings {
         let defaults = &config.load_balancer;
         Self {
             exposure: exposure(spec, defaults),
-            floating_ip: if key::truth(spec, key::KEEP_FLOATING_IP, false) {
-                Kept::Kept
-            } else {
-                Kept::WithBalancer
-            },
+            floating_ip: kept(spec),
             class: key::non_empty(spec, key::CLASS, ""),
             networks: networks(spec),
             port_id: key::non_empty(spec, key::PORT_ID, ""),
@@ -167,6 +165,16 @@ impl Settings {
             ));
         }
         Ok(self)
+    }
+}
+
+/// Every Service has ports. Of one without any nothing but the name is known, because it is gone: it may have asked for its
+/// address to be kept.
+fn kept(spec: &Spec) -> Kept {
+    match key::truth(spec, key::KEEP_FLOATING_IP, false) {
+        true => Kept::Kept,
+        false if spec.ports.is_empty() => Kept::Unsaid,
+        false => Kept::WithBalancer,
     }
 }
 

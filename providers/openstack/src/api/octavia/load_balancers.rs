@@ -1,7 +1,7 @@
 //! Load balancers themselves.
 
 use super::{Id, NewListener, Octavia, delete, get, nullable, post, put};
-use crate::api::{Deleted, Listed};
+use crate::api::{Call, Deleted, Listed};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub struct LoadBalancer {
     /// Its name.
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
+    /// Whose it is.
+    pub project_id: Option<String>,
     /// How far the last change of it or of anything on it is.
     pub provisioning_status: Provisioning,
     /// Its address; Octavia's choice unless it was asked for.
@@ -135,15 +137,24 @@ struct Body<T> {
 }
 
 impl Octavia {
-    /// All load balancers of the project.
+    /// All load balancers of our own project.
     pub async fn load_balancers(&self) -> Result<Vec<LoadBalancer>> {
-        self.0.list(get("loadbalancer_list", ["loadbalancers"])).await
+        self.of_project(get("loadbalancer_list", ["loadbalancers"])).await
     }
 
-    /// The load balancers of this name.
+    /// The load balancers of our own project that have this name.
     pub async fn load_balancers_named(&self, name: &str) -> Result<Vec<LoadBalancer>> {
         let call = get("loadbalancer_list", ["loadbalancers"]).query([("name", name)]);
-        self.0.list(call).await
+        self.of_project(call).await
+    }
+
+    /// An administrator is shown those of all projects. They are told apart here and not by a filter, because Octavia's
+    /// links to further pages forget the filters.
+    async fn of_project(&self, call: Call) -> Result<Vec<LoadBalancer>> {
+        let project = self.0.project_id().await?;
+        let mut listed: Vec<LoadBalancer> = self.0.list(call).await?;
+        listed.retain(|balancer| balancer.project_id.as_ref().is_none_or(|of| *of == project));
+        Ok(listed)
     }
 
     /// One load balancer.

@@ -21,7 +21,10 @@ pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<()>
         return Ok(());
     }
     for fip in observe(api, port).await?.iter().filter(|fip| is_marked(fip)) {
-        delete(api, fip).await?;
+        match kept {
+            Kept::Unsaid => tell_left(fip),
+            Kept::WithBalancer | Kept::Kept => delete(api, fip).await?,
+        }
     }
     Ok(())
 }
@@ -52,6 +55,15 @@ pub(crate) async fn give_back(api: &Session, fip: &FloatingIp) {
     }
 }
 
+/// Whoever kept an address on purpose has told others of it; whoever did not can delete it by hand.
+fn tell_left(fip: &FloatingIp) {
+    warn!(
+        address = fip.floating_ip_address,
+        id = fip.id,
+        "left a floating IP: its Service is gone, and nobody can say whether it is to be kept"
+    );
+}
+
 /// Deletes the floating IPs that a balancer left which somebody else deleted: those that we made for this Service, that
 /// lead nowhere, and whose address the Service is known to have had or asks for. A description alone is not enough: an
 /// earlier Service of the same name may have left one on purpose.
@@ -59,7 +71,7 @@ pub(crate) async fn give_back(api: &Session, fip: &FloatingIp) {
 /// # Errors
 /// As the cloud answers.
 pub(crate) async fn forget(api: &Session, service: &ServiceRef, known: &[&str], kept: Kept) -> Result<()> {
-    if kept == Kept::Kept {
+    if kept != Kept::WithBalancer {
         return Ok(());
     }
     let found = others(api, known).await?;

@@ -1,9 +1,11 @@
 //! What goes wrong, and comes right. On the simulation only: the real services cannot be made to fail like this.
 
 use super::stage::{Stage, annotate, id, port, report};
+use crate::balancers::names;
 use cloud::{Error, LoadBalancers, Outcome, Protocol, Retry, Spec, TrafficPolicy};
 use openstack_sim::{Fault, Service};
 use rstest::rstest;
+use serde_json::json;
 
 // upstream: openstack 54
 #[tokio::test]
@@ -555,6 +557,29 @@ async fn the_version_is_not_known() {
     );
     stage.sim().withdraw_all();
     stage.ensure(&mut spec).await.unwrap();
+}
+
+/// An administrator is shown the load balancers of all projects.
+#[tokio::test]
+async fn those_of_other_projects_are_nobody_s() {
+    let stage = Stage::simulated_in("admin").await;
+    let mut spec = stage.service("web");
+    let name = stage.balancers.name(&spec.cluster, &spec.service);
+    let net = stage.sim().create_network("theirs", "10.88.0.0/24");
+    let tags = json!({"tags": [name, names::uid_tag(&spec.service.uid)]});
+    let theirs = stage.sim().create_load_balancer(&name, &net, &tags).unwrap();
+    assert_eq!(stage.sim().load_balancers_named(&name).len(), 1);
+    assert_eq!(stage.balancers.owned(&spec.cluster).await.unwrap(), []);
+    assert_eq!(stage.balancers.find(&spec).await.unwrap(), None);
+
+    stage.ensure(&mut spec).await.unwrap();
+    assert_ne!(id(&spec), theirs.to_string());
+    let owned = stage.balancers.owned(&spec.cluster).await.unwrap();
+    let ids: Vec<_> = owned.into_iter().map(|one| one.id).collect();
+    assert_eq!(ids, [id(&spec)]);
+    stage.delete(&mut spec).await.unwrap();
+    let left = stage.sim().load_balancers_named(&name);
+    assert_eq!(left.iter().map(|one| one.id).collect::<Vec<_>>(), [theirs]);
 }
 
 #[tokio::test]

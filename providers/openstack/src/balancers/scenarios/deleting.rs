@@ -2,7 +2,7 @@
 
 use super::stage::{Stage, annotate, id, stories};
 use crate::balancers::annotations as key;
-use cloud::LoadBalancers;
+use cloud::{LoadBalancers, Spec};
 
 stories! {
     without_a_trace
@@ -10,6 +10,7 @@ stories! {
     one_by_one
     kept
     kept_for_one_that_never_gets_it
+    of_a_service_that_is_gone
     detached_by_hand
     vanished_and_made_again
     an_id_that_leads_nowhere_leads_to_nobody_else_s
@@ -81,6 +82,22 @@ async fn kept(stage: &mut Stage) {
     annotate(&mut spec, "keep-floatingip", "true");
     let address = stage.address(&mut spec).await;
     stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// Nobody knows whether it asked for its address to be kept.
+async fn of_a_service_that_is_gone(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    let address = stage.address(&mut spec).await;
+    stage.restart();
+    let mut departed = Spec {
+        cluster: spec.cluster.clone(),
+        service: spec.service.clone(),
+        ..Spec::default()
+    };
+    stage.delete(&mut departed).await.unwrap();
+    let name = stage.balancers.name(&spec.cluster, &spec.service);
+    assert_eq!(stage.named(&name).await, []);
     assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
 }
 

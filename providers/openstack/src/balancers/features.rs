@@ -2,9 +2,26 @@
 
 use crate::api::{ApiVersion, octavia::Octavia};
 use cloud::{Error, Result};
+use cloud_http::{Failure, http::StatusCode};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+use tracing::warn;
 
 /// Octavia's provider that does less than the others.
 const OVN: &str = "ovn";
+
+/// What every Octavia can do.
+const OLDEST: (u32, u32) = (2, 0);
+
+/// For so long an Octavia must hide its versions before it counts as one that has none to tell: whatever is on the way to it
+/// says the same while it is restarted.
+const LASTING: Duration = Duration::from_mins(1);
 
 /// What can be asked of Octavia.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +64,67 @@ impl Features {
             additional_vips: since(26),
         }
     }
+}
 
-    /// Asks Octavia. Not to know is an error, never "it can do nothing": that would take settings away from what is there.
-    pub async fn ask(octavia: &Octavia, provider: &str) -> Result<Self> {
-        let versions = octavia.versions().await?;
-        let newest = newest(&versions)
-            .ok_or_else(|| Error::unavailable("version list", "Octavia tells no version of its API"))?;
-        Ok(Self::of(newest, provider))
+/// Asks one Octavia what it can do.
+#[derive(Debug, Default)]
+pub(crate) struct Inquiry {
+    hidden_since: Mutex<Option<Instant>>,
+    told: AtomicBool,
+}
+
+impl Inquiry {
+    /// What Octavia says. Not to know is an error, never "it can do nothing": that would take settings away from what is
+    /// there. Only where a gateway shows nothing but `/v2.0`, all the time, there is nothing to wait for.
+    pub async fn features(&self, octavia: &Octavia, provider: &str) -> Result<Features> {
+        let answer = octavia.versions().await;
+        let version = version(&answer, self.hidden_for(&answer));
+        match (version, answer) {
+            (Some(version), Ok(_)) => Ok(Features::of(version, provider)),
+            (Some(version), Err(error)) => {
+                self.tell(&error);
+                Ok(Features::of(version, provider))
+            }
+            (None, Ok(_)) => Err(Error::unavailable(
+                "version list",
+                "Octavia tells no version of its API",
+            )),
+            (None, Err(error)) => Err(error),
+        }
     }
+
+    fn hidden_for(&self, answer: &Result<Vec<ApiVersion>>) -> Duration {
+        let mut since = self.hidden_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if !answer.as_ref().is_err_and(is_hidden) {
+            *since = None;
+            return Duration::ZERO;
+        }
+        since.get_or_insert_with(Instant::now).elapsed()
+    }
+
+    /// Once, and not for each Service.
+    fn tell(&self, error: &Error) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            warn!(
+                error = error.report(),
+                "octavia does not list its versions: only what the oldest one can do is used, without tags, timeouts, flavors and source ranges"
+            );
+        }
+    }
+}
+
+/// The version to go by, if that can be said.
+fn version(answer: &Result<Vec<ApiVersion>>, hidden_for: Duration) -> Option<(u32, u32)> {
+    match answer {
+        Ok(versions) => newest(versions),
+        Err(error) => (is_hidden(error) && hidden_for >= LASTING).then_some(OLDEST),
+    }
+}
+
+/// Whether there is an answer, and it is that there is nothing to see.
+fn is_hidden(error: &Error) -> bool {
+    let status = Failure::of(error).map(Failure::status);
+    matches!(error, Error::NotFound { .. }) || matches!(status, Some(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
 }
 
 /// Whether a provider is the one that does less.
@@ -126,14 +196,32 @@ mod tests {
     #[case::strange(&["2.5", "v2.", "v2.x", "next"], None)]
     #[case::none(&[], None)]
     fn newest_version(#[case] ids: &[&str], #[case] expected: Option<(u32, u32)>) {
-        let versions: Vec<ApiVersion> = ids
-            .iter()
-            .map(|id| ApiVersion {
-                id: (*id).to_owned(),
-                status: String::new(),
-                version: String::new(),
-            })
-            .collect();
-        assert_eq!(newest(&versions), expected);
+        assert_eq!(newest(&versions(ids)), expected);
+    }
+
+    fn versions(ids: &[&str]) -> Vec<ApiVersion> {
+        let version = |id: &&str| ApiVersion {
+            id: (*id).to_owned(),
+            status: String::new(),
+            version: String::new(),
+        };
+        ids.iter().map(version).collect()
+    }
+
+    #[rstest]
+    #[case::told(Ok(versions(&["v2.0", "v2.27"])), 0, Some((2, 27)))]
+    #[case::none_told(Ok(versions(&[])), 3600, None)]
+    #[case::missing(missing(), 0, None)]
+    #[case::missing_for_some_time(missing(), 59, None)]
+    #[case::missing_for_long(missing(), 60, Some(OLDEST))]
+    #[case::silent(Err(Error::unavailable("version list", "no answer")), 3600, None)]
+    #[case::throttled(Err(Error::Throttled { call: "version list".into(), retry_after: None }), 3600, None)]
+    fn goes_by(#[case] answer: Result<Vec<ApiVersion>>, #[case] seconds: u64, #[case] expected: Option<(u32, u32)>) {
+        assert_eq!(version(&answer, Duration::from_secs(seconds)), expected);
+    }
+
+    fn missing() -> Result<Vec<ApiVersion>> {
+        let what = "version list".to_owned();
+        Err(Error::NotFound { what })
     }
 }

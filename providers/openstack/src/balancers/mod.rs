@@ -50,7 +50,7 @@ use async_trait::async_trait;
 use cloud::{Deletion, LoadBalancers, Noted, Outcome, Owned, Result, ServiceRef, Spec, Status};
 use desired::Wish;
 use ensure::Scope;
-use features::Features;
+use features::{Features, Inquiry};
 use memory::Memory;
 use network::Networks;
 use observe::{Lists, Observer};
@@ -72,6 +72,7 @@ pub struct Balancers {
 struct Reconciler {
     connection: Arc<Connection>,
     octavia: Octavia,
+    inquiry: Inquiry,
     barbican: Barbican,
     networks: Networks,
     groups: SecurityGroups,
@@ -129,6 +130,7 @@ impl Reconciler {
     fn new(connection: Arc<Connection>, memory: Arc<Memory>) -> Self {
         Self {
             octavia: Octavia::new(connection.session.clone()),
+            inquiry: Inquiry::default(),
             barbican: Barbican::new(connection.session.clone()),
             connection,
             networks: Networks::default(),
@@ -162,7 +164,8 @@ impl Reconciler {
             // Settings that exclude each other are about ports, not about who is behind them.
             Scope::Hosts => Settings::unchecked(spec, config),
         };
-        let features = Features::ask(&self.octavia, &config.load_balancer.lb_provider).await?;
+        let provider = &config.load_balancer.lb_provider;
+        let features = self.inquiry.features(&self.octavia, provider).await?;
         Ok(Pass {
             digest: Digest::of(spec, &settings, features, config),
             spec,

@@ -559,6 +559,53 @@ async fn the_version_is_not_known() {
     stage.ensure(&mut spec).await.unwrap();
 }
 
+/// A gateway that shows nothing of Octavia but its API: that is known once it was so for a while, and told once.
+#[rstest]
+#[case::not_found(|| Fault::status(404))]
+#[case::forbidden(|| Fault::status(403))]
+#[case::page_of_a_gateway(|| Fault::answer(404, "<html>404 page not found</html>"))]
+#[tokio::test]
+async fn the_versions_are_hidden(#[case] fault: fn() -> Fault) {
+    let stage = Stage::simulated().await;
+    let mut spec = stage.service("web");
+    let hidden = || fault().operation("version_list").service(Service::Octavia);
+    stage.sim().inject(hidden());
+    stage.ensure(&mut spec).await.expect_err("no version yet");
+    stage.later(std::time::Duration::from_secs(30)).await;
+    stage.ensure(&mut spec).await.expect_err("no version yet");
+    assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
+
+    // Whatever is on the way to it was restarted.
+    stage.sim().withdraw_all();
+    let failing = Fault::status(503).operation("version_list").service(Service::Octavia);
+    stage.sim().inject(failing);
+    stage.later(std::time::Duration::from_secs(31)).await;
+    stage.ensure(&mut spec).await.expect_err("no answer");
+    stage.sim().withdraw_all();
+    stage.sim().inject(hidden());
+    stage
+        .ensure(&mut spec)
+        .await
+        .expect_err("no version for less than a minute");
+
+    stage.later(std::time::Duration::from_secs(61)).await;
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.balancer(&spec).await.tags, Vec::<String>::new());
+    spec.ports = vec![port(Protocol::Tcp, 81)];
+    stage.ensure(&mut spec).await.unwrap();
+    spec.hosts = stage.hosts[..1].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+
+    stage.sim().withdraw_all();
+    spec.ports = vec![port(Protocol::Tcp, 82)];
+    stage.ensure(&mut spec).await.unwrap();
+    assert_ne!(
+        stage.balancer(&spec).await.tags,
+        Vec::<String>::new(),
+        "it tells them now"
+    );
+}
+
 /// An administrator is shown the load balancers of all projects.
 #[tokio::test]
 async fn those_of_other_projects_are_nobody_s() {

@@ -333,6 +333,49 @@ async fn a_stale_route_to_a_reassigned_range_is_replaced() {
     }
 }
 
+/// On a network of another project its ports are hidden from us: what seems to lead nowhere may lead to a machine.
+#[tokio::test]
+async fn a_route_to_what_we_cannot_see_is_left() {
+    for off in [&[][..], &["extraroute-atomic"][..]] {
+        let stage = Stage::without(off).await;
+        let cloud = &stage.rig.cloud;
+        let hidden = cloud.create_port(stage.net.network, "theirs", Some("10.77.250.1".parse().unwrap()));
+        cloud.give_port(hidden.unwrap(), "admin");
+        stage.by_hand("10.244.0.0/24", "10.77.250.1");
+        let node = stage.nodes(1).remove(0);
+        let new = std::slice::from_ref(&node.1);
+        let seen = stage.create(new).await;
+        assert!(
+            seen[0].contains("leads to 10.77.250.1 already, which is another"),
+            "{seen:?}"
+        );
+
+        cloud.give_network(stage.net.network, "admin");
+        let unseen = stage.create(new).await;
+        assert!(
+            unseen[0].contains("leads to 10.77.250.1 already, where another"),
+            "{unseen:?}"
+        );
+        assert_eq!(stage.there(), ["10.244.0.0/24 via 10.77.250.1"]);
+        assert_eq!(stage.pairs(&node.0), Vec::<String>::new());
+        assert_eq!(cloud.unrecorded(), Vec::<String>::new());
+    }
+}
+
+/// What this process made is known to be ours, whatever we see behind it.
+#[tokio::test]
+async fn a_route_of_our_own_is_replaced_wherever_it_leads() {
+    let stage = Stage::new().await;
+    stage.rig.cloud.give_network(stage.net.network, "admin");
+    let (old, route) = stage.nodes(1).remove(0);
+    assert_eq!(stage.create(&[route]).await, ["ok"]);
+    stage.rig.cloud.delete_server(old.id);
+    let moved = route_to(&stage.boot("moved"), 0);
+    let next = moved.addresses[0].address.clone();
+    assert_eq!(stage.create(&[moved]).await, ["ok"]);
+    assert_eq!(stage.there(), [format!("10.244.0.0/24 via {next}")]);
+}
+
 // upstream: openstack 50
 #[rstest]
 #[case("unwinder runs on failure", Some(500), 0)]

@@ -5,7 +5,8 @@ use super::{
     abilities::{Ability, Pairs, Tags},
     act,
     hop::{self, Hop},
-    look, ownership,
+    look,
+    ownership::{self, Whose},
     plan::{self, NeedsPort, Step, There},
 };
 use crate::{
@@ -49,17 +50,37 @@ impl Routes {
         let there: Vec<Hop> = router.routes.iter().filter_map(Hop::read).collect();
         let wanted: Vec<Result<Hop>> = new.iter().map(hop_to).collect();
         let ips = behind(&wanted, &there);
+        let ports = look::ports(&connection.session, &router.id, &ips).await?;
+        let dangling = dangling(&wanted, &there, &ports);
+        let vacant = self.vacant(cluster, &connection, &router, dangling).await?;
         let work = Work {
             session: &connection.session,
-            ports: look::ports(&connection.session, &router.id, &ips).await?,
+            ports,
             router,
             ability,
             tag: ownership::tag(cluster),
         };
-        let steps = plan::plan(wanted, &there, &work.ports, ability.needs_port());
+        let steps = plan::plan(wanted, &there, &work.ports, &vacant, ability.needs_port());
         let failures = work.run(steps.iter().flatten()).await;
         self.learn(cluster, &connection, new, &steps, &failures);
         Ok(steps.into_iter().map(|step| outcome(&step?, &failures)).collect())
+    }
+
+    /// Those of these routes, of which no port is known, that may be replaced: ours, and those that lead nowhere.
+    async fn vacant(
+        &self,
+        cluster: &str,
+        connection: &Connection,
+        router: &Router,
+        dangling: Vec<Hop>,
+    ) -> Result<HashSet<Hop>> {
+        let of = |whose: Whose| {
+            let known = self.known();
+            let is_so = |hop: &&Hop| ownership::of_unseen(cluster, hop, &known) == whose;
+            dangling.iter().filter(is_so).copied().collect::<Vec<Hop>>()
+        };
+        let empty = look::vacant(&connection.session, &router.id, of(Whose::Orphan)).await?;
+        Ok(of(Whose::Ours).into_iter().chain(empty).collect())
     }
 
     fn learn(
@@ -105,9 +126,22 @@ fn hop_to(new: &NewRoute) -> Result<Hop> {
 
 /// The addresses that have to be looked up: those of the new routes, and of whatever leads to the same destinations.
 fn behind(wanted: &[Result<Hop>], there: &[Hop]) -> BTreeSet<IpAddr> {
+    let rivals = rivals(wanted, there);
+    wanted.iter().flatten().chain(&rivals).map(|hop| hop.next).collect()
+}
+
+/// Other routes to the same destinations behind which no port is seen.
+fn dangling(wanted: &[Result<Hop>], there: &[Hop], ports: &HashMap<IpAddr, Port>) -> Vec<Hop> {
+    let wanted_too = |hop: &Hop| wanted.iter().flatten().any(|wanted| wanted == hop);
+    let mut rivals = rivals(wanted, there);
+    rivals.retain(|hop| !ports.contains_key(&hop.next) && !wanted_too(hop));
+    rivals
+}
+
+fn rivals(wanted: &[Result<Hop>], there: &[Hop]) -> Vec<Hop> {
     let destinations: BTreeSet<_> = wanted.iter().flatten().map(|hop| hop.destination).collect();
-    let rivals = there.iter().filter(|hop| destinations.contains(&hop.destination));
-    wanted.iter().flatten().chain(rivals).map(|hop| hop.next).collect()
+    let is_rival = |hop: &&Hop| destinations.contains(&hop.destination);
+    there.iter().filter(is_rival).copied().collect()
 }
 
 fn outcome(step: &Step, failures: &Failures) -> Result<()> {

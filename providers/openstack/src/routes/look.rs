@@ -97,13 +97,37 @@ pub async fn adopted(session: &Session, ours: &[(Hop, Option<&Port>)], orphans: 
         .take(FILTER_VALUES)
         .map(|id| ("id", id.as_str()))
         .collect();
-    let subnets = networks::subnets(session, &filters).await?;
-    let ranges: Vec<IpNet> = subnets.iter().filter_map(|subnet| subnet.cidr.parse().ok()).collect();
+    let ranges = overseen(session, &filters).await?;
     Ok(orphans
         .iter()
         .copied()
         .filter(|orphan| resembles(orphan, ours, &ranges))
         .collect())
+}
+
+/// Those of these routes, of which no port is known, that lead nowhere for sure.
+///
+/// # Errors
+/// If Neutron does not answer.
+pub async fn vacant(session: &Session, router: &str, mut hops: Vec<Hop>) -> Result<Vec<Hop>> {
+    if hops.is_empty() {
+        return Ok(hops);
+    }
+    let networks = networks_of(session, router).await?;
+    let networks = networks.iter().take(FILTER_VALUES);
+    let filters: Vec<_> = networks.map(|id| ("network_id", id.as_str())).collect();
+    let ranges = overseen(session, &filters).await?;
+    hops.retain(|hop| ranges.iter().any(|range| range.contains(&hop.next)));
+    Ok(hops)
+}
+
+/// The ranges of those of these subnets where no port is hidden from us: Neutron shows the ports of a network to whoever the
+/// network belongs to, whosever they are, and on other networks everybody sees but his own.
+async fn overseen(session: &Session, filters: &[(&str, &str)]) -> Result<Vec<IpNet>> {
+    let project = session.project_id().await?;
+    let mut subnets = networks::subnets(session, filters).await?;
+    subnets.retain(|subnet| subnet.project_id.as_ref() == Some(&project));
+    Ok(subnets.iter().filter_map(|subnet| subnet.cidr.parse().ok()).collect())
 }
 
 /// Whether a route is one of a row with ours: the same length, at most 256 places away, and to an address beside our nodes'.

@@ -90,15 +90,23 @@ pub fn whose(
     known: &Known,
     is_node: impl Fn(&str) -> bool,
 ) -> Whose {
-    let ours = match (known.owner(hop), port) {
-        (Owner::Cluster(owner), _) => owner == cluster,
-        (Owner::Unknown, None) => return Whose::Orphan,
-        (Owner::Unknown, Some(port)) => match mark(port) {
-            Some(mark) => mark == tag(cluster),
-            None => is_node(&port.device_id) && (pairs == Pairs::Unknown || hop.is_allowed(port)),
-        },
+    let (Owner::Unknown, Some(port)) = (known.owner(hop), port) else {
+        return of_unseen(cluster, hop, known);
+    };
+    let ours = match mark(port) {
+        Some(mark) => mark == tag(cluster),
+        None => is_node(&port.device_id) && (pairs == Pairs::Unknown || hop.is_allowed(port)),
     };
     if ours { Whose::Ours } else { Whose::Theirs }
+}
+
+/// Decides whose a route is of which no port is seen.
+pub fn of_unseen(cluster: &str, hop: &Hop, known: &Known) -> Whose {
+    match known.owner(hop) {
+        Owner::Cluster(owner) if owner == cluster => Whose::Ours,
+        Owner::Cluster(_) => Whose::Theirs,
+        Owner::Unknown => Whose::Orphan,
+    }
 }
 
 /// The tag of whichever cluster has marked this port.

@@ -4,7 +4,7 @@ use super::hop::Hop;
 use crate::api::neutron::ports::Port;
 use cloud::{Error, Result};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
     net::IpAddr,
 };
@@ -29,11 +29,13 @@ pub enum There {
     NotYet,
 }
 
-/// Decides for each route what is done. `ports` has what is at the next hops, of those that are there, too.
+/// Decides for each route what is done. `ports` has what is at the next hops, of those that are there, too; `vacant` are
+/// those that may be replaced of which it has none.
 pub fn plan(
     wanted: Vec<Result<Hop>>,
     there: &[Hop],
     ports: &HashMap<IpAddr, Port>,
+    vacant: &HashSet<Hop>,
     needs_port: NeedsPort,
 ) -> Vec<Result<Step>> {
     let mut taken: BTreeMap<_, IpAddr> = BTreeMap::new();
@@ -47,7 +49,13 @@ pub fn plan(
         if port.is_none() && needs_port == NeedsPort::Yes {
             return Err(no_port(&hop));
         }
-        step(hop, port, there, ports)
+        let replaced = replaced(&hop, port, there, ports, vacant)?;
+        let there = if there.contains(&hop) {
+            There::Already
+        } else {
+            There::NotYet
+        };
+        Ok(Step { hop, there, replaced })
     };
     wanted.into_iter().map(step).collect()
 }
@@ -61,30 +69,41 @@ pub enum NeedsPort {
     No,
 }
 
-fn step(hop: Hop, port: Option<&Port>, there: &[Hop], ports: &HashMap<IpAddr, Port>) -> Result<Step> {
+/// The routes that have to go for this one. One that is, or may be, somebody else's is in its way.
+fn replaced(
+    hop: &Hop,
+    port: Option<&Port>,
+    there: &[Hop],
+    ports: &HashMap<IpAddr, Port>,
+    vacant: &HashSet<Hop>,
+) -> Result<Vec<Hop>> {
     let rivals = there
         .iter()
         .filter(|rival| rival.destination == hop.destination && rival.next != hop.next);
-    let replaced: Vec<Hop> = rivals.copied().collect();
-    let elsewhere = replaced.iter().find(|rival| {
-        let theirs = ports.get(&rival.next);
-        theirs.is_some_and(|theirs| port.is_none_or(|ours| ours.device_id != theirs.device_id))
-    });
-    if let Some(rival) = elsewhere {
-        return Err(is_taken(&hop, rival.next));
-    }
-    let there = if there.contains(&hop) {
-        There::Already
-    } else {
-        There::NotYet
+    let same_machine = |theirs: &Port| port.is_some_and(|ours| ours.device_id == theirs.device_id);
+    let gives_way = |rival: &Hop| match ports.get(&rival.next) {
+        Some(theirs) if same_machine(theirs) => Ok(*rival),
+        Some(_) => Err(is_taken(hop, rival.next)),
+        None if vacant.contains(rival) => Ok(*rival),
+        None => Err(may_be_taken(hop, rival.next)),
     };
-    Ok(Step { hop, there, replaced })
+    rivals.map(gives_way).collect()
 }
 
 fn is_taken(hop: &Hop, by: IpAddr) -> Error {
     Error::invalid(
         "route",
         format!("{} leads to {by} already, which is another machine", hop.destination),
+    )
+}
+
+fn may_be_taken(hop: &Hop, by: IpAddr) -> Error {
+    Error::invalid(
+        "route",
+        format!(
+            "{} leads to {by} already, where another project may have a machine; remove that route if nobody needs it",
+            hop.destination
+        ),
     )
 }
 
@@ -116,17 +135,27 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// Ports by address: `10.0.0.5=a` is an address of machine a.
+    /// Addresses and what is there: `10.0.0.5=a` is one of machine a, `10.0.0.9=` one where nothing is.
+    fn devices(text: &str) -> impl Iterator<Item = (IpAddr, &str)> {
+        let words = text.split_whitespace().map(|word| word.split_once('=').unwrap());
+        words.map(|(ip, device)| (ip.parse().unwrap(), device))
+    }
+
     fn ports(text: &str) -> HashMap<IpAddr, Port> {
-        let port = |word: &str| {
-            let (ip, device) = word.split_once('=').unwrap();
-            let port = Port {
-                device_id: device.to_owned(),
-                ..Port::default()
-            };
-            (ip.parse().unwrap(), port)
+        let port = |device: &str| Port {
+            device_id: device.to_owned(),
+            ..Port::default()
         };
-        text.split_whitespace().map(port).collect()
+        let there = devices(text).filter(|(_, device)| !device.is_empty());
+        there.map(|(ip, device)| (ip, port(device))).collect()
+    }
+
+    fn vacant(text: &str, there: &[Hop]) -> HashSet<Hop> {
+        let empty: Vec<IpAddr> = devices(text)
+            .filter(|(_, device)| device.is_empty())
+            .map(|(ip, _)| ip)
+            .collect();
+        there.iter().filter(|hop| empty.contains(&hop.next)).copied().collect()
     }
 
     fn hops(names: &[&str]) -> Vec<Hop> {
@@ -139,7 +168,9 @@ mod tests {
     #[rstest]
     #[case::nothing_there(&[NEW], &[], "10.0.0.5=a", "+10.244.1.0/24 via 10.0.0.5")]
     #[case::there(&[NEW], &[NEW], "10.0.0.5=a", "=10.244.1.0/24 via 10.0.0.5")]
-    #[case::blackhole(&[NEW], &[OLD], "10.0.0.5=a", "-10.244.1.0/24 via 10.0.0.9 +10.244.1.0/24 via 10.0.0.5")]
+    #[case::blackhole(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=", "-10.244.1.0/24 via 10.0.0.9 +10.244.1.0/24 via 10.0.0.5")]
+    #[case::unseen(&[NEW], &[OLD], "10.0.0.5=a", "10.244.1.0/24 leads to 10.0.0.9 already, where another project may")]
+    #[case::there_and_unseen(&[NEW], &[NEW, OLD], "10.0.0.5=a", "10.244.1.0/24 leads to 10.0.0.9 already, where another")]
     #[case::other_address_of_the_machine(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=a", "-10.244.1.0/24 via 10.0.0.9 +10.244.1.0/24 via 10.0.0.5")]
     #[case::other_machine(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=b", "10.244.1.0/24 leads to 10.0.0.9 already")]
     #[case::both(&[NEW], &[NEW, OLD], "10.0.0.5=a 10.0.0.9=b", "10.244.1.0/24 leads to 10.0.0.9 already")]
@@ -148,7 +179,9 @@ mod tests {
     #[case::rivals(&[NEW, OLD], &[], "10.0.0.5=a 10.0.0.9=b", "+10.244.1.0/24 via 10.0.0.5, 10.244.1.0/24 leads to 10.0.0.5 already")]
     fn plans(#[case] wanted: &[&str], #[case] there: &[&str], #[case] behind: &str, #[case] expected: &str) {
         let wanted = hops(wanted).into_iter().map(Ok).collect();
-        let steps = plan(wanted, &hops(there), &ports(behind), NeedsPort::Yes);
+        let there = hops(there);
+        let vacant = vacant(behind, &there);
+        let steps = plan(wanted, &there, &ports(behind), &vacant, NeedsPort::Yes);
         let text = |step: &Result<Step>| step.as_ref().map_or_else(Error::report, ToString::to_string);
         let texts: Vec<String> = steps.iter().map(text).collect();
         for (text, expected) in texts.iter().zip(expected.split(", ")) {

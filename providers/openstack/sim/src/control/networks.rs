@@ -64,6 +64,22 @@ impl Cloud {
             .ok();
     }
 
+    /// Makes a network belong to another project, which shares it with everybody.
+    pub fn give_network(&self, network: Uuid, project: &str) {
+        let project = self.caller(project).project;
+        self.write(|state, _| state.neutron.give_network(network, &project));
+    }
+
+    /// Makes a port belong to another project.
+    pub fn give_port(&self, port: Uuid, project: &str) {
+        let project = self.caller(project).project;
+        self.write(|state, _| {
+            if let Some(port) = state.neutron.ports.get_mut(&port) {
+                port.standard.project = project;
+            }
+        });
+    }
+
     /// Names a subnet and gives it tags.
     pub fn label_subnet(&self, subnet: Uuid, name: &str, tags: &[&str]) {
         self.write(|state, _| {

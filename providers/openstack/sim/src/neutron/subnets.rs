@@ -12,7 +12,7 @@ use crate::{
 };
 use ipnet::IpNet;
 use serde_json::{Value, json};
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 use uuid::Uuid;
 
 #[derive(Debug, Clone)]
@@ -111,6 +111,21 @@ impl Resource for Subnet {
         }
         neutron.subnets.remove(&id);
         Ok(())
+    }
+}
+
+impl Neutron {
+    /// Makes a network belong to another project, which shares it with everybody.
+    pub(crate) fn give_network(&mut self, id: Uuid, project: &Arc<str>) {
+        if let Some(network) = self.networks.get_mut(&id) {
+            (network.standard.project, network.shared) = (Arc::clone(project), true);
+        }
+        for subnet in self.subnets.values_mut().filter(|subnet| subnet.network == id) {
+            (subnet.standard.project, subnet.external) = (Arc::clone(project), true);
+        }
+        for port in self.ports.values_mut().filter(|port| port.network == id) {
+            port.network_owner = Arc::clone(project);
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Subnet {
     pub name: String,
     /// The network that it is of.
     pub network_id: String,
+    /// Whose it is: that of its network.
+    pub project_id: Option<String>,
     /// Its addresses.
     pub cidr: String,
     /// 4 or 6.

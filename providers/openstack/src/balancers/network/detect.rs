@@ -393,6 +393,7 @@ mod tests {
                     id: id.to_owned(),
                     name: String::new(),
                     network_id: String::new(),
+                    project_id: None,
                     cidr: String::new(),
                     ip_version: version.parse().expect("4 or 6"),
                     tags: Vec::new(),

@@ -64,6 +64,7 @@ impl Neutron {
             .get(&request.network)
             .ok_or_else(|| Network::missing(&request.network.to_string()))?;
         let port_security = request.port_security.unwrap_or(network.port_security);
+        let network_owner = Arc::clone(&network.standard.project);
         let groups = match request.groups {
             Some(groups) => groups,
             None if port_security => vec![security_groups::default_group(self, &request.project, now)],
@@ -75,6 +76,7 @@ impl Neutron {
         let port = Port {
             id: Uuid::new_v4(),
             network: request.network,
+            network_owner,
             standard,
             mac: new_mac(),
             fixed,

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     exchange::{Answer, Fields},
+    keystone::Caller,
     query::Query,
 };
 use serde_json::Value;
@@ -22,6 +23,8 @@ use uuid::Uuid;
 pub(crate) struct Port {
     pub(crate) id: Uuid,
     pub(crate) network: Uuid,
+    /// The project of its network, which sees it, too.
+    pub(crate) network_owner: Arc<str>,
     pub(crate) standard: Standard,
     pub(crate) mac: [u8; 6],
     pub(crate) fixed: Vec<Fixed>,
@@ -104,6 +107,10 @@ impl Resource for Port {
 
     fn missing(id: &str) -> Answer {
         error(404, "PortNotFound", &format!("Port {id} could not be found."))
+    }
+
+    fn visible(&self, caller: &Caller) -> bool {
+        caller.sees(&self.standard.project) || caller.sees(&self.network_owner)
     }
 
     fn view(&self, neutron: &Neutron, context: &Context<'_>) -> Value {

@@ -167,6 +167,52 @@ async fn counted(manager: &Manager, series: &str, before: u64) {
     manager.until(&format!("{series} to be more than {before}"), look).await;
 }
 
+/// A cloud that lets in only those whose certificate it knows.
+#[tokio::test]
+async fn a_client_certificate_is_replaced_on_disk() {
+    let stage = Stage::new().await;
+    let secure = Sim::start_mutual_tls(&stage.cloud).await.unwrap();
+    let stranger = Sim::start_mutual_tls(&stage.cloud).await.unwrap();
+    let path = |name: &str| stage.folder.path().join(name).display().to_string();
+    let show = |of: &Sim| {
+        let (certificate, key) = of.visitor().unwrap();
+        stage.folder.write("client.crt", certificate);
+        stage.folder.write("client.key", key);
+    };
+    stage.folder.write("ca.crt", secure.authority().unwrap());
+    show(&stranger);
+    let global = stage
+        .global(PASSWORD)
+        .replace(&stage.sim.auth_url(), &secure.auth_url());
+    let files = format!(
+        "ca-file={}\ncert-file={}\nkey-file={}\n",
+        path("ca.crt"),
+        path("client.crt"),
+        path("client.key")
+    );
+    let config = format!("{global}{files}{}", stage.load_balancer(""));
+    let manager = stage.manager_with(&config).start();
+    red(&manager, &["token create"]).await;
+    assert_eq!(stage.cloud.calls(), [], "who let it in?");
+
+    show(&secure);
+    manager.ready().await;
+    manager.leading().await;
+    let name = stage.join("before").await.0;
+    stage.initialised(&manager, &name).await;
+
+    let refused = metric(&manager, FAILURES).await.unwrap_or_default();
+    show(&stranger);
+    counted(&manager, FAILURES, refused).await;
+    let name = stage.join("meanwhile").await.0;
+    stage.initialised(&manager, &name).await;
+
+    let accepted = metric(&manager, SUCCESSES).await.unwrap();
+    show(&secure);
+    counted(&manager, SUCCESSES, accepted).await;
+    assert!(manager.ended().is_none());
+}
+
 #[rstest]
 #[case::file(Swap::File)]
 #[case::mount(Swap::Mount)]

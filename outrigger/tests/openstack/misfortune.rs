@@ -86,7 +86,6 @@ async fn a_quota_that_is_used_up_is_named_and_waited_for(#[case] resource: &str,
     assert!(message.to_lowercase().contains("quota"), "{message}");
     assert!(message.to_lowercase().replace('_', " ").contains(named), "{message}");
     stage.cloud.configure(|settings| settings.quotas.clear());
-    touch(&stage, &service, "7").await;
     stage.served(&manager, &service).await;
     assert_eq!(stage.cloud.load_balancers().len(), 1);
 }

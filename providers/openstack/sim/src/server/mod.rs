@@ -32,6 +32,7 @@ pub struct Sim {
     cloud: Cloud,
     address: SocketAddr,
     authority: Option<String>,
+    visitor: Option<tls::Identity>,
     task: JoinHandle<()>,
 }
 
@@ -56,6 +57,7 @@ impl Sim {
             cloud: cloud.clone(),
             address,
             authority: None,
+            visitor: None,
             task,
         })
     }
@@ -65,14 +67,27 @@ impl Sim {
     /// # Errors
     /// If there is no port or no certificate.
     pub async fn start_tls(cloud: &Cloud) -> io::Result<Self> {
+        Self::secured(cloud, tls::Visitors::Anybody).await
+    }
+
+    /// The same, for those who show a certificate of that authority: [`Sim::visitor`] has one.
+    ///
+    /// # Errors
+    /// As [`Sim::start_tls`].
+    pub async fn start_mutual_tls(cloud: &Cloud) -> io::Result<Self> {
+        Self::secured(cloud, tls::Visitors::Known).await
+    }
+
+    async fn secured(cloud: &Cloud, visitors: tls::Visitors) -> io::Result<Self> {
         let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).await?;
         let address = listener.local_addr()?;
-        let (acceptor, authority) = tls::acceptor()?;
-        let task = tokio::spawn(connection::accept(listener, cloud.clone(), Some(acceptor)));
+        let secured = tls::secured(visitors)?;
+        let task = tokio::spawn(connection::accept(listener, cloud.clone(), Some(secured.acceptor)));
         Ok(Self {
             cloud: cloud.clone(),
             address,
-            authority: Some(authority),
+            authority: Some(secured.authority),
+            visitor: Some(secured.visitor),
             task,
         })
     }
@@ -106,6 +121,12 @@ impl Sim {
     /// The PEM of the authority of its certificate, if it has one.
     pub fn authority(&self) -> Option<&str> {
         self.authority.as_deref()
+    }
+
+    /// The PEMs of a certificate for a client, of the same authority, and of its key.
+    pub fn visitor(&self) -> Option<(&str, &str)> {
+        let tls::Identity { certificate, key } = self.visitor.as_ref()?;
+        Some((certificate, key))
     }
 }
 

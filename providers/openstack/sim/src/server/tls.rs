@@ -1,31 +1,82 @@
-//! A certificate for loopback.
+//! A certificate for loopback, and one for who comes there.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
     crypto::ring,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::WebPkiClientVerifier,
 };
 use std::{io, sync::Arc};
 use tokio_rustls::TlsAcceptor;
 
-/// What makes connections secure, and the PEM of its authority.
-pub(super) fn acceptor() -> io::Result<(TlsAcceptor, String)> {
-    let (config, authority) = config().map_err(io::Error::other)?;
-    Ok((TlsAcceptor::from(Arc::new(config)), authority))
+type Authority = CertifiedIssuer<'static, KeyPair>;
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+/// Who is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visitors {
+    Anybody,
+    /// Who shows a certificate of the same authority.
+    Known,
 }
 
-fn config() -> Result<(ServerConfig, String), Box<dyn std::error::Error + Send + Sync>> {
+/// A certificate and its key, as PEM.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+/// What makes connections secure.
+pub(super) struct Secured {
+    pub(super) acceptor: TlsAcceptor,
+    /// The PEM of its authority.
+    pub(super) authority: String,
+    /// Of a visitor that is known.
+    pub(super) visitor: Identity,
+}
+
+pub(super) fn secured(visitors: Visitors) -> io::Result<Secured> {
+    build(visitors).map_err(io::Error::other)
+}
+
+fn build(visitors: Visitors) -> Result<Secured, Failed> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let config = config(&authority, visitors)?;
+    Ok(Secured {
+        acceptor: TlsAcceptor::from(Arc::new(config)),
+        visitor: visitor(&authority)?,
+        authority: authority.pem(),
+    })
+}
+
+fn config(authority: &Authority, visitors: Visitors) -> Result<ServerConfig, Failed> {
     let key = KeyPair::generate()?;
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-    let certificate = CertificateParams::new(names)?.signed_by(&key, &authority)?;
+    let certificate = CertificateParams::new(names)?.signed_by(&key, authority)?;
     let secret = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], secret)?;
-    Ok((config, authority.pem()))
+    let provider = Arc::new(ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder = match visitors {
+        Visitors::Anybody => builder.with_no_client_auth(),
+        Visitors::Known => {
+            let mut roots = RootCertStore::empty();
+            roots.add(authority.der().clone())?;
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            builder.with_client_cert_verifier(verifier.build()?)
+        }
+    };
+    Ok(builder.with_single_cert(vec![certificate.der().clone()], secret)?)
+}
+
+fn visitor(authority: &Authority) -> Result<Identity, Failed> {
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new(["visitor".to_owned()])?.signed_by(&key, authority)?;
+    Ok(Identity {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+    })
 }

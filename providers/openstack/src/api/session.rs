@@ -23,9 +23,6 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// `request-timeout=0` means no end to Go programs; a call that never ends would hold a worker for ever.
-const LONGEST: Duration = Duration::from_mins(10);
-
 /// What every session of a process has in common.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -261,7 +258,7 @@ fn http_config(tls: &Tls, timeout: Duration, user_agent: &str) -> Result<Config>
         user_agent: user_agent.to_owned(),
         trust: trust(tls)?,
         identity: identity(tls)?,
-        deadline: if timeout.is_zero() { LONGEST } else { timeout },
+        deadline: timeout,
         ..Config::default()
     })
 }

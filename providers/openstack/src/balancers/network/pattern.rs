@@ -8,6 +8,8 @@ use regex_lite::Regex;
 /// brace, and `**` at the ends of a path any folders. As in occm, whose globs are gopkg.in/godo.v2's, no set is negated:
 /// `[!a]` is a `!` or an `a`.
 ///
+/// Classes of Unicode characters (`\pL`) are refused: to know them would cost more than the rest of the library.
+///
 /// There a subnet without a name matches every pattern that is not negated, and no other. Here it is one of an empty name.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
@@ -144,6 +146,7 @@ mod tests {
     #[rstest]
     #[case("~(")]
     #[case("!~[")]
+    #[case(r"~\pL+")]
     fn says_what_is_wrong(#[case] pattern: &str) {
         let error = Pattern::parse(pattern).unwrap_err().to_string();
         assert!(error.starts_with("invalid floating-subnet: "), "{error}");

@@ -131,7 +131,8 @@ async fn act_on_monitor(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Resu
             tree.monitors.insert(monitor.id.clone(), monitor);
         }
         Step::UpdateMonitor { id, change, .. } => {
-            octavia.update_monitor(id, change).await?;
+            let whole = tree.monitors.get(id).map(|there| change.whole(there));
+            octavia.update_monitor(id, whole.as_ref().unwrap_or(change)).await?;
             if let Some(there) = tree.monitors.get_mut(id) {
                 update_monitor(there, change);
             }

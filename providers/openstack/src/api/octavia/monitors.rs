@@ -86,6 +86,22 @@ pub struct MonitorChange {
     pub max_retries_down: Option<i64>,
 }
 
+impl MonitorChange {
+    /// The same with what stays as it is, as the Go program sends it: an old Octavia has no answer but 500 to a change of a
+    /// UDP monitor that does not repeat its delay.
+    #[must_use]
+    pub fn whole(&self, there: &Monitor) -> Self {
+        let stays = |number: i64| Some(number).filter(|number| *number != 0);
+        Self {
+            name: self.name.clone().or_else(|| Some(there.name.clone())),
+            delay: self.delay.or_else(|| stays(there.delay)),
+            timeout: self.timeout.or_else(|| stays(there.timeout)),
+            max_retries: self.max_retries.or_else(|| stays(there.max_retries)),
+            max_retries_down: self.max_retries_down.or_else(|| stays(there.max_retries_down)),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Body<T> {
     healthmonitor: T,
@@ -148,5 +164,23 @@ mod tests {
             sent,
             json!({"name": "", "type": "", "delay": 0, "timeout": 0, "max_retries": 0})
         );
+    }
+
+    /// 0 is what an answer has that does not say it.
+    #[test]
+    fn a_change_repeats_what_stays() {
+        let there = Monitor {
+            name: "hm".into(),
+            delay: 5,
+            timeout: 3,
+            max_retries: 1,
+            ..Monitor::default()
+        };
+        let change = MonitorChange {
+            timeout: Some(4),
+            ..MonitorChange::default()
+        };
+        let sent = serde_json::to_value(change.whole(&there)).unwrap();
+        assert_eq!(sent, json!({"name": "hm", "delay": 5, "timeout": 4, "max_retries": 1}));
     }
 }

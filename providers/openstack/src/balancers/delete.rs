@@ -14,6 +14,7 @@ use super::{
     settings::Settings,
     step::Step,
     tree::{self, Tree},
+    warnings,
 };
 use crate::api::octavia::{LoadBalancer, LoadBalancerChange, Pool, Provisioning};
 use cloud::{Deletion, Error, Noted, Notes, Result, Spec};
@@ -39,15 +40,22 @@ impl Reconciler {
                 }
                 .into());
             }
+            let mut notes = Notes::default();
+            if let Some(waiting) = Box::pin(self.leave_others(spec, &settings, None, &mut notes)).await? {
+                return Ok(Noted::new(waiting, notes));
+            }
             // Of one that we have deleted ourselves all went that was to go.
             if !self.memory.is_deleted(spec) {
                 let known = known(spec, &settings);
                 floating_ip::forget(self.session(), &spec.service, &known, settings.floating_ip).await?;
             }
-            return Box::pin(self.clean_up(spec, Role::Owner)).await;
+            return Box::pin(self.clean_up(spec, Role::Owner, notes)).await;
         };
         self.memory.came(spec);
         let identity = Identity::of(&balancer, spec, &settings);
+        if identity.namesake().is_some() {
+            return Box::pin(self.conclude(spec, &settings, &balancer, &identity)).await;
+        }
         let Some(_claim) = self.memory.claim(&balancer.id) else {
             return Ok(self.deleting(&balancer, "another change of it to be done", SOON));
         };
@@ -57,18 +65,35 @@ impl Reconciler {
         }
         self.memory.ready(&balancer.id);
         if identity.may_delete(&balancer) {
-            return Box::pin(self.delete_balancer(spec, &balancer, &settings)).await;
+            let going = Box::pin(self.delete_balancer(&balancer, &settings)).await?;
+            self.memory.deleted(spec);
+            return Ok(going);
         }
         match Box::pin(self.leave(&balancer, &identity)).await? {
             Some(waiting) => Ok(waiting),
-            None => Box::pin(self.clean_up(spec, identity.role)).await,
+            None => Box::pin(self.conclude(spec, &settings, &balancer, &identity)).await,
+        }
+    }
+
+    /// Once nothing of the Service is on a load balancer that stays: all others go, and what else is left.
+    async fn conclude(
+        &self,
+        spec: &Spec,
+        settings: &Settings,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+    ) -> Result<Noted<Deletion>> {
+        let mut notes = Notes::default();
+        warnings::stays(spec, balancer, identity, &mut notes);
+        match Box::pin(self.leave_others(spec, settings, Some(balancer), &mut notes)).await? {
+            Some(waiting) => Ok(Noted::new(waiting, notes)),
+            None => Box::pin(self.clean_up(spec, identity.role, notes)).await,
         }
     }
 
     /// The floating IP goes first: nobody finds it again once the load balancer is gone.
-    async fn delete_balancer(
+    pub(super) async fn delete_balancer(
         &self,
-        spec: &Spec,
         balancer: &LoadBalancer,
         settings: &Settings,
     ) -> Result<Noted<Deletion>> {
@@ -91,7 +116,6 @@ impl Reconciler {
             Err(error) if is_immutable(&error) => {}
             Err(error) => return Err(error),
         }
-        self.memory.deleted(spec);
         self.memory.doubt(&balancer.id);
         Ok(self.going(balancer, "to go away"))
     }
@@ -109,7 +133,7 @@ impl Reconciler {
     }
 
     /// Takes what belongs to one Service off a load balancer that stays; `None` once nothing is left.
-    async fn leave(&self, balancer: &LoadBalancer, identity: &Identity) -> Result<Option<Noted<Deletion>>> {
+    pub(super) async fn leave(&self, balancer: &LoadBalancer, identity: &Identity) -> Result<Option<Noted<Deletion>>> {
         let tree = self.observer().tree(balancer.clone()).await?;
         let ours = tree.listeners.iter().filter(|listener| identity.owns(listener));
         let listeners = ours.flat_map(|listener| remove(&tree, listener));
@@ -151,9 +175,8 @@ impl Reconciler {
 
     /// What is left once the load balancer is gone, or left: the security group and our annotations. The ID of somebody
     /// else's load balancer was written by the user, and stays.
-    async fn clean_up(&self, spec: &Spec, role: Role) -> Result<Noted<Deletion>> {
+    async fn clean_up(&self, spec: &Spec, role: Role, mut notes: Notes) -> Result<Noted<Deletion>> {
         let deletion = self.groups.remove(self.session(), &spec.service).await?;
-        let mut notes = Notes::default();
         if deletion == Deletion::Gone {
             let name = names::load_balancer(&spec.cluster, &spec.service);
             self.memory.forget_service(spec, &name);
@@ -169,12 +192,12 @@ impl Reconciler {
         Ok(Noted::new(deletion, notes))
     }
 
-    fn going(&self, balancer: &LoadBalancer, what: &str) -> Noted<Deletion> {
+    pub(super) fn going(&self, balancer: &LoadBalancer, what: &str) -> Noted<Deletion> {
         let poll_after = self.memory.poll(&balancer.id);
         self.deleting(balancer, what, poll_after)
     }
 
-    fn deleting(&self, balancer: &LoadBalancer, what: &str, poll_after: Duration) -> Noted<Deletion> {
+    pub(super) fn deleting(&self, balancer: &LoadBalancer, what: &str, poll_after: Duration) -> Noted<Deletion> {
         let deletion = Deletion::Pending {
             poll_after,
             waiting_for: self.waiting_for(balancer, what),

@@ -8,9 +8,10 @@ use super::{
     ensure::{Completeness, Scope},
     features::is_ovn,
     floating_ip::{self, Target},
+    former::Farewell,
     network,
     role::Identity,
-    seal::Past,
+    seal::{More, Past, Told},
     security_group::{self, Sources},
     settings::Exposure,
     status::status,
@@ -30,30 +31,44 @@ impl Reconciler {
         whole: Completeness,
         mut notes: Notes,
     ) -> Result<Noted<Outcome>> {
-        let past = Past::of(pass.spec);
-        let (status, without) = match (scope, past) {
-            (Scope::All, _) => self.expose(pass, balancer, identity, &mut notes).await?,
-            (Scope::Hosts, Past::Handled { without }) => (pass.spec.status.clone(), without),
-            (Scope::Hosts, Past::Unknown) => (pass.spec.status.clone(), None),
+        // A seal says, too, that the address was seen to and who came before was left, and new hosts do not lead to that.
+        let told = Told::of(pass.spec).filter(|told| told.balancer == balancer.id);
+        let (status, without) = match scope {
+            Scope::All => self.expose(pass, balancer, identity, &mut notes).await?,
+            Scope::Hosts => (
+                pass.spec.status.clone(),
+                told.as_ref().and_then(|told| told.more.without),
+            ),
         };
         if let Some(waiting) = self.guard(pass, balancer, identity, scope).await? {
             return Ok(Noted::new(waiting, notes));
         }
-        let seal = match (whole, scope, past) {
-            (Completeness::Whole, Scope::All, _) | (Completeness::Whole, Scope::Hosts, Past::Handled { .. }) => {
-                Some(pass.digest.seal(balancer, without))
+        let former = match (scope, &told) {
+            (Scope::All, _) => match Box::pin(self.say_farewell(pass, balancer, &mut notes)).await? {
+                Farewell::Waiting(waiting) => return Ok(Noted::new(waiting, notes)),
+                Farewell::Said { but } => but,
+            },
+            (Scope::Hosts, told) => told.as_ref().map_or_else(Vec::new, |told| told.more.former.clone()),
+        };
+        let more = More {
+            role: identity.role,
+            former,
+            without,
+        };
+        let seal = match (whole, scope, told) {
+            (Completeness::Whole, Scope::All, _) | (Completeness::Whole, Scope::Hosts, Some(_)) => {
+                Some(pass.digest.seal(balancer, &more))
             }
             // What is refused is tried and told once by every process.
             (Completeness::Part | Completeness::Gap(_), Scope::All, _) => {
-                Some(pass.digest.broken_seal(balancer, without))
+                Some(pass.digest.broken_seal(balancer, &more))
             }
-            // A seal says, too, that the address was seen to, and new hosts do not lead to that.
             (_, Scope::Hosts, _) => None,
         };
         if let Some(seal) = seal {
             note(&mut notes, pass.spec, key::SEAL, seal);
         }
-        warnings::warn(pass, balancer, &mut notes);
+        warnings::warn(pass, balancer, identity, &mut notes);
         Ok(Noted::new(Outcome::Ready(status), notes))
     }
 

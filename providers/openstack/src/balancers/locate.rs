@@ -1,6 +1,6 @@
 //! Finding the load balancer of a Service: by its ID, by its name, by the name it had long ago.
 
-use super::{Reconciler, names, settings::Settings};
+use super::{Reconciler, annotations as key, names, role::Role, seal::Told, settings::Settings};
 use crate::api::octavia::{LoadBalancer, Provisioning};
 use cloud::{Error, Result, Spec};
 
@@ -17,7 +17,7 @@ impl Reconciler {
     /// The load balancer of a Service; `None` only if Octavia says that there is none.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if a Service that was never served names a load balancer that does not exist.
+    /// [`Error::NotFound`] if a Service names a load balancer that does not exist and was not its own.
     pub(super) async fn locate(
         &self,
         spec: &Spec,
@@ -29,11 +29,8 @@ impl Reconciler {
             if let Some(balancer) = found.filter(|balancer| balancer.provisioning_status != Provisioning::Deleted) {
                 return Ok(Some(balancer));
             }
-            let served = settings.address.is_some() || !spec.status.ingress.is_empty();
-            if !served && legacy == Legacy::IfServed {
-                return Err(Error::NotFound {
-                    what: format!("load balancer {id}, which the Service names,"),
-                });
+            if legacy == Legacy::IfServed {
+                missed(id, spec, settings)?;
             }
         }
         let made = self.memory.made(spec);
@@ -53,10 +50,16 @@ impl Reconciler {
 
     /// The one that bears the Service's own UID.
     async fn marked(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
-        let (name, uid) = (names::load_balancer(&spec.cluster, &spec.service), &spec.service.uid);
+        let name = names::load_balancer(&spec.cluster, &spec.service);
+        choose(self.all_marked(spec).await?, &name, &spec.service.uid, legacy)
+    }
+
+    /// All that bear the Service's own UID, those that are going away among them.
+    pub(super) async fn all_marked(&self, spec: &Spec) -> Result<Vec<LoadBalancer>> {
+        let name = names::load_balancer(&spec.cluster, &spec.service);
         let mut found = self.octavia.load_balancers_named(&name).await?;
-        found.retain(|balancer| names::uid_of(&balancer.tags) == Some(uid));
-        choose(found, &name, uid, legacy)
+        found.retain(|balancer| names::uid_of(&balancer.tags) == Some(&spec.service.uid));
+        Ok(found)
     }
 
     async fn named(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
@@ -73,6 +76,22 @@ impl Reconciler {
         let found = self.octavia.load_balancers_named(&name).await?;
         choose(found, &name, &spec.service.uid, legacy)
     }
+}
+
+/// Whether a load balancer that is gone is to be made again: only if it was the Service's own. Without a seal, as occm left
+/// it, whoever was served before had one of its own.
+fn missed(id: &str, spec: &Spec, settings: &Settings) -> Result<()> {
+    let served = settings.address.is_some() || !spec.status.ingress.is_empty();
+    let own = Told::of(spec).map_or(served, |told| told.balancer == id && told.more.role == Role::Owner);
+    if own {
+        return Ok(());
+    }
+    Err(Error::NotFound {
+        what: format!(
+            "load balancer {id}, which was not made for this Service (let {} name another one, or remove it to get one),",
+            key::LOAD_BALANCER_ID
+        ),
+    })
 }
 
 /// The one that is this Service's. Those that are going away count only for who waits for that, and those that were made for
@@ -103,6 +122,7 @@ fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, legacy: Legacy) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balancers::sample::{annotate, asked};
     use rstest::rstest;
 
     /// `1 ACTIVE u`: ID, status, UID.
@@ -114,6 +134,24 @@ mod tests {
             tags: words.get(2).map(|uid| names::uid_tag(uid)).into_iter().collect(),
             ..LoadBalancer::default()
         }
+    }
+
+    #[rstest]
+    #[case::occm_s_own(None, true, true)]
+    #[case::never_served(None, false, false)]
+    #[case::own(Some("d lb t h"), true, true)]
+    #[case::another_s_or_the_user_s(Some("d lb t h guest"), true, false)]
+    #[case::never_served_by_that_one(Some("d old t h"), true, false)]
+    fn misses(#[case] seal: Option<&str>, #[case] served: bool, #[case] again: bool) {
+        let mut asked = asked("80 -> a; load-balancer-id=lb");
+        if let Some(seal) = seal {
+            asked.spec.annotations.insert(key::SEAL.into(), seal.into());
+        }
+        if served {
+            annotate(&mut asked.spec, "load-balancer-address", "203.0.113.1");
+        }
+        let missed = missed("lb", &asked.spec, &asked.settings());
+        assert_eq!(missed.is_ok(), again, "{missed:?}");
     }
 
     #[rstest]

@@ -236,6 +236,14 @@ impl Memory {
         self.state().making.get(&maker(spec)).cloned()
     }
 
+    /// This Service of this cluster has left this load balancer.
+    pub fn left(&self, spec: &Spec, id: &str) {
+        let mut state = self.state();
+        if state.making.get(&maker(spec)).is_some_and(|made| made == id) {
+            state.making.remove(&maker(spec));
+        }
+    }
+
     /// The creation of a load balancer for this Service was not answered within this time: the cloud may be at it for as long
     /// again.
     pub fn unanswered(&self, spec: &Spec, waited: Duration) {

@@ -16,6 +16,7 @@ mod features;
 mod find;
 mod finish;
 mod floating_ip;
+mod former;
 mod goal;
 mod locate;
 mod memory;

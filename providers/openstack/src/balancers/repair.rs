@@ -66,7 +66,7 @@ impl Reconciler {
     }
 
     /// Whether it was surely made for this Service: its name another cluster of our name may have given it.
-    fn is_made_for(&self, spec: &Spec, balancer: &LoadBalancer) -> bool {
+    pub(super) fn is_made_for(&self, spec: &Spec, balancer: &LoadBalancer) -> bool {
         names::uid_of(&balancer.tags) == Some(&spec.service.uid)
             || self.memory.made(spec).as_ref() == Some(&balancer.id)
     }

@@ -16,6 +16,8 @@ pub(crate) struct Identity {
     pub former: Option<String>,
     /// Whether the load balancer is its own.
     pub role: Role,
+    /// The UID of another Service, if the load balancer's tags say that it was made for that one.
+    pub another: Option<String>,
 }
 
 /// Whether a load balancer is a Service's own.
@@ -38,6 +40,9 @@ impl Identity {
             role: if own || renamed { Role::Owner } else { Role::Guest },
             name,
             former,
+            another: names::uid_of(&balancer.tags)
+                .filter(|uid| *uid != spec.service.uid)
+                .map(str::to_owned),
         }
     }
 
@@ -70,13 +75,20 @@ impl Identity {
         services.any(|tag| self.named().all(|name| name != tag))
     }
 
-    /// Whether the load balancer goes with this Service: it was made for a Service, and no other one uses it. Who is not
-    /// its owner must have been let in, which its own tag tells: not every Octavia has tags, and those of the owner may be
-    /// lost.
+    /// The UID of the Service that the load balancer was made for, if that has our name and is not this one. This one may have
+    /// been restored from a backup, and then needs it, or have been copied into another cluster of our name with the ID on it,
+    /// and then it is in use there: nobody can tell. So it serves this Service, and is left as it is when that goes.
+    pub fn namesake(&self) -> Option<&str> {
+        self.another.as_deref().filter(|_| self.role == Role::Owner)
+    }
+
+    /// Whether the load balancer goes with this Service: it was made for a Service, not surely for another one, and no other
+    /// one uses it. Who is not its owner must have been let in, which its own tag tells: not every Octavia has tags, and those
+    /// of the owner may be lost.
     pub fn may_delete(&self, balancer: &LoadBalancer) -> bool {
         let admitted = || self.named().any(|name| balancer.tags.contains(name));
         let ours = self.role == Role::Owner || (names::is_service_tag(&balancer.name) && admitted());
-        ours && !self.is_shared(balancer)
+        ours && self.another.is_none() && !self.is_shared(balancer)
     }
 
     /// Whether the load balancer was made for a Service, this one or another.

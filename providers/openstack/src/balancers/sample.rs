@@ -125,6 +125,7 @@ pub(crate) fn owner() -> Identity {
     Identity {
         name: "kube_service_kubernetes_default_web".into(),
         former: None,
+        another: None,
         role: Role::Owner,
     }
 }

@@ -8,6 +8,7 @@ mod exposing;
 mod frugality;
 mod ground;
 mod hosts;
+mod moving;
 mod sharing;
 mod stage;
 mod taken_over;

@@ -2,9 +2,10 @@
 //!
 //! Octavia notes on a load balancer when it, or anything on it, was changed last. A seal is that time together with a digest
 //! of all that the Service asks for, written on the Service once both were seen to match: as long as both are what they
-//! were, the load balancer is what it was, and one look at it is enough, also after a restart.
+//! were, the load balancer is what it was, and one look at it is enough, also after a restart. It tells as well which load
+//! balancer served the Service last, and whether that was its own.
 
-use super::{annotations as key, features::Features, names, settings::Settings};
+use super::{annotations as key, features::Features, names, role::Role, settings::Settings};
 use crate::{
     api::octavia::LoadBalancer,
     config::{Class, Config},
@@ -17,6 +18,12 @@ use std::{
 
 /// Changes when the same wish leads to another load balancer than before.
 const EDITION: u32 = 1;
+
+/// Follows what matches on a load balancer that was not made for the Service.
+const GUEST: &str = " guest";
+
+/// Stands before the load balancers that the Service had before and could not leave yet.
+const FORMER: &str = " former ";
 
 /// Stands before the address that a Service asks for and goes without.
 const WITHOUT: &str = " without ";
@@ -68,15 +75,24 @@ impl Digest {
         Self(digest.0)
     }
 
-    /// The seal on this load balancer, of a Service that goes without the address it asks for, or not.
-    pub fn seal(self, balancer: &LoadBalancer, without: Option<&str>) -> String {
+    /// The seal on this load balancer.
+    pub fn seal(self, balancer: &LoadBalancer, more: &More<'_>) -> String {
+        let More { role, former, without } = more;
+        let role = match role {
+            Role::Owner => "",
+            Role::Guest => GUEST,
+        };
+        let former = match former.as_slice() {
+            [] => String::new(),
+            ids => format!("{FORMER}{}", ids.join(",")),
+        };
         let without = without.map_or_else(String::new, |ip| format!("{WITHOUT}{ip}"));
-        format!("{}{without}", self.matching(balancer))
+        format!("{}{role}{former}{without}", self.matching(balancer))
     }
 
     /// What only says that the Service was seen to: something that it asks for is refused.
-    pub fn broken_seal(self, balancer: &LoadBalancer, without: Option<&str>) -> String {
-        format!("{BROKEN}{}", self.seal(balancer, without))
+    pub fn broken_seal(self, balancer: &LoadBalancer, more: &More<'_>) -> String {
+        format!("{BROKEN}{}", self.seal(balancer, more))
     }
 
     fn matching(self, balancer: &LoadBalancer) -> String {
@@ -89,11 +105,67 @@ impl Digest {
             || balancer
                 .tags
                 .contains(&names::load_balancer(&spec.cluster, &spec.service));
-        marked
-            && spec
-                .annotations
-                .get(key::SEAL)
-                .is_some_and(|seal| parts(seal).0 == self.matching(balancer))
+        marked && Told::of(spec).is_some_and(|told| told.matching == Some(self.matching(balancer).as_str()))
+    }
+}
+
+/// What a seal tells besides that all matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct More<'a> {
+    /// Whether the load balancer is the Service's own.
+    pub role: Role,
+    /// The load balancers that the Service had before and could not leave yet.
+    pub former: Vec<String>,
+    /// The address that the Service asks for and goes without.
+    pub without: Option<&'a str>,
+}
+
+/// What a Service's seal tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told<'a> {
+    /// What matched, if everything did.
+    matching: Option<&'a str>,
+    /// The load balancer that served it last.
+    pub balancer: &'a str,
+    /// The rest; in a seal that an earlier version wrote every load balancer is the Service's own.
+    pub more: More<'a>,
+}
+
+impl<'a> Told<'a> {
+    /// What this Service's seal tells, if it has one.
+    pub fn of(spec: &'a Spec) -> Option<Self> {
+        let seal = spec.annotations.get(key::SEAL)?;
+        let (seal, without) = parts(seal, WITHOUT);
+        let (seal, former) = parts(seal, FORMER);
+        let (seal, role) = match seal.strip_suffix(GUEST) {
+            Some(seal) => (seal, Role::Guest),
+            None => (seal, Role::Owner),
+        };
+        let (matching, seal) = match seal.strip_prefix(BROKEN) {
+            Some(seal) => (None, seal),
+            None => (Some(seal), seal),
+        };
+        Some(Self {
+            matching,
+            balancer: seal.split(' ').nth(1).unwrap_or_default(),
+            more: More {
+                role,
+                former: former
+                    .into_iter()
+                    .flat_map(|ids| ids.split(','))
+                    .map(str::to_owned)
+                    .collect(),
+                without,
+            },
+        })
+    }
+
+    /// The load balancers that the Service had before this one.
+    pub fn before(&self, now: &str) -> Vec<String> {
+        let all = self.more.former.iter().map(String::as_str).chain([self.balancer]);
+        all.filter(|id| !id.is_empty() && *id != now)
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -109,15 +181,15 @@ pub(crate) enum Past<'a> {
 impl<'a> Past<'a> {
     /// The past of this Service.
     pub fn of(spec: &'a Spec) -> Self {
-        spec.annotations
-            .get(key::SEAL)
-            .map_or(Self::Unknown, |seal| Self::Handled { without: parts(seal).1 })
+        Told::of(spec).map_or(Self::Unknown, |told| Self::Handled {
+            without: told.more.without,
+        })
     }
 }
 
-fn parts(seal: &str) -> (&str, Option<&str>) {
-    seal.split_once(WITHOUT)
-        .map_or((seal, None), |(seal, ip)| (seal, Some(ip)))
+fn parts<'a>(seal: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
+    seal.split_once(mark)
+        .map_or((seal, None), |(seal, more)| (seal, Some(more)))
 }
 
 /// Changes whenever a load balancer or anything on it does, except for what somebody changes in place within the second in
@@ -189,9 +261,17 @@ mod tests {
     }
 
     fn sealed(mut spec: Spec) -> Spec {
-        let seal = digest(&spec, &Config::default()).seal(&balancer("2026-11-16T02:00:00"), None);
+        let seal = digest(&spec, &Config::default()).seal(&balancer("2026-11-16T02:00:00"), &owner(None));
         spec.annotations.insert(key::SEAL.into(), seal);
         spec
+    }
+
+    fn owner(without: Option<&str>) -> More<'_> {
+        More {
+            role: Role::Owner,
+            former: Vec::new(),
+            without,
+        }
     }
 
     fn holds(spec: &Spec, config: &Config, balancer: &LoadBalancer) -> bool {
@@ -262,7 +342,7 @@ mod tests {
         let (mut spec, balancer) = (spec(), balancer("2026-11-16T02:00:00"));
         let digest = digest(&spec, &Config::default());
         if let Past::Handled { without } = past {
-            let seal = digest.seal(&balancer, without);
+            let seal = digest.seal(&balancer, &owner(without));
             spec.annotations.insert(key::SEAL.into(), seal);
         }
         assert_eq!(Past::of(&spec), past);
@@ -272,11 +352,59 @@ mod tests {
             "it matches either way"
         );
         if let Past::Handled { without } = past {
-            let broken = digest.broken_seal(&balancer, without);
+            let broken = digest.broken_seal(&balancer, &owner(without));
             spec.annotations.insert(key::SEAL.into(), broken);
             assert!(!digest.is_sealed(&spec, &balancer));
             assert_eq!(Past::of(&spec), past);
         }
+    }
+
+    /// The first rows are what earlier versions wrote, too.
+    #[rstest]
+    #[case::own("d lb t h", Role::Owner, &[], None)]
+    #[case::own_and_refused("broken d lb t h", Role::Owner, &[], None)]
+    #[case::own_without("d lb t h without 203.0.113.9", Role::Owner, &[], Some("203.0.113.9"))]
+    #[case::another_s("d lb t h guest", Role::Guest, &[], None)]
+    #[case::left_one("d lb t h former a", Role::Owner, &["a"], None)]
+    #[case::all("broken d lb t h guest former a,b without 203.0.113.9", Role::Guest, &["a", "b"], Some("203.0.113.9"))]
+    fn tells(#[case] seal: &str, #[case] role: Role, #[case] former: &[&str], #[case] without: Option<&str>) {
+        let mut spec = spec();
+        spec.annotations.insert(key::SEAL.into(), seal.into());
+        let told = Told::of(&spec).unwrap();
+        let former: Vec<String> = former.iter().map(|id| (*id).to_owned()).collect();
+        let more = More { role, former, without };
+        assert_eq!((told.balancer, &told.more), ("lb", &more));
+        assert_eq!(told.matching, (!seal.starts_with(BROKEN)).then_some("d lb t h"));
+    }
+
+    #[rstest]
+    #[case::the_same("d lb t h", "lb", &[])]
+    #[case::another("d lb t h", "new", &["lb"])]
+    #[case::not_left_yet("d lb t h former a", "lb", &["a"])]
+    #[case::not_left_and_another("d lb t h former a,new", "new", &["a", "lb"])]
+    #[case::nonsense("nonsense", "lb", &[])]
+    fn tells_what_was_before(#[case] seal: &str, #[case] now: &str, #[case] expected: &[&str]) {
+        let mut spec = spec();
+        spec.annotations.insert(key::SEAL.into(), seal.into());
+        assert_eq!(Told::of(&spec).unwrap().before(now), expected);
+    }
+
+    #[rstest]
+    #[case::own(Role::Owner, &[])]
+    #[case::another_s(Role::Guest, &[])]
+    #[case::another_s_with_one_to_leave(Role::Guest, &["a"])]
+    fn matches_whoever_s_it_is(#[case] role: Role, #[case] former: &[&str]) {
+        let (mut spec, balancer) = (spec(), balancer("2026-11-16T02:00:00"));
+        let digest = digest(&spec, &Config::default());
+        let former = former.iter().map(|id| (*id).to_owned()).collect();
+        let more = More {
+            role,
+            former,
+            without: Some("203.0.113.9"),
+        };
+        spec.annotations.insert(key::SEAL.into(), digest.seal(&balancer, &more));
+        assert!(digest.is_sealed(&spec, &balancer));
+        assert_eq!(Told::of(&spec).map(|told| told.more), Some(more));
     }
 
     #[test]

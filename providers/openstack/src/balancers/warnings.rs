@@ -1,11 +1,12 @@
 //! What the user should know about what was asked for and cannot be had. Pure.
 
-use super::{Pass, features::is_ovn, tree};
+use super::{Pass, features::is_ovn, names, role::Identity, tree};
 use crate::api::octavia::LoadBalancer;
 use cloud::{IpFamily, Notes, Protocol, Spec, TrafficPolicy};
 
 /// Warns of settings that this Octavia ignores, or this load balancer cannot have any more.
-pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, notes: &mut Notes) {
+pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity, notes: &mut Notes) {
+    stays(pass.spec, balancer, identity, notes);
     let service = format!("{}/{}", pass.spec.service.namespace, pass.spec.service.name);
     let defaults = &pass.config.load_balancer;
     let by_groups = is_ovn(&defaults.lb_provider) && defaults.manage_security_groups;
@@ -45,6 +46,23 @@ pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, notes: &mut Notes) 
             format!(
                 "Service {service} has externalTrafficPolicy Local and its load balancer does not ask the nodes for its pods: \
                  traffic to nodes without one is lost. Set loadbalancer.openstack.org/enable-health-monitor"
+            ),
+        );
+    }
+}
+
+/// Warns of a load balancer that stays when the Service goes, as it was made for another one of the same name.
+pub(super) fn stays(spec: &Spec, balancer: &LoadBalancer, identity: &Identity, notes: &mut Notes) {
+    if let Some(uid) = identity.namesake() {
+        notes.warn(
+            "LoadBalancerOfAnother",
+            format!(
+                "Load balancer {} of Service {}/{} was made for another Service of that name and stays when this one goes: if \
+                 the other one is gone, remove the tag {} from the load balancer, else give this Service another one",
+                balancer.id,
+                spec.service.namespace,
+                spec.service.name,
+                names::uid_tag(uid)
             ),
         );
     }

@@ -124,6 +124,19 @@ fn without_tags_nothing_is_shared() {
     assert!(matches!(admitted, Err(Error::NotSupported { .. })));
 }
 
+/// A Service that was restored from a backup has another UID than the one that its load balancer was made for, and so has a
+/// copy of it in another cluster of our name: both are served, and neither takes the load balancer with it.
+#[rstest]
+#[case::own("kube_service_kubernetes_default_web", &["kubernetes_service_uid_uid"], None)]
+#[case::occm_s("kube_service_kubernetes_default_web", &[], None)]
+#[case::restored_or_copied("kube_service_kubernetes_default_web", &["kubernetes_service_uid_another"], Some("another"))]
+#[case::guest(OTHER, &[OTHER, "kubernetes_service_uid_another"], None)]
+fn namesakes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option<&str>) {
+    let is = identity(&service(SERVED), &balancer(name, tags));
+    assert_eq!(is.namesake(), expected);
+    assert!(expected.is_none() || is.role == Role::Owner);
+}
+
 #[rstest]
 #[case::only_ours(&["kube_service_kubernetes_default_web", "x"], false)]
 #[case::another_service(&["kube_service_kubernetes_default_web", OTHER], true)]
@@ -143,6 +156,9 @@ fn shares(#[case] tags: &[&str], #[case] expected: bool) {
 #[case::refused_by_another_s_without_tags(OTHER, &[], false)]
 #[case::refused_by_another_s_whose_tags_were_replaced(OTHER, &["billing"], false)]
 #[case::user_s_own("mine", &["kube_service_kubernetes_default_web"], false)]
+#[case::own_by_uid("kube_service_kubernetes_default_web", &["kubernetes_service_uid_uid"], true)]
+#[case::restored_or_copied("kube_service_kubernetes_default_web", &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
+#[case::last_on_another_s_that_never_left(OTHER, &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
 fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     let balancer = balancer(name, tags);
     assert_eq!(identity(&service(NEW), &balancer).may_delete(&balancer), expected);

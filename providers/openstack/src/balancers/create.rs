@@ -1,8 +1,9 @@
 //! Making a load balancer, with everything on it in one call.
 
 use super::{
-    Pass, Reconciler, desired, floating_ip, names, network,
+    Pass, Reconciler, desired, floating_ip, names, network, node_address,
     role::Role,
+    seal::Told,
     settings::{Exposure, Settings},
 };
 use crate::api::octavia::{LoadBalancer, NewLoadBalancer};
@@ -59,6 +60,16 @@ impl Reconciler {
                 }
                 if let Some(fip) = reserved {
                     floating_ip::give_back(session, &fip).await;
+                }
+                if let Some(address) = self.had(pass).filter(|_| cannot_be_had(&error)) {
+                    warn!(
+                        name,
+                        address,
+                        error = error.report(),
+                        "the address that was had is refused"
+                    );
+                    self.memory.lost_address(pass.spec);
+                    return Ok(with_any_address(&name, address));
                 }
                 return Err(error);
             }
@@ -130,7 +141,8 @@ impl Reconciler {
             .await?;
         let second = possible.get(1).copied().filter(|_| !place.additional.is_empty());
         let further_subnet = place.additional.first().cloned();
-        let address = pass.spec.ip.clone().filter(|ip| !ip.is_empty() && is_own(pass, ip));
+        let asked = pass.spec.ip.as_deref().filter(|ip| !ip.is_empty() && is_own(pass));
+        let address = asked.or_else(|| self.had(pass)).map(str::to_owned);
         let vip = desired::Vip {
             port: place.port,
             subnet: place.subnet,
@@ -145,6 +157,37 @@ impl Reconciler {
         };
         Ok((vip, place))
     }
+
+    /// The address of a load balancer of its own that the Service had, if a new one may get it. That of a floating IP is kept
+    /// with that.
+    fn had<'a>(&self, pass: &'a Pass<'_>) -> Option<&'a str> {
+        let Pass { spec, settings, .. } = pass;
+        let asks = spec.ip.as_deref().is_some_and(|ip| !ip.is_empty());
+        let own = is_own(pass) && Told::of(spec).is_none_or(|told| told.more.role == Role::Owner);
+        if asks || !own || settings.port_id.is_some() || self.memory.has_lost_address(spec) {
+            return None;
+        }
+        had(spec, settings)
+    }
+}
+
+/// The address that the Service had, of its first family.
+fn had<'a>(spec: &'a Spec, settings: &'a Settings) -> Option<&'a str> {
+    let family = spec.families.first().copied().unwrap_or(IpFamily::V4);
+    let told = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
+    let mut all = settings.address.as_deref().into_iter().chain(told);
+    all.find(|address| node_address::family_of(address) == Some(family))
+}
+
+/// It is made with whatever address there is; but first it is looked whether it was made nevertheless.
+fn with_any_address(name: &str, address: &str) -> Noted<Outcome> {
+    let outcome = Outcome::Pending {
+        poll_after: Duration::from_secs(1),
+        waiting_for: format!(
+            "load balancer {name}, which cannot have the address {address} again and gets another one"
+        ),
+    };
+    outcome.into()
 }
 
 /// When to look again for a load balancer whose creation was not answered, and what is being waited for.
@@ -167,8 +210,15 @@ fn is_refused(error: &Error) -> bool {
         || Failure::of(error).is_some_and(|failure| refusals.contains(&failure.status()))
 }
 
+/// Whether what was asked for may be had but for the address: Octavia answers as it does if Neutron refuses it, which is also
+/// with 500.
+fn cannot_be_had(error: &Error) -> bool {
+    let refusals = [StatusCode::CONFLICT, StatusCode::INTERNAL_SERVER_ERROR];
+    is_refused(error) || Failure::of(error).is_some_and(|failure| refusals.contains(&failure.status()))
+}
+
 /// Whether `spec.loadBalancerIP` is the load balancer's own address, and not that of a floating IP.
-fn is_own(pass: &Pass<'_>, _ip: &str) -> bool {
+pub(super) fn is_own(pass: &Pass<'_>) -> bool {
     pass.settings.exposure == Exposure::Internal || is_v6(pass.spec)
 }
 
@@ -197,5 +247,29 @@ pub(super) fn want<'a>(spec: &'a Spec, settings: &Settings, role: Role, known: &
         ip: spec.ip.as_deref().filter(|ip| !ip.is_empty()),
         known,
         kept: settings.floating_ip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balancers::sample::asked;
+    use cloud::Ingress;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::never_served("80 -> a", None, None)]
+    #[case::told("80 -> a; load-balancer-address=10.0.0.9", None, Some("10.0.0.9"))]
+    #[case::in_its_status("80 -> a", Some("10.0.0.9"), Some("10.0.0.9"))]
+    #[case::of_another_family("80 -> a; v6 load-balancer-address=10.0.0.9", None, None)]
+    #[case::of_ipv6("80 -> a; v6 load-balancer-address=2001:db8::9", None, Some("2001:db8::9"))]
+    #[case::no_address("80 -> a; load-balancer-address=web.example.com", None, None)]
+    fn had_an_address(#[case] text: &str, #[case] status: Option<&str>, #[case] expected: Option<&str>) {
+        let mut asked = asked(text);
+        asked.spec.status.ingress.extend(status.map(|ip| Ingress {
+            ip: Some(ip.to_owned()),
+            ..Ingress::default()
+        }));
+        assert_eq!(had(&asked.spec, &asked.settings()), expected);
     }
 }

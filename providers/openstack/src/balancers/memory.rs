@@ -58,6 +58,8 @@ struct State {
     making: HashMap<(String, String), String>,
     /// By cluster and UID of the Service: until when one may still come to be whose creation was not answered.
     unanswered: HashMap<(String, String), Instant>,
+    /// By cluster and UID of the Service: those that cannot have the address again that they had.
+    readdressed: HashSet<(String, String)>,
     /// By cluster and UID of the Service: those whose load balancer we have deleted.
     deleted: HashSet<(String, String)>,
 }
@@ -228,7 +230,18 @@ impl Memory {
     pub fn making(&self, spec: &Spec, id: &str) {
         let mut state = self.state();
         state.deleted.remove(&maker(spec));
+        state.readdressed.remove(&maker(spec));
         state.making.insert(maker(spec), id.to_owned());
+    }
+
+    /// This Service cannot have the address again that it had.
+    pub fn lost_address(&self, spec: &Spec) {
+        self.state().readdressed.insert(maker(spec));
+    }
+
+    /// Whether this Service cannot have the address again that it had.
+    pub fn has_lost_address(&self, spec: &Spec) -> bool {
+        self.state().readdressed.contains(&maker(spec))
     }
 
     /// The load balancer that is being made for this Service of this cluster.
@@ -356,6 +369,7 @@ impl Memory {
         state.groupless.remove(&spec.service.uid);
         state.making.remove(&maker(spec));
         state.unanswered.remove(&maker(spec));
+        state.readdressed.remove(&maker(spec));
         state.deleted.remove(&maker(spec));
         state.failed.remove(name);
     }

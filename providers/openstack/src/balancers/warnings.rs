@@ -1,8 +1,9 @@
 //! What the user should know about what was asked for and cannot be had. Pure.
 
-use super::{Pass, features::is_ovn, names, role::Identity, tree};
+use super::{Pass, create::is_own, features::is_ovn, names, role::Identity, tree};
 use crate::api::octavia::LoadBalancer;
 use cloud::{IpFamily, Notes, Protocol, Spec, TrafficPolicy};
+use std::net::IpAddr;
 
 /// Warns of settings that this Octavia ignores, or this load balancer cannot have any more.
 pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity, notes: &mut Notes) {
@@ -40,6 +41,16 @@ pub(super) fn warn(pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity
             ),
         );
     }
+    if let Some(ip) = pass.spec.ip.as_deref().filter(|ip| is_own(pass) && lacks(balancer, ip)) {
+        notes.warn(
+            "LoadBalancerIPIgnored",
+            format!(
+                "Service {service} asks for loadBalancerIP {ip}, and load balancer {} has the address {}, which Octavia cannot \
+                 change: to get another one, make the Service anew",
+                balancer.id, balancer.vip_address
+            ),
+        );
+    }
     if loses_traffic(pass) {
         notes.warn(
             "LoadBalancerHealthMonitorMissing",
@@ -73,6 +84,20 @@ fn skipped(asked: &[IpFamily], there: &[IpFamily]) -> Option<IpFamily> {
     asked.iter().skip(1).copied().find(|family| !there.contains(family))
 }
 
+/// Whether a load balancer is known to have other addresses than this one.
+fn lacks(balancer: &LoadBalancer, ip: &str) -> bool {
+    let more = balancer
+        .additional_vips
+        .iter()
+        .filter_map(|vip| vip.ip_address.as_deref());
+    let mut all = std::iter::once(balancer.vip_address.as_str()).chain(more);
+    let is = |address: &str| match (address.parse::<IpAddr>(), ip.parse::<IpAddr>()) {
+        (Ok(address), Ok(ip)) => address == ip,
+        _ => address == ip,
+    };
+    !ip.is_empty() && !balancer.vip_address.is_empty() && !all.any(is)
+}
+
 /// Warns of an address that is asked for and not given, as the one that is there is kept.
 pub(super) fn goes_without(spec: &Spec, ip: &str, there: &[String], notes: &mut Notes) {
     notes.warn(
@@ -95,4 +120,35 @@ fn loses_traffic(pass: &Pass<'_>) -> bool {
     };
     let possible = pass.spec.ports.iter().any(|port| can(port.protocol));
     matches!(pass.spec.traffic, TrafficPolicy::Local { .. }) && pass.settings.monitor.is_none() && possible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::octavia::AdditionalVip;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::asked_for("10.0.0.9", None, "10.0.0.9", false)]
+    #[case::another("10.0.0.9", None, "10.0.0.8", true)]
+    #[case::written_otherwise("2001:db8::9", None, "2001:db8:0::9", false)]
+    #[case::the_second_one("2001:db8::9", Some("10.0.0.9"), "10.0.0.9", false)]
+    #[case::not_asked_for("10.0.0.9", None, "", false)]
+    #[case::not_known("", None, "10.0.0.9", false)]
+    fn lacks_an_address(
+        #[case] first: &str,
+        #[case] second: Option<&str>,
+        #[case] asked: &str,
+        #[case] expected: bool,
+    ) {
+        let balancer = LoadBalancer {
+            vip_address: first.into(),
+            additional_vips: Vec::from_iter(second.map(|address| AdditionalVip {
+                subnet_id: String::new(),
+                ip_address: Some(address.into()),
+            })),
+            ..LoadBalancer::default()
+        };
+        assert_eq!(lacks(&balancer, asked), expected);
+    }
 }

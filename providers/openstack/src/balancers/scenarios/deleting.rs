@@ -134,4 +134,19 @@ async fn vanished_and_made_again(stage: &mut Stage) {
     assert_eq!(stage.address(&mut spec).await, address);
     assert_ne!(id(&spec), old);
     assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS], address);
+
+    // What is inside only has no floating IP that would keep the address.
+    let mut inside = stage.service("inside");
+    annotate(&mut inside, "internal", "true");
+    let address = stage.address(&mut inside).await;
+    stage.vanish(&id(&inside)).await;
+    assert_eq!(stage.address(&mut inside).await, address);
+    stage.vanish(&id(&inside)).await;
+    let mut taker = stage.service("taker");
+    taker.ip = Some(address.clone());
+    annotate(&mut taker, "internal", "true");
+    assert_eq!(stage.address(&mut taker).await, address);
+    let other = stage.address(&mut inside).await;
+    assert_ne!(other, address, "somebody else has it now");
+    assert_eq!(inside.annotations[key::LOAD_BALANCER_ADDRESS], other);
 }

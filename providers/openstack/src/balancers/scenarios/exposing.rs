@@ -12,6 +12,7 @@ stories! {
     an_unusable_address_builds_nothing
     an_address_that_leads_to_the_port_already
     an_address_that_occm_ignored
+    an_address_inside_that_is_asked_for_later
     ipv6_first
     only_ipv4_floats
     two_families
@@ -54,6 +55,22 @@ async fn asked_for_by_address(stage: &mut Stage) {
     let mut left = stage.ground.floating_ips().await;
     left.retain(|(address, port)| *address == one && port.is_none());
     assert_eq!(left.len(), 1, "the first one is free again");
+}
+
+/// Octavia cannot change the address of a load balancer, which is told.
+async fn an_address_inside_that_is_asked_for_later(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "internal", "true");
+    let had = stage.address(&mut spec).await;
+    for (asked, told) in [("10.123.45.67", 1), (had.as_str(), 0)] {
+        spec.ip = Some(asked.to_owned());
+        let (status, warnings) = stage.ensure(&mut spec).await.unwrap();
+        assert_eq!(status.ingress[0].ip.as_ref(), Some(&had));
+        let ignored = warnings
+            .iter()
+            .filter(|warning| warning.reason == "LoadBalancerIPIgnored");
+        assert_eq!(ignored.count(), told, "{asked}: {warnings:?}");
+    }
 }
 
 /// `loadBalancerIP` was set after occm had made the floating IP: the swap of the image moves nothing, the user does.

@@ -89,7 +89,7 @@ impl Reconciler {
         self.memory.failed(&balancer.name);
         Err(Error::unavailable(
             format!("load balancer {}", balancer.id),
-            "it has gone into ERROR state, please check Octavia for details. It was deleted and will be made again",
+            "it has gone into ERROR state (Octavia knows the details), so it was deleted and will be made again",
         ))
     }
 }

@@ -29,9 +29,9 @@ impl Table {
 
     /// The same for a count of which we promise something: if that does not hold of ours, the run fails at its end.
     pub fn put_promised(&mut self, row: &str, program: Program, value: impl fmt::Display, promise: Promise) {
-        if program == Program::Ours && promise.holds == Holds::No {
-            self.broken
-                .push(format!("{row}: {value}, but promised: {}", promise.words));
+        let Promise { holds, words } = promise;
+        if program == Program::Ours && holds == Holds::No {
+            self.broken.push(format!("{row}: {value}, but promised: {words}"));
         }
         self.put(row, program, value);
     }

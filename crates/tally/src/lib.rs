@@ -83,8 +83,6 @@ fn kind(family: &MetricFamily) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
-
     use super::*;
     use prometheus::{Histogram, HistogramOpts, IntCounterVec, IntGauge, Opts};
     use rstest::rstest;

@@ -203,7 +203,7 @@ async fn killed(stage: &Stage<'_>, leader: &str) -> Result<((), String)> {
 /// Whoever leads earlier than this after a leader was killed did not wait for the lease to run out.
 fn ran_out(took: Duration) -> Result<()> {
     ensure!(
-        took >= LEASE - BETWEEN_RENEWALS,
+        took + BETWEEN_RENEWALS >= LEASE,
         "the standby took only {}: it did not wait until the lease of {} had run out",
         seconds(took),
         seconds(LEASE)

@@ -458,9 +458,9 @@ impl Other {
                 };
                 config.global.scope = Scope::None;
             }
-            Self::NamedRegion => config.global.region = "RegionOne".to_owned(),
+            Self::NamedRegion => config.global.region = "RegionOne".into(),
             Self::Project => config = support::config(&sim.auth_url(), "admin", ""),
-            Self::Region => config.global.region = "RegionTwo".to_owned(),
+            Self::Region => config.global.region = "RegionTwo".into(),
         }
         config
     }

@@ -186,7 +186,7 @@ fn free<'a>(ip: &str, others: &'a [FloatingIp]) -> Result<Option<&'a FloatingIp>
 fn leave(fip: &FloatingIp, kept: Kept) -> Step {
     match kept {
         Kept::WithBalancer if is_marked(fip) => Step::Delete(fip.clone()),
-        Kept::WithBalancer | Kept::Kept | Kept::Unsaid => Step::Detach(fip.clone()),
+        Kept::WithBalancer | Kept::Detached | Kept::Unsaid => Step::Detach(fip.clone()),
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) enum Kept {
     /// It goes with the load balancer.
     WithBalancer,
     /// It is taken off and kept.
-    Kept,
+    Detached,
     /// Nobody can say any more: it is kept, and the log names it.
     Unsaid,
 }
@@ -171,10 +171,12 @@ impl Settings {
 /// Every Service has ports. Of one without any nothing but the name is known, because it is gone: it may have asked for its
 /// address to be kept.
 fn kept(spec: &Spec) -> Kept {
-    match key::truth(spec, key::KEEP_FLOATING_IP, false) {
-        true => Kept::Kept,
-        false if spec.ports.is_empty() => Kept::Unsaid,
-        false => Kept::WithBalancer,
+    if key::truth(spec, key::KEEP_FLOATING_IP, false) {
+        Kept::Detached
+    } else if spec.ports.is_empty() {
+        Kept::Unsaid
+    } else {
+        Kept::WithBalancer
     }
 }
 

@@ -17,13 +17,13 @@ use tracing::warn;
 /// # Errors
 /// As the cloud answers; the balancer must not be deleted then, or nobody finds them again.
 pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<()> {
-    if kept == Kept::Kept {
+    if kept == Kept::Detached {
         return Ok(());
     }
     for fip in observe(api, port).await?.iter().filter(|fip| is_marked(fip)) {
         match kept {
             Kept::Unsaid => tell_left(fip),
-            Kept::WithBalancer | Kept::Kept => delete(api, fip).await?,
+            Kept::WithBalancer | Kept::Detached => delete(api, fip).await?,
         }
     }
     Ok(())

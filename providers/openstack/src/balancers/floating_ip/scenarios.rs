@@ -163,7 +163,7 @@ async fn switches_between_internal_and_external(rig: &Rig) {
 
     let kept = world.ensure(EXTERNAL).await.unwrap();
     let keep = Asked {
-        kept: Kept::Kept,
+        kept: Kept::Detached,
         ..INTERNAL
     };
     assert_eq!(world.ensure(keep).await.unwrap(), world.vip.address);
@@ -339,7 +339,7 @@ async fn is_cleaned_up_when_the_balancer_is_gone(rig: &Rig) {
     let api = &rig.api;
 
     forget(api, &world.service, &[], Kept::WithBalancer).await.unwrap();
-    forget(api, &world.service, &known, Kept::Kept).await.unwrap();
+    forget(api, &world.service, &known, Kept::Detached).await.unwrap();
     let other = World::new(rig, "other").await;
     forget(api, &other.service, &known, Kept::WithBalancer).await.unwrap();
     assert_eq!(
@@ -359,7 +359,7 @@ async fn is_cleaned_up_when_the_balancer_is_gone(rig: &Rig) {
 async fn goes_with_the_balancer(rig: &Rig) {
     let world = World::new(rig, "released").await;
     let address = world.ensure(EXTERNAL).await.unwrap();
-    release(&rig.api, &world.vip.port, Kept::Kept).await.unwrap();
+    release(&rig.api, &world.vip.port, Kept::Detached).await.unwrap();
     assert!(world.leads_here(&address).await);
     for _ in 0..50 {
         match release(&rig.api, &world.vip.port, Kept::WithBalancer).await {

@@ -57,7 +57,7 @@ fn want<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> Wa
         ip: value(asked, "ip="),
         known,
         kept: if words.contains(&"keep") {
-            Kept::Kept
+            Kept::Detached
         } else {
             Kept::WithBalancer
         },

@@ -168,12 +168,12 @@ impl Settings {
     }
 }
 
-/// Every Service has ports. Of one without any nothing but the name is known, because it is gone: it may have asked for its
-/// address to be kept.
+/// A Service that has or had a load balancer has ports, or our annotations if it is of another type now. Of one with neither
+/// nothing but the name is known, because it is gone: it may have asked for its address to be kept.
 fn kept(spec: &Spec) -> Kept {
     if key::truth(spec, key::KEEP_FLOATING_IP, false) {
         Kept::Detached
-    } else if spec.ports.is_empty() {
+    } else if spec.ports.is_empty() && spec.annotations.is_empty() {
         Kept::Unsaid
     } else {
         Kept::WithBalancer

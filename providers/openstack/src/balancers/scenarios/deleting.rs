@@ -11,6 +11,7 @@ stories! {
     kept
     kept_for_one_that_never_gets_it
     of_a_service_that_is_gone
+    of_a_service_that_is_of_another_type
     detached_by_hand
     vanished_and_made_again
     an_id_that_leads_nowhere_leads_to_nobody_else_s
@@ -99,6 +100,15 @@ async fn of_a_service_that_is_gone(stage: &mut Stage) {
     let name = stage.balancers.name(&spec.cluster, &spec.service);
     assert_eq!(stage.named(&name).await, []);
     assert_eq!(stage.ground.floating_ips().await, [(address, None)]);
+}
+
+/// An `ExternalName` needs no ports.
+async fn of_a_service_that_is_of_another_type(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.address(&mut spec).await;
+    spec.ports.clear();
+    stage.delete(&mut spec).await.unwrap();
+    assert_eq!(stage.ground.floating_ips().await, []);
 }
 
 /// An address that was kept is not lost with a Service of the same name that asks for it and is refused.

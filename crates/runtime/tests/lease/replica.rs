@@ -1,7 +1,10 @@
 //! Candidates on a real Lease.
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, config::KubeConfigOptions};
+use kube::{
+    Api,
+    config::{KubeConfigOptions, Kubeconfig},
+};
 use lab::ControlPlane;
 use runtime::{
     client::Builder,
@@ -36,6 +39,13 @@ pub fn params(name: &str, identity: &str) -> Params {
     }
 }
 
+/// What is in a kubeconfig.
+pub async fn config(kubeconfig: &Path) -> kube::Config {
+    let file = Kubeconfig::read_from(kubeconfig).unwrap();
+    let options = KubeConfigOptions::default();
+    kube::Config::from_custom_kubeconfig(file, &options).await.unwrap()
+}
+
 /// A candidate and everything that can be seen of it.
 pub struct Replica {
     pub identity: String,
@@ -53,11 +63,7 @@ impl Replica {
 
     /// A candidate that acts as the user of this kubeconfig.
     pub async fn of(kubeconfig: &Path, params: Params) -> Self {
-        let file = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
-        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .unwrap();
-        Self::with(config, params)
+        Self::with(config(kubeconfig).await, params)
     }
 
     pub fn with(config: kube::Config, params: Params) -> Self {

@@ -132,13 +132,20 @@ impl Client {
         self.call(login, service, Method::POST, path, Some(body)).await
     }
 
-    /// Asks every API something once, one after the other: the first questions make a service read its policies, and if
-    /// two come at the same time one of them may be refused.
+    /// Asks every process of the APIs something, one after the other, which the door does in turns: the first questions make
+    /// it read its policies, and if two come at the same time one of them may be refused.
     pub async fn warm_up(&self, login: &Login) -> Result<()> {
-        self.get(login, Service::Neutron, "/v2.0/networks").await?;
-        self.get(login, Service::Glance, "/v2/images").await?;
-        self.get(login, Service::Nova, "/v2.1/servers/detail").await?;
-        self.get(login, Service::Octavia, "/v2.0/lbaas/loadbalancers").await?;
+        let questions = [
+            (Service::Neutron, "/v2.0/networks"),
+            (Service::Glance, "/v2/images"),
+            (Service::Nova, "/v2.1/servers/detail"),
+            (Service::Octavia, "/v2.0/lbaas/loadbalancers"),
+        ];
+        for (service, path) in questions {
+            for _ in service.processes() {
+                self.get(login, service, path).await?;
+            }
+        }
         Ok(())
     }
 

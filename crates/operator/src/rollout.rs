@@ -250,8 +250,7 @@ impl Patience {
 
 /// All of them, from the announcement to the end, so that this is said once.
 fn rolling(workloads: &[Workload]) -> Vec<String> {
-    let said = health::rolling(workloads.iter().map(|workload| &workload.key));
-    said.into_iter().collect()
+    health::rolling(workloads.iter().map(|workload| &workload.key))
 }
 
 fn health(workload: &Workload) -> Health {

@@ -41,7 +41,7 @@ impl Operator {
         // In the words that are right until everything is rolled out.
         let rolling = health::rolling(&workloads(keys));
         let mut announced = Found {
-            operands: Some(Operands::Progressing(rolling.into_iter().collect())),
+            operands: Some(Operands::Progressing(rolling)),
             ..Found::default()
         };
         let mut all = inventory.to_vec();

@@ -87,9 +87,9 @@ pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
 
 /// What is said while workloads are rolled out. How far each has come is not: that changes with every Pod, and every word of it is
 /// a write.
-pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Option<String> {
+pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Vec<String> {
     let names: Vec<_> = workloads.into_iter().map(ToString::to_string).collect();
-    (!names.is_empty()).then(|| format!("rolling out {}", names.join(", ")))
+    Vec::from_iter((!names.is_empty()).then(|| format!("rolling out {}", names.join(", "))))
 }
 
 /// What is said of a workload that is not there.

@@ -167,8 +167,7 @@ fn waiting(workloads: &[Workload]) -> Vec<String> {
     if workloads.iter().all(is_rolled_out) {
         return Vec::new();
     }
-    let said = health::rolling(workloads.iter().map(|workload| &workload.key));
-    said.into_iter().collect()
+    health::rolling(workloads.iter().map(|workload| &workload.key))
 }
 
 fn is_rolled_out(workload: &Workload) -> bool {

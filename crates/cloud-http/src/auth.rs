@@ -56,7 +56,7 @@ struct Inner {
     under_way: Mutex<Option<WeakShared<Refresh>>>,
 }
 
-type Refresh = BoxFuture<'static, Result<(), Arc<cloud::Error>>>;
+type Refresh = BoxFuture<'static, cloud::Result<()>>;
 
 /// How old a credential is; to be asked before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,13 +85,7 @@ impl Credentials {
         self.refresh(call, seen).await?;
         match self.ask(call, request).await? {
             Authorized::Ready => Ok(()),
-            Authorized::Stale => {
-                let source = "the new credential is stale already".into();
-                Err(cloud::Error::Denied {
-                    call: call.to_owned(),
-                    source,
-                })
-            }
+            Authorized::Stale => Err(cloud::Error::denied(call, "the new credential is stale already")),
         }
     }
 
@@ -108,7 +102,7 @@ impl Credentials {
             .auth
             .authorize(request)
             .await
-            .map_err(|error| of_login(call, Arc::new(error)))
+            .map_err(|error| of_login(call, error))
     }
 
     fn join(&self, seen: Generation) -> Option<Shared<Refresh>> {
@@ -124,7 +118,7 @@ impl Credentials {
 
     fn start(inner: Arc<Inner>) -> Shared<Refresh> {
         let refresh = async move {
-            inner.auth.refresh().await.map_err(Arc::new)?;
+            inner.auth.refresh().await?;
             inner.generation.fetch_add(1, Ordering::Release);
             Ok(())
         };
@@ -133,22 +127,15 @@ impl Credentials {
 }
 
 /// What a failed login means for a call. What the login did not find says nothing about what the call looks for.
-fn of_login(call: &str, error: Arc<cloud::Error>) -> cloud::Error {
-    let call = call.to_owned();
-    match &*error {
+fn of_login(call: &str, error: cloud::Error) -> cloud::Error {
+    match error {
         cloud::Error::NotLeader => cloud::Error::NotLeader,
         cloud::Error::Throttled { retry_after, .. } => cloud::Error::Throttled {
-            call,
-            retry_after: *retry_after,
+            call: call.to_owned(),
+            retry_after,
         },
-        cloud::Error::Unavailable { .. } | cloud::Error::Pending { .. } => cloud::Error::Unavailable {
-            call,
-            source: Box::new(error),
-        },
-        _ => cloud::Error::Denied {
-            call,
-            source: Box::new(error),
-        },
+        cloud::Error::Unavailable { .. } => cloud::Error::unavailable(call, error),
+        _ => cloud::Error::denied(call, error),
     }
 }
 

@@ -151,10 +151,7 @@ impl Failure {
             (StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY, Origin::Cloud) => {
                 cloud::Error::invalid("request", format!("{call} was refused: {}", self.snippet()))
             }
-            (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => cloud::Error::Denied {
-                call,
-                source: Box::new(self),
-            },
+            (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => cloud::Error::denied(call, self),
             (StatusCode::TOO_MANY_REQUESTS, _) => cloud::Error::Throttled {
                 call,
                 retry_after: self.retry_after,

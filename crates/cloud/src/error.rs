@@ -1,20 +1,44 @@
 //! Why a cloud call failed, in the terms a controller acts on.
 
-use std::time::Duration;
+use std::{error::Error as StdError, fmt, ops::Deref, sync::Arc, time::Duration};
 
-/// What lies beneath an error; printed by the reporter, never by the error itself.
-pub type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
+/// The cause of an [`Error`], shared by its clones; printed by the reporter, never by the error itself.
+///
+/// It dereferences to the cause instead of being an error of its own, so that [`StdError::source`] answers the cause
+/// itself and a caller can downcast it.
+#[derive(Clone)]
+pub struct Source(Arc<dyn StdError + Send + Sync>);
+
+impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Source {
+    fn from(cause: E) -> Self {
+        Self(Arc::from(cause.into()))
+    }
+}
+
+impl Deref for Source {
+    type Target = dyn StdError + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// Why a cloud call failed. A variant exists only because somebody acts on it differently.
 ///
 /// Messages never print their `source`: whoever reports an error walks the chain once.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The cloud itself said that the object is not there. Never doubt: a doubt is [`Error::Unavailable`].
     #[error("{what} was not found")]
     NotFound {
-        /// The object, as a user would name it.
+        /// The object, as a user would name it; nothing else.
         what: String,
     },
 
@@ -27,13 +51,14 @@ pub enum Error {
         reason: String,
     },
 
-    /// The object exists but is not usable yet.
-    #[error("{what} is still being provisioned")]
-    Pending {
-        /// The object that is being waited for.
+    /// The object exists and cannot be used as it is: it belongs to another owner, several objects match, or it is
+    /// broken or in an unexpected state. The calls to the cloud succeed.
+    #[error("{what} cannot be used: {reason}")]
+    Unusable {
+        /// The object, as a user would name it.
         what: String,
-        /// When to look again.
-        poll_after: Duration,
+        /// Why it cannot be used, and what to do about it.
+        reason: String,
     },
 
     /// The cloud asks us to slow down.
@@ -107,12 +132,12 @@ impl Error {
             Self::Invalid { .. } | Self::NotSupported { .. } | Self::ImplementedElsewhere | Self::NotLeader => {
                 Retry::Never
             }
-            Self::Pending { poll_after, .. } => Retry::After(*poll_after),
             Self::Throttled {
                 retry_after: Some(wait),
                 ..
             } => Retry::After(*wait),
             Self::NotFound { .. }
+            | Self::Unusable { .. }
             | Self::Throttled { retry_after: None, .. }
             | Self::Unavailable { .. }
             | Self::Denied { .. }
@@ -128,11 +153,50 @@ impl Error {
         }
     }
 
+    /// An [`Error::Denied`] call.
+    pub fn denied(call: impl Into<String>, source: impl Into<Source>) -> Self {
+        Self::Denied {
+            call: call.into(),
+            source: source.into(),
+        }
+    }
+
+    /// An [`Error::Quota`] that is exceeded.
+    pub fn quota(what: impl Into<String>, source: impl Into<Source>) -> Self {
+        Self::Quota {
+            what: what.into(),
+            source: source.into(),
+        }
+    }
+
+    /// An [`Error::NotFound`] object.
+    pub fn not_found(what: impl Into<String>) -> Self {
+        Self::NotFound { what: what.into() }
+    }
+
+    /// An [`Error::Unusable`] object.
+    pub fn unusable(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Unusable {
+            what: what.into(),
+            reason: reason.into(),
+        }
+    }
+
     /// An [`Error::Invalid`] field.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid {
             field: field.into(),
             reason: reason.into(),
+        }
+    }
+
+    /// The same error as the answer for one object of a batch: a call that was not found says nothing about the
+    /// object, so [`Error::NotFound`] becomes [`Error::Unavailable`].
+    #[must_use]
+    pub fn of_batch(self) -> Self {
+        match self {
+            Self::NotFound { ref what } => Self::unavailable(what.clone(), self),
+            other => other,
         }
     }
 
@@ -145,7 +209,7 @@ impl Error {
 
 /// The message of an error and those of everything beneath it, once each, in one line.
 #[must_use]
-pub fn report(error: &dyn std::error::Error) -> String {
+pub fn report(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -169,7 +233,7 @@ mod tests {
     #[case::elsewhere(Error::ImplementedElsewhere, Retry::Never)]
     #[case::not_leader(Error::NotLeader, Retry::Never)]
     #[case::not_supported(Error::NotSupported { what: "UDP".into() }, Retry::Never)]
-    #[case::pending(Error::Pending { what: "x".into(), poll_after: Duration::from_secs(3) }, Retry::After(Duration::from_secs(3)))]
+    #[case::unusable(Error::unusable("x", "it is broken"), Retry::Backoff)]
     #[case::throttled_with_a_time(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(9)) }, Retry::After(Duration::from_secs(9)))]
     #[case::throttled_without(Error::Throttled { call: "x".into(), retry_after: None }, Retry::Backoff)]
     #[case::unavailable(Error::unavailable("x", "reset"), Retry::Backoff)]
@@ -183,5 +247,20 @@ mod tests {
         let error = Error::unavailable("list servers", "connection reset");
         assert_eq!(error.to_string(), "list servers is unavailable");
         assert_eq!(error.report(), "list servers is unavailable: connection reset");
+    }
+
+    #[test]
+    fn a_batch_that_was_not_found_says_nothing_about_its_objects() {
+        let error = Error::not_found("server list").of_batch();
+        assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
+        assert_eq!(error.report(), "server list is unavailable: server list was not found");
+    }
+
+    #[test]
+    fn a_clone_has_the_same_cause() {
+        let cause = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        let error = Error::denied("list servers", cause).clone();
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        assert_eq!(cause.map(std::io::Error::kind), Some(std::io::ErrorKind::TimedOut));
     }
 }

@@ -20,18 +20,18 @@ pub trait LoadBalancers: Send + Sync {
 
     /// Creates the load balancer or makes it match: observes once, performs what can be performed now, and says whether
     /// that was all. Safe to call again after a crash at any point.
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>>;
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>>;
 
     /// Replaces only the hosts behind the load balancer, by all of `spec.hosts`. One that does not exist is
     /// [`crate::Error::NotFound`], and so is, once the others have their hosts, a part of it that somebody took away: the
     /// caller then asks for the whole.
-    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         self.ensure(spec).await
     }
 
     /// Deletes the load balancer and all that came with it. One that is gone, or half gone, is a success. `spec` may be
     /// old: the Service may have been deleted long ago.
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>>;
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>>;
 
     /// Everything in the cloud that bears this cluster's mark, so that a sweep can find what a crash left behind.
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>>;
@@ -173,32 +173,34 @@ pub struct Host {
     pub labels: BTreeMap<String, String>,
 }
 
-/// How far an `ensure` came.
+/// How far a call came that the cloud may not finish at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// The load balancer matches the Service.
-    Ready(Status),
-    /// Steps were taken, and more are needed; call again.
+pub enum Progress<T> {
+    /// Everything is done.
+    Done(T),
+    /// Steps were taken and more are needed: call again.
     Pending {
         /// When to call again.
         poll_after: Duration,
-        /// What is being waited for, for the Service's condition.
+        /// What the call waits for, for the Service's condition.
         waiting_for: String,
     },
 }
 
-/// How far a `delete` came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deletion {
-    /// Nothing is left.
-    Gone,
-    /// Something is still going away; call again.
-    Pending {
-        /// When to call again.
-        poll_after: Duration,
-        /// What is being waited for.
-        waiting_for: String,
-    },
+impl<T> Progress<T> {
+    /// The same progress, with another result.
+    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Progress<U> {
+        match self {
+            Self::Done(done) => Progress::Done(map(done)),
+            Self::Pending {
+                poll_after,
+                waiting_for,
+            } => Progress::Pending {
+                poll_after,
+                waiting_for,
+            },
+        }
+    }
 }
 
 /// An answer, and what is to be noted on the Service.

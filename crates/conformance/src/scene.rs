@@ -6,8 +6,8 @@ use crate::{
     sample::{port, service},
 };
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, IpFamily, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Protocol,
-    Provider, Result as CloudResult, Routes, Spec, Status,
+    Answer, Detail, Error, Gate, IpFamily, LoadBalancers, NewRoute, NodeRef, Noted, Progress, Protocol, Provider,
+    Result as CloudResult, Routes, Spec, Status,
 };
 use futures::future::BoxFuture;
 use ipnet::IpNet;
@@ -262,12 +262,12 @@ pub(crate) fn wrong(call: &str, error: &Error) -> Stop {
 /// Calls again until it is ready, as the controller would; errors that ask for patience are patiently obeyed.
 pub(crate) async fn settle<'a, F>(call: impl Fn() -> F) -> CloudResult<Status>
 where
-    F: Future<Output = CloudResult<Noted<Outcome>>> + 'a,
+    F: Future<Output = CloudResult<Noted<Progress<Status>>>> + 'a,
 {
     loop {
         match call().await?.answer {
-            Outcome::Ready(status) => return Ok(status),
-            Outcome::Pending { poll_after, .. } => wait(poll_after).await,
+            Progress::Done(status) => return Ok(status),
+            Progress::Pending { poll_after, .. } => wait(poll_after).await,
         }
     }
 }
@@ -276,8 +276,8 @@ async fn delete(balancers: &dyn LoadBalancers, spec: &Spec) -> Result<(), Stop> 
     loop {
         let deletion = balancers.delete(spec).await.map_err(|error| wrong("delete", &error))?;
         match deletion.answer {
-            Deletion::Gone => return Ok(()),
-            Deletion::Pending { poll_after, .. } => wait(poll_after).await,
+            Progress::Done(()) => return Ok(()),
+            Progress::Pending { poll_after, .. } => wait(poll_after).await,
         }
     }
 }

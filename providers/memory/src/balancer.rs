@@ -1,7 +1,7 @@
 //! One load balancer of a memory cloud. Pure: the time is told.
 
 use crate::{Settings, Step, plan::same_host};
-use cloud::{Affinity, Host, Ingress, Outcome, Owned, Port, ServiceRef, Status, TrafficPolicy};
+use cloud::{Affinity, Host, Ingress, Owned, Port, Progress, ServiceRef, Status, TrafficPolicy};
 use ipnet::IpNet;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -75,14 +75,14 @@ impl Balancer {
         }
     }
 
-    pub(crate) fn outcome(&self, now: Instant, settings: &Settings) -> Outcome {
+    pub(crate) fn progress(&self, now: Instant, settings: &Settings) -> Progress<Status> {
         let (until, doing) = match self.phase {
-            Phase::Ready => return Outcome::Ready(self.status(settings)),
+            Phase::Ready => return Progress::Done(self.status(settings)),
             Phase::Provisioning { until } => (until, "is being made"),
             Phase::Deleting { until } => (until, "is still going away"),
         };
         let waiting_for = format!("load balancer {} {doing}", self.name);
-        Outcome::Pending {
+        Progress::Pending {
             poll_after: until.duration_since(now).max(MIN_POLL),
             waiting_for,
         }

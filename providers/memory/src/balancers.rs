@@ -6,7 +6,7 @@ use crate::{
     plan::{families, family, plan, plan_hosts},
     pool::Pool,
 };
-use cloud::{Affinity, Deletion, Error, Host, Outcome, Owned, Result, Spec, Status, TrafficPolicy, default_name};
+use cloud::{Affinity, Error, Host, Owned, Progress, Result, Spec, Status, TrafficPolicy, default_name};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     net::IpAddr,
@@ -55,10 +55,10 @@ impl Balancers {
         limit: usize,
         now: Instant,
         settings: &Settings,
-    ) -> Result<(Outcome, Vec<Step>)> {
+    ) -> Result<(Progress<Status>, Vec<Step>)> {
         let there = self.by_key.get(&key(spec));
         if let Some(balancer) = there.filter(|balancer| matches!(balancer.phase, Phase::Deleting { .. })) {
-            return Ok((balancer.outcome(now, settings), Vec::new()));
+            return Ok((balancer.progress(now, settings), Vec::new()));
         }
         let steps = plan(there, spec);
         self.perform(spec, steps, limit, now, settings)
@@ -71,7 +71,7 @@ impl Balancers {
         limit: usize,
         now: Instant,
         settings: &Settings,
-    ) -> Result<(Outcome, Vec<Step>)> {
+    ) -> Result<(Progress<Status>, Vec<Step>)> {
         let there = self
             .by_key
             .get(&key(spec))
@@ -86,14 +86,19 @@ impl Balancers {
     }
 
     /// Deletes, and says whether anything was there to be deleted.
-    pub(crate) fn delete(&mut self, spec: &Spec, now: Instant, settings: &Settings) -> (Deletion, Vec<&'static str>) {
+    pub(crate) fn delete(
+        &mut self,
+        spec: &Spec,
+        now: Instant,
+        settings: &Settings,
+    ) -> (Progress<()>, Vec<&'static str>) {
         let key = key(spec);
         if settings.deletion.is_zero() {
             let change = self.by_key.remove(&key).map(|_| "delete");
-            return (Deletion::Gone, change.into_iter().collect());
+            return (Progress::Done(()), change.into_iter().collect());
         }
         let Some(balancer) = self.by_key.get_mut(&key) else {
-            return (Deletion::Gone, Vec::new());
+            return (Progress::Done(()), Vec::new());
         };
         let mut changes = Vec::new();
         if !matches!(balancer.phase, Phase::Deleting { .. }) {
@@ -102,19 +107,7 @@ impl Balancers {
             };
             changes.push("delete");
         }
-        match balancer.outcome(now, settings) {
-            Outcome::Pending {
-                poll_after,
-                waiting_for,
-            } => (
-                Deletion::Pending {
-                    poll_after,
-                    waiting_for,
-                },
-                changes,
-            ),
-            Outcome::Ready(_) => (Deletion::Gone, changes),
-        }
+        (balancer.progress(now, settings).map(drop), changes)
     }
 
     pub(crate) fn owned(&self, cluster: &str) -> Vec<Owned> {
@@ -131,7 +124,7 @@ impl Balancers {
         limit: usize,
         now: Instant,
         settings: &Settings,
-    ) -> Result<(Outcome, Vec<Step>)> {
+    ) -> Result<(Progress<Status>, Vec<Step>)> {
         steps.truncate(limit);
         let readdress = steps.iter().any(|step| matches!(step, Step::Create | Step::Readdress));
         let ips = if readdress {
@@ -144,7 +137,7 @@ impl Balancers {
         }
         let Some(balancer) = self.by_key.get_mut(&key(spec)) else {
             return Ok((
-                Outcome::Pending {
+                Progress::Pending {
                     poll_after: MIN_POLL,
                     waiting_for: "the first step".into(),
                 },
@@ -155,9 +148,9 @@ impl Balancers {
         for step in &steps {
             apply(balancer, step, &mut self.hosts);
         }
-        let outcome = balancer.outcome(now, settings);
+        let progress = balancer.progress(now, settings);
         self.forget_hosts();
-        Ok((outcome, steps))
+        Ok((progress, steps))
     }
 
     /// Hosts behind no load balancer any more.
@@ -235,10 +228,10 @@ fn asked_ip(spec: &Spec, used: &HashSet<IpAddr>) -> Result<Option<IpAddr>> {
     }
     if used.contains(&ip) {
         // Until that one goes.
-        return Err(Error::Quota {
-            what: "addresses".into(),
-            source: format!("{FIELD}: {ip} is used by another load balancer").into(),
-        });
+        return Err(Error::quota(
+            "addresses",
+            format!("{FIELD}: {ip} is used by another load balancer"),
+        ));
     }
     Ok(Some(ip))
 }

@@ -41,7 +41,7 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
-    /// [`Error::Pending`]
+    /// Writes of load balancers answer [`cloud::Progress::Pending`]; other calls fail with [`Error::Unusable`].
     Pending {
         /// When to look again.
         poll_after: Duration,
@@ -155,20 +155,11 @@ impl Failure {
         Some(match self.clone() {
             Self::NotFound => Error::NotFound { what: call },
             Self::Invalid { field, reason } => Error::Invalid { field, reason },
-            Self::Pending { poll_after } => Error::Pending { what: call, poll_after },
+            Self::Pending { .. } => Error::unusable(call, "it is still being provisioned"),
             Self::Throttled { retry_after } => Error::Throttled { call, retry_after },
-            Self::Unavailable(text) => Error::Unavailable {
-                call,
-                source: text.into(),
-            },
-            Self::Denied(text) => Error::Denied {
-                call,
-                source: text.into(),
-            },
-            Self::Quota(text) => Error::Quota {
-                what: call,
-                source: text.into(),
-            },
+            Self::Unavailable(text) => Error::unavailable(call, text),
+            Self::Denied(text) => Error::denied(call, text),
+            Self::Quota(text) => Error::quota(call, text),
             Self::NotSupported => Error::NotSupported { what: call },
             Self::ImplementedElsewhere => Error::ImplementedElsewhere,
             Self::LostAnswer | Self::AfterSteps(_) | Self::Garbage(_) | Self::Blind => return None,

@@ -34,10 +34,7 @@ impl Pool {
         }
         (0..=used.len())
             .find_map(|_| Some(self.next(net)).filter(|ip| !used.contains(ip)))
-            .ok_or_else(|| Error::Quota {
-                what: "addresses".into(),
-                source: format!("{net} is used up").into(),
-            })
+            .ok_or_else(|| Error::quota("addresses", format!("{net} is used up")))
     }
 
     fn next(&mut self, net: IpNet) -> IpAddr {

@@ -3,8 +3,8 @@
 use crate::{Cloud, Offer, Operation, call::Request, state::route_name};
 use async_trait::async_trait;
 use cloud::{
-    Answer, ClusterMark, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome,
-    Owned, Provider, ProviderIds, Result, Route, Routes, Spec, Status,
+    Answer, ClusterMark, Detail, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Progress, Provider,
+    ProviderIds, Result, Route, Routes, Spec, Status,
 };
 use std::{fmt, sync::Arc};
 
@@ -100,7 +100,7 @@ impl LoadBalancers for Memory {
             .await
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         (self.gate)()?;
         let request = of_service(Operation::EnsureLoadBalancer, spec);
         self.cloud
@@ -109,7 +109,7 @@ impl LoadBalancers for Memory {
             .map(Noted::from)
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         (self.gate)()?;
         let request = of_service(Operation::UpdateHosts, spec);
         self.cloud
@@ -118,7 +118,7 @@ impl LoadBalancers for Memory {
             .map(Noted::from)
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         (self.gate)()?;
         let request = Request {
             names: Vec::new(),
@@ -149,7 +149,7 @@ impl Routes for Memory {
 
     async fn create(&self, cluster: &str, routes: &[NewRoute]) -> Vec<Result<()>> {
         if let Err(error) = (self.gate)() {
-            return self.refused(error, routes.len());
+            return vec![Err(error); routes.len()];
         }
         let names = routes.iter().map(|route| route.node.clone()).collect();
         let request = of_cluster(Operation::CreateRoutes, cluster, names);
@@ -162,7 +162,7 @@ impl Routes for Memory {
 
     async fn delete(&self, cluster: &str, routes: &[Route]) -> Vec<Result<()>> {
         if let Err(error) = (self.gate)() {
-            return self.refused(error, routes.len());
+            return vec![Err(error); routes.len()];
         }
         let names = routes.iter().map(route_name).collect();
         let request = of_cluster(Operation::DeleteRoutes, cluster, names);
@@ -171,17 +171,6 @@ impl Routes for Memory {
                 state.delete_routes(cluster, routes, verdict)
             })
             .await
-    }
-}
-
-impl Memory {
-    /// The gate's own word for every item; errors cannot be cloned, so it is asked again.
-    fn refused(&self, error: Error, count: usize) -> Vec<Result<()>> {
-        let again = || Err((self.gate)().err().unwrap_or(Error::NotLeader));
-        std::iter::once(Err(error))
-            .chain(std::iter::repeat_with(again))
-            .take(count)
-            .collect()
     }
 }
 

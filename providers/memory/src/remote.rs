@@ -6,7 +6,7 @@ use crate::{
         Answers, Cluster, Written,
         balancers::About,
         each,
-        error::{Body, Error as WireError},
+        error::Body,
         instances::{Answer as WireAnswer, Describe, Node},
         outcomes::{Deletion as WireDeletion, Found, Outcome as WireOutcome, OwnedList},
         routes::{NewRoute as WireNewRoute, Route as WireRoute, Routes as RouteList},
@@ -14,8 +14,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned,
-    Provider, Result, Route, Routes, Spec, Status,
+    Answer, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Progress, Provider, Result,
+    Route, Routes, Spec, Status,
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
 use serde::{Serialize, de::DeserializeOwned};
@@ -91,9 +91,9 @@ impl Remote {
             Ok(Answers { answers }) if answers.len() == count => answers.into_iter().map(Into::into).collect(),
             Ok(Answers { answers }) => {
                 let reason = format!("{count} were asked for and {} answers came", answers.len());
-                for_each(Error::unavailable(operation.replace('_', " "), reason), count)
+                for_each(&Error::unavailable(operation.replace('_', " "), reason), count)
             }
-            Err(error) => for_each(error, count),
+            Err(error) => for_each(&error, count),
         }
     }
 }
@@ -138,28 +138,28 @@ impl LoadBalancers for Remote {
         Ok(found.into())
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let path = ["load-balancers", "ensure"];
         let outcome: WireOutcome = self
             .ask("ensure_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(Outcome::from(outcome).into())
+        Ok(Progress::from(outcome).into())
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let path = ["load-balancers", "update-hosts"];
         let outcome: WireOutcome = self
             .ask("update_hosts", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(Outcome::from(outcome).into())
+        Ok(Progress::from(outcome).into())
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         let path = ["load-balancers", "delete"];
         let deletion: WireDeletion = self
             .ask("delete_load_balancer", &path, Idempotency::Idempotent, about(spec))
             .await?;
-        Ok(Deletion::from(deletion).into())
+        Ok(Progress::from(deletion).into())
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {
@@ -236,8 +236,6 @@ fn not_a_url(endpoint: &str) -> Error {
 }
 
 /// The same error for each: the first has the original beneath it, the others its words.
-fn for_each<T>(error: Error, count: usize) -> Vec<Result<T>> {
-    let words = WireError::of(&error);
-    let copies = std::iter::repeat_with(|| Err(words.clone().into()));
-    std::iter::once(Err(error)).chain(copies).take(count).collect()
+fn for_each<T>(error: &Error, count: usize) -> Vec<Result<T>> {
+    std::iter::repeat_with(|| Err(error.clone())).take(count).collect()
 }

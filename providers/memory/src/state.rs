@@ -8,9 +8,7 @@ use crate::{
     machine::Machines,
     route::RouteTables,
 };
-use cloud::{
-    Answer, Deletion, Detail, Error, NewRoute, NodeRef, Outcome, Owned, Result, Route, RouteTarget, Spec, Status,
-};
+use cloud::{Answer, Detail, Error, NewRoute, NodeRef, Owned, Progress, Result, Route, RouteTarget, Spec, Status};
 use tokio::time::Instant;
 
 /// Everything that a memory cloud knows.
@@ -96,8 +94,11 @@ impl State {
         }
     }
 
-    pub(crate) fn ensure(&mut self, spec: &Spec, verdict: &Verdict, now: Instant) -> Done<Result<Outcome>> {
+    pub(crate) fn ensure(&mut self, spec: &Spec, verdict: &Verdict, now: Instant) -> Done<Result<Progress<Status>>> {
         let operation = Operation::EnsureLoadBalancer;
+        if let Some(pending) = pending(verdict, operation) {
+            return pending;
+        }
         if let Some(error) = early_error(verdict, operation) {
             return Done::failed(error);
         }
@@ -105,8 +106,16 @@ impl State {
         stepped(steps).lose(verdict, operation)
     }
 
-    pub(crate) fn update_hosts(&mut self, spec: &Spec, verdict: &Verdict, now: Instant) -> Done<Result<Outcome>> {
+    pub(crate) fn update_hosts(
+        &mut self,
+        spec: &Spec,
+        verdict: &Verdict,
+        now: Instant,
+    ) -> Done<Result<Progress<Status>>> {
         let operation = Operation::UpdateHosts;
+        if let Some(pending) = pending(verdict, operation) {
+            return pending;
+        }
         if let Some(error) = early_error(verdict, operation) {
             return Done::failed(error);
         }
@@ -114,16 +123,19 @@ impl State {
         stepped(steps).lose(verdict, operation)
     }
 
-    pub(crate) fn delete(&mut self, spec: &Spec, verdict: &Verdict, now: Instant) -> Done<Result<Deletion>> {
+    pub(crate) fn delete(&mut self, spec: &Spec, verdict: &Verdict, now: Instant) -> Done<Result<Progress<()>>> {
         let operation = Operation::DeleteLoadBalancer;
+        if let Some(pending) = pending(verdict, operation) {
+            return pending;
+        }
         if single(verdict) == Some(&Failure::Blind) {
-            return Done::new(Ok(Deletion::Gone), Vec::new());
+            return Done::new(Ok(Progress::Done(())), Vec::new());
         }
         if let Some(error) = early_error(verdict, operation) {
             return Done::failed(error);
         }
         let (deletion, changes) = match limit(verdict) {
-            0 => (Deletion::Gone, Vec::new()),
+            0 => (Progress::Done(()), Vec::new()),
             _ => self.balancers.delete(spec, now, &self.settings),
         };
         Done::new(Ok(deletion), changes.into_iter().map(str::to_owned).collect()).lose(verdict, operation)
@@ -210,7 +222,7 @@ fn batch<T>(answers: Vec<Result<T>>, changes: Vec<String>) -> Done<Vec<Result<T>
     }
 }
 
-fn stepped(steps: Result<(Outcome, Vec<Step>)>) -> Done<Result<Outcome>> {
+fn stepped(steps: Result<(Progress<Status>, Vec<Step>)>) -> Done<Result<Progress<Status>>> {
     match steps {
         Ok((outcome, steps)) => Done::new(Ok(outcome), steps.iter().map(ToString::to_string).collect()),
         Err(error) => Done::failed(error),
@@ -250,6 +262,18 @@ fn limit(verdict: &Verdict) -> usize {
         Some(Failure::AfterSteps(steps)) => *steps,
         _ => usize::MAX,
     }
+}
+
+/// The answer of a write that is to be pending without being performed.
+fn pending<T>(verdict: &Verdict, operation: Operation) -> Option<Done<Result<Progress<T>>>> {
+    let Some(Failure::Pending { poll_after }) = single(verdict) else {
+        return None;
+    };
+    let pending = Progress::Pending {
+        poll_after: *poll_after,
+        waiting_for: format!("{operation} to be possible"),
+    };
+    Some(Done::new(Ok(pending), Vec::new()))
 }
 
 /// The error that keeps a write from being performed at all.

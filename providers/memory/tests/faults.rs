@@ -2,7 +2,7 @@
 
 mod rig;
 
-use cloud::{Answer, Deletion, Detail, Error, NewRoute, NodeRef};
+use cloud::{Answer, Detail, Error, NewRoute, NodeRef, Progress};
 use memory::{Effect, Failure, Fault, Garbage, Operation};
 use rig::{Place, Setup, spec};
 use rstest::rstest;
@@ -17,7 +17,7 @@ fn shown(error: &Error) -> String {
 #[rstest]
 #[case::not_found(Failure::NotFound, "describe was not found (Backoff)")]
 #[case::invalid(Failure::Invalid { field: "spec.x".into(), reason: "is wrong".into() }, "invalid spec.x: is wrong (Never)")]
-#[case::pending(Failure::Pending { poll_after: 7 * MS }, "describe is still being provisioned (After(7ms))")]
+#[case::pending(Failure::Pending { poll_after: 7 * MS }, "describe cannot be used: it is still being provisioned (Backoff)")]
 #[case::throttled(Failure::Throttled { retry_after: Some(20 * MS) }, "describe was throttled (After(20ms))")]
 #[case::throttled_without_a_time(Failure::Throttled { retry_after: None }, "describe was throttled (Backoff)")]
 #[case::unavailable(Failure::Unavailable("no power".into()), "describe is unavailable: no power (Backoff)")]
@@ -118,7 +118,7 @@ async fn a_blind_cloud_sees_nothing_and_forgets_nothing(#[values(Place::InThePro
     assert_eq!(balancers.find(&spec(&["a"])).await.expect("an answer"), None);
     assert_eq!(
         balancers.delete(&spec(&["a"])).await.expect("an answer").answer,
-        Deletion::Gone
+        Progress::Done(())
     );
     assert_eq!(balancers.owned("c").await.expect("an answer"), []);
     assert!(matches!(

@@ -1,6 +1,6 @@
 //! What is counted, under the names that occm gave it.
 
-use cloud::{Error, Noted};
+use cloud::{Noted, Progress};
 use cloud_http::Register;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, core::Collector};
 use std::{
@@ -121,16 +121,9 @@ pub(crate) struct Reconcile<'a> {
 
 impl Reconcile<'_> {
     /// Ends it with this result, unless that is to look again later; gives the result back.
-    pub fn end<T>(
-        self,
-        result: cloud::Result<Noted<T>>,
-        is_pending: impl FnOnce(&T) -> bool,
-    ) -> cloud::Result<Noted<T>> {
-        let goes_on = match &result {
-            Ok(noted) => is_pending(&noted.answer),
-            Err(error) => matches!(error, Error::Pending { .. }),
-        };
-        if goes_on {
+    pub fn end<T>(self, result: cloud::Result<Noted<Progress<T>>>) -> cloud::Result<Noted<Progress<T>>> {
+        let pending = |noted: &Noted<Progress<T>>| matches!(noted.answer, Progress::Pending { .. });
+        if result.as_ref().is_ok_and(pending) {
             let mut under_way = self.metrics.under_way();
             let began = under_way.entry(self.service.to_owned()).or_default();
             began.insert(self.operation, self.timer.suspend());

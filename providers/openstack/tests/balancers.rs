@@ -2,7 +2,7 @@
 
 mod support;
 
-use cloud::{IpFamily, Noted, Outcome, Port, Protocol, Provider as _, ServiceRef, Spec, TrafficPolicy, Warning};
+use cloud::{IpFamily, Noted, Port, Progress, Protocol, Provider as _, ServiceRef, Spec, TrafficPolicy, Warning};
 use openstack_sim::Cloud;
 use rstest::rstest;
 use std::time::Duration;
@@ -45,8 +45,8 @@ async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Warning> {
         loop {
             let Noted { answer, notes } = balancers.ensure(spec).await.expect("an outcome");
             match answer {
-                Outcome::Ready(_) => return notes.warnings,
-                Outcome::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
+                Progress::Done(_) => return notes.warnings,
+                Progress::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
             }
         }
     };

@@ -79,10 +79,7 @@ fn explain(failure: &Failure) -> Option<Error> {
     }
     let Body { code } = failure.json()?;
     Some(match &*code {
-        "Quota" => Error::Quota {
-            what: failure.what().to_owned(),
-            source: Box::new(failure.clone()),
-        },
+        "Quota" => Error::quota(failure.what(), failure.clone()),
         "NoSuch" => Error::NotFound {
             what: failure.what().to_owned(),
         },

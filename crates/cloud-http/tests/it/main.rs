@@ -81,7 +81,6 @@ fn kind(error: &Error) -> &'static str {
     match error {
         Error::NotFound { .. } => "not found",
         Error::Invalid { .. } => "invalid",
-        Error::Pending { .. } => "pending",
         Error::Throttled { .. } => "throttled",
         Error::Unavailable { .. } => "unavailable",
         Error::Denied { .. } => "denied",

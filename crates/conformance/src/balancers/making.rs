@@ -7,7 +7,7 @@ use crate::{
     sample::port,
     scene::{settle, wrong},
 };
-use cloud::{Error, Outcome, Protocol, ServiceRef, Spec};
+use cloud::{Error, Progress, Protocol, ServiceRef, Spec};
 use futures::future::join_all;
 use std::{collections::BTreeSet, time::Duration};
 
@@ -123,7 +123,7 @@ async fn pending(scene: &Scene) -> Result<(), Stop> {
         .await
         .map_err(|error| wrong("ensure", &error))?
         .answer;
-    let Outcome::Pending {
+    let Progress::Pending {
         poll_after,
         waiting_for,
     } = outcome

@@ -83,7 +83,6 @@ impl From<&cloud::Error> for Stuck {
             cloud::Error::Throttled { .. } => "CloudThrottled",
             cloud::Error::Unavailable { .. } => "CloudUnavailable",
             cloud::Error::Denied { .. } => "CloudDenied",
-            cloud::Error::Pending { .. } => "MachinePending",
             _ => "CloudError",
         };
         Self::Cloud {

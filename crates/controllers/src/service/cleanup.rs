@@ -9,7 +9,7 @@ use super::{
     reconcile::{Flow, Job, Reconciler, poll},
     spec, write,
 };
-use cloud::{Deletion, Noted, Spec};
+use cloud::{Noted, Progress, Spec};
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
 use runtime::queue::Next;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Reconciler {
             self.announcer.deleting(&job.service);
         }
         let answer = self.delete(&spec).await;
-        if let Deletion::Pending {
+        if let Progress::Pending {
             poll_after,
             waiting_for,
         } = self.heed(job, answer).map_err(Error::cloud(DELETE))?
@@ -84,13 +84,13 @@ impl Reconciler {
         }
         let answer = self.delete(&spec::for_deletion(departed, &self.options.cluster)).await;
         match answer.map(|noted| noted.answer) {
-            Ok(Deletion::Gone) => {
+            Ok(Progress::Done(())) => {
                 self.announcer.deleted(departed);
                 info!("deleted the load balancer of a Service that is gone");
                 self.ledger.forget(key);
                 Flow::Again
             }
-            Ok(Deletion::Pending {
+            Ok(Progress::Pending {
                 poll_after,
                 waiting_for,
             }) => {
@@ -113,17 +113,9 @@ impl Reconciler {
     }
 
     /// Deletes; that another controller looks after it is as good as gone.
-    async fn delete(&self, spec: &Spec) -> cloud::Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> cloud::Result<Noted<Progress<()>>> {
         match self.call("delete", |balancers| balancers.delete(spec)).await {
-            Err(cloud::Error::ImplementedElsewhere) => Ok(Deletion::Gone.into()),
-            Err(error @ cloud::Error::Pending { poll_after, .. }) => {
-                let waiting_for = error.to_string();
-                Ok(Deletion::Pending {
-                    poll_after,
-                    waiting_for,
-                }
-                .into())
-            }
+            Err(cloud::Error::ImplementedElsewhere) => Ok(Progress::Done(()).into()),
             other => other,
         }
     }

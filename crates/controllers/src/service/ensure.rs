@@ -9,7 +9,7 @@ use super::{
     reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
     spec, write,
 };
-use cloud::{Noted, Notes, Outcome, Status, Warning};
+use cloud::{Noted, Notes, Progress, Status, Warning};
 use k8s_openapi::jiff::Timestamp;
 use runtime::queue::Next;
 use std::{mem, time::Duration};
@@ -38,10 +38,10 @@ impl Reconciler {
             other => other.map_err(Error::api("add load balancer cleanup finalizer"))?,
         };
         self.ledger.with(&job.key, |known| known.reach = Reach::Cloud);
-        let answer = settled(self.call("ensure", |balancers| balancers.ensure(&spec)).await);
+        let answer = self.call("ensure", |balancers| balancers.ensure(&spec)).await;
         match self.heed(job, answer) {
-            Ok(Outcome::Ready(status)) => self.ready(job, &status).await,
-            Ok(Outcome::Pending {
+            Ok(Progress::Done(status)) => self.ready(job, &status).await,
+            Ok(Progress::Pending {
                 poll_after,
                 waiting_for,
             }) => Ok(self.wait(job, poll_after, &waiting_for).await),
@@ -57,12 +57,11 @@ impl Reconciler {
     pub(super) async fn update_hosts(&self, job: &mut Job) -> Result<Next, Error> {
         let since = self.begin_update(&job.key);
         let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
-        let answer = settled(
-            self.call("update_hosts", |balancers| balancers.update_hosts(&spec))
-                .await,
-        );
+        let answer = self
+            .call("update_hosts", |balancers| balancers.update_hosts(&spec))
+            .await;
         let answer = self.heed(job, answer);
-        if let Ok(Outcome::Pending {
+        if let Ok(Progress::Pending {
             poll_after,
             waiting_for,
         }) = &answer
@@ -105,11 +104,11 @@ impl Reconciler {
         let answer = self
             .call("update_hosts", |balancers| balancers.update_hosts(&spec))
             .await;
-        match settled(answer).map(|noted| noted.answer) {
-            Ok(Outcome::Ready(_)) if before.is_some() => self.announce_hosts(job),
+        match answer.map(|noted| noted.answer) {
+            Ok(Progress::Done(_)) if before.is_some() => self.announce_hosts(job),
             // A process that has just begun does not know whether they are others.
-            Ok(Outcome::Ready(_)) | Err(cloud::Error::ImplementedElsewhere | cloud::Error::NotFound { .. }) => {}
-            Ok(Outcome::Pending {
+            Ok(Progress::Done(_)) | Err(cloud::Error::ImplementedElsewhere | cloud::Error::NotFound { .. }) => {}
+            Ok(Progress::Pending {
                 poll_after,
                 waiting_for,
             }) => return Ok(poll(poll_after, &waiting_for)),
@@ -244,20 +243,5 @@ impl Reconciler {
             Next::Poll(Duration::ZERO)
         };
         (next, round)
-    }
-}
-
-/// That something is still pending is no failure, in whichever way the cloud says it.
-fn settled(answer: cloud::Result<Noted<Outcome>>) -> cloud::Result<Noted<Outcome>> {
-    match answer {
-        Err(error @ cloud::Error::Pending { poll_after, .. }) => {
-            let waiting_for = error.to_string();
-            Ok(Outcome::Pending {
-                poll_after,
-                waiting_for,
-            }
-            .into())
-        }
-        other => other,
     }
 }

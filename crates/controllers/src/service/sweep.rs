@@ -1,7 +1,7 @@
 //! Finds what a crash left in the cloud: load balancers whose Service is gone.
 
 use super::{options::Sweep, predicates, reconcile::Reconciler, spec};
-use cloud::{Deletion, Owned, ServiceRef};
+use cloud::{Owned, Progress, ServiceRef};
 use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client, api::ListParams};
 use runtime::informer::State;
@@ -108,8 +108,8 @@ impl Reconciler {
             .await
             .map(|noted| noted.answer)
         {
-            Ok(Deletion::Gone) => info!(uid, "deleted an orphan"),
-            Ok(Deletion::Pending { waiting_for, .. }) => info!(uid, waiting_for, "deleting an orphan"),
+            Ok(Progress::Done(())) => info!(uid, "deleted an orphan"),
+            Ok(Progress::Pending { waiting_for, .. }) => info!(uid, waiting_for, "deleting an orphan"),
             Err(error) => warn!(uid, error = error.report(), "cannot delete an orphan"),
         }
     }

@@ -33,12 +33,12 @@ fn spec(uid: &str) -> Spec {
 fn ensure(balancers: &mut Balancers, spec: &Spec, now: Instant, settings: &Settings) -> String {
     balancers.settle(now);
     match balancers.ensure(spec, usize::MAX, now, settings) {
-        Ok((Outcome::Ready(status), _)) => {
+        Ok((Progress::Done(status), _)) => {
             let ips: Vec<_> = status.ingress.into_iter().filter_map(|ingress| ingress.ip).collect();
             format!("ready {}", ips.join(" "))
         }
         Ok((
-            Outcome::Pending {
+            Progress::Pending {
                 poll_after,
                 waiting_for,
             },
@@ -143,7 +143,7 @@ fn goes_away_in_its_own_time() {
     let (mut balancers, spec, now) = (Balancers::default(), spec("u"), Instant::now());
     ensure(&mut balancers, &spec, now, &settings);
     let waiting_for = "load balancer au is still going away".to_owned();
-    let pending = |poll_after| Deletion::Pending {
+    let pending = |poll_after| Progress::Pending {
         poll_after,
         waiting_for: waiting_for.clone(),
     };
@@ -166,7 +166,7 @@ fn goes_away_in_its_own_time() {
     balancers.settle(now + 3 * SECOND);
     assert_eq!(
         balancers.delete(&spec, now + 3 * SECOND, &settings),
-        (Deletion::Gone, vec![])
+        (Progress::Done(()), vec![])
     );
     assert_eq!(
         ensure(&mut balancers, &spec, now + 3 * SECOND, &settings),
@@ -202,5 +202,5 @@ fn stops_after_the_steps_allowed() {
     assert_eq!(balancers.all().next().expect("it was made").hosts, []);
     let (outcome, steps) = balancers.ensure(&spec, usize::MAX, now, &settings).expect("no error");
     assert_eq!(steps.iter().map(ToString::to_string).collect::<Vec<_>>(), ["+host a"]);
-    assert!(matches!(outcome, Outcome::Ready(_)));
+    assert!(matches!(outcome, Progress::Done(_)));
 }

@@ -31,7 +31,7 @@ pub(crate) struct Body {
 pub(crate) enum Kind {
     NotFound,
     Invalid,
-    Pending,
+    Unusable,
     Throttled,
     Unavailable,
     Denied,
@@ -46,7 +46,7 @@ impl Kind {
         match self {
             Self::NotFound => 404,
             Self::Invalid => 422,
-            Self::Pending | Self::ImplementedElsewhere | Self::NotLeader => 409,
+            Self::Unusable | Self::ImplementedElsewhere | Self::NotLeader => 409,
             Self::Throttled => 429,
             Self::Unavailable => 503,
             Self::Denied | Self::Quota => 403,
@@ -68,7 +68,7 @@ impl Error {
         match error {
             E::NotFound { what } => said(Kind::NotFound, what, "", None),
             E::Invalid { field, reason } => said(Kind::Invalid, field, reason, None),
-            E::Pending { what, poll_after } => said(Kind::Pending, what, "", Some(*poll_after)),
+            E::Unusable { what, reason } => said(Kind::Unusable, what, reason, None),
             E::Throttled { call, retry_after } => said(Kind::Throttled, call, "", *retry_after),
             E::Unavailable { call, source } => said(Kind::Unavailable, call, &source.to_string(), None),
             E::Denied { call, source } => said(Kind::Denied, call, &source.to_string(), None),
@@ -97,26 +97,14 @@ impl From<Error> for cloud::Error {
                 field: subject,
                 reason: message,
             },
-            Kind::Pending => Self::Pending {
-                what: subject,
-                poll_after: after.unwrap_or(Duration::from_secs(1)),
-            },
+            Kind::Unusable => Self::unusable(subject, message),
             Kind::Throttled => Self::Throttled {
                 call: subject,
                 retry_after: after,
             },
-            Kind::Unavailable => Self::Unavailable {
-                call: subject,
-                source: message.into(),
-            },
-            Kind::Denied => Self::Denied {
-                call: subject,
-                source: message.into(),
-            },
-            Kind::Quota => Self::Quota {
-                what: subject,
-                source: message.into(),
-            },
+            Kind::Unavailable => Self::unavailable(subject, message),
+            Kind::Denied => Self::denied(subject, message),
+            Kind::Quota => Self::quota(subject, message),
             Kind::NotSupported => Self::NotSupported { what: subject },
             Kind::ImplementedElsewhere => Self::ImplementedElsewhere,
             Kind::NotLeader => Self::NotLeader,

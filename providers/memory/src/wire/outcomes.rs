@@ -1,7 +1,7 @@
 //! What came of asking for load balancers.
 
 use crate::wire::{balancers::Protocol, each, millis, mirror};
-use cloud::{Deletion as CloudDeletion, Outcome as CloudOutcome};
+use cloud::{Progress, Status};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -153,13 +153,13 @@ impl From<Found> for Option<cloud::Status> {
     }
 }
 
-impl From<CloudOutcome> for Outcome {
-    fn from(outcome: CloudOutcome) -> Self {
-        match outcome {
-            CloudOutcome::Ready(status) => Self::Ready {
+impl From<Progress<Status>> for Outcome {
+    fn from(progress: Progress<Status>) -> Self {
+        match progress {
+            Progress::Done(status) => Self::Ready {
                 ingress: each(status.ingress),
             },
-            CloudOutcome::Pending {
+            Progress::Pending {
                 poll_after,
                 waiting_for,
             } => Self::Pending {
@@ -170,10 +170,10 @@ impl From<CloudOutcome> for Outcome {
     }
 }
 
-impl From<Outcome> for CloudOutcome {
+impl From<Outcome> for Progress<Status> {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Ready { ingress } => Self::Ready(cloud::Status { ingress: each(ingress) }),
+            Outcome::Ready { ingress } => Self::Done(cloud::Status { ingress: each(ingress) }),
             Outcome::Pending {
                 poll_after_ms,
                 waiting_for,
@@ -185,11 +185,11 @@ impl From<Outcome> for CloudOutcome {
     }
 }
 
-impl From<CloudDeletion> for Deletion {
-    fn from(deletion: CloudDeletion) -> Self {
-        match deletion {
-            CloudDeletion::Gone => Self::Gone,
-            CloudDeletion::Pending {
+impl From<Progress<()>> for Deletion {
+    fn from(progress: Progress<()>) -> Self {
+        match progress {
+            Progress::Done(()) => Self::Gone,
+            Progress::Pending {
                 poll_after,
                 waiting_for,
             } => Self::Pending {
@@ -200,10 +200,10 @@ impl From<CloudDeletion> for Deletion {
     }
 }
 
-impl From<Deletion> for CloudDeletion {
+impl From<Deletion> for Progress<()> {
     fn from(deletion: Deletion) -> Self {
         match deletion {
-            Deletion::Gone => Self::Gone,
+            Deletion::Gone => Self::Done(()),
             Deletion::Pending {
                 poll_after_ms,
                 waiting_for,

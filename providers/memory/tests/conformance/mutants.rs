@@ -4,8 +4,8 @@
 use crate::world::MemoryWorld;
 use async_trait::async_trait;
 use cloud::{
-    Answer, Deletion, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Outcome, Owned, Power,
-    Provider, Result, Route, Routes, ServiceRef, Spec, Status,
+    Answer, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Power, Progress, Provider,
+    Result, Route, Routes, ServiceRef, Spec, Status,
 };
 use conformance::{Verdict, cases, run};
 use memory::Memory;
@@ -266,7 +266,7 @@ impl LoadBalancers for Mutant {
     }
 
     #[expect(clippy::panic, reason = "the suite must survive a provider that panics")]
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let spec = self.taken(spec);
         match self.wrong {
             Wrong::EnsurePanics => panic!("as told"),
@@ -278,15 +278,15 @@ impl LoadBalancers for Mutant {
             Wrong::NeverPending => loop {
                 let outcome = self.memory.ensure(&spec).await?;
                 match outcome.answer {
-                    Outcome::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
-                    Outcome::Ready(_) => return Ok(outcome),
+                    Progress::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
+                    Progress::Done(_) => return Ok(outcome),
                 }
             },
             _ => self.memory.ensure(&spec).await,
         }
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let spec = self.taken(spec);
         let there = self.memory.find(&spec).await?.is_some();
         match self.wrong {
@@ -296,10 +296,10 @@ impl LoadBalancers for Mutant {
         }
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         let spec = self.taken(spec);
         match self.wrong {
-            Wrong::DeleteDoesNothing => Ok(Deletion::Gone.into()),
+            Wrong::DeleteDoesNothing => Ok(Progress::Done(()).into()),
             Wrong::DeleteTwiceFails if self.memory.find(&spec).await?.is_none() => Err(Error::NotFound {
                 what: "the load balancer".into(),
             }),

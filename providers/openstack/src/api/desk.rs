@@ -42,7 +42,7 @@ pub struct Desk {
 struct State {
     /// How often there was no token.
     failures: u64,
-    last: Option<Arc<Error>>,
+    last: Option<Error>,
     refusal: Option<Refusal>,
 }
 
@@ -129,8 +129,8 @@ impl Desk {
         let holds = state.refusal.filter(|refusal| now < refusal.until);
         let is_news = state.failures > seen;
         match (state.last.as_ref().filter(|_| is_news || holds.is_some()), holds) {
-            (Some(error), Some(refusal)) => Err(sooner(same(error), refusal.until - now)),
-            (Some(error), None) => Err(same(error)),
+            (Some(error), Some(refusal)) => Err(sooner(error.clone(), refusal.until - now)),
+            (Some(error), None) => Err(error.clone()),
             (None, _) => Ok(()),
         }
     }
@@ -143,10 +143,8 @@ impl Desk {
         }
         state.refusal = refusal;
         state.failures += 1;
-        let error = Arc::new(error);
-        let answer = same(&error);
-        state.last = Some(error);
-        answer
+        state.last = Some(error.clone());
+        error
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -194,31 +192,6 @@ fn sooner(error: Error, left: Duration) -> Error {
             retry_after: Some(left),
         },
         error => error,
-    }
-}
-
-/// The same error once more: it reads the same, and has the same beneath it.
-fn same(error: &Arc<Error>) -> Error {
-    let source = Box::new(Arc::clone(error));
-    match &**error {
-        Error::Denied { call, .. } => Error::Denied {
-            call: call.clone(),
-            source,
-        },
-        Error::Throttled { call, retry_after } => Error::Throttled {
-            call: call.clone(),
-            retry_after: *retry_after,
-        },
-        Error::Invalid { field, reason } => Error::invalid(field, reason),
-        Error::NotLeader => Error::NotLeader,
-        Error::Unavailable { call, .. } => Error::Unavailable {
-            call: call.clone(),
-            source,
-        },
-        _ => Error::Unavailable {
-            call: "authentication".to_owned(),
-            source,
-        },
     }
 }
 

@@ -27,10 +27,7 @@ fn quota(failure: &Failure) -> Option<Error> {
         StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE => failure.text().to_ascii_lowercase().contains("quota"),
         _ => false,
     };
-    quota.then(|| Error::Quota {
-        what: resource(failure),
-        source: Box::new(failure.clone()),
-    })
+    quota.then(|| Error::quota(resource(failure), failure.clone()))
 }
 
 /// A 400 is not always the user's: Octavia gives it too where it cannot ask Neutron for a subnet or Barbican for a

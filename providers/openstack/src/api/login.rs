@@ -194,7 +194,7 @@ impl Login {
         };
         Error::Denied {
             call: "authentication".to_owned(),
-            source: Box::new(refused),
+            source: refused.into(),
         }
     }
 }

@@ -153,7 +153,7 @@ async fn act_on_monitor(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Resu
 
 /// Only the first step is ever taken, and it hangs on nothing that is yet to be made.
 fn known(pool: Option<&str>) -> Result<&str> {
-    pool.ok_or_else(|| Error::unavailable("the plan", "its pool does not exist yet"))
+    pool.ok_or_else(|| Error::unusable("the plan", "its pool does not exist yet"))
 }
 
 fn update_listener(there: &mut Listener, change: &ListenerChange) {

@@ -1,13 +1,13 @@
 //! Making a load balancer, with everything on it in one call.
 
 use super::{
-    Pass, Reconciler, desired, floating_ip, names, network, node_address,
+    Pass, Reconciler, desired, floating_ip, halt, names, network, node_address,
     role::Role,
     seal::Told,
     settings::{Exposure, Settings},
 };
 use crate::api::octavia::{LoadBalancer, NewLoadBalancer};
-use cloud::{Error, IpFamily, Noted, Outcome, Result, Spec};
+use cloud::{Error, IpFamily, Noted, Progress, Result, Spec, Status};
 use cloud_http::{Failure, Fault, Reach, http::StatusCode};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -18,21 +18,17 @@ const AGAIN: Duration = Duration::from_secs(5);
 
 impl Reconciler {
     /// Makes the load balancer of a Service that has none. What can be found wrong is found before anything is made.
-    pub(super) async fn create(&self, pass: &Pass<'_>) -> Result<Noted<Outcome>> {
+    pub(super) async fn create(&self, pass: &Pass<'_>) -> halt::Result<Noted<Progress<Status>>> {
         let name = names::load_balancer(&pass.spec.cluster, &pass.spec.service);
         if let Some(times) = self.memory.too_early(&name) {
-            return Err(Error::unavailable(
+            return Err(Error::unusable(
                 format!("load balancer {name}"),
-                format!("it ended in ERROR {times} times in a row; it is made again in a while"),
-            ));
+                format!("it ended in ERROR {times} times in a row; it is created again after a while"),
+            )
+            .into());
         }
         if let Some(left) = self.memory.may_come(pass.spec) {
-            let (poll_after, waiting_for) = unborn(&name, left);
-            return Ok(Outcome::Pending {
-                poll_after,
-                waiting_for,
-            }
-            .into());
+            return Ok(unborn(&name, left).into());
         }
         self.check_certificate(pass).await?;
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
@@ -71,7 +67,7 @@ impl Reconciler {
                     self.memory.lost_address(pass.spec);
                     return Ok(with_any_address(&name, address));
                 }
-                return Err(error);
+                return Err(error.into());
             }
         };
         info!(id = balancer.id, name, "created load balancer");
@@ -82,11 +78,11 @@ impl Reconciler {
         if !pass.config.load_balancer.manage_security_groups {
             self.memory.groupless(&pass.spec.service.uid);
         }
-        let outcome = Outcome::Pending {
+        let pending = Progress::Pending {
             poll_after: self.memory.poll(&balancer.id).max(Duration::from_secs(1)),
             waiting_for: format!("load balancer {} to be made", balancer.id),
         };
-        Ok(outcome.into())
+        Ok(pending.into())
     }
 
     /// Not every provider that Octavia has can give a load balancer more than one address, whatever Octavia itself can do:
@@ -180,20 +176,22 @@ fn had<'a>(spec: &'a Spec, settings: &'a Settings) -> Option<&'a str> {
 }
 
 /// It is made with whatever address there is; but first it is looked whether it was made nevertheless.
-fn with_any_address(name: &str, address: &str) -> Noted<Outcome> {
-    let outcome = Outcome::Pending {
+fn with_any_address(name: &str, address: &str) -> Noted<Progress<Status>> {
+    let pending = Progress::Pending {
         poll_after: Duration::from_secs(1),
         waiting_for: format!(
             "load balancer {name}, which cannot have the address {address} again and gets another one"
         ),
     };
-    outcome.into()
+    pending.into()
 }
 
 /// When to look again for a load balancer whose creation was not answered, and what is being waited for.
-pub(super) fn unborn(name: &str, left: Duration) -> (Duration, String) {
-    let waiting_for = format!("load balancer {name}, which may still be made: the cloud did not answer");
-    (left.min(AGAIN), waiting_for)
+pub(super) fn unborn<T>(name: &str, left: Duration) -> Progress<T> {
+    Progress::Pending {
+        poll_after: left.min(AGAIN),
+        waiting_for: format!("load balancer {name}, which may still be made: the cloud did not answer"),
+    }
 }
 
 /// Whether the cloud may still be at it, directly or behind a proxy that lost its patience.

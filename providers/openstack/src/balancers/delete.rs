@@ -7,6 +7,7 @@ use super::{
     create::{known, unborn},
     ensure::doing,
     floating_ip,
+    halt::Result,
     locate::Legacy,
     names,
     plan::remove,
@@ -17,14 +18,14 @@ use super::{
     warnings,
 };
 use crate::api::octavia::{LoadBalancer, LoadBalancerChange, Pool, Provisioning};
-use cloud::{Deletion, Error, Noted, Notes, Result, Spec};
+use cloud::{Error, Noted, Notes, Progress, Spec};
 use std::{sync::Arc, time::Duration};
 use tracing::info;
 
 const SOON: Duration = Duration::from_secs(1);
 
 impl Reconciler {
-    pub(super) async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    pub(super) async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         let settings = Settings::unchecked(spec, self.config());
         self.lists
             .reserved
@@ -33,12 +34,7 @@ impl Reconciler {
         let Some(balancer) = Box::pin(self.locate(spec, &settings, Legacy::Always)).await? else {
             if let Some(left) = self.memory.may_come(spec) {
                 let name = names::load_balancer(&spec.cluster, &spec.service);
-                let (poll_after, waiting_for) = unborn(&name, left);
-                return Ok(Deletion::Pending {
-                    poll_after,
-                    waiting_for,
-                }
-                .into());
+                return Ok(unborn(&name, left).into());
             }
             let mut notes = Notes::default();
             if let Some(waiting) = Box::pin(self.leave_others(spec, &settings, None, &mut notes)).await? {
@@ -82,7 +78,7 @@ impl Reconciler {
         settings: &Settings,
         balancer: &LoadBalancer,
         identity: &Identity,
-    ) -> Result<Noted<Deletion>> {
+    ) -> Result<Noted<Progress<()>>> {
         let mut notes = Notes::default();
         warnings::stays(spec, balancer, identity, &mut notes);
         match Box::pin(self.leave_others(spec, settings, Some(balancer), &mut notes)).await? {
@@ -96,7 +92,7 @@ impl Reconciler {
         &self,
         balancer: &LoadBalancer,
         settings: &Settings,
-    ) -> Result<Noted<Deletion>> {
+    ) -> Result<Noted<Progress<()>>> {
         if let Some(port) = tree::floating_port(balancer) {
             floating_ip::release(self.session(), port, settings.floating_ip).await?;
             self.memory.touched(&balancer.id);
@@ -114,14 +110,14 @@ impl Reconciler {
         match deleted {
             Ok(_) => info!(id = balancer.id, name = balancer.name, "deleted load balancer"),
             Err(error) if is_immutable(&error) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
         self.memory.doubt(&balancer.id);
         Ok(self.going(balancer, "to go away"))
     }
 
     /// Takes everything off a load balancer, one step a time; `None` once there is nothing on it.
-    async fn undress(&self, balancer: &LoadBalancer) -> Result<Option<Noted<Deletion>>> {
+    async fn undress(&self, balancer: &LoadBalancer) -> Result<Option<Noted<Progress<()>>>> {
         let tree = self.observer().tree(balancer.clone()).await?;
         let listeners = tree.listeners.iter().flat_map(|listener| remove(&tree, listener));
         let pools = tree.pools.iter().filter(|pool| !tree.is_used(pool)).map(delete_pool);
@@ -133,7 +129,11 @@ impl Reconciler {
     }
 
     /// Takes what belongs to one Service off a load balancer that stays; `None` once nothing is left.
-    pub(super) async fn leave(&self, balancer: &LoadBalancer, identity: &Identity) -> Result<Option<Noted<Deletion>>> {
+    pub(super) async fn leave(
+        &self,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+    ) -> Result<Option<Noted<Progress<()>>>> {
         let tree = self.observer().tree(balancer.clone()).await?;
         let ours = tree.listeners.iter().filter(|listener| identity.owns(listener));
         let listeners = ours.flat_map(|listener| remove(&tree, listener));
@@ -146,16 +146,17 @@ impl Reconciler {
             .map(delete_pool);
         let step = listeners.chain(pools).chain(unmark(balancer, identity)).next();
         match step {
-            Some(_) if balancer.provisioning_status == Provisioning::Error => Err(Error::unavailable(
+            Some(_) if balancer.provisioning_status == Provisioning::Error => Err(Error::unusable(
                 format!("load balancer {}", balancer.id),
                 "its provisioning status is ERROR: what the Service has on it cannot be taken off",
-            )),
+            )
+            .into()),
             Some(step) => self.take_off(&tree, &step).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn take_off(&self, tree: &Tree, step: &Step) -> Result<Noted<Deletion>> {
+    async fn take_off(&self, tree: &Tree, step: &Step) -> Result<Noted<Progress<()>>> {
         let balancer = &tree.balancer;
         match act(&self.octavia, step, tree).await {
             Ok(changed) => {
@@ -168,16 +169,16 @@ impl Reconciler {
                 if is_immutable(&error) || matches!(error, Error::NotFound { .. }) {
                     return Ok(self.deleting(balancer, "another change of it to be done", SOON));
                 }
-                Err(error)
+                Err(error.into())
             }
         }
     }
 
     /// What is left once the load balancer is gone, or left: the security group and our annotations. The ID of somebody
     /// else's load balancer was written by the user, and stays.
-    async fn clean_up(&self, spec: &Spec, role: Role, mut notes: Notes) -> Result<Noted<Deletion>> {
+    async fn clean_up(&self, spec: &Spec, role: Role, mut notes: Notes) -> Result<Noted<Progress<()>>> {
         let deletion = self.groups.remove(self.session(), &spec.service).await?;
-        if deletion == Deletion::Gone {
+        if deletion == Progress::Done(()) {
             let name = names::load_balancer(&spec.cluster, &spec.service);
             self.memory.forget_service(spec, &name);
             if let Some(id) = spec.annotations.get(key::LOAD_BALANCER_ID) {
@@ -192,13 +193,13 @@ impl Reconciler {
         Ok(Noted::new(deletion, notes))
     }
 
-    pub(super) fn going(&self, balancer: &LoadBalancer, what: &str) -> Noted<Deletion> {
+    pub(super) fn going(&self, balancer: &LoadBalancer, what: &str) -> Noted<Progress<()>> {
         let poll_after = self.memory.poll(&balancer.id);
         self.deleting(balancer, what, poll_after)
     }
 
-    pub(super) fn deleting(&self, balancer: &LoadBalancer, what: &str, poll_after: Duration) -> Noted<Deletion> {
-        let deletion = Deletion::Pending {
+    pub(super) fn deleting(&self, balancer: &LoadBalancer, what: &str, poll_after: Duration) -> Noted<Progress<()>> {
+        let deletion = Progress::Pending {
             poll_after,
             waiting_for: self.waiting_for(balancer, what),
         };

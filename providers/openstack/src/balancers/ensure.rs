@@ -5,6 +5,7 @@ use super::{
     act::{act, is_conflict, is_immutable, is_refused},
     desired::Place,
     goal::{Gap, Goal},
+    halt::Result,
     locate::Legacy,
     memory::Basis,
     names, network,
@@ -14,7 +15,7 @@ use super::{
     tree::{self, Tree},
 };
 use crate::api::octavia::{LoadBalancer, Provisioning};
-use cloud::{Error, Noted, Notes, Outcome, Result, Spec};
+use cloud::{Error, Noted, Notes, Progress, Spec, Status};
 use std::{sync::Arc, time::Duration};
 use tracing::{debug, info};
 
@@ -31,11 +32,11 @@ pub(super) enum Scope {
 }
 
 /// How far a pass came.
-enum Progress {
+enum Advance {
     /// What is asked for is there, and so is everything else that the Service asks for, or not.
     Matches(Completeness),
     /// A step was taken, or could not be taken now.
-    Waiting(Noted<Outcome>),
+    Waiting(Noted<Progress<Status>>),
 }
 
 /// Whether everything that the Service asks for is there.
@@ -49,7 +50,7 @@ pub(super) enum Completeness {
 }
 
 impl Reconciler {
-    pub(super) async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    pub(super) async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let pass = Box::pin(self.pass(spec, Scope::All)).await?;
         match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
             None => Box::pin(self.create(&pass)).await,
@@ -60,17 +61,18 @@ impl Reconciler {
     /// Replaces the hosts on every port that is there. What is wrong with anything else, be it a certificate, a class, a
     /// floating IP or a port that another Service has, is for [`Self::ensure`] to tell. Once the hosts are as asked, a port
     /// that somebody took away is [`Error::NotFound`], so that it is made again.
-    pub(super) async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    pub(super) async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let pass = Box::pin(self.pass(spec, Scope::Hosts)).await?;
         match Box::pin(self.locate(spec, &pass.settings, Legacy::IfServed)).await? {
-            None => Err(Error::NotFound {
-                what: format!("load balancer {}", names::load_balancer(&spec.cluster, &spec.service)),
-            }),
+            None => {
+                let name = names::load_balancer(&spec.cluster, &spec.service);
+                Err(Error::not_found(format!("load balancer {name}")).into())
+            }
             Some(balancer) => Box::pin(self.match_up(&pass, balancer, Scope::Hosts)).await,
         }
     }
 
-    async fn match_up(&self, pass: &Pass<'_>, balancer: LoadBalancer, scope: Scope) -> Result<Noted<Outcome>> {
+    async fn match_up(&self, pass: &Pass<'_>, balancer: LoadBalancer, scope: Scope) -> Result<Noted<Progress<Status>>> {
         let identity = Identity::of(&balancer, pass.spec, &pass.settings);
         if scope == Scope::All {
             let max_shared = pass.config.load_balancer.max_shared_lb;
@@ -86,15 +88,13 @@ impl Reconciler {
         };
         let mut notes = Notes::default();
         let whole = match Box::pin(self.step(pass, &balancer, &identity, scope, &mut notes)).await? {
-            Progress::Waiting(outcome) => return Ok(outcome),
-            Progress::Matches(whole) => whole,
+            Advance::Waiting(outcome) => return Ok(outcome),
+            Advance::Matches(whole) => whole,
         };
         self.memory.succeeded(&balancer.name);
         let answer = Box::pin(self.finish(pass, &balancer, &identity, scope, whole, notes)).await?;
         match whole {
-            Completeness::Gap(gap) => Err(Error::NotFound {
-                what: format!("{gap} of load balancer {}", balancer.id),
-            }),
+            Completeness::Gap(gap) => Err(Error::not_found(format!("{gap} of load balancer {}", balancer.id)).into()),
             Completeness::Whole | Completeness::Part => Ok(answer),
         }
     }
@@ -107,10 +107,10 @@ impl Reconciler {
         identity: &Identity,
         scope: Scope,
         notes: &mut Notes,
-    ) -> Result<Progress> {
+    ) -> Result<Advance> {
         let sealed = pass.digest.is_sealed(pass.spec, balancer);
         if sealed || self.memory.is_made_for(&balancer.id, pass.digest) {
-            return Ok(Progress::Matches(Completeness::Whole));
+            return Ok(Advance::Matches(Completeness::Whole));
         }
         let goal = self.goal(pass, balancer, identity, scope).await?;
         loop {
@@ -123,21 +123,27 @@ impl Reconciler {
                 (Some(step), _) => {
                     debug!(id = balancer.id, steps = %listed(&steps), "plan");
                     if let Some(waiting) = self.take(&tree, step, identity).await? {
-                        return Ok(Progress::Waiting(waiting));
+                        return Ok(Advance::Waiting(waiting));
                     }
                 }
                 // What we only believe is read before it is called finished.
                 (None, Basis::Assumed) => self.memory.doubt(&balancer.id),
-                (None, Basis::Read(_)) if is_refused => return Ok(Progress::Matches(Completeness::Part)),
+                (None, Basis::Read(_)) if is_refused => return Ok(Advance::Matches(Completeness::Part)),
                 (None, Basis::Read(_)) => {
                     self.memory.members_match(&tree.pools);
-                    return Ok(Progress::Matches(goal.whole(&tree, identity)));
+                    return Ok(Advance::Matches(goal.whole(&tree, identity)));
                 }
             }
         }
     }
 
-    async fn goal(&self, pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity, scope: Scope) -> Result<Goal> {
+    async fn goal(
+        &self,
+        pass: &Pass<'_>,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+        scope: Scope,
+    ) -> cloud::Result<Goal> {
         let wish = pass.wish();
         match scope {
             Scope::All => {
@@ -156,14 +162,12 @@ impl Reconciler {
     }
 
     /// Takes a step. `None` if Octavia refused it and the others can be taken nevertheless.
-    async fn take(&self, tree: &Tree, step: &Step, identity: &Identity) -> Result<Option<Noted<Outcome>>> {
+    async fn take(&self, tree: &Tree, step: &Step, identity: &Identity) -> Result<Option<Noted<Progress<Status>>>> {
         let balancer = &tree.balancer;
         if self.memory.is_vain(step) {
             let what = format!("load balancer {} ({step})", balancer.id);
-            return Err(Error::unavailable(
-                what,
-                "Octavia took this change twice, and nothing changed",
-            ));
+            let reason = "Octavia accepted this change twice, and nothing changed";
+            return Err(Error::unusable(what, reason).into());
         }
         match act(&self.octavia, step, tree).await {
             Ok(changed) => {
@@ -185,15 +189,15 @@ impl Reconciler {
                     (Step::UpdatePool { id, change, .. }, error) if is_refused(&error) => match &change.lb_algorithm {
                         // A conflict may pass; the second one in a row is believed.
                         Some(algorithm) if is_conflict(&error) && self.memory.is_first_conflict(id, algorithm) => {
-                            Err(error)
+                            Err(error.into())
                         }
                         Some(algorithm) => {
                             self.memory.refused(id, algorithm, error.report());
                             Ok(None)
                         }
-                        None => Err(error),
+                        None => Err(error.into()),
                     },
-                    (_, error) => Err(error),
+                    (_, error) => Err(error.into()),
                 }
             }
         }
@@ -213,7 +217,12 @@ impl Reconciler {
         Ok((Basis::Read(version(balancer)), tree))
     }
 
-    pub(super) async fn place(&self, pass: &Pass<'_>, balancer: &LoadBalancer, identity: &Identity) -> Result<Place> {
+    pub(super) async fn place(
+        &self,
+        pass: &Pass<'_>,
+        balancer: &LoadBalancer,
+        identity: &Identity,
+    ) -> cloud::Result<Place> {
         let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
         let subnet = balancer.vip_subnet_id.as_deref();
         let family = pass.spec.families.first().copied();
@@ -263,12 +272,12 @@ impl Reconciler {
     }
 
     /// The load balancer is not ready: look again after a while.
-    pub(super) fn pending(&self, balancer: &LoadBalancer, what: &str) -> Noted<Outcome> {
-        let outcome = Outcome::Pending {
+    pub(super) fn pending(&self, balancer: &LoadBalancer, what: &str) -> Noted<Progress<Status>> {
+        let pending = Progress::Pending {
             poll_after: self.memory.poll(&balancer.id),
             waiting_for: self.waiting_for(balancer, what),
         };
-        outcome.into()
+        pending.into()
     }
 
     /// What is waited for, and that it takes too long.
@@ -283,12 +292,12 @@ impl Reconciler {
 }
 
 /// Somebody else changes it right now.
-fn busy(balancer: &LoadBalancer) -> Noted<Outcome> {
-    let outcome = Outcome::Pending {
+fn busy(balancer: &LoadBalancer) -> Noted<Progress<Status>> {
+    let pending = Progress::Pending {
         poll_after: SOON,
         waiting_for: format!("another change of load balancer {}", balancer.id),
     };
-    outcome.into()
+    pending.into()
 }
 
 pub(super) fn doing(state: Provisioning) -> &'static str {

@@ -9,6 +9,7 @@ use super::{
     features::is_ovn,
     floating_ip::{self, Target},
     former::Farewell,
+    halt::Result,
     network,
     role::Identity,
     seal::{More, Past, Told},
@@ -18,7 +19,7 @@ use super::{
     tree, warnings,
 };
 use crate::api::octavia::LoadBalancer;
-use cloud::{Deletion, IpFamily, Noted, Notes, Outcome, Result, Spec, Status};
+use cloud::{IpFamily, Noted, Notes, Progress, Spec, Status};
 
 impl Reconciler {
     /// Everything besides Octavia, and the answer.
@@ -30,7 +31,7 @@ impl Reconciler {
         scope: Scope,
         whole: Completeness,
         mut notes: Notes,
-    ) -> Result<Noted<Outcome>> {
+    ) -> Result<Noted<Progress<Status>>> {
         // A seal says, too, that the address was seen to and who came before was left, and new hosts do not lead to that.
         let told = Told::of(pass.spec).filter(|told| told.balancer == balancer.id);
         let (status, without) = match scope {
@@ -69,7 +70,7 @@ impl Reconciler {
             note(&mut notes, pass.spec, key::SEAL, seal);
         }
         warnings::warn(pass, balancer, identity, &mut notes);
-        Ok(Noted::new(Outcome::Ready(status), notes))
+        Ok(Noted::new(Progress::Done(status), notes))
     }
 
     /// The address that the Service is reached by, and the one that it asks for and goes without.
@@ -153,7 +154,7 @@ impl Reconciler {
         balancer: &LoadBalancer,
         identity: &Identity,
         scope: Scope,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<Progress<Status>>> {
         let defaults = &pass.config.load_balancer;
         let service = &pass.spec.service;
         if defaults.manage_security_groups {
@@ -185,14 +186,14 @@ impl Reconciler {
             return Ok(None);
         }
         match self.groups.remove(self.session(), service).await? {
-            Deletion::Gone => {
+            Progress::Done(()) => {
                 self.memory.groupless(&service.uid);
                 Ok(None)
             }
-            Deletion::Pending {
+            Progress::Pending {
                 poll_after,
                 waiting_for,
-            } => Ok(Some(Outcome::Pending {
+            } => Ok(Some(Progress::Pending {
                 poll_after,
                 waiting_for,
             })),

@@ -125,14 +125,14 @@ pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str>
 /// The steps to what is wanted.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the address that is asked for is somebody else's, or if the balancer is not the Service's own
+/// [`Error::Unusable`] if the address that is asked for is somebody else's, or if the balancer is not the Service's own
 /// and has no floating IP yet: to give it one could expose what others keep inside.
 pub(crate) fn plan(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
     match (want.exposure, want.role) {
         (Exposure::Internal, Role::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
         (Exposure::Internal, Role::Guest) => Ok(Vec::new()),
         (Exposure::External, Role::Guest) => match seen.attached.as_slice() {
-            [] => Err(Error::unavailable(
+            [] => Err(Error::unusable(
                 "the address of the load balancer",
                 "it has no floating IP, and only the Service that owns it, or whoever made it, can give it one",
             )),
@@ -178,7 +178,7 @@ fn free<'a>(ip: &str, others: &'a [FloatingIp]) -> Result<Option<&'a FloatingIp>
     };
     found.find(|fip| fip.port_id.is_none()).map(Some).ok_or_else(|| {
         let port = any.port_id.as_deref().unwrap_or_default();
-        Error::unavailable(format!("floating IP {ip}"), format!("it is in use by port {port}"))
+        Error::unusable(format!("floating IP {ip}"), format!("it is in use by port {port}"))
     })
 }
 

@@ -4,13 +4,14 @@
 use super::{
     Pass, Reconciler,
     ensure::doing,
+    halt::{Halt, Result},
     names,
     role::{Identity, Role},
     seal::Told,
     settings::Settings,
 };
 use crate::api::octavia::{LoadBalancer, Provisioning};
-use cloud::{Deletion, Error, Notes, Outcome, Result, Spec};
+use cloud::{Error, Notes, Progress, Spec, Status};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(1);
@@ -18,7 +19,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// How far a Service has left those that it had before.
 pub(super) enum Farewell {
     /// It has to wait.
-    Waiting(Outcome),
+    Waiting(Progress<Status>),
     /// It has, except for these, which are broken.
     Said { but: Vec<String> },
 }
@@ -28,9 +29,9 @@ enum Parting {
     /// Nothing of it is there any more.
     Over,
     /// It is going away by itself.
-    Going(Deletion),
+    Going(Progress<()>),
     /// A step was taken, or cannot be taken now.
-    Waiting(Deletion),
+    Waiting(Progress<()>),
     /// It may be somebody else's and was left as it is.
     Kept,
     /// It is broken, so that nothing comes off it.
@@ -68,16 +69,16 @@ impl Reconciler {
         let mut but = Vec::new();
         for id in self.former(pass.spec, &now.id) {
             match Box::pin(self.part(pass.spec, &pass.settings, &id)).await? {
-                Parting::Waiting(Deletion::Pending {
+                Parting::Waiting(Progress::Pending {
                     poll_after,
                     waiting_for,
                 }) => {
-                    return Ok(Farewell::Waiting(Outcome::Pending {
+                    return Ok(Farewell::Waiting(Progress::Pending {
                         poll_after,
                         waiting_for,
                     }));
                 }
-                Parting::Waiting(Deletion::Gone) | Parting::Going(_) | Parting::Over => {}
+                Parting::Waiting(Progress::Done(())) | Parting::Going(_) | Parting::Over => {}
                 Parting::Kept => kept(pass.spec, &id, notes),
                 Parting::Stuck(error) => {
                     notes.warn("LoadBalancerNotLeft", error.report());
@@ -98,7 +99,7 @@ impl Reconciler {
         settings: &Settings,
         found: Option<&LoadBalancer>,
         notes: &mut Notes,
-    ) -> Result<Option<Deletion>> {
+    ) -> Result<Option<Progress<()>>> {
         let mut ids = self.former(spec, found.map_or("", |found| &found.id));
         match found {
             Some(found) => {
@@ -116,7 +117,7 @@ impl Reconciler {
                 Parting::Waiting(waiting) | Parting::Going(waiting) => return Ok(Some(waiting)),
                 Parting::Over => {}
                 Parting::Kept => kept(spec, &id, notes),
-                Parting::Stuck(error) => return Err(error),
+                Parting::Stuck(error) => return Err(error.into()),
             }
         }
         Ok(None)
@@ -162,8 +163,10 @@ impl Reconciler {
         match Box::pin(self.leave(&balancer, &identity)).await {
             Ok(Some(waiting)) => Ok(Parting::Waiting(waiting.answer)),
             Ok(None) => Ok(Parting::Over),
-            Err(error) if balancer.provisioning_status == Provisioning::Error => Ok(Parting::Stuck(error)),
-            Err(error) => Err(error),
+            Err(Halt::Failed(error)) if balancer.provisioning_status == Provisioning::Error => {
+                Ok(Parting::Stuck(error))
+            }
+            Err(halt) => Err(halt),
         }
     }
 }

@@ -86,12 +86,10 @@ fn missed(id: &str, spec: &Spec, settings: &Settings) -> Result<()> {
     if own {
         return Ok(());
     }
-    Err(Error::NotFound {
-        what: format!(
-            "load balancer {id}, which was not made for this Service (let {} name another one, or remove it to get one),",
-            key::LOAD_BALANCER_ID
-        ),
-    })
+    Err(Error::not_found(format!(
+        "load balancer {id} (annotation {})",
+        key::LOAD_BALANCER_ID
+    )))
 }
 
 /// The one that is this Service's. Those that are going away count only for who waits for that, and those that were made for
@@ -111,7 +109,7 @@ fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, legacy: Legacy) -> Re
     }
     if left.len() > 1 {
         let ids: Vec<_> = left.iter().map(|balancer| balancer.id.as_str()).collect();
-        return Err(Error::unavailable(
+        return Err(Error::unusable(
             format!("load balancer {name}"),
             format!("there are several of that name: {}", ids.join(", ")),
         ));

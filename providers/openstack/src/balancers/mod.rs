@@ -18,6 +18,7 @@ mod finish;
 mod floating_ip;
 mod former;
 mod goal;
+mod halt;
 mod locate;
 mod memory;
 mod names;
@@ -48,7 +49,7 @@ use crate::{
     provider::{Connection, Live},
 };
 use async_trait::async_trait;
-use cloud::{Deletion, LoadBalancers, Noted, Outcome, Owned, Result, ServiceRef, Spec, Status};
+use cloud::{LoadBalancers, Noted, Owned, Progress, Result, ServiceRef, Spec, Status};
 use desired::Wish;
 use ensure::Scope;
 use features::{Features, Inquiry};
@@ -187,22 +188,19 @@ impl LoadBalancers for Balancers {
         self.reconciler().find(spec).await
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let reconcile = self.metrics.reconcile(Operation::Ensure, &spec.service.uid);
-        let result = self.reconciler().ensure(spec).await;
-        reconcile.end(result, |outcome| matches!(outcome, Outcome::Pending { .. }))
+        reconcile.end(halt::progress(self.reconciler().ensure(spec).await))
     }
 
-    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let reconcile = self.metrics.reconcile(Operation::Update, &spec.service.uid);
-        let result = self.reconciler().update_hosts(spec).await;
-        reconcile.end(result, |outcome| matches!(outcome, Outcome::Pending { .. }))
+        reconcile.end(halt::progress(self.reconciler().update_hosts(spec).await))
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         let reconcile = self.metrics.reconcile(Operation::Delete, &spec.service.uid);
-        let result = self.reconciler().delete(spec).await;
-        reconcile.end(result, |deletion| matches!(deletion, Deletion::Pending { .. }))
+        reconcile.end(halt::progress(self.reconciler().delete(spec).await))
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

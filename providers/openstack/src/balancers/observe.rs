@@ -1,6 +1,13 @@
 //! Reading: each thing once, and many things in one list when many are asked for.
 
-use super::{burst::Burst, floating_ip::Reserved, memory::Memory, settings::Exposure, tree::Tree};
+use super::{
+    burst::Burst,
+    floating_ip::Reserved,
+    halt::{self, Halt},
+    memory::Memory,
+    settings::Exposure,
+    tree::Tree,
+};
 use crate::api::{
     Session,
     neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
@@ -64,7 +71,7 @@ impl Observer<'_> {
     }
 
     /// Everything on a load balancer.
-    pub async fn tree(&self, balancer: LoadBalancer) -> Result<Tree> {
+    pub async fn tree(&self, balancer: LoadBalancer) -> halt::Result<Tree> {
         let id = balancer.id.as_str();
         let changed = self.memory.changed_at(id);
         let list = self.lists.children.list(id, changed, || self.children()).await?;
@@ -135,18 +142,18 @@ impl Observer<'_> {
         Ok(monitors.into_iter().flatten().collect())
     }
 
-    async fn members(&self, pools: &[Pool]) -> Result<HashMap<String, Vec<Member>>> {
+    async fn members(&self, pools: &[Pool]) -> halt::Result<HashMap<String, Vec<Member>>> {
         let members = |pool: &Pool| {
             let id = pool.id.clone();
             async move {
                 match Box::pin(self.octavia.members(&id)).await {
                     Ok(members) => Ok((id, members)),
                     // The pool went in the meantime; the plan is made anew when its absence shows.
-                    Err(Error::NotFound { what }) => Err(Error::Pending {
+                    Err(Error::NotFound { what }) => Err(Halt::Pending {
                         what,
                         poll_after: std::time::Duration::from_secs(1),
                     }),
-                    Err(error) => Err(error),
+                    Err(error) => Err(error.into()),
                 }
             }
         };

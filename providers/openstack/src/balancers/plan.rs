@@ -84,10 +84,10 @@ impl Planner<'_> {
             return Ok(self.create(port));
         };
         if !self.identity.may_claim(listener) {
-            return Err(Error::unavailable(
+            return Err(Error::unusable(
                 format!("port {} of load balancer {}", port.key, self.tree.balancer.id),
                 format!(
-                    "it belongs to somebody else: listener {} ({})",
+                    "it belongs to another owner: listener {} ({})",
                     listener.id, listener.name
                 ),
             ));

@@ -4,13 +4,15 @@ use super::{
     Pass, Reconciler,
     act::is_immutable,
     create::known,
-    floating_ip, names,
+    floating_ip,
+    halt::Result,
+    names,
     role::{Identity, Role},
     seal::Past,
     tree,
 };
 use crate::api::octavia::LoadBalancer;
-use cloud::{Error, Noted, Outcome, Result, Spec};
+use cloud::{Error, Noted, Progress, Spec, Status};
 use cloud_http::{Failure, http::StatusCode};
 use tracing::{info, warn};
 
@@ -24,7 +26,7 @@ impl Reconciler {
         pass: &Pass<'_>,
         balancer: &LoadBalancer,
         identity: &Identity,
-    ) -> Result<Noted<Outcome>> {
+    ) -> Result<Noted<Progress<Status>>> {
         // Where it was made again the Service still tells of the one before.
         let in_use = match &pass.settings.load_balancer_id {
             Some(id) => *id == balancer.id,
@@ -46,7 +48,7 @@ impl Reconciler {
                     self.memory.doubt(&balancer.id);
                     return Ok(self.pending(balancer, "to be failed over after an ERROR"));
                 }
-                Err(Error::NotLeader) => return Err(Error::NotLeader),
+                Err(Error::NotLeader) => return Err(Error::NotLeader.into()),
                 Err(error) => {
                     if !is_final(&error) {
                         self.memory.not_failed_over(&balancer.id);
@@ -59,10 +61,11 @@ impl Reconciler {
                 }
             }
         }
-        Err(Error::unavailable(
+        Err(Error::unusable(
             format!("load balancer {}", balancer.id),
-            "its provisioning status is ERROR: ask the operator of the cloud to fail it over, or delete it and it is made again",
-        ))
+            "its provisioning status is ERROR: ask the operator of the cloud to fail it over, or delete it and it is created again",
+        )
+        .into())
     }
 
     /// Whether it was surely made for this Service: its name another cluster of our name may have given it.
@@ -72,7 +75,7 @@ impl Reconciler {
     }
 
     /// A floating IP that was made for it goes first, for the next one gets its own: nobody has been told its address yet.
-    async fn discard(&self, pass: &Pass<'_>, balancer: &LoadBalancer) -> Result<Noted<Outcome>> {
+    async fn discard(&self, pass: &Pass<'_>, balancer: &LoadBalancer) -> Result<Noted<Progress<Status>>> {
         if let Some(port) = tree::floating_port(balancer) {
             let mut wanted = known(pass.spec, &pass.settings);
             wanted.extend(pass.spec.ip.as_deref());
@@ -87,10 +90,11 @@ impl Reconciler {
         );
         self.memory.forget(&balancer.id);
         self.memory.failed(&balancer.name);
-        Err(Error::unavailable(
+        Err(Error::unusable(
             format!("load balancer {}", balancer.id),
-            "it has gone into ERROR state (Octavia knows the details), so it was deleted and will be made again",
-        ))
+            "it has gone into ERROR state (Octavia knows the details), so it was deleted and will be created again",
+        )
+        .into())
     }
 }
 

@@ -118,10 +118,10 @@ impl Identity {
         let sharing = balancer.tags.iter().filter(|tag| names::is_service_tag(tag)).count();
         let known = self.named().any(|name| balancer.tags.contains(name));
         if !known && sharing >= max_shared as usize {
-            return Err(Error::Quota {
-                what: format!("Services on load balancer {}", balancer.id),
-                source: format!("it has {sharing} already, max-shared-lb is {max_shared}").into(),
-            });
+            return Err(Error::quota(
+                format!("Services on load balancer {}", balancer.id),
+                format!("it has {sharing} already, max-shared-lb is {max_shared}"),
+            ));
         }
         Ok(())
     }

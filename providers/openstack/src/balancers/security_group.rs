@@ -12,7 +12,11 @@ mod rules;
 #[cfg(test)]
 mod scenarios;
 
-use super::{network::Networks, node_address};
+use super::{
+    halt::{self, Halt},
+    network::Networks,
+    node_address,
+};
 use crate::api::{
     Session,
     neutron::{
@@ -21,7 +25,7 @@ use crate::api::{
     },
 };
 use carriers::{Changes, Member};
-use cloud::{Deletion, Error, Host, IpFamily, Result, ServiceRef, Spec};
+use cloud::{Error, Host, IpFamily, Progress, Result, ServiceRef, Spec};
 use cloud_http::{Failure, http::StatusCode};
 use edits::Edits;
 use observe::Lists;
@@ -100,13 +104,13 @@ impl SecurityGroups {
     /// became of the one before.
     ///
     /// # Errors
-    /// The first that a step met; [`Error::Unavailable`] if two groups have the name; [`Error::Quota`].
-    pub(crate) async fn ensure(&self, api: &Session, networks: &Networks, want: &Want<'_>) -> Result<()> {
+    /// The first that a step met; [`Error::Unusable`] if two groups have the name; [`Error::Quota`].
+    pub(crate) async fn ensure(&self, api: &Session, networks: &Networks, want: &Want<'_>) -> halt::Result<()> {
         let mut subnets = Vec::new();
         for id in want.subnets {
             let subnet = networks.subnet(api, id).await?;
             let cidr = subnet.cidr.parse();
-            subnets.push(cidr.map_err(|_| Error::unavailable(format!("subnet {id}"), "its CIDR cannot be read"))?);
+            subnets.push(cidr.map_err(|_| Error::unusable(format!("subnet {id}"), "its CIDR cannot be read"))?);
         }
         let group = self.group(api, want.spec).await?;
         let allowed = rules::wanted(want.spec, want.sources, want.vips, &subnets);
@@ -114,7 +118,7 @@ impl SecurityGroups {
         let steps = self.plan_ports(api, &group, want).await;
         let carried = match steps {
             Ok(steps) => self.take(api, &group, steps).await,
-            Err(error) => Err(error),
+            Err(error) => Err(Halt::from(error)),
         };
         ruled.and(carried)
     }
@@ -124,7 +128,7 @@ impl SecurityGroups {
     ///
     /// # Errors
     /// As Neutron answers.
-    pub(crate) async fn remove(&self, api: &Session, service: &ServiceRef) -> Result<Deletion> {
+    pub(crate) async fn remove(&self, api: &Session, service: &ServiceRef) -> halt::Result<Progress<()>> {
         let name = name(service);
         // The name has the Service's UID: if there are two, both are ours.
         for group in self.lists.named(api, &name).await? {
@@ -137,15 +141,15 @@ impl SecurityGroups {
             match deleted {
                 Ok(_) => info!(group = name, "deleted security group"),
                 Err(error) if status(&error) == Some(StatusCode::CONFLICT) => {
-                    return Ok(Deletion::Pending {
+                    return Ok(Progress::Pending {
                         poll_after: SOON,
                         waiting_for: format!("security group {name} to come off its last port"),
                     });
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
-        Ok(Deletion::Gone)
+        Ok(Progress::Done(()))
     }
 
     /// The group of a Service; it is made if need be.
@@ -154,7 +158,7 @@ impl SecurityGroups {
         let mut groups = self.lists.named(api, &name).await?;
         if groups.len() > 1 {
             let ids: Vec<&str> = groups.iter().map(|group| group.id.as_str()).collect();
-            return Err(Error::unavailable(
+            return Err(Error::unusable(
                 format!("security group {name}"),
                 format!(
                     "there are {} of that name ({}): delete all but one",

@@ -1,7 +1,6 @@
 //! Gets the servers that are asked for.
 
 use super::{
-    blame,
     question::{self, Calls, Found, Key},
     roster::Roster,
     sweep::Sweep,
@@ -54,7 +53,7 @@ const BELIEVED: Duration = Duration::from_mins(5);
 pub struct Servers<'a> {
     found: Found,
     /// Those that were asked for one by one in vain, and why.
-    failed: HashMap<Key<'a>, Arc<Error>>,
+    failed: HashMap<Key<'a>, Error>,
 }
 
 impl Lookup {
@@ -147,7 +146,7 @@ impl Lookup {
                         servers.found.insert(Arc::new(server));
                     }
                 }
-                Err(error) => drop(servers.failed.insert(key, Arc::new(error))),
+                Err(error) => drop(servers.failed.insert(key, error.of_batch())),
             }
         }
         late
@@ -221,7 +220,7 @@ impl Servers<'_> {
     /// If there is any doubt.
     pub fn get(&self, key: Key<'_>) -> Result<Option<Arc<Server>>> {
         if let Some(error) = self.failed.get(&key) {
-            return Err(blame::share(error));
+            return Err(error.clone());
         }
         self.found.get(key).map(Option::<&_>::cloned)
     }

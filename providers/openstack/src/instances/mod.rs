@@ -4,7 +4,6 @@
 //! have is asked for by itself: only Nova's own 404 makes a node's machine [`cloud::Answer::Missing`].
 
 pub mod addresses;
-pub(crate) mod blame;
 mod flavors;
 pub mod label;
 mod lookup;
@@ -125,7 +124,7 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
         Ok(Instance {
             instance_type: match types.get(&server.id) {
                 Some(Ok(kind)) => kind.clone(),
-                Some(Err(error)) => return Err(blame::share(error)),
+                Some(Err(error)) => return Err(error.clone()),
                 None => None,
             },
             addresses: addresses::of(server, &ports, &sub_ports, &config.networking),
@@ -145,13 +144,16 @@ async fn types(
     session: &Session,
     flavors: &Flavors,
     servers: &[Result<Option<Arc<Server>>>],
-) -> HashMap<String, Result<Option<String>, Arc<Error>>> {
+) -> HashMap<String, Result<Option<String>>> {
     let mut by_flavor: HashMap<_, Vec<&Arc<Server>>> = HashMap::new();
     for server in servers.iter().flatten().flatten() {
         by_flavor.entry(&server.flavor).or_default().push(server);
     }
     let asked = by_flavor.into_values().map(|servers| async move {
-        let kind = flavors.instance_type(session, servers[0]).await.map_err(Arc::new);
+        let kind = flavors
+            .instance_type(session, servers[0])
+            .await
+            .map_err(Error::of_batch);
         servers.into_iter().map(move |server| (server.id.clone(), kind.clone()))
     });
     together(asked.collect()).await.into_iter().flatten().collect()
@@ -184,8 +186,7 @@ fn answers(
 
 /// A failure of the whole call is every node's answer.
 fn everybody(nodes: usize, error: Error) -> Vec<Result<Answer>> {
-    let error = Arc::new(error);
-    (0..nodes).map(|_| Err(blame::share(&error))).collect()
+    vec![Err(error.of_batch()); nodes]
 }
 
 #[cfg(test)]

@@ -173,9 +173,9 @@ impl Found {
             _ => {
                 let ids: Vec<&str> = all.iter().map(|server| server.id.as_str()).collect();
                 // Not the user's mistake in the Node: once one of them is gone, all is well.
-                Err(Error::unavailable(
-                    "server list",
-                    format!("{} servers are named {name:?}: {}", ids.len(), ids.join(", ")),
+                Err(Error::unusable(
+                    format!("server {name:?}"),
+                    format!("{} servers have this name: {}", ids.len(), ids.join(", ")),
                 ))
             }
         }
@@ -258,7 +258,7 @@ mod tests {
     #[case(
         "two servers of that name",
         "b",
-        "server list is unavailable: 2 servers are named \"b\": 2, 3"
+        "server \"b\" cannot be used: 2 servers have this name: 2, 3"
     )]
     #[case("a server whose name has capitals", "master", "4")]
     #[case("one of two to the letter", "worker", "6")]

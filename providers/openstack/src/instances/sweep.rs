@@ -1,6 +1,5 @@
 //! The list of all servers, shared by those who ask at the same time.
 
-use super::blame;
 use crate::api::nova::Server;
 use cloud::{Error, Result};
 use futures::{
@@ -21,7 +20,7 @@ const FRESH: Duration = Duration::from_secs(2);
 /// All servers of a project.
 pub type Listing = Arc<[Arc<Server>]>;
 
-type Reading = BoxFuture<'static, Result<Listing, Arc<Error>>>;
+type Reading = BoxFuture<'static, Result<Listing>>;
 
 /// The list of all servers.
 #[derive(Default)]
@@ -44,7 +43,7 @@ impl Sweep {
         if let Some(listing) = self.fresh() {
             return Ok(listing);
         }
-        let listing = self.join(read).await.map_err(|error| blame::share(&error))?;
+        let listing = self.join(read).await.map_err(Error::of_batch)?;
         self.keep(&listing);
         Ok(listing)
     }
@@ -77,7 +76,7 @@ impl Sweep {
         let running = state.under_way.as_ref().and_then(WeakShared::upgrade);
         let reading = running.filter(|reading| reading.peek().is_none()).unwrap_or_else(|| {
             let servers = read();
-            let listing = async move { Ok(servers.await.map_err(Arc::new)?.into_iter().map(Arc::new).collect()) };
+            let listing = async move { Ok(servers.await?.into_iter().map(Arc::new).collect()) };
             listing.boxed().shared()
         });
         state.under_way = reading.downgrade();

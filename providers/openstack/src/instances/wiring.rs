@@ -1,6 +1,6 @@
 //! What is plugged into the servers: their ports, and the ports that are plugged into those.
 
-use super::{addresses::SubPort, blame};
+use super::addresses::SubPort;
 use crate::api::{
     Session,
     neutron::{
@@ -11,10 +11,7 @@ use crate::api::{
     together,
 };
 use cloud::{Error, Result};
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeSet, HashMap};
 use tracing::warn;
 
 /// The ports of many servers.
@@ -25,7 +22,7 @@ pub struct Wiring {
     /// By their own ID.
     sub_ports: HashMap<String, SubPort>,
     /// Servers whose ports could not be listed, and why.
-    failed: HashMap<String, Arc<Error>>,
+    failed: HashMap<String, Error>,
 }
 
 impl Wiring {
@@ -55,7 +52,7 @@ impl Wiring {
     /// If they could not be listed.
     pub fn of(&self, server: &str) -> Result<(Vec<&Port>, Vec<SubPort>)> {
         if let Some(error) = self.failed.get(server) {
-            return Err(blame::share(error));
+            return Err(error.clone());
         }
         let ports: Vec<&Port> = self.ports.get(server).into_iter().flatten().collect();
         let plugged = ports.iter().flat_map(|port| sub_port_ids(port));
@@ -64,9 +61,9 @@ impl Wiring {
     }
 
     fn fail(&mut self, servers: &[&str], error: Error) {
-        let error = Arc::new(error);
+        let error = error.of_batch();
         for &server in servers {
-            self.failed.insert(server.to_owned(), Arc::clone(&error));
+            self.failed.insert(server.to_owned(), error.clone());
         }
     }
 

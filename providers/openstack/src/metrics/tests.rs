@@ -1,5 +1,5 @@
 use super::*;
-use cloud::Outcome;
+use cloud::Error;
 use prometheus::{Encoder, Registry, TextEncoder};
 use std::{fs, path::Path};
 
@@ -25,17 +25,16 @@ fn what_is_dropped_counts_as_an_error() {
     assert_eq!(counted(&metrics.requests, "server_get"), (3, 2));
 }
 
-fn look(metrics: &Metrics, answer: cloud::Result<Outcome>) {
+fn look(metrics: &Metrics, answer: cloud::Result<Progress<()>>) {
     let reconcile = metrics.reconcile(Operation::Ensure, "uid");
-    let is_pending = |outcome: &Outcome| matches!(outcome, Outcome::Pending { .. });
-    let _ = reconcile.end(answer.map(Noted::from), is_pending);
+    let _ = reconcile.end(answer.map(Noted::from));
 }
 
 #[test]
 fn all_looks_until_it_is_ready_are_one_reconcile() {
     let (_, metrics) = registered();
     let counted = || counted(&metrics.reconciles, "loadbalancer_ensure");
-    let pending = || Outcome::Pending {
+    let pending = || Progress::Pending {
         poll_after: std::time::Duration::ZERO,
         waiting_for: String::new(),
     };
@@ -43,7 +42,7 @@ fn all_looks_until_it_is_ready_are_one_reconcile() {
     look(&metrics, Ok(pending()));
     assert_eq!(counted(), (0, 0));
     std::thread::sleep(std::time::Duration::from_millis(20));
-    look(&metrics, Ok(Outcome::Ready(cloud::Status::default())));
+    look(&metrics, Ok(Progress::Done(())));
     assert_eq!(counted(), (1, 0));
     let duration = &metrics.reconciles.duration;
     let took = duration.with_label_values(&["loadbalancer_ensure"]).get_sample_sum();

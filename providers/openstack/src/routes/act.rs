@@ -43,9 +43,9 @@ async fn replace(session: &Session, mut router: Router, remove: &[Hop], add: &[H
             done => return done,
         }
     }
-    Err(Error::unavailable(
-        "router update",
-        format!("router {} changes all the time", router.id),
+    Err(Error::unusable(
+        format!("router {}", router.id),
+        "other clients change it all the time",
     ))
 }
 
@@ -111,14 +111,14 @@ async fn set_pairs(session: &Session, port: &Port, edit: impl Fn(&[AddressPair])
         match ports::update(session, &port, &change).await {
             Err(error) if is_outdated(&error) => match ports::port(session, &port.id).await? {
                 Some(newer) => port = newer,
-                None => return Err(Error::unavailable("port update", format!("port {} is gone", port.id))),
+                None => return Err(Error::unusable(format!("port {}", port.id), "it was deleted")),
             },
             done => return done.map(drop),
         }
     }
-    Err(Error::unavailable(
-        "port update",
-        format!("port {} changes all the time", port.id),
+    Err(Error::unusable(
+        format!("port {}", port.id),
+        "other clients change it all the time",
     ))
 }
 

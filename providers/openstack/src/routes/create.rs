@@ -18,14 +18,13 @@ use crate::{
         },
         together,
     },
-    instances::{blame, provider_id},
+    instances::provider_id,
     provider::Connection,
 };
 use cloud::{Error, NewRoute, Result};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::IpAddr,
-    sync::Arc,
 };
 use tracing::{debug, warn};
 
@@ -39,7 +38,7 @@ struct Work<'a> {
 }
 
 /// A failure, by the route that it concerns.
-type Failures = HashMap<Hop, Arc<Error>>;
+type Failures = HashMap<Hop, Error>;
 
 impl Routes {
     pub(super) async fn try_create(&self, cluster: &str, new: &[NewRoute]) -> Result<Vec<Result<()>>> {
@@ -145,7 +144,7 @@ fn rivals(wanted: &[Result<Hop>], there: &[Hop]) -> Vec<Hop> {
 }
 
 fn outcome(step: &Step, failures: &Failures) -> Result<()> {
-    failures.get(&step.hop).map_or(Ok(()), |error| Err(blame::share(error)))
+    failures.get(&step.hop).map_or(Ok(()), |error| Err(error.clone()))
 }
 
 impl Ability {
@@ -280,8 +279,6 @@ impl Step {
 }
 
 fn fail(failures: &mut Failures, hops: impl IntoIterator<Item = Hop>, error: Error) {
-    let error = Arc::new(error);
-    for hop in hops {
-        failures.insert(hop, Arc::clone(&error));
-    }
+    let error = error.of_batch();
+    failures.extend(hops.into_iter().map(|hop| (hop, error.clone())));
 }

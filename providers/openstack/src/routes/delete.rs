@@ -8,22 +8,18 @@ use super::{
     hop::Hop,
     look, ownership,
 };
-use crate::{
-    api::{
-        Deleted, Session,
-        neutron::{
-            ports::{self, Port},
-            routers::Router,
-        },
-        together,
+use crate::api::{
+    Deleted, Session,
+    neutron::{
+        ports::{self, Port},
+        routers::Router,
     },
-    instances::blame,
+    together,
 };
 use cloud::{Error, Result, Route};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::IpAddr,
-    sync::Arc,
 };
 use tracing::warn;
 
@@ -48,11 +44,11 @@ impl Routes {
         match remove_routes(session, router, ability, &remove).await {
             Ok(left) => self.forget(session, ability, cluster, &ports, &remove, &left).await,
             Err(error) => {
-                let error = Arc::new(error);
-                failures.extend(remove.into_iter().map(|hop| (hop, Arc::clone(&error))));
+                let error = error.of_batch();
+                failures.extend(remove.into_iter().map(|hop| (hop, error.clone())));
             }
         }
-        let outcome = |hop: Result<Hop>| failures.get(&hop?).map_or(Ok(()), |error| Err(blame::share(error)));
+        let outcome = |hop: Result<Hop>| failures.get(&hop?).map_or(Ok(()), |error| Err(error.clone()));
         Ok(hops.into_iter().map(outcome).collect())
     }
 
@@ -109,7 +105,7 @@ async fn close_ports(
     ability: Ability,
     ports: &HashMap<IpAddr, Port>,
     hops: &BTreeSet<Hop>,
-) -> HashMap<Hop, Arc<Error>> {
+) -> HashMap<Hop, Error> {
     let mut by_port: BTreeMap<&str, (&Port, Vec<Hop>)> = BTreeMap::new();
     for hop in hops {
         if let (Some(port), Pairs::Needed) = (ports.get(&hop.next), ability.pairs) {
@@ -127,8 +123,8 @@ async fn close_ports(
     let mut failures = HashMap::new();
     for (hops, closed) in together(closed.collect()).await {
         if let Err(error) = closed {
-            let error = Arc::new(error);
-            failures.extend(hops.into_iter().map(|hop| (hop, Arc::clone(&error))));
+            let error = error.of_batch();
+            failures.extend(hops.into_iter().map(|hop| (hop, error.clone())));
         }
     }
     failures

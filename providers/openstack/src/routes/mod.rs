@@ -16,7 +16,7 @@ mod plan;
 pub use abilities::Abilities;
 
 use crate::{
-    instances::{blame, roster::Roster},
+    instances::roster::Roster,
     provider::{Connection, Live},
 };
 use abilities::Pairs;
@@ -117,8 +117,5 @@ impl cloud::Routes for Routes {
 
 /// A failure of the whole call is every route's answer.
 fn everybody(routes: usize, results: Result<Vec<Result<()>>>) -> Vec<Result<()>> {
-    results.unwrap_or_else(|error| {
-        let error = Arc::new(error);
-        (0..routes).map(|_| Err(blame::share(&error))).collect()
-    })
+    results.unwrap_or_else(|error| vec![Err(error.of_batch()); routes])
 }

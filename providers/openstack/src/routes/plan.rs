@@ -108,12 +108,9 @@ fn may_be_taken(hop: &Hop, by: IpAddr) -> Error {
 }
 
 fn no_port(hop: &Hop) -> Error {
-    Error::unavailable(
-        "port list",
-        format!(
-            "there is not exactly one port with the address {} that the router can reach",
-            hop.next
-        ),
+    Error::unusable(
+        format!("the port with the address {}", hop.next),
+        "the router does not reach exactly one such port",
     )
 }
 

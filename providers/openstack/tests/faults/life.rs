@@ -6,9 +6,8 @@ use crate::{
     support::{self, open, surroundings_in},
 };
 use cloud::{
-    Address, AddressKind, Affinity, Answer, Deletion, Detail, Host, Instance, IpFamily, LoadBalancers, NewRoute,
-    NodeRef, Noted, Notes, Outcome, Port, Protocol, Provider as _, ProviderId, Retry, Routes, ServiceRef, Spec,
-    TrafficPolicy,
+    Address, AddressKind, Affinity, Answer, Detail, Host, Instance, IpFamily, LoadBalancers, NewRoute, NodeRef, Noted,
+    Notes, Port, Progress, Protocol, Provider as _, ProviderId, Retry, Routes, ServiceRef, Spec, TrafficPolicy,
 };
 use futures::future::join_all;
 use openstack::{config::Config, provider::Provider};
@@ -171,7 +170,7 @@ impl Life {
         let updates = self.services.iter().map(|spec| async move {
             patiently("the hosts", async || match balancers.update_hosts(spec).await {
                 Ok(Noted {
-                    answer: Outcome::Ready(_),
+                    answer: Progress::Done(_),
                     ..
                 }) => Ok(()),
                 other => Err(format!("{other:?}")),
@@ -255,7 +254,7 @@ impl Life {
             patiently("the end of a Service", async || match balancers.delete(&spec).await {
                 Ok(Noted { answer, notes }) => {
                     write(&mut spec, notes);
-                    (answer == Deletion::Gone)
+                    (answer == Progress::Done(()))
                         .then_some(())
                         .ok_or_else(|| format!("{answer:?}"))
                 }
@@ -355,8 +354,8 @@ impl Life {
             Ok(Noted { answer, notes }) => {
                 write(spec, notes);
                 match answer {
-                    Outcome::Ready(status) => Ok(status),
-                    Outcome::Pending { waiting_for, .. } => Err(waiting_for),
+                    Progress::Done(status) => Ok(status),
+                    Progress::Pending { waiting_for, .. } => Err(waiting_for),
                 }
             }
             Err(error) => {

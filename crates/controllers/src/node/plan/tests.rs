@@ -365,7 +365,7 @@ fn writes_no_more_patches_than_needed(#[case] there: &str, #[case] cloud: &str, 
 #[case::denied(Error::Denied { call: "x".into(), source: "y".into() }, "CloudDenied Retry")]
 #[case::throttled(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(7)) }, "CloudThrottled After(7s)")]
 #[case::throttled_for_no_time(Error::Throttled { call: "x".into(), retry_after: Some(Duration::ZERO) }, "CloudThrottled After(1s)")]
-#[case::pending(Error::Pending { what: "x".into(), poll_after: Duration::from_secs(3) }, "MachinePending After(3s)")]
+#[case::unusable(Error::unusable("x", "y"), "CloudError Retry")]
 #[case::hopeless(Error::invalid("x", "y"), "CloudError After(300s)")]
 fn gets_stuck(#[case] error: Error, #[case] expected: &str) {
     let stuck = Stuck::from(&error);

@@ -3,7 +3,7 @@
 use super::rig::Rig;
 use crate::service::predicates::FINALIZER;
 use async_trait::async_trait;
-use cloud::{Deletion, Instances, LoadBalancers, Noted, Outcome, Owned, Provider, Result as CloudResult, Spec, Status};
+use cloud::{Instances, LoadBalancers, Noted, Owned, Progress, Provider, Result as CloudResult, Spec, Status};
 use k8s_openapi::api::core::v1::Service;
 use kube::api::DeleteParams;
 use memory::Memory;
@@ -37,7 +37,7 @@ impl LoadBalancers for Scribe {
         LoadBalancers::find(&self.0, spec).await
     }
 
-    async fn ensure(&self, spec: &Spec) -> CloudResult<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> CloudResult<Noted<Progress<Status>>> {
         let mut noted = self.0.ensure(spec).await?;
         noted.notes.annotate(ID, spec.service.name.clone());
         if let Some(what) = spec.annotations.get("example.org/warn") {
@@ -46,7 +46,7 @@ impl LoadBalancers for Scribe {
         Ok(noted)
     }
 
-    async fn delete(&self, spec: &Spec) -> CloudResult<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> CloudResult<Noted<Progress<()>>> {
         let mut noted = LoadBalancers::delete(&self.0, spec).await?;
         noted.notes.remove(ID);
         Ok(noted)

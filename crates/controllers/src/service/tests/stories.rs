@@ -166,7 +166,7 @@ async fn what_is_pending_is_polled_and_said_once_if_it_lasts(
 }
 
 #[tokio::test]
-async fn an_error_that_says_pending_is_no_failure() {
+async fn what_is_pending_is_no_failure() {
     let mut rig = Rig::new().await;
     rig.create(load_balancer("s")).await;
     rig.cloud

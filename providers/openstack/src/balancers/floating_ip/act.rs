@@ -12,6 +12,7 @@ use crate::{
         neutron::floating_ips::{self, FloatingIp, FloatingIpQuery, NewFloatingIp},
     },
     balancers::{
+        halt,
         network::{Floating, FloatingSubnet, Networks},
         node_address::family_of,
         role::Role,
@@ -52,7 +53,7 @@ pub(crate) async fn observe(api: &Session, port: &str) -> Result<Vec<FloatingIp>
 ///
 /// # Errors
 /// As [`plan`]; [`Error::Quota`]; [`Error::Unavailable`] where no address can be had, with what Neutron says;
-/// [`Error::Pending`] if something changed in the meantime.
+/// [`halt::Halt::Pending`] if something changed in the meantime.
 pub(crate) async fn ensure(
     api: &Session,
     networks: &Networks,
@@ -61,7 +62,7 @@ pub(crate) async fn ensure(
     target: Target<'_>,
     floating: Option<&Floating>,
     attached: Vec<FloatingIp>,
-) -> Result<Address> {
+) -> halt::Result<Address> {
     if family_of(target.address) == Some(IpFamily::V6) {
         return Ok(skipped(want, target));
     }
@@ -95,7 +96,7 @@ pub(crate) async fn reserve(
     want: &Want<'_>,
     floating: Option<&Floating>,
     port: Option<&str>,
-) -> Result<Option<FloatingIp>> {
+) -> halt::Result<Option<FloatingIp>> {
     let (Exposure::External, Role::Owner, Some(floating)) = (want.exposure, want.role, floating) else {
         return Ok(None);
     };
@@ -107,7 +108,7 @@ pub(crate) async fn reserve(
     let Some(ip) = want.ip else {
         return match (&floating.subnet, network(api, networks, floating).await?) {
             (FloatingSubnet::Any, _) | (_, None) => Ok(None),
-            (subnet, Some(network)) => subnets(api, networks, subnet, &network).await.map(|_| None),
+            (subnet, Some(network)) => Ok(subnets(api, networks, subnet, &network).await.map(|_| None)?),
         };
     };
     let found = others(api, &[ip]).await?;
@@ -124,10 +125,11 @@ pub(crate) async fn reserve(
     };
     match act.create(Some(ip), None).await? {
         Some(made) => Ok(Some(made)),
-        None => Err(Error::unavailable(
+        None => Err(Error::unusable(
             format!("floating IP {ip}"),
-            "it does not exist, and no external network was found to make it in: set floating-network-id",
-        )),
+            "it does not exist, and no external network was found to create it in: set floating-network-id",
+        )
+        .into()),
     }
 }
 
@@ -161,7 +163,7 @@ struct Act<'a> {
 }
 
 impl Act<'_> {
-    async fn take(&self, steps: Vec<Step>) -> Result<Ending> {
+    async fn take(&self, steps: Vec<Step>) -> halt::Result<Ending> {
         let mut ending = Ending::default();
         let mut reserved = None;
         for step in steps {
@@ -175,7 +177,7 @@ impl Act<'_> {
                     ending.homeless = ending.attached.is_none();
                 }
                 Step::Reserve(address) => {
-                    let none = || Error::unavailable(format!("floating IP {address}"), "no external network was found");
+                    let none = || Error::unusable(format!("floating IP {address}"), "no external network was found");
                     reserved = Some(self.create(Some(&address), None).await?.ok_or_else(none)?);
                 }
                 Step::AttachReserved => {
@@ -188,7 +190,7 @@ impl Act<'_> {
         Ok(ending)
     }
 
-    async fn lead(&self, fip: &FloatingIp, port: Option<&str>) -> Result<FloatingIp> {
+    async fn lead(&self, fip: &FloatingIp, port: Option<&str>) -> halt::Result<FloatingIp> {
         // One that was reserved has found its place.
         let placed = port.and(reserved_for(fip)).map(|_| description(self.want));
         let led = floating_ips::lead(self.api, fip, port, placed.as_deref())
@@ -205,7 +207,7 @@ impl Act<'_> {
     }
 
     /// Makes a floating IP; `None` if there is no external network.
-    async fn create(&self, address: Option<&str>, port: Option<&str>) -> Result<Option<FloatingIp>> {
+    async fn create(&self, address: Option<&str>, port: Option<&str>) -> halt::Result<Option<FloatingIp>> {
         let Some(floating) = self.floating else {
             return Ok(None);
         };
@@ -263,7 +265,7 @@ impl Act<'_> {
 }
 
 /// Deletes a floating IP; one that is gone is a success.
-pub(super) async fn delete(api: &Session, fip: &FloatingIp) -> Result<()> {
+pub(super) async fn delete(api: &Session, fip: &FloatingIp) -> halt::Result<()> {
     floating_ips::delete(api, fip).await.map_err(|error| soon(fip, error))?;
     info!(address = fip.floating_ip_address, "deleted floating IP");
     Ok(())

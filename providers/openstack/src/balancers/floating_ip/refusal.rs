@@ -1,7 +1,10 @@
 //! What Neutron's refusals mean.
 
 use super::{FloatingIp, Target};
-use crate::api::{fault, neutron::floating_ips::Refusal};
+use crate::{
+    api::{fault, neutron::floating_ips::Refusal},
+    balancers::halt::Halt,
+};
 use cloud::Error;
 use cloud_http::{Failure, http::StatusCode};
 use std::{error::Error as _, time::Duration};
@@ -22,25 +25,25 @@ pub(super) fn is_of_the_subnet(error: &Error) -> bool {
 }
 
 /// That the port got a floating IP in the meantime shows at the next look.
-pub(super) fn raced(target: Target<'_>, error: Error) -> Error {
+pub(super) fn raced(target: Target<'_>, error: Error) -> Halt {
     if kind(&error).as_deref() == Some("FloatingIPPortAlreadyAssociated") {
-        return Error::Pending {
+        return Halt::Pending {
             what: format!("the floating IP of port {}", target.port),
             poll_after: SOON,
         };
     }
-    error
+    error.into()
 }
 
 /// A floating IP that changed since it was read is looked at again.
-pub(super) fn soon(fip: &FloatingIp, error: Error) -> Error {
+pub(super) fn soon(fip: &FloatingIp, error: Error) -> Halt {
     if Failure::of(&error).is_some_and(|failure| failure.status() == StatusCode::PRECONDITION_FAILED) {
-        return Error::Pending {
+        return Halt::Pending {
             what: format!("floating IP {}", fip.floating_ip_address),
             poll_after: SOON,
         };
     }
-    error
+    error.into()
 }
 
 /// What Neutron calls an error.

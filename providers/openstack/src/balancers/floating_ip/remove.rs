@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     api::{Session, neutron::floating_ips::FloatingIp},
-    balancers::settings::Kept,
+    balancers::{halt::Result, settings::Kept},
 };
-use cloud::{Result, ServiceRef};
+use cloud::ServiceRef;
 use tracing::warn;
 
 /// Gives up the floating IPs of a balancer that is about to be deleted. Those that we made go, unless they are to be kept;

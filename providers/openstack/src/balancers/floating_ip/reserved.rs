@@ -8,11 +8,14 @@ use super::{
     act::{delete, others},
     description, is_marked,
 };
-use crate::api::{
-    Session,
-    neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
+use crate::{
+    api::{
+        Session,
+        neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
+    },
+    balancers::halt::Result,
 };
-use cloud::{Error, Result, ServiceRef};
+use cloud::{Error, ServiceRef};
 use cloud_http::{Failure, http::StatusCode};
 use std::{
     collections::{BTreeSet, HashMap},

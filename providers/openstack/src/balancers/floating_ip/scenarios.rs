@@ -1,11 +1,13 @@
 //! What happens to floating IPs, on the simulation and on the real services.
 
 use super::{act::Address, *};
-use crate::balancers::network::{
-    Floating, FloatingSubnet, Networks,
-    rig::{Rig, Simulated, Vip, scenarios, simulated},
+use crate::balancers::{
+    halt::{Halt, Result},
+    network::{
+        Floating, FloatingSubnet, Networks,
+        rig::{Rig, Simulated, Vip, scenarios, simulated},
+    },
 };
-use cloud::Result;
 use openstack_sim::Fault;
 use rstest::rstest;
 use serde_json::json;
@@ -93,11 +95,11 @@ impl<'a> World<'a> {
             )
             .await;
             match done {
-                Err(Error::Pending { poll_after, .. }) => tokio::time::sleep(poll_after / 10).await,
+                Err(Halt::Pending { poll_after, .. }) => tokio::time::sleep(poll_after / 10).await,
                 done => return done,
             }
         }
-        Err(Error::unavailable("floating IP", "always pending"))
+        Err(Error::unavailable("floating IP", "always pending").into())
     }
 
     async fn ensure(&self, asked: Asked<'_>) -> Result<String> {
@@ -120,7 +122,7 @@ impl<'a> World<'a> {
     }
 
     /// The port that a floating IP leads to; an error if there is none.
-    async fn port_of(&self, address: &str) -> Result<Option<String>, String> {
+    async fn port_of(&self, address: &str) -> std::result::Result<Option<String>, String> {
         let all = self.rig.floating_ips().await;
         let found = all.into_iter().find(|(there, _)| there == address);
         found.map(|(_, port)| port).ok_or_else(|| format!("{address} is gone"))
@@ -187,7 +189,7 @@ async fn follows_the_address_that_is_asked_for(rig: &Rig) {
     ] {
         let error = used.unwrap_err().report();
         let expected = format!(
-            "floating IP {one} is unavailable: it is in use by port {}",
+            "floating IP {one} cannot be used: it is in use by port {}",
             world.vip.port
         );
         assert_eq!(error, expected);
@@ -206,7 +208,7 @@ async fn follows_the_address_that_is_asked_for(rig: &Rig) {
 
     let denied = other.ensure(asks("198.51.101.250")).await.unwrap_err();
     assert!(
-        matches!(denied, Error::Denied { .. }),
+        matches!(denied, Halt::Failed(Error::Denied { .. })),
         "users may not choose: {}",
         denied.report()
     );
@@ -276,7 +278,11 @@ async fn tries_the_next_subnet(rig: &Rig) {
     assert!(none.contains("has name \"nothing*\""), "{none}");
     let wrong = FloatingSubnet::Id(rig.subnet.clone());
     let wrong = other.reserve_in(EXTERNAL, wrong).await.unwrap_err();
-    assert!(matches!(wrong, Error::Invalid { .. }), "{}", wrong.report());
+    assert!(
+        matches!(wrong, Halt::Failed(Error::Invalid { .. })),
+        "{}",
+        wrong.report()
+    );
 }
 
 // upstream: openstack 48
@@ -363,7 +369,7 @@ async fn goes_with_the_balancer(rig: &Rig) {
     assert!(world.leads_here(&address).await);
     for _ in 0..50 {
         match release(&rig.api, &world.vip.port, Kept::WithBalancer).await {
-            Err(Error::Pending { poll_after, .. }) => tokio::time::sleep(poll_after / 10).await,
+            Err(Halt::Pending { poll_after, .. }) => tokio::time::sleep(poll_after / 10).await,
             done => {
                 done.unwrap();
                 break;
@@ -391,7 +397,7 @@ async fn says_what_neutron_says(rig: &Rig) {
     world.vip = far;
     let error = world.ensure(EXTERNAL).await.unwrap_err();
     assert!(
-        matches!(error, Error::Unavailable { .. }),
+        matches!(error, Halt::Failed(Error::Unavailable { .. })),
         "it passes once there is a router"
     );
     assert!(
@@ -447,7 +453,7 @@ async fn says_which_quota_is_exceeded() {
         settings.quotas.insert("floatingip".to_owned(), 0);
     });
     let error = world.ensure(EXTERNAL).await.unwrap_err();
-    assert!(matches!(error, Error::Quota { .. }), "{}", error.report());
+    assert!(matches!(error, Halt::Failed(Error::Quota { .. })), "{}", error.report());
     assert_eq!(error.to_string(), "the quota for floating ips is exceeded");
 }
 
@@ -528,7 +534,7 @@ async fn one_that_came_in_between_is_seen_next_time() {
         Vec::new(),
     )
     .await;
-    assert!(matches!(stale, Err(Error::Pending { .. })), "{stale:?}");
+    assert!(matches!(stale, Err(Halt::Pending { .. })), "{stale:?}");
     assert_eq!(rig.floating_ips().await, [(address, Some(world.vip.port.clone()))]);
 }
 

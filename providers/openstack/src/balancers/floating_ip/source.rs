@@ -41,7 +41,7 @@ pub(super) async fn subnets(
                 .await?;
             if found.is_empty() {
                 let asked = format!("name {name:?} and tags {tags:?}");
-                return Err(Error::unavailable(
+                return Err(Error::unusable(
                     "a subnet for the floating IP",
                     format!("none of network {network} has {asked}"),
                 ));

@@ -118,7 +118,7 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
     "guest",
     "",
     "",
-    "the address of the load balancer is unavailable: it has no floating IP, and only the Service that owns it, or whoever made it, can give it one"
+    "the address of the load balancer cannot be used: it has no floating IP, and only the Service that owns it, or whoever made it, can give it one"
 )]
 fn exposes(
     #[case] name: &str,
@@ -139,7 +139,7 @@ fn exposes(
     "ip=1.1.1.1",
     "",
     "x1.1.1.1@other",
-    "floating IP 1.1.1.1 is unavailable: it is in use by port other"
+    "floating IP 1.1.1.1 cannot be used: it is in use by port other"
 )]
 #[case("none there: created with that address", "ip=1.1.1.1", "", "", "create 1.1.1.1")]
 #[case("as asked", "ip=1.1.1.1", "1.1.1.1@vip", "", "")]
@@ -170,7 +170,7 @@ fn exposes(
     "ip=2.2.2.2",
     "1.1.1.1@vip",
     "x2.2.2.2@other",
-    "floating IP 2.2.2.2 is unavailable: it is in use by port other"
+    "floating IP 2.2.2.2 cannot be used: it is in use by port other"
 )]
 #[case(
     "changed later, new one to be made first",

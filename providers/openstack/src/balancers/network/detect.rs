@@ -64,7 +64,7 @@ impl Networks {
     /// Where a balancer that is to be made has its address.
     ///
     /// # Errors
-    /// As Neutron answers; [`Error::Unavailable`] if the subnet is to be that of the nodes and no node is on a port yet.
+    /// As Neutron answers; [`Error::Unusable`] if the subnet is to be that of the nodes and no node is on a port yet.
     pub(crate) async fn place(
         &self,
         api: &Session,
@@ -233,7 +233,7 @@ impl Networks {
         match (&place.network, &place.subnet) {
             (Some(network), _) => Ok(network.clone()),
             (None, Some(subnet)) => Ok(self.subnet(api, subnet).await?.network_id),
-            (None, None) => Err(Error::unavailable(
+            (None, None) => Err(Error::unusable(
                 "the network of the load balancer",
                 "neither network nor subnet is known",
             )),
@@ -353,7 +353,7 @@ fn home_of((server, address): (&str, &str), ports: &[Port]) -> Option<Home> {
 }
 
 fn nowhere(hosts: &[Arc<Host>]) -> Error {
-    Error::unavailable(
+    Error::unusable(
         "the subnet of the nodes",
         format!(
             "none of {} nodes has an address on a port of its server: set subnet-id or network-id",

@@ -51,7 +51,7 @@ async fn the_subnet_is_that_of_a_node_on_a_port(rig: &Rig) {
     let nowhere = networks.place(&rig.api, &choice, &hosts[..2], &[V4]).await.unwrap_err();
     assert_eq!(
         nowhere.report(),
-        "the subnet of the nodes is unavailable: none of 2 nodes has an address on a port of its server: set subnet-id or \
+        "the subnet of the nodes cannot be used: none of 2 nodes has an address on a port of its server: set subnet-id or \
          network-id"
     );
     let members = networks

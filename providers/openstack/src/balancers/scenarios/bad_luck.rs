@@ -2,7 +2,7 @@
 
 use super::stage::{Stage, annotate, id, port, report};
 use crate::balancers::names;
-use cloud::{Error, LoadBalancers, Outcome, Protocol, Retry, Spec, TrafficPolicy};
+use cloud::{Error, LoadBalancers, Progress, Protocol, Retry, Spec, TrafficPolicy};
 use openstack_sim::{Fault, Service};
 use rstest::rstest;
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn conflict() {
             .times(1),
     );
     let outcome = stage.pass(&mut spec).await.unwrap();
-    assert!(matches!(outcome, Outcome::Pending { .. }), "{outcome:?}");
+    assert!(matches!(outcome, Progress::Pending { .. }), "{outcome:?}");
     stage.ensure(&mut spec).await.unwrap();
     assert_eq!(stage.listeners(&id(&spec)).await, "TCP/443 TCP/80");
 }
@@ -516,11 +516,11 @@ async fn never_ready() {
     delay(std::time::Duration::from_hours(2));
     let (mut stuck, mut other) = (stage.service("stuck"), stage.service("other"));
     let told = async |spec: &mut Spec| match stage.pass(spec).await.unwrap() {
-        Outcome::Pending {
+        Progress::Pending {
             poll_after,
             waiting_for,
         } => Some((poll_after.as_secs(), waiting_for)),
-        Outcome::Ready(_) => None,
+        Progress::Done(_) => None,
     };
     let (poll, what) = told(&mut stuck).await.unwrap();
     assert!(poll == 1 && what.ends_with("to be made"), "{what} in {poll} s");
@@ -536,7 +536,7 @@ async fn never_ready() {
         other.ports = vec![port(Protocol::Tcp, 80 + u16::try_from(minutes).unwrap())];
     }
     let deletion = stage.balancers.delete(&stuck).await.unwrap().answer;
-    assert!(matches!(deletion, cloud::Deletion::Pending { .. }), "{deletion:?}");
+    assert!(matches!(deletion, cloud::Progress::Pending { .. }), "{deletion:?}");
     stage.later(std::time::Duration::from_hours(2)).await;
     stage.ensure(&mut stuck).await.unwrap();
 }

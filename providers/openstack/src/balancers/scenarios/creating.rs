@@ -59,7 +59,7 @@ async fn pending_at_the_start(stage: &mut Stage) {
     stage.octavia.update_listener(listener, &change).await.unwrap();
     let before = stage.calls();
     let outcome = stage.pass(&mut spec).await.unwrap();
-    assert!(matches!(outcome, cloud::Outcome::Pending { .. }), "{outcome:?}");
+    assert!(matches!(outcome, cloud::Progress::Pending { .. }), "{outcome:?}");
     assert_eq!(stage.since(&before), "loadbalancer_get");
     stage.settled().await;
     // Then what somebody else changed is put right.

@@ -19,8 +19,8 @@ use crate::{
     provider::{Connection, Live},
 };
 use cloud::{
-    Deletion, Error, Gate, Host, IpFamily, LoadBalancers, Noted, Notes, Outcome, Protocol, Result, ServiceRef, Spec,
-    Status, Warning,
+    Error, Gate, Host, IpFamily, LoadBalancers, Noted, Notes, Progress, Protocol, Result, ServiceRef, Spec, Status,
+    Warning,
 };
 use openstack_sim::{Cloud, Sim};
 use prometheus::Registry;
@@ -187,7 +187,7 @@ impl Stage {
     }
 
     /// One pass; what is noted is written on the Service, as the controller would.
-    pub async fn pass(&self, spec: &mut Spec) -> Result<Outcome> {
+    pub async fn pass(&self, spec: &mut Spec) -> Result<Progress<Status>> {
         let Noted { answer, notes } = self.balancers.ensure(spec).await?;
         write(spec, notes);
         Ok(answer)
@@ -199,7 +199,7 @@ impl Stage {
         for _ in 0..100 {
             let Noted { answer, notes } = self.balancers.ensure(spec).await?;
             warnings.extend(write(spec, notes));
-            if let Outcome::Ready(status) = answer {
+            if let Progress::Done(status) = answer {
                 spec.status = status.clone();
                 return Ok((status, warnings));
             }
@@ -225,8 +225,8 @@ impl Stage {
             let Noted { answer, notes } = self.balancers.update_hosts(spec).await?;
             write(spec, notes);
             match answer {
-                Outcome::Ready(_) => return Ok(()),
-                Outcome::Pending { .. } => self.settled().await,
+                Progress::Done(_) => return Ok(()),
+                Progress::Pending { .. } => self.settled().await,
             }
         }
         panic!("never ready")
@@ -238,8 +238,8 @@ impl Stage {
             let Noted { answer, notes } = self.balancers.delete(spec).await?;
             write(spec, notes);
             match answer {
-                Deletion::Gone => return Ok(()),
-                Deletion::Pending { .. } => self.settled().await,
+                Progress::Done(()) => return Ok(()),
+                Progress::Pending { .. } => self.settled().await,
             }
         }
         panic!("never gone")

@@ -1,7 +1,7 @@
 //! The cloud does not answer in time that it makes a load balancer, and may make it all the same.
 
 use super::stage::{Stage, id, report};
-use cloud::{Deletion, LoadBalancers, Outcome, Spec};
+use cloud::{LoadBalancers, Progress, Spec};
 use openstack_sim::Fault;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn unanswered() -> (Stage, Spec) {
     stage.sim().inject(hang);
     let error = stage.pass(&mut spec).await.expect_err("no answer");
     assert!(report(&error).contains("timed out"), "{}", report(&error));
-    let Outcome::Pending { waiting_for, .. } = stage.pass(&mut spec).await.unwrap() else {
+    let Progress::Pending { waiting_for, .. } = stage.pass(&mut spec).await.unwrap() else {
         panic!("it is ready")
     };
     assert!(waiting_for.contains("may still be made"), "{waiting_for}");
@@ -41,7 +41,7 @@ async fn what_is_made_late_is_not_made_twice() {
 async fn what_is_made_late_is_deleted_with_the_service() {
     let (stage, mut spec) = unanswered().await;
     let deletion = stage.balancers.delete(&spec).await.unwrap().answer;
-    assert!(matches!(deletion, Deletion::Pending { .. }), "{deletion:?}");
+    assert!(matches!(deletion, Progress::Pending { .. }), "{deletion:?}");
     made(&stage, &spec).await;
     stage.delete(&mut spec).await.unwrap();
     assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);

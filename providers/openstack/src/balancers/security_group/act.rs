@@ -1,12 +1,15 @@
 //! Taking the steps.
 
 use super::{SecurityGroups, Step, edits::Edit, rules};
-use crate::api::{
-    Session, fault,
-    neutron::{
-        ports,
-        security_groups::{self, NewSecurityGroupRule, SecurityGroup, SecurityGroupRule},
+use crate::{
+    api::{
+        Session, fault,
+        neutron::{
+            ports,
+            security_groups::{self, NewSecurityGroupRule, SecurityGroup, SecurityGroupRule},
+        },
     },
+    balancers::halt::{self, Halt},
 };
 use cloud::{Error, Result, ServiceRef, Spec};
 use cloud_http::Failure;
@@ -37,7 +40,7 @@ impl SecurityGroups {
     }
 
     /// Takes all steps, those of ports side by side, and answers the first error.
-    pub(super) async fn take(&self, api: &Session, group: &SecurityGroup, steps: Vec<Step>) -> Result<()> {
+    pub(super) async fn take(&self, api: &Session, group: &SecurityGroup, steps: Vec<Step>) -> halt::Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
@@ -56,13 +59,13 @@ impl SecurityGroups {
         let edited = stream::iter(edits)
             .map(|(port, edit)| self.edit(api, group, port, edit))
             .buffer_unordered(AT_ONCE)
-            .fold(Ok(()), async |all: Result<()>, one| all.and(one))
+            .fold(Ok(()), async |all: halt::Result<()>, one| all.and(one))
             .await;
         self.lists.changed(&group.name);
-        allowed.and(revoked).and(edited)
+        allowed.and(revoked).map_err(Halt::from).and(edited)
     }
 
-    async fn edit(&self, api: &Session, group: &SecurityGroup, port: ports::Port, edit: Edit) -> Result<()> {
+    async fn edit(&self, api: &Session, group: &SecurityGroup, port: ports::Port, edit: Edit) -> halt::Result<()> {
         // Ports were tagged with their groups long ago.
         let tagged = matches!(edit, Edit::Detach(_)) && port.tags.contains(&group.id);
         self.edits.apply(api, &port, edit).await?;

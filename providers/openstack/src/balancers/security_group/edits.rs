@@ -1,10 +1,13 @@
 //! Changing the groups of a port when many Services want to at once.
 
-use crate::api::{
-    Session, fault,
-    neutron::ports::{self, Port, PortChange},
+use crate::{
+    api::{
+        Session, fault,
+        neutron::ports::{self, Port, PortChange},
+    },
+    balancers::halt::{Halt, Result},
 };
-use cloud::{Error, Result};
+use cloud::Error;
 use cloud_http::{Failure, http::StatusCode};
 use std::{
     collections::HashMap,
@@ -60,7 +63,7 @@ impl Edits {
     /// Changes the groups of a port. One that is gone needs no change.
     ///
     /// # Errors
-    /// As Neutron answers; [`Error::Pending`] if others change the port all the time.
+    /// As Neutron answers; [`Halt::Pending`] if others change the port all the time.
     pub(crate) async fn apply(&self, api: &Session, port: &Port, edit: Edit) -> Result<()> {
         loop {
             match self.turn(&port.id, &edit) {
@@ -160,7 +163,7 @@ async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
         // 404 is the port's or one of the groups': whoever deleted that changed the port, too.
         let refused = fault::is_refusal(&error);
         if !is_changed(&error) && !refused && !matches!(error, Error::NotFound { .. }) {
-            return Err(error);
+            return Err(error.into());
         }
         let Some(fresh) = ports::port(api, &port.id).await? else {
             return Ok(port);
@@ -170,11 +173,11 @@ async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
             return Ok(fresh);
         }
         if refused {
-            return Err(error);
+            return Err(error.into());
         }
         port = fresh;
     }
-    Err(Error::Pending {
+    Err(Halt::Pending {
         what: format!("port {}", port.id),
         poll_after: SOON,
     })

@@ -45,7 +45,7 @@ impl<'a> World<'a> {
         }
     }
 
-    async fn ensure(&self, spec: &Spec, hosts: &[&Arc<Host>]) -> Result<()> {
+    async fn ensure(&self, spec: &Spec, hosts: &[&Arc<Host>]) -> halt::Result<()> {
         let want = Want {
             spec,
             hosts,
@@ -58,14 +58,14 @@ impl<'a> World<'a> {
     }
 
     /// Removes the group, however often that takes.
-    async fn remove(&self, spec: &Spec) -> Result<()> {
+    async fn remove(&self, spec: &Spec) -> halt::Result<()> {
         for _ in 0..50 {
             match self.groups.remove(&self.rig.api, &spec.service).await? {
-                Deletion::Gone => return Ok(()),
-                Deletion::Pending { poll_after, .. } => tokio::time::sleep(poll_after / 10).await,
+                Progress::Done(()) => return Ok(()),
+                Progress::Pending { poll_after, .. } => tokio::time::sleep(poll_after / 10).await,
             }
         }
-        Err(Error::unavailable("the group", "it is always in use"))
+        Err(Error::unusable("the group", "it is always in use").into())
     }
 
     async fn there(&self, spec: &Spec) -> Vec<SecurityGroup> {
@@ -264,7 +264,7 @@ async fn two_of_a_name_are_an_error(rig: &Rig) {
     }
     let error = world.ensure(&spec, &[&a]).await.unwrap_err().report();
     assert!(
-        error.starts_with("security group lb-sg-twice-ns-twice is unavailable: there are 2 of that name ("),
+        error.starts_with("security group lb-sg-twice-ns-twice cannot be used: there are 2 of that name ("),
         "{error}"
     );
     world.remove(&spec).await.unwrap();
@@ -309,11 +309,11 @@ async fn a_group_in_use_is_not_deleted() {
     let body = r#"{"NeutronError": {"type": "SecurityGroupInUse", "message": "in use", "detail": ""}}"#;
     cloud.inject(Fault::answer(409, body).operation("security_group_delete").times(1));
     let pending = world.groups.remove(&rig.api, &spec.service).await.unwrap();
-    assert!(matches!(pending, Deletion::Pending { .. }), "{pending:?}");
+    assert!(matches!(pending, Progress::Pending { .. }), "{pending:?}");
     assert_eq!(world.there(&spec).await.len(), 1);
     assert_eq!(
         world.groups.remove(&rig.api, &spec.service).await.unwrap(),
-        Deletion::Gone
+        Progress::Done(())
     );
 }
 
@@ -331,7 +331,7 @@ async fn says_which_quota_is_exceeded(#[case] resource: &str, #[case] expected: 
         settings.quotas.insert(resource.to_owned(), allowed);
     });
     let error = world.ensure(&spec("quota", &node_ports), &[]).await.unwrap_err();
-    assert!(matches!(error, Error::Quota { .. }), "{}", error.report());
+    assert!(matches!(error, Halt::Failed(Error::Quota { .. })), "{}", error.report());
     assert_eq!(error.to_string(), expected);
 }
 

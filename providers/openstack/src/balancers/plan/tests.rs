@@ -188,7 +188,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     "kube_service_kubernetes_default_other",
     "x",
     guest(),
-    Some("belongs to somebody else")
+    Some("belongs to another owner")
 )]
 #[case(
     "foreign tags, owner",
@@ -196,7 +196,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     "kube_service_kubernetes_default_other",
     "x",
     owner(),
-    Some("belongs to somebody else")
+    Some("belongs to another owner")
 )]
 #[case("untagged+owner", "80 -> a", "", "x", owner(), None)]
 #[case("other port", "81 -> a", "kube_service_kubernetes_default_other", "x", guest(), None)]
@@ -214,7 +214,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     "",
     "x",
     guest(),
-    Some("belongs to somebody else")
+    Some("belongs to another owner")
 )]
 #[case(
     "HTTP listener of another Service with XFF on ours",
@@ -222,7 +222,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     "kube_service_kubernetes_default_other",
     "x",
     guest(),
-    Some("belongs to somebody else")
+    Some("belongs to another owner")
 )]
 #[case("tags changed outside, owner", "80 -> a", "somebody's", "x", owner(), None)]
 #[case(
@@ -231,7 +231,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     "kube_service_theirs_default_web",
     "listener_0_kube_service_kubernetes_default_web",
     owner(),
-    Some("belongs to somebody else")
+    Some("belongs to another owner")
 )]
 #[case(
     "tags lost, named by us",
@@ -254,7 +254,7 @@ fn port_conflicts(
     tree.listeners[0].tags = Some(tag.to_owned()).filter(|tag| !tag.is_empty()).into_iter().collect();
     tree.listeners[0].name = name.to_owned();
     let planned = planned(&asked(wish), &tree, &identity);
-    assert_eq!(planned.contains("somebody else"), refused.is_some(), "{row}: {planned}");
+    assert_eq!(planned.contains("another owner"), refused.is_some(), "{row}: {planned}");
 }
 
 #[test]

@@ -207,7 +207,7 @@ async fn deleted_before_it_moved(stage: &mut Stage) {
     let mut spec = served(stage, "web", 80).await;
     annotate(&mut spec, "load-balancer-id", &id(&host));
     let refused = stage.refused(&mut spec).await;
-    assert!(refused.contains("belongs to somebody else"), "{refused}");
+    assert!(refused.contains("belongs to another owner"), "{refused}");
     assert_eq!(balancers(stage).await.len(), 2, "what serves it stays");
     stage.restart();
     stage.delete(&mut spec).await.unwrap();

@@ -32,7 +32,7 @@ async fn shared(stage: &mut Stage) {
     assert!(refused.contains("max-shared-lb is 2"), "{refused}");
     let mut taken = on(stage, "second", 80, &balancer);
     let refused = stage.refused(&mut taken).await;
-    assert!(refused.contains("belongs to somebody else"), "{refused}");
+    assert!(refused.contains("belongs to another owner"), "{refused}");
 
     // The first one is not disturbed by the second.
     stage.ensure(&mut first).await.unwrap();

@@ -294,7 +294,7 @@ async fn trunks_cost_one_list_of_each_kind() {
 // upstream: openstack 16
 #[rstest]
 #[case("no providerID, no server of that name", "missing")]
-#[case("two servers of that name", "2 servers are named")]
+#[case("two servers of that name", "2 servers have this name")]
 #[case("404", "missing")]
 #[case("500", "unavailable")]
 #[tokio::test]

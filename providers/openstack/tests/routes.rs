@@ -244,7 +244,7 @@ async fn without_pairs(#[case] what: &str, #[case] off: &[&str]) {
 
 /// Where nothing is to be changed about a port, one that we do not see is no obstacle, and its route leads to its node.
 #[rstest]
-#[case::needed(&[], "not exactly one port", None)]
+#[case::needed(&[], "does not reach exactly one such port", None)]
 #[case::pairs_unknown(&["allowed-address-pairs"], "ok", Some(RouteTarget::Node("hidden".into())))]
 #[case::tags_unknown_too(&["allowed-address-pairs", "standard-attr-tag"], "ok", Some(RouteTarget::Node("hidden".into())))]
 #[tokio::test]

@@ -171,7 +171,7 @@ mod tests {
     #[case::other_address_of_the_machine(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=a", "-10.244.1.0/24 via 10.0.0.9 +10.244.1.0/24 via 10.0.0.5")]
     #[case::other_machine(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=b", "10.244.1.0/24 leads to 10.0.0.9 already")]
     #[case::both(&[NEW], &[NEW, OLD], "10.0.0.5=a 10.0.0.9=b", "10.244.1.0/24 leads to 10.0.0.9 already")]
-    #[case::no_port(&[NEW], &[], "", "not exactly one port with the address 10.0.0.5")]
+    #[case::no_port(&[NEW], &[], "", "the port with the address 10.0.0.5 cannot be used: the router does not reach exactly one such port")]
     #[case::twice(&[NEW, NEW], &[], "10.0.0.5=a", "+10.244.1.0/24 via 10.0.0.5, +10.244.1.0/24 via 10.0.0.5")]
     #[case::rivals(&[NEW, OLD], &[], "10.0.0.5=a 10.0.0.9=b", "+10.244.1.0/24 via 10.0.0.5, 10.244.1.0/24 leads to 10.0.0.5 already")]
     fn plans(#[case] wanted: &[&str], #[case] there: &[&str], #[case] behind: &str, #[case] expected: &str) {

@@ -25,8 +25,8 @@ pub trait Auth: Send + Sync + 'static {
     /// If there is no way to authorise this request.
     async fn authorize(&self, request: &mut http::Request<Bytes>) -> cloud::Result<Authorized>;
 
-    /// Gets a new credential for all later requests. Called when there is none, or when the cloud answered 401; never
-    /// twice at the same time. It must not go through a client that has these credentials.
+    /// Gets a new credential for all later requests. Called when there is none, or when an answer says that it is stale
+    /// ([`crate::Client::expiring`]); never twice at the same time. It must not go through a client that has these credentials.
     ///
     /// # Errors
     /// If the cloud does not give one. Everybody who waits for it gets this error.

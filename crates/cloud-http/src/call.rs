@@ -7,13 +7,12 @@ use crate::{
     failure::Failure,
     fault::{Fault, Reason},
     limit,
-    redact::Secrets,
     request::{Idempotency, Request},
     response::Response,
     retry::{self, Cause},
 };
 use cloud::Error;
-use http::{Method, StatusCode, header};
+use http::{Method, header};
 use reqwest::Url;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -145,11 +144,13 @@ impl Call<'_> {
                 Err(fault) => Step::Failed(self.broken(fault)),
             });
         }
-        if self.renew(&response, credential).await? || self.follow(&response) {
+        let redactor = &self.client.shared.redactor;
+        let secrets = redactor.secrets(&sent, &self.url);
+        let failure = Failure::new(self.request, &response, redactor, &secrets);
+        if self.renew(&failure, credential).await? || self.follow(&response) {
             return Ok(Step::Again);
         }
-        let secrets = self.client.shared.redactor.secrets(&sent, &self.url);
-        Ok(Step::Failed(self.refused(&response, &secrets)))
+        Ok(Step::Failed(self.refused(failure)))
     }
 
     fn broken(&self, fault: Fault) -> Trouble {
@@ -161,8 +162,7 @@ impl Call<'_> {
         }
     }
 
-    fn refused(&self, response: &Response, secrets: &Secrets) -> Trouble {
-        let failure = Failure::new(self.request, response, &self.client.shared.redactor, secrets);
+    fn refused(&self, failure: Failure) -> Trouble {
         let (status, mut asked) = (failure.status(), failure.retry_after());
         let error = self.client.explained(failure);
         if let Error::Throttled {
@@ -179,12 +179,12 @@ impl Call<'_> {
         }
     }
 
-    /// Gets a new credential after a 401, once. Says whether to try again.
-    async fn renew(&mut self, response: &Response, credential: Option<Generation>) -> Result<bool, End> {
+    /// Gets a new credential if the answer says that the one in use is stale, once. Says whether to try again.
+    async fn renew(&mut self, failure: &Failure, credential: Option<Generation>) -> Result<bool, End> {
         let (Some(credentials), Some(seen)) = (&self.client.credentials, credential) else {
             return Ok(false);
         };
-        if response.status != StatusCode::UNAUTHORIZED || self.renewed == Renewal::Done {
+        if self.renewed == Renewal::Done || !self.client.is_stale(failure) {
             return Ok(false);
         }
         self.renewed = Renewal::Done;
@@ -194,7 +194,7 @@ impl Call<'_> {
             .map_err(End::Other)?;
         self.client
             .metrics
-            .retried(self.request.operation, StatusCode::UNAUTHORIZED.as_str());
+            .retried(self.request.operation, failure.status().as_str());
         Ok(true)
     }
 

@@ -14,6 +14,7 @@ use crate::{
     transport,
 };
 use cloud::{Error, Gate, Result};
+use http::StatusCode;
 use serde::de::DeserializeOwned;
 use std::{fmt, sync::Arc};
 
@@ -30,6 +31,7 @@ pub struct Client {
     pub(crate) credentials: Option<Credentials>,
     explain: Explain,
     recognise: Recognise,
+    stale: Recognise,
 }
 
 /// What clones of a client have in common.
@@ -67,6 +69,7 @@ impl Client {
             credentials: None,
             explain: Arc::new(|_| None),
             recognise: Arc::new(Failure::is_json),
+            stale: Arc::new(|failure| failure.status() == StatusCode::UNAUTHORIZED),
         })
     }
 
@@ -94,6 +97,14 @@ impl Client {
     #[must_use]
     pub fn recognising(mut self, recognise: impl Fn(&Failure) -> bool + Send + Sync + 'static) -> Self {
         self.recognise = Arc::new(recognise);
+        self
+    }
+
+    /// Recognises the answers that mean that the credential in use is stale: the call gets a new one and is sent again,
+    /// once. The default is status 401.
+    #[must_use]
+    pub fn expiring(mut self, is_stale: impl Fn(&Failure) -> bool + Send + Sync + 'static) -> Self {
+        self.stale = Arc::new(is_stale);
         self
     }
 
@@ -154,6 +165,10 @@ impl Client {
         let decoded =
             decoded.ok_or_else(|| End::Other(Error::unavailable(request.call(), "the answer was not read")))?;
         Ok((response, decoded))
+    }
+
+    pub(crate) fn is_stale(&self, failure: &Failure) -> bool {
+        (self.stale)(failure)
     }
 
     /// What an answer that says no means.

@@ -146,6 +146,26 @@ async fn a_new_token_that_is_refused_too_is_the_end() {
     assert_eq!((kind(&error), login.count(), server.count()), ("denied", 2, 2));
 }
 
+/// Not every cloud says 401.
+#[rstest]
+#[case::expired(Reply::json(400, r#"{"code": "ExpiredToken"}"#), 2)]
+#[case::something_else(Reply::json(400, r#"{"code": "Malformed"}"#), 1)]
+#[case::plain_401(Reply::json(401, "{}"), 1)]
+#[tokio::test]
+async fn a_provider_can_recognise_a_stale_credential(#[case] refusal: Reply, #[case] logins: usize) {
+    let server = Server::script(vec![refusal, Reply::json(200, "1")]).await;
+    let login = Login::with_a_token();
+    let client = Subject::new(&config())
+        .client
+        .with_credentials(Credentials::new(login.clone()))
+        .expiring(|failure| failure.text().contains("ExpiredToken"));
+    let answer = client.send_json::<u8>(Request::post("try_it", &server.url())).await;
+    assert_eq!(
+        (answer.is_ok(), login.count(), server.count()),
+        (logins == 2, logins, logins)
+    );
+}
+
 #[tokio::test]
 async fn missing_is_recognised_after_a_new_login() {
     let server = Server::script(vec![Reply::json(401, "{}"), Reply::json(404, r#"{"m": "no"}"#)]).await;

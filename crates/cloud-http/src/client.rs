@@ -9,7 +9,7 @@ use crate::{
     metrics::Metrics,
     redact::Redactor,
     request::Request,
-    response::Response,
+    response::{DecodeError, Response},
     retry::Budget,
     transport,
 };
@@ -124,7 +124,21 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]. An answer that is no such JSON is [`cloud::Error::Unavailable`].
     pub async fn send_json<T: DeserializeOwned + Send>(&self, request: Request) -> Result<T> {
-        self.decoded(&request).await.map_err(End::into_error)
+        self.send_with(request, Response::decode).await
+    }
+
+    /// Sends a request and decodes the answer. An answer that cannot be decoded is a failed attempt; one that is
+    /// [truncated](DecodeError::Truncated) is asked for again.
+    ///
+    /// # Errors
+    /// As [`Client::send`]. An answer that cannot be decoded is [`cloud::Error::Unavailable`].
+    pub async fn send_with<T: Send>(
+        &self,
+        request: Request,
+        mut decode: impl FnMut(&Response) -> Result<T, DecodeError> + Send,
+    ) -> Result<T> {
+        let answer = self.answered(&request, &mut decode).await;
+        answer.map(|(_, decoded)| decoded).map_err(End::into_error)
     }
 
     /// Sends a request for something that may not be there. `None` is the cloud's own word, see
@@ -142,25 +156,34 @@ impl Client {
     /// # Errors
     /// As [`Client::send_json`].
     pub async fn find_json<T: DeserializeOwned + Send>(&self, request: Request) -> Result<Option<T>> {
-        End::found(self.decoded(&request).await)
+        self.find_with(request, Response::decode).await
     }
 
-    /// Sends a request and gives the answer both as it came and as JSON.
-    pub(crate) async fn send_page<T: DeserializeOwned + Send>(&self, request: Request) -> Result<(Response, T)> {
-        self.answered(&request).await.map_err(End::into_error)
+    /// As [`Client::find_json`], for answers that are decoded as by [`Client::send_with`].
+    ///
+    /// # Errors
+    /// As [`Client::send_with`].
+    pub async fn find_with<T: Send>(
+        &self,
+        request: Request,
+        mut decode: impl FnMut(&Response) -> Result<T, DecodeError> + Send,
+    ) -> Result<Option<T>> {
+        let answer = self.answered(&request, &mut decode).await;
+        End::found(answer.map(|(_, decoded)| decoded))
     }
 
-    async fn decoded<T: DeserializeOwned + Send>(&self, request: &Request) -> Result<T, End> {
-        self.answered(request).await.map(|(_, decoded)| decoded)
-    }
-
-    async fn answered<T: DeserializeOwned + Send>(&self, request: &Request) -> Result<(Response, T), End> {
+    /// Sends a request and gives the answer both as it came and decoded.
+    pub(crate) async fn answered<T: Send>(
+        &self,
+        request: &Request,
+        decode: &mut (impl FnMut(&Response) -> Result<T, DecodeError> + Send),
+    ) -> Result<(Response, T), End> {
         let mut decoded = None;
-        let mut decode = |response: &Response| {
-            decoded = Some(response.decode()?);
+        let mut check = |response: &Response| {
+            decoded = Some(decode(response).map_err(|error| response.fault(&error))?);
             Ok(())
         };
-        let response = call::run(self, request, &mut decode).await?;
+        let response = call::run(self, request, &mut check).await?;
         // The call only succeeds once the answer is decoded.
         let decoded =
             decoded.ok_or_else(|| End::Other(Error::unavailable(request.call(), "the answer was not read")))?;

@@ -45,7 +45,7 @@ pub use pages::{Next, PagingError};
 pub use reach::Environment;
 pub use request::{Idempotency, Request};
 pub use reqwest::Url;
-pub use response::Response;
+pub use response::{DecodeError, Response};
 pub use tally::Register;
 
 pub use bytes;

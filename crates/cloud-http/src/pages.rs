@@ -1,6 +1,10 @@
 //! Lists that come in pages.
 
-use crate::{client::Client, request::Request};
+use crate::{
+    client::Client,
+    request::Request,
+    response::{DecodeError, Response},
+};
 use cloud::{Error, Result};
 use futures::{Stream, TryStreamExt, stream};
 use reqwest::Url;
@@ -66,9 +70,23 @@ impl Client {
         T: DeserializeOwned + Send,
         F: FnMut(&T) -> Option<Next> + Send,
     {
+        self.pages_with(request, Response::decode, next)
+    }
+
+    /// As [`Client::pages`], for answers that are decoded as by [`Client::send_with`].
+    ///
+    /// # Errors
+    /// As [`Client::pages`].
+    pub fn pages_with<T, D, F>(&self, request: Request, decode: D, next: F) -> impl Stream<Item = Result<T>> + Send
+    where
+        T: Send,
+        D: FnMut(&Response) -> Result<T, DecodeError> + Send,
+        F: FnMut(&T) -> Option<Next> + Send,
+    {
         let call = request.call();
         let walk = Walk {
             client: self,
+            decode,
             limit: self.shared.config.page_limit,
             seen: Seen::default(),
             page: 0,
@@ -106,8 +124,9 @@ impl Client {
     }
 }
 
-struct Walk<'a, F> {
+struct Walk<'a, D, F> {
     client: &'a Client,
+    decode: D,
     limit: usize,
     seen: Seen,
     page: usize,
@@ -129,15 +148,16 @@ impl Seen {
     }
 }
 
-impl<F> Walk<'_, F> {
+impl<D, F> Walk<'_, D, F> {
     async fn step<T>(&mut self, request: Request) -> Result<(T, Option<Request>)>
     where
-        T: DeserializeOwned + Send,
+        T: Send,
+        D: FnMut(&Response) -> Result<T, DecodeError> + Send,
         F: FnMut(&T) -> Option<Next> + Send,
     {
         self.turn_to(&request)?;
-        let answer = self.client.send_page(request.clone()).await;
-        let (response, page) = answer.map_err(|error| self.later(error))?;
+        let answer = self.client.answered(&request, &mut self.decode).await;
+        let (response, page) = answer.map_err(|end| self.later(end.into_error()))?;
         let Some(next) = (self.next)(&page) else {
             return Ok((page, None));
         };

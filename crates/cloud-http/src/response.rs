@@ -44,23 +44,41 @@ impl Response {
     /// [`cloud::Error::Unavailable`] if it is something else; it says what and where, and quotes nothing.
     pub fn json<T: DeserializeOwned>(&self) -> cloud::Result<T> {
         self.decode()
-            .map_err(|fault| cloud::Error::unavailable(&self.call, fault))
+            .map_err(|error| cloud::Error::unavailable(&self.call, self.fault(&error)))
     }
 
-    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            // Bodies that end with the connection look complete to HTTP.
-            let torn = error.is_eof() && self.status != StatusCode::NO_CONTENT;
-            let reason = if torn { Reason::Truncated } else { Reason::Garbled };
             let message = redact::parser_message(&error.to_string());
-            let kind = self.header(header::CONTENT_TYPE.as_str()).unwrap_or("no content type");
-            Fault::new(
-                &self.request,
-                reason,
-                format!("{message} in {} bytes of {kind}", self.body.len()),
-            )
+            // Bodies that end with the connection look complete to HTTP.
+            if error.is_eof() && self.status != StatusCode::NO_CONTENT {
+                DecodeError::Truncated(message)
+            } else {
+                DecodeError::Garbled(message)
+            }
         })
     }
+
+    pub(crate) fn fault(&self, error: &DecodeError) -> Fault {
+        let reason = match error {
+            DecodeError::Truncated(_) => Reason::Truncated,
+            DecodeError::Garbled(_) => Reason::Garbled,
+        };
+        let kind = self.header(header::CONTENT_TYPE.as_str()).unwrap_or("no content type");
+        let detail = format!("{error} in {} bytes of {kind}", self.body.len());
+        Fault::new(&self.request, reason, detail)
+    }
+}
+
+/// Why an answer cannot be decoded. The message says what and where, and quotes nothing of the body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The body ends too early. The call is tried again, if it may be repeated.
+    #[error("{0}")]
+    Truncated(String),
+    /// The body is complete, and is not what was agreed upon.
+    #[error("{0}")]
+    Garbled(String),
 }
 
 impl fmt::Debug for Response {

@@ -4,6 +4,7 @@
 
 mod answers;
 mod auth;
+mod decoding;
 mod http2;
 mod limits;
 mod metrics;

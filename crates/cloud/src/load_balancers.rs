@@ -15,6 +15,11 @@ pub trait LoadBalancers: Send + Sync {
         default_name(&service.uid)
     }
 
+    /// Whether Services with a source range that is no CIDR are refused before they come here.
+    fn bad_ranges(&self) -> BadRanges {
+        BadRanges::Refuse
+    }
+
     /// Looks for the load balancer of this Service; `None` only if the cloud says that there is none.
     async fn find(&self, spec: &Spec) -> Result<Option<Status>>;
 
@@ -71,8 +76,13 @@ pub struct Spec {
     pub ip: Option<String>,
     /// The ports, in the order of the Service.
     pub ports: Vec<Port>,
-    /// Who may connect; never empty (everybody is `0.0.0.0/0` and, for IPv6, `::/0`).
+    /// The ranges that may connect (everybody is `0.0.0.0/0` and, for IPv6, `::/0`). Never empty, unless all that were
+    /// given are among `bad_ranges`.
     pub source_ranges: Vec<IpNet>,
+    /// Where the source ranges were given.
+    pub ranges_from: RangesFrom,
+    /// Source ranges that are no CIDRs, as they were given; always empty with [`BadRanges::Refuse`].
+    pub bad_ranges: Vec<String>,
     /// Session affinity.
     pub affinity: Affinity,
     /// Where traffic may go.
@@ -85,6 +95,27 @@ pub struct Spec {
     pub hosts: Arc<[Arc<Host>]>,
     /// What the Service's status says now.
     pub status: Status,
+}
+
+/// Where the source ranges of a Service were given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RangesFrom {
+    /// In `spec.loadBalancerSourceRanges`, which counts before the annotation.
+    Spec,
+    /// In the annotation `service.beta.kubernetes.io/load-balancer-source-ranges`.
+    Annotation,
+    /// Nowhere: everybody may connect, by each of the Service's IP families.
+    #[default]
+    Default,
+}
+
+/// What becomes of a Service with a source range that is no CIDR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadRanges {
+    /// The controller refuses the Service.
+    Refuse,
+    /// The provider decides: it gets them as [`Spec::bad_ranges`].
+    Report,
 }
 
 /// One port of a Service.

@@ -6,7 +6,7 @@ use crate::{
     case::{case, check, same},
     sample::port,
 };
-use cloud::{Error, Protocol, Spec};
+use cloud::{Error, Protocol, RangesFrom, Spec};
 use std::sync::Arc;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -30,6 +30,10 @@ pub(crate) fn cases() -> Vec<Case> {
         ),
         case!("load balancers: a port is added, removed, changed", ports),
         case!("load balancers: source ranges change", source_ranges),
+        case!(
+            "load balancers: everybody may connect where no source ranges are given any more",
+            ranges_not_given
+        ),
         case!("load balancers: a change keeps the address", address_stays),
     ]
 }
@@ -131,6 +135,7 @@ async fn source_ranges(scene: &Scene) -> Result<(), Stop> {
     if scene.seen(&spec).await?.source_ranges.is_none() {
         return Err(Stop::unable("restrict who may connect"));
     }
+    spec.ranges_from = RangesFrom::Spec;
     for ranges in [
         &["192.0.2.0/24"][..],
         &["192.0.2.0/24", "198.51.100.0/24"],
@@ -140,6 +145,24 @@ async fn source_ranges(scene: &Scene) -> Result<(), Stop> {
         spec.source_ranges = ranges.iter().filter_map(|range| range.parse().ok()).collect();
         scene.ensure(&spec).await?;
         as_asked(scene, &spec).await?;
+    }
+    Ok(())
+}
+
+async fn ranges_not_given(scene: &Scene) -> Result<(), Stop> {
+    let default = scene.spec(2).await?;
+    let given = Spec {
+        source_ranges: "192.0.2.0/24".parse().into_iter().collect(),
+        ranges_from: RangesFrom::Spec,
+        ..default.clone()
+    };
+    scene.ensure(&given).await?;
+    if scene.seen(&given).await?.source_ranges.is_none() {
+        return Err(Stop::unable("restrict who may connect"));
+    }
+    for spec in [&given, &default, &given] {
+        scene.ensure(spec).await?;
+        as_asked(scene, spec).await?;
     }
     Ok(())
 }

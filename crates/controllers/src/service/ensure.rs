@@ -9,7 +9,7 @@ use super::{
     reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
     spec, write,
 };
-use cloud::{Noted, Notes, Progress, Status, Warning};
+use cloud::{BadRanges, LoadBalancers, Noted, Notes, Progress, Spec, Status, Warning};
 use k8s_openapi::jiff::Timestamp;
 use runtime::queue::Next;
 use std::{mem, time::Duration};
@@ -28,7 +28,7 @@ impl Reconciler {
             Voice::Told
         };
         let voice = self.ledger.begin(&job.key, &job.service, first, &self.options.classes);
-        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        let spec = self.spec(job)?;
         if voice == Voice::Told {
             self.announce(job);
         }
@@ -56,7 +56,7 @@ impl Reconciler {
     /// Replaces only the hosts.
     pub(super) async fn update_hosts(&self, job: &mut Job) -> Result<Next, Error> {
         let since = self.begin_update(&job.key);
-        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        let spec = self.spec(job)?;
         let answer = self
             .call("update_hosts", |balancers| balancers.update_hosts(&spec))
             .await;
@@ -100,7 +100,7 @@ impl Reconciler {
             Some(before) if before != Some(hosts) && predicates::is_served(&job.service) => before,
             _ => return Ok(Next::Done),
         };
-        let spec = spec::of(&job.service, &job.hosts, &self.options.cluster).map_err(Error::invalid)?;
+        let spec = self.spec(job)?;
         let answer = self
             .call("update_hosts", |balancers| balancers.update_hosts(&spec))
             .await;
@@ -116,6 +116,13 @@ impl Reconciler {
         }
         self.note_hosts(job);
         Ok(Next::Done)
+    }
+
+    /// What the Service asks of the cloud.
+    fn spec(&self, job: &Job) -> Result<Spec, Error> {
+        let balancers = self.provider.load_balancers();
+        let bad_ranges = balancers.map_or(BadRanges::Refuse, LoadBalancers::bad_ranges);
+        spec::of(&job.service, &job.hosts, &self.options.cluster, bad_ranges).map_err(Error::invalid)
     }
 
     /// Warns the user of what is news, and keeps the annotations to be written with whatever is written next.

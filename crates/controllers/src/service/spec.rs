@@ -2,7 +2,7 @@
 
 use super::{hosts::HostSet, predicates, source_ranges, status};
 use crate::ip;
-use cloud::{Affinity, IpFamily, Port, Protocol, ServiceRef, Spec, TrafficPolicy};
+use cloud::{Affinity, BadRanges, IpFamily, Port, Protocol, ServiceRef, Spec, TrafficPolicy};
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
 use std::net::IpAddr;
@@ -39,14 +39,21 @@ impl From<Invalid> for cloud::Error {
 /// What the Service asks of the cloud, with these hosts behind it.
 ///
 /// # Errors
-/// If a field or annotation of the Service cannot be understood.
-pub fn of(service: &Service, hosts: &HostSet, cluster: &str) -> Result<Spec, Invalid> {
+/// If a field or annotation of the Service cannot be understood; source ranges only if they are to be refused then.
+pub fn of(service: &Service, hosts: &HostSet, cluster: &str, bad_ranges: BadRanges) -> Result<Spec, Invalid> {
     let empty = ServiceSpec::default();
     let wire = service.spec.as_ref().unwrap_or(&empty);
     let ports = wire.ports.iter().flatten().enumerate();
+    let ranges = source_ranges::of(service);
+    let ranges = match bad_ranges {
+        BadRanges::Refuse => ranges.checked()?,
+        BadRanges::Report => ranges,
+    };
     Ok(Spec {
         ports: ports.map(|(index, wire)| port(index, wire)).collect::<Result<_, _>>()?,
-        source_ranges: source_ranges::of(service)?,
+        source_ranges: ranges.nets,
+        ranges_from: ranges.from,
+        bad_ranges: ranges.bad,
         traffic: traffic(service, wire)?,
         families: wire
             .ip_families
@@ -73,9 +80,12 @@ pub fn for_deletion(service: &Service, cluster: &str) -> Spec {
     let wire = service.spec.as_ref().unwrap_or(&empty);
     let families = wire.ip_families.as_deref().unwrap_or_default();
     let ports = wire.ports.iter().flatten().enumerate();
+    let ranges = source_ranges::of(service).checked();
+    let ranges = ranges.unwrap_or_else(|_| source_ranges::everybody(families));
     Spec {
         ports: ports.filter_map(|(index, wire)| port(index, wire).ok()).collect(),
-        source_ranges: source_ranges::of(service).unwrap_or_else(|_| source_ranges::everybody(families)),
+        source_ranges: ranges.nets,
+        ranges_from: ranges.from,
         traffic: traffic(service, wire).unwrap_or_default(),
         families: families.iter().filter_map(|text| family(text).ok()).collect(),
         external_ips: wire

@@ -1,7 +1,7 @@
 //! What is asked of load balancers.
 
 use crate::wire::{Address, each, id, mirror, outcomes::Ingress};
-use cloud::{AddressKind, Affinity, ServiceRef, TrafficPolicy};
+use cloud::{AddressKind, Affinity, RangesFrom, ServiceRef, TrafficPolicy};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize, Serializer};
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
@@ -29,6 +29,10 @@ pub(crate) struct Spec {
     ports: Vec<ServicePort>,
     #[serde(default)]
     source_ranges: Vec<IpNet>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    ranges_from: RangesFrom,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bad_ranges: Vec<String>,
     /// How long a client stays on its host; none if it need not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     affinity_seconds: Option<u32>,
@@ -45,6 +49,11 @@ pub(crate) struct Spec {
     /// What the Service's status says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ingress: Vec<Ingress>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_default(from: &RangesFrom) -> bool {
+    *from == RangesFrom::Default
 }
 
 /// [`cloud::Port`]
@@ -171,7 +180,8 @@ impl From<cloud::Spec> for Spec {
     #[rustfmt::skip]
     fn from(spec: cloud::Spec) -> Self {
         let cloud::Spec {
-            cluster, service, annotations, class, ip, ports, source_ranges, affinity, traffic, families, external_ips, hosts,
+            cluster, service, annotations, class, ip, ports, source_ranges, ranges_from, bad_ranges, affinity, traffic, families,
+            external_ips, hosts,
             status: cloud::Status { ingress },
         } = spec;
         let affinity_seconds = match affinity {
@@ -184,8 +194,8 @@ impl From<cloud::Spec> for Spec {
         };
         let (ports, families, hosts, ingress) = (each(ports), each(families), hosts.iter().cloned().map(Host).collect(), each(ingress));
         Self {
-            cluster, service, annotations, class, ip, ports, source_ranges, affinity_seconds, traffic, health_check_port,
-            families, external_ips, hosts, ingress,
+            cluster, service, annotations, class, ip, ports, source_ranges, ranges_from, bad_ranges, affinity_seconds, traffic,
+            health_check_port, families, external_ips, hosts, ingress,
         }
     }
 }
@@ -194,8 +204,8 @@ impl From<Spec> for cloud::Spec {
     #[rustfmt::skip]
     fn from(spec: Spec) -> Self {
         let Spec {
-            cluster, service, annotations, class, ip, ports, source_ranges, affinity_seconds, traffic, health_check_port,
-            families, external_ips, hosts, ingress,
+            cluster, service, annotations, class, ip, ports, source_ranges, ranges_from, bad_ranges, affinity_seconds, traffic,
+            health_check_port, families, external_ips, hosts, ingress,
         } = spec;
         let affinity = match affinity_seconds {
             None => Affinity::None,
@@ -208,7 +218,8 @@ impl From<Spec> for cloud::Spec {
         let status = cloud::Status { ingress: each(ingress) };
         let (ports, families, hosts) = (each(ports), each(families), hosts.into_iter().map(|Host(host)| host).collect());
         Self {
-            cluster, service, annotations, class, ip, ports, source_ranges, affinity, traffic, families, external_ips, hosts,
+            cluster, service, annotations, class, ip, ports, source_ranges, ranges_from, bad_ranges, affinity, traffic, families,
+            external_ips, hosts,
             status,
         }
     }

@@ -1,7 +1,7 @@
 use super::{Written, balancers, instances, routes};
 use cloud::{
-    AddressKind, Affinity, Error, Host, Ingress, IngressPort, IpFamily, IpMode, Port, Power, Protocol, ServiceRef,
-    Spec, Status, TrafficPolicy,
+    AddressKind, Affinity, Error, Host, Ingress, IngressPort, IpFamily, IpMode, Port, Power, Protocol, RangesFrom,
+    ServiceRef, Spec, Status, TrafficPolicy,
 };
 use rstest::rstest;
 use serde::{Serialize, de::DeserializeOwned};
@@ -68,6 +68,8 @@ fn full_spec() -> Spec {
             "10.0.0.0/8".parse().expect("a range"),
             "fd00::/8".parse().expect("a range"),
         ],
+        ranges_from: RangesFrom::Annotation,
+        bad_ranges: vec!["x".into()],
         affinity: Affinity::ClientIp { timeout_seconds: 60 },
         traffic: TrafficPolicy::Local {
             health_check_port: Some(32000),

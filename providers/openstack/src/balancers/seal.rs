@@ -47,6 +47,8 @@ impl Digest {
             ip,
             ports,
             source_ranges,
+            ranges_from: _,
+            bad_ranges: _,
             affinity,
             traffic,
             families,

@@ -5,6 +5,10 @@ use testkit::service::load_balancer;
 
 /// As an annotation and as the field; both must agree.
 fn both(ranges: &str) -> [Result<Vec<IpNet>, Invalid>; 2] {
+    given(ranges).map(|given| given.checked().map(|given| given.nets))
+}
+
+fn given(ranges: &str) -> [SourceRanges; 2] {
     let annotated = load_balancer("a").annotation(ANNOTATION, ranges).build();
     let specified = load_balancer("a").source_ranges(ranges.split(',')).build();
     [of(&annotated), of(&specified)]
@@ -45,7 +49,8 @@ fn reads(#[case] name: &str, #[case] ranges: &str, #[case] expected: &[&str]) {
 #[case("unspecified", load_balancer("a"))]
 #[case("empty annotation", load_balancer("a").annotation(ANNOTATION, ""))]
 fn everybody_by_default(#[case] name: &str, #[case] service: testkit::service::Builder) {
-    let ranges = of(&service.build()).unwrap();
+    let SourceRanges { nets: ranges, from, .. } = of(&service.build());
+    assert_eq!(from, RangesFrom::Default, "{name}");
     assert_eq!(ranges, nets(&["0.0.0.0/0"]), "{name}");
     assert!(allow_all(&ranges), "{name}");
 }
@@ -56,7 +61,7 @@ fn everybody_by_default(#[case] name: &str, #[case] service: testkit::service::B
 #[case::dual(&["IPv6", "IPv4"], &["0.0.0.0/0", "::/0"])]
 fn everybody_by_each_family(#[case] families: &[&str], #[case] expected: &[&str]) {
     let service = load_balancer("a").families(families.iter().copied()).build();
-    let ranges = of(&service).unwrap();
+    let ranges = of(&service).nets;
     assert_eq!(ranges, nets(expected));
     assert!(allow_all(&ranges));
 }
@@ -71,7 +76,7 @@ fn everybody_by_each_family(#[case] families: &[&str], #[case] expected: &[&str]
 #[case("/32 plus 0.0.0.0/0", &["192.168.0.1/32", "0.0.0.0/0"], true)]
 fn allows_all(#[case] name: &str, #[case] ranges: &[&str], #[case] expected: bool) {
     let service = load_balancer("a").source_ranges(ranges.iter().copied()).build();
-    assert_eq!(allow_all(&of(&service).unwrap()), expected, "{name}");
+    assert_eq!(allow_all(&of(&service).nets), expected, "{name}");
 }
 
 #[rstest]
@@ -88,7 +93,27 @@ fn the_field_counts_before_the_annotation() {
         .annotation(ANNOTATION, "bad")
         .source_ranges(["10.0.0.0/8"])
         .build();
-    assert_eq!(of(&service), Ok(nets(&["10.0.0.0/8"])));
+    let expected = SourceRanges {
+        nets: nets(&["10.0.0.0/8"]),
+        from: RangesFrom::Spec,
+        bad: Vec::new(),
+    };
+    assert_eq!(of(&service), expected);
+}
+
+#[test]
+fn what_is_no_range_is_told_apart() {
+    let [annotated, specified] = given("10.0.0.1,10.0.0.0/8, x");
+    assert_eq!(
+        (annotated.from, specified.from),
+        (RangesFrom::Annotation, RangesFrom::Spec)
+    );
+    for SourceRanges { nets: good, bad, .. } in [annotated, specified] {
+        assert_eq!(
+            (good, bad),
+            (nets(&["10.0.0.0/8"]), vec!["10.0.0.1".to_owned(), " x".to_owned()])
+        );
+    }
 }
 
 proptest! {

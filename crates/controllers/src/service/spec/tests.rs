@@ -1,5 +1,5 @@
 use super::*;
-use cloud::{Ingress, Status};
+use cloud::{Ingress, RangesFrom, Status};
 use k8s_openapi::api::core::v1::{ClientIPConfig, Node, SessionAffinityConfig};
 use rstest::rstest;
 use testkit::service::{Builder, load_balancer, node_port, port};
@@ -9,7 +9,7 @@ fn no_hosts() -> HostSet {
 }
 
 fn parse(service: Builder) -> Result<Spec, Invalid> {
-    of(&service.build(), &no_hosts(), "kubernetes")
+    of(&service.build(), &no_hosts(), "kubernetes", BadRanges::Refuse)
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn everything_is_read() {
         .ingress_ip("192.0.2.1")
         .spec(|spec| spec.load_balancer_ip = Some("192.0.2.1".into()))
         .build();
-    let spec = of(&service, &HostSet::of([&node], |_| true), "blue").unwrap();
+    let spec = of(&service, &HostSet::of([&node], |_| true), "blue", BadRanges::Refuse).unwrap();
     let named = |name: &str, protocol, port| Port {
         name: name.into(),
         protocol,
@@ -57,6 +57,8 @@ fn everything_is_read() {
         ip: Some("192.0.2.1".into()),
         ports: vec![https, named("", Protocol::Sctp, 9)],
         source_ranges: vec!["10.0.0.0/8".parse().unwrap()],
+        ranges_from: RangesFrom::Spec,
+        bad_ranges: Vec::new(),
         affinity: Affinity::None,
         traffic: TrafficPolicy::Cluster,
         families: vec![IpFamily::V6, IpFamily::V4],
@@ -137,5 +139,16 @@ fn refuses_but_lets_delete(#[case] service: Builder, #[case] message: &str) {
     assert_eq!(
         (spec.service.name.as_str(), spec.source_ranges.is_empty()),
         ("a", false)
+    );
+}
+
+#[test]
+fn a_provider_may_get_the_bad_source_ranges() {
+    let service = load_balancer("a").source_ranges(["10.0.0.1", "10.0.0.0/8"]).build();
+    let spec = of(&service, &no_hosts(), "kubernetes", BadRanges::Report).unwrap();
+    assert_eq!(format!("{:?}", spec.source_ranges), "[10.0.0.0/8]");
+    assert_eq!(
+        (spec.ranges_from, spec.bad_ranges),
+        (RangesFrom::Spec, vec!["10.0.0.1".to_owned()])
     );
 }

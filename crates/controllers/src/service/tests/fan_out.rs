@@ -357,7 +357,7 @@ async fn many_in_order(rig: &Rig, count: usize) {
     for index in 0..count {
         let service = Arc::new(load_balancer(&format!("s{index}")).build());
         rig.reconciler.services.insert(service.clone());
-        let spec = spec::of(&service, &hosts, super::rig::CLUSTER).unwrap();
+        let spec = spec::of(&service, &hosts, super::rig::CLUSTER, cloud::BadRanges::Refuse).unwrap();
         rig.reconciler
             .provider
             .load_balancers()

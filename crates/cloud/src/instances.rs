@@ -29,6 +29,8 @@ pub struct NodeRef {
     pub provider_id: Option<ProviderId>,
     /// `status.nodeInfo.systemUUID`, for clouds that know machines by it.
     pub system_uuid: Option<String>,
+    /// `status.addresses`: what the kubelet or an earlier answer says, for clouds that find machines by it.
+    pub addresses: Vec<Address>,
     /// The Node's labels.
     pub labels: BTreeMap<String, String>,
     /// The Node's annotations.

@@ -12,6 +12,10 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!("instances: a machine is found by its provider ID", found_by_id),
         case!("instances: a provider ID counts more than a name", id_before_name),
+        case!(
+            "instances: a provider ID counts more than the addresses of the Node",
+            id_before_addresses
+        ),
         case!("instances: a machine is found by its name", found_by_name),
         case!(
             "instances: the provider ID is the same however a machine is found",
@@ -61,6 +65,23 @@ async fn id_before_name(scene: &Scene) -> Result<(), Stop> {
     };
     same!(
         found(scene, &misnamed, Detail::Full).await?.provider_id,
+        node.provider_id,
+        "the provider ID of the machine found"
+    );
+    Ok(())
+}
+
+async fn id_before_addresses(scene: &Scene) -> Result<(), Stop> {
+    let (node, other) = (scene.machine("a").await?, scene.machine("b").await?);
+    need_id(scene, &node)?;
+    let addresses = found(scene, &other, Detail::Full).await?.addresses;
+    check!(!addresses.is_empty(), "the machine has no addresses");
+    let misplaced = NodeRef {
+        addresses,
+        ..node.clone()
+    };
+    same!(
+        found(scene, &misplaced, Detail::Full).await?.provider_id,
         node.provider_id,
         "the provider ID of the machine found"
     );

@@ -216,6 +216,7 @@ fn asked(node: &NodeRef) -> Node {
         name: node.name.clone(),
         provider_id: node.provider_id.clone(),
         system_uuid: node.system_uuid.clone(),
+        addresses: Vec::new(),
         labels: BTreeMap::new(),
         annotations: annotations
             .map(|(key, value)| (key.clone(), value.clone()))

@@ -32,6 +32,7 @@ pub fn node_ref(node: &Node) -> NodeRef {
         system_uuid: info
             .map(|info| info.system_uuid.clone())
             .filter(|uuid| !uuid.is_empty()),
+        addresses: addresses::to_cloud(node).collect(),
         labels: node.metadata.labels.clone().unwrap_or_default(),
         annotations: node.metadata.annotations.clone().unwrap_or_default(),
     }

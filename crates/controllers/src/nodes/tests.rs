@@ -14,7 +14,7 @@ use testkit::node::{condition, node};
 
 #[test]
 fn tells_a_provider_all_it_may_need() {
-    let told = node_ref(&node("n", "id:a://b uuid:u a=b node-ip:10.0.0.1"));
+    let told = node_ref(&node("n", "id:a://b uuid:u a=b node-ip:10.0.0.1 InternalIP=10.0.0.1"));
     let annotations = [("alpha.kubernetes.io/provided-node-ip".to_owned(), "10.0.0.1".to_owned())].into();
     assert_eq!(
         told,
@@ -22,6 +22,7 @@ fn tells_a_provider_all_it_may_need() {
             name: "n".into(),
             provider_id: ProviderId::parse("a://b"),
             system_uuid: Some("u".into()),
+            addresses: vec![cloud::Address::new(cloud::AddressKind::InternalIP, "10.0.0.1")],
             labels: [("a".to_owned(), "b".to_owned())].into(),
             annotations,
         }

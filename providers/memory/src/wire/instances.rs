@@ -32,6 +32,8 @@ pub(crate) struct Node {
     provider_id: Option<String>,
     #[serde(rename = "systemUUID", default, skip_serializing_if = "Option::is_none")]
     system_uuid: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<Address>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -85,6 +87,7 @@ impl From<NodeRef> for Node {
             name,
             provider_id,
             system_uuid,
+            addresses,
             labels,
             annotations,
         }: NodeRef,
@@ -93,6 +96,7 @@ impl From<NodeRef> for Node {
             name,
             provider_id: id_text(provider_id),
             system_uuid,
+            addresses: each(addresses),
             labels,
             annotations,
         }
@@ -105,6 +109,7 @@ impl From<Node> for NodeRef {
             name,
             provider_id,
             system_uuid,
+            addresses,
             labels,
             annotations,
         }: Node,
@@ -113,6 +118,7 @@ impl From<Node> for NodeRef {
             name,
             provider_id: id(provider_id),
             system_uuid,
+            addresses: each(addresses),
             labels,
             annotations,
         }

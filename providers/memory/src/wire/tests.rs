@@ -140,6 +140,7 @@ fn a_node_arrives_whole() {
         name: "n".into(),
         provider_id: cloud::ProviderId::parse("memory://x"),
         system_uuid: Some("s".into()),
+        addresses: addresses(),
         labels: [("k".to_owned(), "v".to_owned())].into(),
         annotations: [("a".to_owned(), "b".to_owned())].into(),
     };

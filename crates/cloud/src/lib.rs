@@ -17,8 +17,8 @@ pub use error::{Error, Retry, Source, report};
 pub use instances::{Address, AddressKind, Answer, Detail, Instance, Instances, NodeRef, Power, ProviderIds};
 pub use live::{Live, SecretData, SecretRef};
 pub use load_balancers::{
-    Affinity, BadRanges, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes, Owned, Port,
-    Progress, Protocol, RangesFrom, ServiceRef, Spec, Status, TrafficPolicy, Warning, default_name,
+    Affinity, BadRanges, Event, EventKind, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes,
+    Owned, Port, Progress, Protocol, RangesFrom, ServiceRef, Spec, Status, TrafficPolicy, default_name,
 };
 pub use provider_id::ProviderId;
 pub use routes::{NewRoute, Route, RouteTarget, Routes};

@@ -262,8 +262,8 @@ impl<T> From<T> for Noted<T> {
 pub struct Notes {
     /// Annotations to be set, or (`None`) removed.
     pub annotations: BTreeMap<String, Option<String>>,
-    /// Events for the user; each is told once, until it is not among the warnings any more.
-    pub warnings: Vec<Warning>,
+    /// Events for the user. Each is emitted once, until an answer comes without it.
+    pub events: Vec<Event>,
 }
 
 impl Notes {
@@ -279,18 +279,50 @@ impl Notes {
 
     /// Warns the user.
     pub fn warn(&mut self, reason: &'static str, message: impl Into<String>) {
-        let message = message.into();
-        self.warnings.push(Warning { reason, message });
+        self.events.push(Event::warning(reason, message));
+    }
+
+    /// Informs the user of what is as it should be.
+    pub fn inform(&mut self, reason: &'static str, message: impl Into<String>) {
+        self.events.push(Event::normal(reason, message));
     }
 }
 
-/// A Warning event on a Service.
+/// An event on a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// The event's reason.
+pub struct Event {
+    /// Whether it is a warning.
+    pub kind: EventKind,
+    /// The event's reason, in `CamelCase`.
     pub reason: &'static str,
     /// What it says.
     pub message: String,
+}
+
+impl Event {
+    /// An event of type `Warning`.
+    pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(EventKind::Warning, reason, message)
+    }
+
+    /// An event of type `Normal`.
+    pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(EventKind::Normal, reason, message)
+    }
+
+    fn new(kind: EventKind, reason: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, reason, message }
+    }
+}
+
+/// The type of an [`Event`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// `Normal`
+    Normal,
+    /// `Warning`
+    Warning,
 }
 
 /// What goes into `status.loadBalancer`.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use cloud::{IpFamily, Noted, Port, Progress, Protocol, Provider as _, ServiceRef, Spec, TrafficPolicy, Warning};
+use cloud::{Event, IpFamily, Noted, Port, Progress, Protocol, Provider as _, ServiceRef, Spec, TrafficPolicy};
 use openstack_sim::Cloud;
 use rstest::rstest;
 use std::time::Duration;
@@ -39,13 +39,13 @@ fn service(protocol: Protocol) -> Spec {
 }
 
 /// Ensures until it is ready.
-async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Warning> {
+async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Event> {
     let balancers = rig.provider.load_balancers().expect("load balancers");
     let ready = async {
         loop {
             let Noted { answer, notes } = balancers.ensure(spec).await.expect("an outcome");
             match answer {
-                Progress::Done(_) => return notes.warnings,
+                Progress::Done(_) => return notes.events,
                 Progress::Pending { poll_after, .. } => tokio::time::sleep(poll_after).await,
             }
         }

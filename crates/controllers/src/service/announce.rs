@@ -1,6 +1,7 @@
 //! The events that users see on their Services; reasons and words are those of the Go cloud controller managers.
 
 use super::hosts::HostSet;
+use cloud::{Event, EventKind};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::{Resource, ResourceExt};
 use runtime::events::{Kind, Recorder};
@@ -24,8 +25,13 @@ impl Announcer {
     }
 
     /// What the cloud wants the user to know.
-    pub(super) fn noted(&self, service: &Service, reason: &'static str, message: &str) {
-        self.cloud.event(reference(service), Kind::Warning, reason, message);
+    pub(super) fn noted(&self, service: &Service, event: &Event) {
+        let Event { kind, reason, message } = event;
+        let kind = match kind {
+            EventKind::Normal => Kind::Normal,
+            EventKind::Warning => Kind::Warning,
+        };
+        self.cloud.event(reference(service), kind, reason, message);
     }
 
     pub(super) fn ensuring(&self, service: &Service) {

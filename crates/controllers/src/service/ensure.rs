@@ -9,7 +9,7 @@ use super::{
     reconcile::{Job, Reconciler, Wrote, looks_settled, poll},
     spec, write,
 };
-use cloud::{BadRanges, LoadBalancers, Noted, Notes, Progress, Spec, Status, Warning};
+use cloud::{BadRanges, LoadBalancers, Noted, Notes, Progress, Spec, Status};
 use k8s_openapi::jiff::Timestamp;
 use runtime::queue::Next;
 use std::{mem, time::Duration};
@@ -125,19 +125,19 @@ impl Reconciler {
         spec::of(&job.service, &job.hosts, &self.options.cluster, bad_ranges).map_err(Error::invalid)
     }
 
-    /// Warns the user of what is news, and keeps the annotations to be written with whatever is written next.
+    /// Emits the events that are new, and keeps the annotations to be written with whatever is written next.
     pub(super) fn heed<T>(&self, job: &mut Job, answer: cloud::Result<Noted<T>>) -> cloud::Result<T> {
         let Noted {
             answer,
-            notes: Notes { annotations, warnings },
+            notes: Notes { annotations, events },
         } = answer?;
         job.annotations = annotations;
         let known = self
             .ledger
-            .with(&job.key, |known| mem::replace(&mut known.warnings, warnings.clone()))
+            .with(&job.key, |known| mem::replace(&mut known.events, events.clone()))
             .unwrap_or_default();
-        for Warning { reason, message } in warnings.iter().filter(|warning| !known.contains(warning)) {
-            self.announcer.noted(&job.service, reason, message);
+        for event in events.iter().filter(|event| !known.contains(event)) {
+            self.announcer.noted(&job.service, event);
         }
         Ok(answer)
     }

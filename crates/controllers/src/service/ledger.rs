@@ -32,7 +32,7 @@ pub(super) struct Known {
     /// Whether it was last asked for under the settings of today.
     pub settings: Settings,
     /// What its user was warned of by the cloud.
-    pub warnings: Vec<cloud::Warning>,
+    pub events: Vec<cloud::Event>,
     /// What we wrote last.
     written: Option<Written>,
     /// The change of hosts that it has still to hear of.
@@ -138,7 +138,7 @@ impl Known {
             hosts: None,
             reach: Reach::Here,
             settings: Settings::Current,
-            warnings: Vec::new(),
+            events: Vec::new(),
             written: None,
             pass: None,
         }

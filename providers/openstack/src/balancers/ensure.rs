@@ -261,7 +261,7 @@ impl Reconciler {
                 None => left.push(step),
             }
         }
-        notes.warnings.dedup();
+        notes.events.dedup();
         debug!(
             id = tree.balancer.id,
             service = pass.spec.service.name,

@@ -138,7 +138,7 @@ impl Reconciler {
             self.memory.touched(&balancer.id);
         }
         let address = ensured?;
-        notes.warnings.extend(address.warnings);
+        notes.events.extend(address.events);
         let more = tree::further_addresses(balancer, &pass.spec.families);
         let addresses = std::iter::once(address.ip)
             .chain(more)

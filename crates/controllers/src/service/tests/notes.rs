@@ -14,7 +14,8 @@ use testkit::service::load_balancer;
 
 const ID: &str = "example.org/load-balancer-id";
 
-/// A cloud that puts the ID of a load balancer on its Service, takes it off again, and warns of what it is told to warn of.
+/// A cloud that puts the ID of a load balancer on its Service, takes it off again, and emits the events that it is
+/// told to.
 struct Scribe(Memory);
 
 impl Provider for Scribe {
@@ -42,6 +43,9 @@ impl LoadBalancers for Scribe {
         noted.notes.annotate(ID, spec.service.name.clone());
         if let Some(what) = spec.annotations.get("example.org/warn") {
             noted.notes.warn("Beware", what);
+        }
+        if let Some(what) = spec.annotations.get("example.org/inform") {
+            noted.notes.inform("Changed", what);
         }
         Ok(noted)
     }
@@ -147,6 +151,19 @@ async fn what_a_cloud_warns_of_is_told_once_and_in_its_name() {
     .await;
     rig.sync("web").await;
     assert_eq!(warnings(&mut rig), ["the-cloud: a reef"]);
+}
+
+#[tokio::test]
+async fn what_a_cloud_informs_of_is_a_normal_event() {
+    let mut rig = rig().await;
+    let service = load_balancer("web").annotation("example.org/warn", "a cliff");
+    rig.create(service.annotation("example.org/inform", "a harbour")).await;
+    rig.sync("web").await;
+    let events = rig.events().into_iter().filter(|event| event.component == "the-cloud");
+    let events: Vec<_> = events
+        .map(|event| format!("{:?} {} {}", event.kind, event.reason, event.message))
+        .collect();
+    assert_eq!(events, ["Warning Beware a cliff", "Normal Changed a harbour"]);
 }
 
 #[tokio::test]

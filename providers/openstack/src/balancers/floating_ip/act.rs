@@ -19,7 +19,7 @@ use crate::{
         settings::Exposure,
     },
 };
-use cloud::{Error, IpFamily, Result, Warning};
+use cloud::{Error, Event, IpFamily, Result};
 use tracing::{debug, info};
 
 /// The balancer's own address, where a floating IP leads to.
@@ -37,7 +37,7 @@ pub(crate) struct Address {
     /// The floating IP, or the balancer's own address.
     pub ip: String,
     /// What the user should know.
-    pub warnings: Vec<Warning>,
+    pub events: Vec<Event>,
 }
 
 /// The floating IPs that lead to a port.
@@ -145,10 +145,10 @@ struct Ending {
 impl Ending {
     fn address(self, want: &Want<'_>, target: Target<'_>, unchanged: Option<String>) -> Address {
         let made = self.attached.map(|fip| fip.floating_ip_address);
-        let warnings = if self.homeless { homeless(want) } else { Vec::new() };
+        let events = if self.homeless { homeless(want) } else { Vec::new() };
         Address {
             ip: made.or(unchanged).unwrap_or_else(|| target.address.to_owned()),
-            warnings,
+            events,
         }
     }
 }
@@ -303,35 +303,29 @@ fn current(want: &Want<'_>, attached: &[FloatingIp], target: Target<'_>) -> Opti
 }
 
 fn skipped(want: &Want<'_>, target: Target<'_>) -> Address {
-    let warning = Warning {
-        reason: "LoadBalancerFloatingIPSkipped",
-        message: format!(
+    let warning = Event::warning(
+        "LoadBalancerFloatingIPSkipped",
+        format!(
             "Floating IP not supported for IPv6 Service {}. Using IPv6 address instead {}.",
             named(want),
             target.address
         ),
-    };
+    );
     Address {
         ip: target.address.to_owned(),
-        warnings: vec![warning],
+        events: vec![warning],
     }
 }
 
-fn homeless(want: &Want<'_>) -> Vec<Warning> {
+fn homeless(want: &Want<'_>) -> Vec<Event> {
     let service = named(want);
     let search = format!("Failed to find floating-network-id for Service {service}: failed to find object");
     let forced = format!(
         "Floating network configuration not provided for Service {service}, forcing to ensure an internal load balancer service"
     );
     vec![
-        Warning {
-            reason: "LoadBalancerExternalNetworkSearchFailed",
-            message: search,
-        },
-        Warning {
-            reason: "LoadBalancerForcedInternal",
-            message: forced,
-        },
+        Event::warning("LoadBalancerExternalNetworkSearchFailed", search),
+        Event::warning("LoadBalancerForcedInternal", forced),
     ]
 }
 

@@ -476,7 +476,7 @@ async fn without_a_network_the_service_is_internal_and_says_so() {
     )
     .await
     .unwrap();
-    let reasons: Vec<&str> = address.warnings.iter().map(|warning| warning.reason).collect();
+    let reasons: Vec<&str> = address.events.iter().map(|warning| warning.reason).collect();
     assert_eq!(address.ip, world.vip.address);
     assert_eq!(
         reasons,
@@ -507,7 +507,7 @@ async fn ipv6_does_not_float(#[case] asked: Asked<'static>) {
     )
     .await
     .unwrap();
-    let reasons: Vec<&str> = address.warnings.iter().map(|warning| warning.reason).collect();
+    let reasons: Vec<&str> = address.events.iter().map(|warning| warning.reason).collect();
     assert_eq!(address.ip, "2001:db8::5");
     assert_eq!(reasons, ["LoadBalancerFloatingIPSkipped"]);
     assert_eq!(cloud.calls_since(mark).len(), 0, "nobody is asked");

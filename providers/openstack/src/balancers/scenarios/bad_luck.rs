@@ -753,8 +753,7 @@ async fn warnings_of_what_is_ignored() {
         config.load_balancer.lb_method = "SOURCE_IP_PORT".into();
     });
     let mut spec = stage.service("web");
-    let reasons =
-        |warnings: Vec<cloud::Warning>| warnings.into_iter().map(|warning| warning.reason).collect::<Vec<_>>();
+    let reasons = |warnings: Vec<cloud::Event>| warnings.into_iter().map(|warning| warning.reason).collect::<Vec<_>>();
     assert_eq!(
         reasons(stage.ensure(&mut spec).await.unwrap().1),
         Vec::<&str>::new(),

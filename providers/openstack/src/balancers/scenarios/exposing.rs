@@ -192,7 +192,7 @@ async fn whatever_is_of_ipv4_floats() {
     stage.sim().configure(|settings| settings.octavia_minor = 11);
     let mut spec = six(&stage);
     let (status, warnings) = stage.ensure(&mut spec).await.unwrap();
-    let forced = |warning: &cloud::Warning| warning.reason == "LoadBalancerForcedInternal";
+    let forced = |warning: &cloud::Event| warning.reason == "LoadBalancerForcedInternal";
     assert!(!warnings.iter().any(forced), "{warnings:?}");
     let floating: Vec<String> = stage
         .ground
@@ -236,7 +236,7 @@ async fn two_families(stage: &mut Stage) {
 /// Octavia gives the second address to new load balancers only: the user is told, however long it exists.
 async fn a_second_family_that_cannot_be_had(stage: &mut Stage) {
     let mut spec = stage.service("web");
-    let skipped = |warnings: Vec<cloud::Warning>| {
+    let skipped = |warnings: Vec<cloud::Event>| {
         let about = warnings
             .into_iter()
             .filter(|one| one.reason == "LoadBalancerSecondFamilySkipped");

@@ -19,8 +19,8 @@ use crate::{
     provider::{Connection, Live},
 };
 use cloud::{
-    Error, Gate, Host, IpFamily, LoadBalancers, Noted, Notes, Progress, Protocol, Result, ServiceRef, Spec, Status,
-    Warning,
+    Error, Event, Gate, Host, IpFamily, LoadBalancers, Noted, Notes, Progress, Protocol, Result, ServiceRef, Spec,
+    Status,
 };
 use openstack_sim::{Cloud, Sim};
 use prometheus::Registry;
@@ -194,7 +194,7 @@ impl Stage {
     }
 
     /// Passes until it is ready; waits for Octavia, not for the manager.
-    pub async fn ensure(&self, spec: &mut Spec) -> Result<(Status, Vec<Warning>)> {
+    pub async fn ensure(&self, spec: &mut Spec) -> Result<(Status, Vec<Event>)> {
         let mut warnings = Vec::new();
         for _ in 0..100 {
             let Noted { answer, notes } = self.balancers.ensure(spec).await?;
@@ -406,14 +406,14 @@ fn whole(count: f64) -> u64 {
     count as u64
 }
 
-fn write(spec: &mut Spec, notes: Notes) -> Vec<Warning> {
+fn write(spec: &mut Spec, notes: Notes) -> Vec<Event> {
     for (name, value) in notes.annotations {
         match value {
             Some(value) => spec.annotations.insert(name, value),
             None => spec.annotations.remove(&name),
         };
     }
-    notes.warnings
+    notes.events
 }
 
 fn open() -> Gate {

@@ -5,7 +5,7 @@ use crate::world::MemoryWorld;
 use async_trait::async_trait;
 use cloud::{
     Answer, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Power, Progress, Provider,
-    Result, Route, Routes, ServiceRef, Spec, Status,
+    RangesFrom, Result, Route, Routes, ServiceRef, Spec, Status,
 };
 use conformance::{Verdict, cases, run};
 use memory::Memory;
@@ -22,6 +22,7 @@ enum Wrong {
     OffIsMissing,
     OffIsOn,
     NameBeforeId,
+    AddressesBeforeId,
     NoAddresses,
     ShortAnswerWithoutId,
     BatchFailsForOne,
@@ -29,6 +30,8 @@ enum Wrong {
     EnsureMakesAnew,
     EnsureForgetsHosts,
     EnsureForgetsRanges,
+    DefaultRangesAreNone,
+    EventWithoutReason,
     EnsurePanics,
     EnsureHangs,
     NeverPending,
@@ -61,6 +64,10 @@ enum Wrong {
 #[case(Wrong::OffIsMissing, "instances: a machine that is off is found and off")]
 #[case(Wrong::OffIsOn, "instances: a machine that is off is found and off")]
 #[case(Wrong::NameBeforeId, "instances: a provider ID counts more than a name")]
+#[case(
+    Wrong::AddressesBeforeId,
+    "instances: a provider ID counts more than the addresses of the Node"
+)]
 #[case(Wrong::NoAddresses, "instances: addresses are told, in the same order every time")]
 #[case(Wrong::ShortAnswerWithoutId, "instances: the short answer agrees with the full one")]
 #[case(
@@ -71,6 +78,11 @@ enum Wrong {
 #[case(Wrong::EnsureMakesAnew, "load balancers: ensure again writes nothing")]
 #[case(Wrong::EnsureForgetsHosts, "load balancers: ensure adds, removes and replaces hosts")]
 #[case(Wrong::EnsureForgetsRanges, "load balancers: source ranges change")]
+#[case(
+    Wrong::DefaultRangesAreNone,
+    "load balancers: everybody may connect where no source ranges are given any more"
+)]
+#[case(Wrong::EventWithoutReason, "load balancers: ensure makes one that becomes ready")]
 #[case(Wrong::EnsurePanics, "load balancers: TCP")]
 #[case(Wrong::EnsureHangs, "load balancers: TCP")]
 #[case(
@@ -165,6 +177,7 @@ impl Mutant {
             Wrong::OneCluster => spec.cluster = "the-cluster".into(),
             Wrong::EnsureForgetsHosts => spec.hosts = spec.hosts.iter().take(2).cloned().collect(),
             Wrong::EnsureForgetsRanges => spec.source_ranges.truncate(1),
+            Wrong::DefaultRangesAreNone if spec.ranges_from == RangesFrom::Default => spec.source_ranges.clear(),
             Wrong::UdpIsTcp => spec
                 .ports
                 .iter_mut()
@@ -223,6 +236,13 @@ impl Instances for Mutant {
                 node.provider_id = None;
             }
         }
+        if self.is(Wrong::AddressesBeforeId) {
+            let machines = self.memory.cloud().machines();
+            for node in &mut asked {
+                let there = machines.iter().find(|machine| machine.addresses == node.addresses);
+                *node = there.map_or_else(|| node.clone(), memory::Machine::node);
+            }
+        }
         let answers = self.memory.describe(&asked, detail).await;
         let mut answers: Vec<_> = answers
             .into_iter()
@@ -274,6 +294,11 @@ impl LoadBalancers for Mutant {
             Wrong::EnsureMakesAnew => {
                 LoadBalancers::delete(&self.memory, &spec).await?;
                 self.memory.ensure(&spec).await
+            }
+            Wrong::EventWithoutReason => {
+                let mut noted = self.memory.ensure(&spec).await?;
+                noted.notes.inform("all is well", "");
+                Ok(noted)
             }
             Wrong::NeverPending => loop {
                 let outcome = self.memory.ensure(&spec).await?;

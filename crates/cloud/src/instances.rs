@@ -72,6 +72,9 @@ pub enum Answer {
     Missing,
     /// The cloud knows of it but asks to be asked later; the node is left as it is.
     NotYet,
+    /// The machine exists and is not managed through this cloud, such as a node on premises. Nothing is known of it: its
+    /// Node is initialised as it is, without a provider ID, and is never deleted.
+    Unmanaged,
 }
 
 impl Answer {
@@ -79,7 +82,7 @@ impl Answer {
     pub fn found(self) -> Option<Instance> {
         match self {
             Self::Found(instance) => Some(*instance),
-            Self::Missing | Self::NotYet => None,
+            Self::Missing | Self::NotYet | Self::Unmanaged => None,
         }
     }
 }

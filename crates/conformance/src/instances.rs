@@ -42,6 +42,10 @@ pub(crate) fn cases() -> Vec<Case> {
             "instances: a provider ID that makes no sense fails alone in its batch",
             garbage_in_batch
         ),
+        case!(
+            "instances: a node that the cloud does not manage is not missing",
+            unmanaged
+        ),
         case!("instances: the short answer agrees with the full one", liveness),
         case!(
             "instances: addresses are told, in the same order every time",
@@ -233,6 +237,15 @@ async fn garbage_in_batch(scene: &Scene) -> Result<(), Stop> {
                 answers[index]
             );
         }
+    }
+    Ok(())
+}
+
+async fn unmanaged(scene: &Scene) -> Result<(), Stop> {
+    let node = scene.world().unmanaged_node(&scene.machine_name("elsewhere")).await?;
+    for detail in [Detail::Liveness, Detail::Full] {
+        let answer = scene.describe_one(&node, detail).await?;
+        same!(answer, Answer::Unmanaged, "the answer for {}, {detail:?}", node.name);
     }
     Ok(())
 }

@@ -26,6 +26,11 @@ pub trait World: Send + Sync {
         self.delete_machine(node).await
     }
 
+    /// The node of a machine that exists and is not managed through this cloud.
+    async fn unmanaged_node(&self, name: &str) -> Result<NodeRef, Stop> {
+        Err(Stop::unable(format!("have {name}, a node that it does not manage")))
+    }
+
     /// Turns a machine off and waits until it is.
     async fn power_off(&self, node: &NodeRef) -> Result<(), Stop> {
         let _ = node;

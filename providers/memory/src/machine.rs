@@ -42,6 +42,8 @@ pub enum Readiness {
     Known,
     /// It asks to be asked later: [`Answer::NotYet`].
     NotYet,
+    /// It never can: [`Answer::Unmanaged`].
+    Unmanaged,
 }
 
 impl Machine {
@@ -138,6 +140,7 @@ impl Machine {
     fn answer(&self, detail: Detail) -> Answer {
         match (self.readiness, detail) {
             (Readiness::NotYet, _) => Answer::NotYet,
+            (Readiness::Unmanaged, _) => Answer::Unmanaged,
             (Readiness::Known, Detail::Liveness) => Answer::Found(Box::new(Instance {
                 provider_id: self.provider_id.clone(),
                 power: self.power,

@@ -80,6 +80,7 @@ pub fn plan(node: &Node, answer: &cloud::Result<Answer>, rules: Rules<'_>) -> Pl
     let writes = match answer {
         Err(error) => return Plan::Stuck(error.into()),
         Ok(Answer::NotYet) => return Plan::Later,
+        Ok(Answer::Unmanaged) => Ok(unmanaged(node)),
         Ok(Answer::Missing) if settled => return Plan::Keep,
         Ok(Answer::Missing) => return Plan::Stuck(Stuck::unknown(node)),
         Ok(Answer::Found(machine)) if settled => refresh(node, machine, rules),
@@ -124,15 +125,22 @@ fn initialize(node: &Node, machine: &Instance, rules: Rules<'_>) -> Result<Write
         (None, None) => return Err(Stuck::NoProviderId),
     };
     let (labels, ignored) = labels::changes(node, machine, rules.before);
-    let taints = taints::positions_of_key(taints::of(node), taints::UNINITIALIZED);
     Ok(Writes {
         addresses: changed_addresses(node, machine)?,
-        trouble: trouble(node),
         provider_id,
         labels,
-        taints,
         ignored,
+        ..unmanaged(node)
     })
+}
+
+/// What is to be written if the cloud says nothing about the machine.
+fn unmanaged(node: &Node) -> Writes {
+    Writes {
+        trouble: trouble(node),
+        taints: taints::positions_of_key(taints::of(node), taints::UNINITIALIZED),
+        ..Writes::default()
+    }
 }
 
 fn refresh(node: &Node, machine: &Instance, rules: Rules<'_>) -> Result<Writes, Stuck> {

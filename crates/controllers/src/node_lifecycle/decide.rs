@@ -51,6 +51,8 @@ pub enum Reason {
     Going,
     /// The cloud asks to be asked later.
     NotYet,
+    /// The machine is not managed through this cloud.
+    Unmanaged,
     /// The cloud could not say.
     Doubt(String),
 }
@@ -92,6 +94,7 @@ pub fn decide(
     let verb = |node: &Node, answer: &cloud::Result<Answer>| match answer {
         Err(error) => Verb::Keep(Reason::Doubt(error.report())),
         Ok(Answer::NotYet) => Verb::Keep(Reason::NotYet),
+        Ok(Answer::Unmanaged) => Verb::Keep(Reason::Unmanaged),
         Ok(Answer::Missing) => missing(node, now, options),
         Ok(Answer::Found(machine)) => found(node, machine.power),
     };
@@ -159,6 +162,7 @@ impl fmt::Display for Reason {
             Self::PerhapsTheirs => "missing, but without a provider ID",
             Self::Going => "being deleted already",
             Self::NotYet => "the cloud asks to be asked later",
+            Self::Unmanaged => "not managed through this cloud",
             Self::Doubt(report) => report,
         })
     }

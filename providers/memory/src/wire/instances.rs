@@ -47,6 +47,7 @@ pub(crate) enum Answer {
     Found { instance: Box<Described> },
     Missing,
     NotYet,
+    Unmanaged,
     Error { error: Error },
 }
 
@@ -133,6 +134,7 @@ impl From<Result<cloud::Answer>> for Answer {
             },
             Ok(cloud::Answer::Missing) => Self::Missing,
             Ok(cloud::Answer::NotYet) => Self::NotYet,
+            Ok(cloud::Answer::Unmanaged) => Self::Unmanaged,
             Err(error) => Self::Error {
                 error: Error::of(&error),
             },
@@ -146,6 +148,7 @@ impl From<Answer> for Result<cloud::Answer> {
             Answer::Found { instance } => Ok(cloud::Answer::Found(Box::new((*instance).into()))),
             Answer::Missing => Ok(cloud::Answer::Missing),
             Answer::NotYet => Ok(cloud::Answer::NotYet),
+            Answer::Unmanaged => Ok(cloud::Answer::Unmanaged),
             Answer::Error { error } => Err(error.into()),
         }
     }

@@ -19,6 +19,7 @@ enum Wrong {
     AnswersDeduplicated,
     DoubtIsMissing,
     MissingIsDoubt,
+    UnmanagedIsMissing,
     OffIsMissing,
     OffIsOn,
     NameBeforeId,
@@ -61,6 +62,10 @@ enum Wrong {
 )]
 #[case(Wrong::MissingIsDoubt, "instances: a name that never was is missing")]
 #[case(Wrong::MissingIsDoubt, "instances: a deleted machine is missing by its provider ID")]
+#[case(
+    Wrong::UnmanagedIsMissing,
+    "instances: a node that the cloud does not manage is not missing"
+)]
 #[case(Wrong::OffIsMissing, "instances: a machine that is off is found and off")]
 #[case(Wrong::OffIsOn, "instances: a machine that is off is found and off")]
 #[case(Wrong::NameBeforeId, "instances: a provider ID counts more than a name")]
@@ -192,6 +197,7 @@ impl Mutant {
         match (self.wrong, answer) {
             (Wrong::DoubtIsMissing, Err(_)) => Ok(Answer::Missing),
             (Wrong::MissingIsDoubt, Ok(Answer::Missing)) => Err(Error::unavailable("describe", node.name.clone())),
+            (Wrong::UnmanagedIsMissing, Ok(Answer::Unmanaged)) => Ok(Answer::Missing),
             (Wrong::OffIsMissing, Ok(_)) if off => Ok(Answer::Missing),
             (_, Ok(Answer::Found(mut instance))) => {
                 match self.wrong {

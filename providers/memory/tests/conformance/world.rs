@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use cloud::{Gate, NodeRef, Power, Provider, ServiceRef};
 use cloud_http::Metrics;
 use conformance::{LoadBalancer, Stop, World, WriteFault};
-use memory::{Cloud, Failure, Fault, Memory, Operation, Remote, Server};
+use memory::{Cloud, Failure, Fault, Memory, Operation, Readiness, Remote, Server};
 use std::{sync::Arc, time::Duration};
 
 type Connect = Box<dyn Fn(&Cloud, Gate) -> Arc<dyn Provider> + Send + Sync>;
@@ -62,6 +62,12 @@ impl World for MemoryWorld {
             self.cloud.delete_machine(&node.name);
         }
         Ok(())
+    }
+
+    async fn unmanaged_node(&self, name: &str) -> Result<NodeRef, Stop> {
+        let unmanaged = |machine: &mut memory::Machine| machine.readiness = Readiness::Unmanaged;
+        let node = self.cloud.boot_as(name, unmanaged);
+        Ok(NodeRef::named(node.name))
     }
 
     async fn power_off(&self, node: &NodeRef) -> Result<(), Stop> {

@@ -10,10 +10,11 @@ const A3_WRITTEN: &str = "addresses [Hostname node0.cloud.internal, InternalIP 1
 const ZONE_WRITTEN: &str = "+failure-domain.beta.kubernetes.io/region=us-west, +failure-domain.beta.kubernetes.io/zone=us-west-1a, \
                             +topology.kubernetes.io/region=us-west, +topology.kubernetes.io/zone=us-west-1a";
 
-/// `not yet`, `missing`, `error`, or the words of a machine.
+/// `not yet`, `unmanaged`, `missing`, `error`, or the words of a machine.
 fn answer(words: &str) -> cloud::Result<Answer> {
     match words {
         "not yet" => Ok(Answer::NotYet),
+        "unmanaged" => Ok(Answer::Unmanaged),
         "missing" => Ok(Answer::Missing),
         "error" => Err(Error::unavailable("describe machines", "metadata error")),
         words => Ok(Answer::Found(Box::new(machine(
@@ -358,6 +359,14 @@ fn writes_no_more_patches_than_needed(#[case] there: &str, #[case] cloud: &str, 
         [status, node].into_iter().flatten().collect::<Vec<_>>().join(" "),
         expected
     );
+}
+
+#[rstest]
+#[case::new("tainted InternalIP=10.0.0.1 a=b", "-taint")]
+#[case::with_a_provider_id("tainted id:other://1", "-taint")]
+#[case::initialized("InternalIP=10.0.0.1", "keep")]
+fn initializes_what_is_unmanaged_as_it_is(#[case] there: &str, #[case] expected: &str) {
+    assert_eq!(decide(there, "unmanaged"), expected);
 }
 
 #[rstest]

@@ -10,6 +10,7 @@ fn answer(words: &str) -> cloud::Result<Answer> {
     match words {
         "missing" => Ok(Answer::Missing),
         "not yet" => Ok(Answer::NotYet),
+        "unmanaged" => Ok(Answer::Unmanaged),
         "error" => Err(Error::unavailable("describe machines", "no")),
         words => Ok(Answer::Found(Box::new(machine(words)))),
     }
@@ -26,6 +27,14 @@ fn outcome(words: &str, cloud: &str, options: &Options) -> String {
         return ready(node).to_string();
     }
     decide(&[node], &[answer(cloud)], now(), options)[0].to_string()
+}
+
+#[rstest]
+#[case::not_ready("ready:False")]
+#[case::without_a_provider_id("ready:Unknown born:2019-01-01T00:00:00Z")]
+fn what_is_unmanaged_is_never_deleted(#[case] words: &str) {
+    let kept = outcome(words, "unmanaged", &Options::default());
+    assert_eq!(kept, "keep node0: not managed through this cloud");
 }
 
 // upstream: Test_NodesDeleted

@@ -36,9 +36,10 @@ pub(crate) struct Machine {
 enum WireReadiness {
     Known,
     NotYet,
+    Unmanaged,
 }
 
-mirror!(WireReadiness, Readiness, Known, NotYet);
+mirror!(WireReadiness, Readiness, Known, NotYet, Unmanaged);
 
 impl Machine {
     /// Writes what is given into a machine; the name stays.

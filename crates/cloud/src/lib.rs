@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Retry, Source, report};
 pub use instances::{Address, AddressKind, Answer, Detail, Instance, Instances, NodeRef, Power, ProviderIds};
-pub use live::{Live, SecretData, SecretRef};
+pub use live::{Live, LiveData, LiveSource, ObjectRef, SecretData};
 pub use load_balancers::{
     Affinity, BadRanges, Event, EventKind, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes,
     Owned, Port, Progress, Protocol, RangesFrom, ServiceRef, Spec, Status, TrafficPolicy, default_name,

@@ -7,7 +7,7 @@ use crate::{
     provider::Provider,
 };
 use async_trait::async_trait;
-use cloud::{Error, Gate, Instances, LoadBalancers, Result, Routes, SecretData, SecretRef};
+use cloud::{Error, Gate, Instances, LiveData, LiveSource, LoadBalancers, ObjectRef, Result, Routes, SecretData};
 use prometheus::Registry;
 use std::{
     error::Error as _,
@@ -107,7 +107,7 @@ impl Source {
 /// What the configuration that was read last refers to.
 struct State {
     files: Vec<PathBuf>,
-    secret: Option<SecretRef>,
+    secret: Option<ObjectRef>,
 }
 
 impl State {
@@ -115,10 +115,7 @@ impl State {
         let secret = loaded.config.secret.as_ref();
         Self {
             files: loaded.files.clone(),
-            secret: secret.map(|secret| SecretRef {
-                namespace: secret.namespace.clone(),
-                name: secret.name.clone(),
-            }),
+            secret: secret.map(|secret| ObjectRef::new(&secret.namespace, &secret.name)),
         }
     }
 }
@@ -154,8 +151,13 @@ impl Follower {
 
 #[async_trait]
 impl cloud::Live for Follower {
-    fn secret(&self) -> Option<SecretRef> {
-        self.state().secret.clone()
+    fn sources(&self) -> Vec<LiveSource> {
+        self.state()
+            .secret
+            .clone()
+            .map(LiveSource::Secret)
+            .into_iter()
+            .collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -164,8 +166,9 @@ impl cloud::Live for Follower {
         files
     }
 
-    async fn reload(&self, secret: Option<&SecretData>) -> Result<Vec<String>> {
-        let loaded = self.source.read(secret)?;
+    async fn reload(&self, data: &LiveData) -> Result<Vec<String>> {
+        let named = self.state().secret.clone();
+        let loaded = self.source.read(named.and_then(|named| data.secrets.get(&named)))?;
         let state = State::of(&loaded);
         let another = state.secret != self.state().secret;
         *self.state() = state;

@@ -1,22 +1,22 @@
-//! Follows the configuration of the cloud while the process runs: its files, and the Secret that it names.
+//! Follows the configuration of the cloud while the process runs: its files, and the objects of the cluster that it names.
 //!
 //! Nothing is led before the cloud has accepted the configuration once. Later a configuration that the cloud does not
 //! accept changes nothing: the old one stays until a better one comes. Credentials that the cloud does not accept any
 //! more are read anew at once: whoever changed them there may have been faster than the news of it.
 
-mod secret;
+mod source;
 #[cfg(test)]
 mod tests;
 
 use super::process::Process;
-use cloud::{Live, Provider, SecretData};
+use cloud::{Live, LiveData, Provider};
 use prometheus::{IntCounterVec, Opts};
 use runtime::{
     events::{Kind, Recorder},
     health::Scope,
     metrics::Register,
 };
-use secret::{Origin, Watched};
+use source::{Origin, Source};
 use std::{
     collections::hash_map::DefaultHasher,
     fs,
@@ -64,11 +64,11 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     });
     let follower = Follower {
         provider: process.provider.clone(),
-        secrets: process.clients.plain("cloud-config"),
+        client: process.clients.plain("cloud-config"),
         recorder: process.events.recorder(process.provider.event_source()),
         changed: Arc::default(),
         heed_refusals: Instant::now(),
-        secret: None,
+        sources: Vec::new(),
         reloads,
         accepted,
         problem,
@@ -152,13 +152,13 @@ pub(super) fn register(registry: &dyn Register) -> prometheus::Result<IntCounter
 
 struct Follower {
     provider: Arc<dyn Provider>,
-    secrets: kube::Client,
+    client: kube::Client,
     recorder: Recorder,
-    /// The Secret has changed.
+    /// A source has changed.
     changed: Arc<Notify>,
     /// From when on it counts that the cloud refuses the credentials.
     heed_refusals: Instant,
-    secret: Option<Watched>,
+    sources: Vec<Source>,
     reloads: IntCounterVec,
     accepted: watch::Sender<bool>,
     /// Why nothing was accepted yet.
@@ -200,14 +200,14 @@ impl Follower {
         }
     }
 
-    /// A configuration that names another Secret than the last one has to be read with that.
+    /// A configuration that names other sources than the last one has to be read with those.
     async fn reload(&mut self, origin: Origin) -> Result<(), Refused> {
         let provider = self.provider.clone();
         let Some(live) = provider.live() else { return Ok(()) };
         let data = self.data(live, origin).await.map_err(Refused::Because)?;
-        let warnings = live.reload(data.as_ref()).await;
+        let warnings = live.reload(&data).await;
         let warnings = warnings.map_err(|error| Refused::Because(error.report()))?;
-        if live.secret().as_ref() != self.secret.as_ref().map(Watched::which) {
+        if !live.sources().iter().eq(self.sources.iter().map(Source::which)) {
             return Err(Refused::Again);
         }
         for warning in warnings {
@@ -220,17 +220,22 @@ impl Follower {
         Ok(())
     }
 
-    /// The data of the Secret that is named, watched from now on.
-    async fn data(&mut self, live: &dyn Live, origin: Origin) -> Result<Option<SecretData>, String> {
-        let Some(which) = live.secret() else {
-            self.secret = None;
-            return Ok(None);
-        };
-        let watched = match self.secret.take().filter(|watched| *watched.which() == which) {
-            Some(watched) => watched,
-            None => Watched::new(which, self.secrets.clone(), self.changed.clone()),
-        };
-        self.secret.insert(watched).data(origin).await.map(Some)
+    /// The data of the sources that are named, watched from now on.
+    async fn data(&mut self, live: &dyn Live, origin: Origin) -> Result<LiveData, String> {
+        let mut before = std::mem::take(&mut self.sources);
+        let sources =
+            live.sources().into_iter().map(
+                |which| match before.iter().position(|source| *source.which() == which) {
+                    Some(at) => before.swap_remove(at),
+                    None => Source::new(which, self.client.clone(), self.changed.clone()),
+                },
+            );
+        self.sources = sources.collect();
+        let mut data = LiveData::default();
+        for source in &mut self.sources {
+            source.read(origin, &mut data).await?;
+        }
+        Ok(data)
     }
 
     fn report(&self, reason: &str) {
@@ -244,10 +249,10 @@ impl Follower {
             warn!(reason, "the configuration of the cloud is not usable; trying again");
             self.problem.send_replace(Some(reason.to_owned()));
         }
-        if let Some(secret) = &self.secret {
+        for source in self.sources.iter().filter_map(Source::reference) {
             let message = format!("The configuration of the cloud is not usable: {reason}");
             self.recorder
-                .event(secret.reference(), Kind::Warning, "CloudConfigRefused", message);
+                .event(source, Kind::Warning, "CloudConfigRefused", message);
         }
     }
 
@@ -270,12 +275,12 @@ impl Follower {
         }
     }
 
-    /// Waits until the files are not these any more, or there is news of the Secret.
+    /// Waits until the files are not these any more, or there is news of a source.
     async fn different(&self, files: u64) {
         loop {
             let look = tokio::time::sleep(LOOK);
             tokio::select! { () = look => {}, () = self.changed.notified() => {} }
-            if self.secret.as_ref().is_some_and(Watched::has_news) || self.files().await != files {
+            if self.sources.iter().any(Source::has_news) || self.files().await != files {
                 return;
             }
         }
@@ -293,7 +298,7 @@ impl Follower {
 
 /// Why a configuration did not take effect.
 enum Refused {
-    /// It names another Secret, which has to be read first.
+    /// It names other sources, which have to be read first.
     Again,
     /// It is not usable.
     Because(String),

@@ -1,17 +1,27 @@
 use super::*;
 use async_trait::async_trait;
-use cloud::{Instances, Provider, SecretRef};
+use cloud::{Instances, LiveSource, ObjectRef, Provider};
 use http::{Request, Response};
 use kube::client::Body;
 use memory::{Cloud, Memory};
+use rstest::rstest;
 use serde_json::{Value, json};
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
 
 /// A cloud that accepts one password, and is told by its sources which one to use.
 struct Safe {
     memory: Memory,
     state: Mutex<State>,
     refused: Notify,
+    /// Its sources besides the Secret.
+    more: Vec<LiveSource>,
+}
+
+fn credentials() -> ObjectRef {
+    ObjectRef::new("kube-system", "credentials")
 }
 
 struct State {
@@ -19,16 +29,24 @@ struct State {
     in_use: String,
     /// What it was reloaded with.
     tried: Vec<String>,
+    /// All that it was reloaded with last.
+    data: LiveData,
 }
 
 impl Safe {
     fn new() -> Arc<Self> {
+        Self::with([])
+    }
+
+    fn with(more: impl Into<Vec<LiveSource>>) -> Arc<Self> {
         Arc::new(Self {
+            more: more.into(),
             memory: Memory::new(&Cloud::new()),
             state: Mutex::new(State {
                 right: "old",
                 in_use: String::new(),
                 tried: Vec::new(),
+                data: LiveData::default(),
             }),
             refused: Notify::new(),
         })
@@ -67,20 +85,19 @@ impl Provider for Safe {
 
 #[async_trait]
 impl Live for Safe {
-    fn secret(&self) -> Option<SecretRef> {
-        Some(SecretRef {
-            namespace: "kube-system".to_owned(),
-            name: "credentials".to_owned(),
-        })
+    fn sources(&self) -> Vec<LiveSource> {
+        let more = self.more.iter().cloned();
+        [LiveSource::Secret(credentials())].into_iter().chain(more).collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    async fn reload(&self, secret: Option<&SecretData>) -> cloud::Result<Vec<String>> {
-        let password = String::from_utf8(secret.unwrap()["password"].clone()).unwrap();
+    async fn reload(&self, data: &LiveData) -> cloud::Result<Vec<String>> {
+        let password = String::from_utf8(data.secrets[&credentials()]["password"].clone()).unwrap();
         let mut state = self.state();
+        state.data = data.clone();
         state.tried.push(password.clone());
         if password != state.right {
             return Err(cloud::Error::invalid("password", "it is wrong"));
@@ -94,9 +111,13 @@ impl Live for Safe {
     }
 }
 
-/// An API server with one Secret, whose watches never say anything.
+/// An API server with one Secret, the namespace kube-system and the `ConfigMap`s that were created, whose watches never say
+/// anything.
 #[derive(Clone, Default)]
-struct Server(Arc<Mutex<&'static str>>);
+struct Server {
+    password: Arc<Mutex<&'static str>>,
+    maps: Arc<Mutex<BTreeMap<String, Value>>>,
+}
 
 impl Server {
     fn client(&self) -> kube::Client {
@@ -108,39 +129,69 @@ impl Server {
                 if query.contains("watch=") {
                     std::future::pending::<()>().await;
                 }
-                let is_one = request.uri().path().ends_with("/credentials");
-                let body = if is_one { server.secret() } else { server.list() };
-                Ok::<_, kube::Error>(Response::new(Body::from(body.to_string().into_bytes())))
+                let (head, body) = request.into_parts();
+                let body = body.collect_bytes().await.unwrap();
+                let (status, body) = server.answer(&head.method, &head.uri, &body);
+                let body = Body::from(body.to_string().into_bytes());
+                Ok::<_, kube::Error>(Response::builder().status(status).body(body).unwrap())
             }
         };
         kube::Client::new(tower::service_fn(answer), "default")
     }
 
     fn set(&self, password: &'static str) {
-        *self.0.lock().unwrap() = password;
+        *self.password.lock().unwrap() = password;
     }
 
     fn secret(&self) -> Value {
-        let data = k8s_openapi::ByteString(self.0.lock().unwrap().as_bytes().to_vec());
+        let data = k8s_openapi::ByteString(self.password.lock().unwrap().as_bytes().to_vec());
         let metadata = json!({"name": "credentials", "namespace": "kube-system", "resourceVersion": "1"});
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"password": data}})
     }
 
-    fn list(&self) -> Value {
-        let items = [self.secret()];
-        json!({"apiVersion": "v1", "kind": "SecretList", "metadata": {"resourceVersion": "1"}, "items": items})
+    fn answer(&self, method: &http::Method, uri: &http::Uri, body: &[u8]) -> (u16, Value) {
+        let (folder, name) = uri.path().rsplit_once('/').unwrap();
+        let query = uri.query().unwrap_or_default();
+        let mut maps = self.maps.lock().unwrap();
+        match (method.as_str(), folder.rsplit('/').next().unwrap(), name) {
+            ("GET", "secrets", _) => (200, self.secret()),
+            ("GET", "namespaces", "kube-system") => (200, json!({"metadata": {"name": name, "uid": "1-2-3"}})),
+            ("GET", "configmaps", name) if maps.contains_key(name) => (200, maps[name].clone()),
+            ("GET", _, "secrets") => (200, list("Secret", vec![self.secret()])),
+            ("GET", _, "configmaps") => {
+                let is_one = |name: &&String| query.contains(&format!("metadata.name%3D{name}"));
+                let found = maps.keys().filter(is_one).map(|name| maps[name].clone());
+                (200, list("ConfigMap", found.collect()))
+            }
+            ("POST", _, "configmaps") => {
+                let mut new: Value = serde_json::from_slice(body).unwrap();
+                new["metadata"]["resourceVersion"] = json!("1");
+                let name = new["metadata"]["name"].as_str().unwrap().to_owned();
+                maps.insert(name, new.clone());
+                (201, new)
+            }
+            _ => (
+                404,
+                json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}),
+            ),
+        }
     }
+}
+
+fn list(kind: &str, items: Vec<Value>) -> Value {
+    let kind = format!("{kind}List");
+    json!({"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items})
 }
 
 fn follower(provider: Arc<Safe>, server: &Server) -> (Follower, watch::Receiver<bool>) {
     let (accepted, receiver) = watch::channel(false);
     let follower = Follower {
         provider,
-        secrets: server.client(),
+        client: server.client(),
         recorder: Recorder::new("test", tokio::sync::mpsc::channel(100).0),
         changed: Arc::default(),
         heed_refusals: Instant::now(),
-        secret: None,
+        sources: Vec::new(),
         reloads: register(&prometheus::Registry::new()).unwrap(),
         accepted,
         problem: watch::channel(None).0,
@@ -195,6 +246,63 @@ async fn refused_credentials_are_not_read_anew_for_every_call() {
     tokio::time::sleep(BETWEEN_REFUSALS).await;
     assert_eq!(safe.state().in_use, "new");
     running.abort();
+}
+
+fn map(name: &str, create: Option<&str>) -> LiveSource {
+    LiveSource::ConfigMap {
+        object: ObjectRef::new("kube-system", name),
+        create: create.map(|uid| [("uid".to_owned(), uid.to_owned())].into()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_sources_are_read_and_what_is_missing_is_created() {
+    let server = Server::default();
+    server.set("old");
+    let there = json!({"metadata": {"name": "there", "resourceVersion": "1"}, "data": {"uid": "theirs"}});
+    server.maps.lock().unwrap().insert("there".to_owned(), there);
+    let safe = Safe::with([
+        map("there", Some("mine")),
+        map("new", Some("mine")),
+        LiveSource::NamespaceUid("kube-system".to_owned()),
+    ]);
+    let (follower, mut accepted) = follower(safe.clone(), &server);
+    let running = tokio::spawn(follower.run());
+    accepted.wait_for(|accepted| *accepted).await.unwrap();
+    running.abort();
+    let LiveData {
+        secrets,
+        config_maps,
+        namespace_uids,
+    } = safe.state().data.clone();
+    assert_eq!(secrets[&credentials()]["password"], b"old");
+    let uids: Vec<_> = config_maps
+        .iter()
+        .map(|(which, data)| format!("{which}={}", data["uid"]))
+        .collect();
+    assert_eq!(uids, ["kube-system/new=mine", "kube-system/there=theirs"]);
+    assert_eq!(namespace_uids["kube-system"], "1-2-3");
+    assert!(server.maps.lock().unwrap().contains_key("new"));
+}
+
+#[rstest]
+#[case::config_map(
+    map("absent", None),
+    "ConfigMap kube-system/absent does not exist: create it, or correct the configuration that names it"
+)]
+#[case::namespace(LiveSource::NamespaceUid("absent".to_owned()), "Namespace absent does not exist")]
+#[tokio::test(start_paused = true)]
+async fn a_source_that_is_missing_is_a_problem(#[case] source: LiveSource, #[case] expected: &str) {
+    let server = Server::default();
+    server.set("old");
+    let safe = Safe::with([source]);
+    let (mut follower, _accepted) = follower(safe.clone(), &server);
+    let (problem, mut problems) = watch::channel(None);
+    follower.problem = problem;
+    let running = tokio::spawn(follower.run());
+    let told = problems.wait_for(Option::is_some).await.unwrap().clone();
+    running.abort();
+    assert_eq!((told.as_deref(), safe.tried()), (Some(expected), Vec::new()));
 }
 
 /// Follows by doing this.

@@ -42,10 +42,10 @@ impl World {
     async fn start(args: &Args) -> Result<Self> {
         let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
         let cloud = Cloud::with(Settings {
-            latency: LATENCY,
             balancer_delay: Duration::from_millis(500),
             ..Settings::default()
         });
+        cloud.set_latency(LATENCY);
         let net = cloud.create_network("private", "10.0.0.0/16");
         let sim = Sim::start(&cloud).await?;
         let external = cloud.public_network().map(|id| id.to_string()).unwrap_or_default();

@@ -238,7 +238,9 @@ impl<M: Model> Cloud<M> {
 
     /// Waits until all of these faults are withdrawn.
     async fn withdrawn(&self, faults: &[FaultId]) {
-        self.until(|| self.look(|state| !state.faults.hold(faults))).await;
+        if !faults.is_empty() {
+            self.until(|| self.look(|state| !state.faults.hold(faults))).await;
+        }
     }
 
     fn look<T>(&self, look: impl FnOnce(&State<M>) -> T) -> T {

@@ -25,19 +25,28 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(scheme: &str, parts: Parts, body: Bytes) -> Self {
-        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let path = parts.uri.path();
-        let query = parts.uri.query().unwrap_or_default();
+    /// A request without headers, as if a client had sent it.
+    pub fn new(method: Method, target: &str, body: impl Into<Bytes>) -> Self {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Self {
+            method,
             path: segments(path).map(decode_segment).collect(),
             query: Query::parse(query),
-            origin: format!("{scheme}://{}", host.unwrap_or("localhost")),
+            headers: HeaderMap::new(),
+            body: body.into(),
+            origin: "http://localhost".to_owned(),
             raw_path: path.to_owned(),
             raw_query: query.to_owned(),
-            method: parts.method,
+        }
+    }
+
+    pub(crate) fn received(scheme: &str, parts: Parts, body: Bytes) -> Self {
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+        Self {
+            origin: format!("{scheme}://{}", host.unwrap_or("localhost")),
             headers: parts.headers,
-            body,
+            ..Self::new(parts.method, target, body)
         }
     }
 
@@ -109,7 +118,7 @@ mod tests {
             .body(())
             .unwrap()
             .into_parts();
-        let request = Request::new("http", parts, Bytes::from("a=1&b=2"));
+        let request = Request::received("http", parts, Bytes::from("a=1&b=2"));
         assert_eq!(request.route(), ("POST", vec!["v2", "a/b", "c"]));
         assert_eq!((request.query.number("page"), request.bearer()), (Some(2), Some("t")));
         assert_eq!((request.form().get("b"), request.json().is_err()), (Some("2"), true));

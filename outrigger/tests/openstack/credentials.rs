@@ -175,7 +175,7 @@ async fn a_client_certificate_is_replaced_on_disk() {
     let stranger = Sim::start_mutual_tls(&stage.cloud).await.unwrap();
     let path = |name: &str| stage.folder.path().join(name).display().to_string();
     let show = |of: &Sim| {
-        let (certificate, key) = of.visitor().unwrap();
+        let (certificate, key) = of.client_certificate().unwrap();
         stage.folder.write("client.crt", certificate);
         stage.folder.write("client.key", key);
     };

@@ -290,7 +290,7 @@ async fn user_agent(#[case] input: &str, #[case] args: &[&str], #[case] expected
     stage
         .cloud_until("a call", &manager, |cloud| !cloud.calls().is_empty())
         .await;
-    let agent = stage.cloud.calls().remove(0).agent.unwrap();
+    let agent = stage.cloud.calls().remove(0).details.agent.unwrap();
     assert!(agent.starts_with(expected), "{input}: {agent}");
 }
 

@@ -251,7 +251,7 @@ async fn calls_say_who_makes_them() {
     let calls = stage.cloud.calls();
     let agent = |call: &Call| call.agent.clone().unwrap_or_default();
     let is_ours = |text: &str| text.starts_with("one two ") && text.contains("openstack-cloud-controller-manager/");
-    assert!(calls.iter().any(|call| call.service == Service::Keystone));
+    assert!(calls.iter().any(|call| call.service == Service::Keystone.name()));
     assert!(
         calls.iter().map(agent).all(|agent| is_ours(&agent)),
         "{:?}",

@@ -201,7 +201,7 @@ async fn few_nodes_of_a_big_project_are_not_a_sweep_of_it() {
     let mark = rig.cloud.mark();
     assert!(are_found(&describe(&rig, &all[..250], Detail::Liveness).await));
     assert_eq!(rig.calls(mark), "3 server_list");
-    let queries = rig.cloud.calls_since(mark).into_iter().map(|call| call.query);
+    let queries = rig.cloud.calls_since(mark).into_iter().map(|call| call.details.query);
     assert!(queries.into_iter().all(|query| query.starts_with("name=")));
 }
 

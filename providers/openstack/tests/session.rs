@@ -549,7 +549,7 @@ async fn every_call_is_counted_under_occms_names() {
 async fn the_user_agent_is_occms() {
     let rig = Rig::new().await;
     rig.provider.authenticate().await.unwrap();
-    let agent = rig.cloud.calls().remove(0).agent.unwrap();
+    let agent = rig.cloud.calls().remove(0).details.agent.unwrap();
     assert!(agent.starts_with("test openstack-cloud-controller-manager/"), "{agent}");
 }
 

@@ -59,7 +59,7 @@ async fn serve(io: impl Read + Write + Unpin + Send + 'static, handler: impl Han
         async move {
             let (parts, body) = request.into_parts();
             let body: Bytes = body.collect().await.map_err(io::Error::other)?.to_bytes();
-            render(&handler.handle(Request::new(scheme, parts, body)).await)
+            render(&handler.handle(Request::received(scheme, parts, body)).await)
         }
     });
     // No timers of its own: a test that pauses the clock would let them expire.

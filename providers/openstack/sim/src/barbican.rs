@@ -1,6 +1,6 @@
 //! Barbican: secrets and containers exist, or they do not.
 
-use crate::exchange::{Answer, Ask, Outcome, unknown};
+use crate::exchange::{Ask, Outcome, Response, unknown};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -37,7 +37,7 @@ impl Barbican {
             )
         };
         let (id, name) = found.ok_or_else(missing)?;
-        Ok(Answer::ok(view(kind, &format!("{}/v1/{kind}/{id}", ask.base), name)))
+        Ok(Response::ok(view(kind, &format!("{}/v1/{kind}/{id}", ask.base), name)))
     }
 }
 
@@ -53,15 +53,15 @@ fn view(kind: &str, reference: &str, name: &str) -> Value {
     }
 }
 
-fn versions(ask: &Ask) -> Answer {
+fn versions(ask: &Ask) -> Response {
     let links = json!([{"rel": "self", "href": format!("{}/v1/", ask.base)}]);
     let media = json!([{"base": "application/json", "type": "application/vnd.openstack.key-manager-v1+json"}]);
     let v1 = json!({"id": "v1", "status": "CURRENT", "updated": "2015-04-28T00:00:00Z", "links": links, "media-types": media});
-    Answer::json(300, json!({"versions": {"values": [v1]}}))
+    Response::json(300, json!({"versions": {"values": [v1]}}))
 }
 
-fn error(status: u16, title: &str, description: &str) -> Answer {
-    Answer::json(
+fn error(status: u16, title: &str, description: &str) -> Response {
+    Response::json(
         status,
         json!({"code": status, "title": title, "description": description}),
     )

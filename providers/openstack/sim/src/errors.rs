@@ -1,7 +1,7 @@
 //! What the services say when they refuse, each in its own shape.
 
 use crate::{
-    exchange::{Answer, Ask},
+    exchange::{Ask, Response},
     neutron, nova, octavia,
     service::Service,
 };
@@ -16,7 +16,7 @@ pub(crate) fn is_open(ask: &Ask) -> bool {
 }
 
 /// No token, or none that is good.
-pub(crate) fn unauthorized(ask: &Ask) -> Answer {
+pub(crate) fn unauthorized(ask: &Ask) -> Response {
     let keystone = format!("Keystone uri=\"{}/{}/v3\"", ask.origin, Service::Keystone);
     keystone_error(
         401,
@@ -27,7 +27,7 @@ pub(crate) fn unauthorized(ask: &Ask) -> Answer {
 }
 
 /// What a service says when it answers with this status for no reason of its own.
-pub(crate) fn of_status(service: Service, status: u16) -> Answer {
+pub(crate) fn of_status(service: Service, status: u16) -> Response {
     let reason = http::StatusCode::from_u16(status)
         .ok()
         .and_then(|status| status.canonical_reason())
@@ -39,24 +39,24 @@ pub(crate) fn of_status(service: Service, status: u16) -> Answer {
         Service::Neutron => neutron::error(status, "HTTPError", reason),
         Service::Octavia => octavia::error(status, reason),
         Service::Barbican | Service::Glance => {
-            Answer::json(status, json!({"code": status, "title": reason, "description": reason}))
+            Response::json(status, json!({"code": status, "title": reason, "description": reason}))
         }
     }
 }
 
 /// Keystone's own shape, which everybody's 401 has, too.
-pub(crate) fn keystone_error(status: u16, title: &str, message: &str) -> Answer {
-    Answer::json(
+pub(crate) fn keystone_error(status: u16, title: &str, message: &str) -> Response {
+    Response::json(
         status,
         json!({"error": {"code": status, "title": title, "message": message}}),
     )
 }
 
 /// The page that a web framework gives where there is nothing.
-pub(crate) fn not_found_page(reason: &str) -> Answer {
+pub(crate) fn not_found_page(reason: &str) -> Response {
     let page = format!(
         "<html>\n <head>\n  <title>404 Not Found</title>\n </head>\n <body>\n  <h1>404 Not Found</h1>\n  The resource could not \
          be found.<br /><br />\n{reason}\n\n\n </body>\n</html>"
     );
-    Answer::json(404, json!(page)).header("Content-Type", "text/html; charset=UTF-8")
+    Response::new(404, "text/html; charset=UTF-8", page)
 }

@@ -1,40 +1,53 @@
-//! One request and its answer, between the wire and the services.
+//! One request to a service, and the answers that all services have in common.
 
-use crate::{keystone::Caller, query::Query, service::Service};
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use crate::{keystone::Caller, service::Service};
+use fakecloud::Request;
+pub(crate) use fakecloud::{Outcome, Response};
 use serde_json::Value;
+use std::{collections::BTreeSet, ops::Deref};
 
-/// A request, taken apart.
+/// A request to one of the services.
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) service: Service,
-    pub(crate) method: Method,
     /// The segments below the service's own, decoded.
     pub(crate) path: Vec<String>,
-    pub(crate) query: Query,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-    /// Where the client thinks that the service is: `http://127.0.0.1:1234/network`.
+    /// The URL of the service, as the client sees it: `http://127.0.0.1:1234/network`.
     pub(crate) base: String,
-    /// Where the client thinks that we are: `http://127.0.0.1:1234`.
-    pub(crate) origin: String,
-    /// Who asks; nobody where no token is needed.
+    /// The user; empty where no token is needed.
     pub(crate) caller: Caller,
+    request: Request,
+}
+
+impl Deref for Ask {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.request
+    }
 }
 
 impl Ask {
+    /// `None` if the request is for none of the services.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let (prefix, path) = request.path.split_first()?;
+        let service = Service::of_prefix(prefix)?;
+        Some(Self {
+            service,
+            path: path.to_vec(),
+            base: format!("{}/{service}", request.origin),
+            caller: Caller::default(),
+            request: request.clone(),
+        })
+    }
+
     pub(crate) fn segments(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
     /// The body; `None` if it is no JSON.
     pub(crate) fn json(&self) -> Option<Value> {
-        serde_json::from_slice(&self.body).ok()
+        self.request.json().ok()
     }
 
     /// The object below this name in the body; `None` if there is none.
@@ -49,45 +62,6 @@ impl Ask {
 /// A JSON object.
 pub(crate) type Fields = serde_json::Map<String, Value>;
 
-/// An answer that is complete.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Option<Value>,
-}
-
-/// `Err` is a refusal: nothing was done.
-pub(crate) type Outcome = Result<Answer, Answer>;
-
-impl Answer {
-    pub(crate) fn json(status: u16, body: Value) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: Some(body),
-        }
-    }
-
-    pub(crate) fn ok(body: Value) -> Self {
-        Self::json(200, body)
-    }
-
-    pub(crate) fn empty(status: u16) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: None,
-        }
-    }
-
-    #[must_use]
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
-        self
-    }
-}
-
 /// The view with only the fields that are asked for; none is all.
 pub(crate) fn select(view: Value, ask: &Ask) -> Value {
     let fields: Vec<&str> = ask.query.all("fields").collect();
@@ -101,8 +75,18 @@ pub(crate) fn select(view: Value, ask: &Ask) -> Value {
     }
 }
 
-/// What nobody taught us: loudly.
-pub(crate) fn unknown(ask: &Ask) -> Answer {
+/// Whether an object with these tags is asked for; `list` reads the tags that a parameter names.
+pub(crate) fn wants_tags(tags: &BTreeSet<String>, list: impl Fn(&str) -> Option<Vec<String>>) -> bool {
+    let all = |wanted: Vec<String>| wanted.iter().all(|tag| tags.contains(tag));
+    let any = |wanted: Vec<String>| wanted.iter().any(|tag| tags.contains(tag));
+    list("tags").is_none_or(all)
+        && list("tags-any").is_none_or(any)
+        && list("not-tags").is_none_or(|wanted| !all(wanted))
+        && list("not-tags-any").is_none_or(|wanted| !any(wanted))
+}
+
+/// Refuses a request that is not implemented.
+pub(crate) fn unknown(ask: &Ask) -> Response {
     let what = format!("{} {}/{}", ask.method, ask.service, ask.path.join("/"));
-    Answer::json(501, serde_json::json!({"openstack_sim": {"unknown": what}}))
+    Response::json(501, serde_json::json!({"openstack_sim": {"unknown": what}})).for_unknown(what)
 }

@@ -1,6 +1,6 @@
 //! Glance: the one image that there is.
 
-use crate::exchange::{Answer, Ask, Outcome, unknown};
+use crate::exchange::{Ask, Outcome, Response, unknown};
 use serde_json::{Value, json};
 use uuid::{Uuid, uuid};
 
@@ -11,14 +11,14 @@ pub(crate) fn answer(ask: &Ask) -> Outcome {
     match (ask.method.as_str(), ask.segments().as_slice()) {
         ("GET", []) => Ok(versions(ask)),
         ("GET", ["v2", "images"]) => Ok(list(ask)),
-        ("GET", ["v2", "images", id]) if *id == IMAGE.to_string() => Ok(Answer::ok(image())),
+        ("GET", ["v2", "images", id]) if *id == IMAGE.to_string() => Ok(Response::ok(image())),
         _ => Err(unknown(ask)),
     }
 }
 
-fn versions(ask: &Ask) -> Answer {
+fn versions(ask: &Ask) -> Response {
     let links = json!([{"rel": "self", "href": format!("{}/v2/", ask.base)}]);
-    Answer::json(
+    Response::json(
         300,
         json!({"versions": [{"id": "v2.17", "status": "CURRENT", "links": links}]}),
     )
@@ -32,7 +32,7 @@ fn image() -> Value {
     })
 }
 
-fn list(ask: &Ask) -> Answer {
+fn list(ask: &Ask) -> Response {
     let wanted = ask.query.get("name").is_none_or(|name| name == "cirros");
     let images: Vec<_> = wanted.then(image).into_iter().collect();
     let query = ask.query.with(&[]);
@@ -41,5 +41,5 @@ fn list(ask: &Ask) -> Answer {
     } else {
         format!("/v2/images?{query}")
     };
-    Answer::ok(json!({"images": images, "first": first, "schema": "/v2/schemas/images"}))
+    Response::ok(json!({"images": images, "first": first, "schema": "/v2/schemas/images"}))
 }

@@ -21,32 +21,28 @@
 //! ```
 
 mod barbican;
-mod call;
-mod clock;
 mod cloud;
 mod control;
 mod errors;
 mod exchange;
-mod fault;
 mod glance;
 mod keystone;
 mod neutron;
 mod nova;
 mod octavia;
-mod query;
 mod recorded;
 mod server;
 mod service;
 mod settings;
 mod state;
+mod timestamp;
 
-pub use call::{Call, Mark};
 pub use cloud::Cloud;
 pub use control::{
     ApplicationCredential, FloatingIpView, GroupView, ListenerView, LoadBalancerView, MemberView, MonitorView, Net,
     PersistenceView, PoolView, PortView, RouteView, RuleView, ServerSpec, ServerView,
 };
-pub use fault::{Fault, FaultId};
+pub use fakecloud::{Fault, FaultId, Latency, Mark};
 pub use keystone::{Endpoint, Location};
 pub use nova::ServerStatus;
 pub use octavia::{Operating, Provisioning};
@@ -54,3 +50,6 @@ pub use server::Sim;
 pub use service::{OPERATIONS, Service};
 pub use settings::Settings;
 pub use uuid::Uuid;
+
+/// One call that the cloud got.
+pub type Call = fakecloud::Call<fakecloud::Exchange>;

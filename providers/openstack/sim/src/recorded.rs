@@ -2,7 +2,8 @@
 //!
 //! What a client asks for in another way than anybody asked the real services is a guess of ours, however well it works here.
 
-use crate::{Call, query::Query};
+use crate::Call;
+use fakecloud::Query;
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -33,7 +34,7 @@ impl Shape {
         let path = call.path.split('/').filter(|segment| !segment.is_empty());
         Self {
             method: call.method.clone(),
-            service: call.service.name().to_owned(),
+            service: call.service.to_owned(),
             path: path.skip(1).map(str::to_owned).collect(),
             query: names(&call.query)
                 .into_iter()
@@ -141,6 +142,7 @@ fn collect(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 mod tests {
     use super::*;
     use crate::Service;
+    use fakecloud::Exchange;
     use rstest::rstest;
     use std::time::Duration;
 
@@ -150,21 +152,20 @@ mod tests {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Call {
             number: 0,
-            service: Service::Neutron,
-            operation: "",
-            method: method.to_owned(),
-            path: format!("/network/v2.0/{path}"),
-            query: query.to_owned(),
-            body: if body.is_empty() {
-                String::new()
-            } else {
-                format!("{{{body}")
-            },
-            user: None,
-            agent: None,
             at: Duration::ZERO,
             took: None,
-            status: None,
+            details: Exchange {
+                service: Service::Neutron.name(),
+                method: method.to_owned(),
+                path: format!("/network/v2.0/{path}"),
+                query: query.to_owned(),
+                body: if body.is_empty() {
+                    String::new()
+                } else {
+                    format!("{{{body}")
+                },
+                ..Exchange::default()
+            },
         }
     }
 

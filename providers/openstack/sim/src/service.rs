@@ -1,5 +1,6 @@
 //! The services, and the names of their calls.
 
+use fakecloud::path_matches;
 use http::Method;
 use std::fmt;
 
@@ -77,6 +78,12 @@ impl Service {
 impl fmt::Display for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.prefix())
+    }
+}
+
+impl From<Service> for String {
+    fn from(service: Service) -> Self {
+        service.name().to_owned()
     }
 }
 
@@ -259,16 +266,9 @@ pub(crate) fn operation(service: Service, method: &Method, path: &[String]) -> &
     if below.is_empty() || below == ["lbaas"] {
         return "version_list";
     }
-    let matches = |pattern: &str| {
-        let mut wanted = pattern.split('/');
-        below.len() == pattern.split('/').count()
-            && below
-                .iter()
-                .all(|have| wanted.next().is_some_and(|want| want == "*" || want == have))
-    };
     OPERATIONS
         .iter()
-        .find(|(of, verb, pattern, _)| *of == service && method == verb && matches(pattern))
+        .find(|(of, verb, pattern, _)| *of == service && method == verb && path_matches(pattern, below))
         .map_or("", |(.., name)| name)
 }
 

@@ -9,8 +9,6 @@ use std::{
 /// How a [`crate::Cloud`] behaves when nothing goes wrong.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How long every call takes.
-    pub latency: Duration,
     /// How long a load balancer is `PENDING_*` after each change.
     pub balancer_delay: Duration,
     /// How many of the next changes of load balancers end in `ERROR`.
@@ -39,14 +37,11 @@ pub struct Settings {
     /// `security_group_rule`, `load_balancer`, `listener`, `pool`, `member`, `health_monitor`, …); none is no limit. With the
     /// ID of a project and a slash before the name it is that project's.
     pub quotas: BTreeMap<String, usize>,
-    /// How many calls the log keeps.
-    pub log_capacity: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            latency: Duration::ZERO,
             balancer_delay: Duration::ZERO,
             balancer_failures: 0,
             octavia_minor: 30,
@@ -60,7 +55,6 @@ impl Default for Settings {
             octavia_page: Some(1000),
             extensions_off: BTreeSet::new(),
             quotas: BTreeMap::new(),
-            log_capacity: 1_000_000,
         }
     }
 }

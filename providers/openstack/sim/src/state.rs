@@ -3,44 +3,46 @@
 use crate::{
     Settings,
     barbican::Barbican,
-    call::CallLog,
-    exchange::{Ask, Outcome, unknown},
-    fault::Faults,
+    errors,
+    exchange::{Ask, Outcome, Response},
     glance,
+    keystone::{self, Identity},
     neutron::Neutron,
     nova::Nova,
     octavia::Octavia,
-    service::Service,
+    service::{Service, operation},
 };
-use jiff::Timestamp;
+pub(crate) use fakecloud::Now;
+use fakecloud::{Access, Api, Label, Request};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
-/// Everything but identity, which clouds can share.
-#[derive(Debug, Default)]
-pub(crate) struct State {
+/// Everything that the cloud has. Clouds can share their identity; its lock is taken last.
+#[derive(Debug)]
+pub struct State {
     pub(crate) settings: Settings,
+    pub(crate) identity: Arc<Mutex<Identity>>,
     pub(crate) nova: Nova,
     pub(crate) neutron: Neutron,
     pub(crate) octavia: Octavia,
     pub(crate) barbican: Barbican,
-    pub(crate) faults: Faults,
-    pub(crate) calls: CallLog,
-    /// What was asked and nobody taught us.
-    pub(crate) unknown: Vec<String>,
-}
-
-/// When it is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Now {
-    pub(crate) wall: Timestamp,
-    pub(crate) instant: Instant,
 }
 
 impl State {
-    /// Answers a request to any service but Keystone.
-    pub(crate) fn answer(&mut self, ask: &Ask, now: Now) -> Outcome {
+    pub(crate) fn new(settings: Settings, identity: Arc<Mutex<Identity>>) -> Self {
+        Self {
+            settings,
+            identity,
+            nova: Nova::default(),
+            neutron: Neutron::default(),
+            octavia: Octavia::default(),
+            barbican: Barbican::default(),
+        }
+    }
+
+    fn route(&mut self, ask: &Ask, now: Now) -> Outcome {
         match ask.service {
-            Service::Keystone => Err(unknown(ask)),
+            Service::Keystone => keystone::answer(&mut self.identity(), ask, now.wall),
             Service::Nova => crate::nova::answer(self, ask, now),
             Service::Neutron => crate::neutron::answer(self, ask, now),
             Service::Octavia => crate::octavia::answer(self, ask, now),
@@ -49,10 +51,63 @@ impl State {
         }
     }
 
-    /// Lets happen what was due by now.
-    pub(crate) fn settle(&mut self, now: Now) {
+    fn identity(&self) -> MutexGuard<'_, Identity> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Api for State {
+    fn answer(&mut self, request: &Request, now: Now) -> Outcome {
+        let mut ask = Ask::of(request).ok_or_else(|| Response::empty(404))?;
+        let caller = self.identity().whoever(&ask, now.wall);
+        if caller.is_none() && !errors::is_open(&ask) {
+            return Err(errors::unauthorized(&ask));
+        }
+        ask.caller = caller.unwrap_or_default();
+        self.route(&ask, now)
+    }
+
+    fn label(&self, request: &Request, now: Now) -> Label {
+        let Some(ask) = Ask::of(request) else {
+            return Label::of(request);
+        };
+        let label = Label {
+            service: ask.service.name(),
+            operation: operation(ask.service, &ask.method, &ask.path),
+            user: self
+                .identity()
+                .whoever(&ask, now.wall)
+                .map(|caller| caller.user.to_string()),
+            ..Label::of(request)
+        };
+        match ask.service {
+            Service::Keystone => Label {
+                access: Access::Read,
+                body: String::new(),
+                ..label
+            },
+            Service::Barbican => Label {
+                body: String::new(),
+                ..label
+            },
+            _ => label,
+        }
+    }
+
+    fn error(&self, request: &Request, status: u16) -> Response {
+        match Ask::of(request) {
+            Some(ask) => errors::of_status(ask.service, status),
+            None => Response::empty(status),
+        }
+    }
+
+    fn settle(&mut self, now: Now) {
         for port in self.octavia.settle(now) {
             self.neutron.drop_port(port);
         }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.octavia.next_due()
     }
 }

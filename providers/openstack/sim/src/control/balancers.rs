@@ -4,9 +4,9 @@ use super::{
     Net,
     balancer_views::{self as views, LoadBalancerView},
 };
-use crate::{Cloud, Provisioning, exchange::Ask, octavia, query::Query, service::Service, state::State};
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use crate::{Cloud, Provisioning, exchange::Ask, octavia, state::State};
+use fakecloud::{Model, Request, Response};
+use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -46,21 +46,13 @@ impl Cloud {
         for (name, value) in rest.as_object().into_iter().flatten() {
             body[name] = value.clone();
         }
-        let caller = self.caller("demo");
-        let ask = Ask {
-            service: Service::Octavia,
-            method: Method::POST,
-            path: ["v2.0", "lbaas", "loadbalancers"].map(str::to_owned).into(),
-            query: Query::default(),
-            headers: HeaderMap::new(),
-            body: Bytes::from(json!({"loadbalancer": body}).to_string()),
-            base: String::new(),
-            origin: String::new(),
-            caller,
-        };
+        let body = json!({"loadbalancer": body}).to_string();
+        let request = Request::new(Method::POST, "/load-balancer/v2.0/lbaas/loadbalancers", body);
+        let mut ask = Ask::of(&request).ok_or(Value::Null)?;
+        ask.caller = self.caller("demo");
+        let body = |response: Response| serde_json::from_slice::<Value>(&response.body).unwrap_or_default();
         self.write(|state, now| {
-            let answer = octavia::answer(state, &ask, now).map_err(|refusal| refusal.body.unwrap_or_default())?;
-            let view = answer.body.unwrap_or_default();
+            let view = octavia::answer(state, &ask, now).map(body).map_err(body)?;
             let id = view["loadbalancer"]["id"]
                 .as_str()
                 .and_then(|id| Uuid::parse_str(id).ok())

@@ -3,7 +3,7 @@
 use super::{Identity, Token, bad_request, catalog as endpoints, denied, scope, token::Scope};
 use crate::{
     errors::keystone_error,
-    exchange::{Answer, Ask, Fields, Outcome},
+    exchange::{Ask, Fields, Outcome, Response},
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -61,10 +61,10 @@ pub(super) fn create(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outc
         audit,
     };
     let view = identity.view(&token, ask);
-    Ok(Answer::json(201, view).header("X-Subject-Token", identity.issue(token)))
+    Ok(Response::json(201, view).header("X-Subject-Token", identity.issue(token)))
 }
 
-fn prove(identity: &Identity, ask: &Ask, auth: &Fields, now: Timestamp) -> Result<Proof, Answer> {
+fn prove(identity: &Identity, ask: &Ask, auth: &Fields, now: Timestamp) -> Result<Proof, Response> {
     let missing = |what: &str| bad_request(&format!("Expecting to find {what}."));
     let identity_part = auth.get("identity").ok_or_else(|| missing("identity in auth"))?;
     let methods = identity_part["methods"]
@@ -108,7 +108,7 @@ fn by_token(identity: &Identity, text: &str, now: Timestamp) -> Option<Proof> {
     })
 }
 
-fn by_credential(identity: &Identity, ask: &Ask, given: &Value) -> Result<Proof, Answer> {
+fn by_credential(identity: &Identity, ask: &Ask, given: &Value) -> Result<Proof, Response> {
     let found = if let Some(id) = given["id"].as_str() {
         let message = format!("Could not find Application Credential: {id}.");
         let missing = || keystone_error(404, "Not Found", &message);
@@ -138,11 +138,10 @@ fn find_user<'a>(identity: &'a Identity, given: &Value) -> Option<&'a super::Use
     users.find(|user| given["name"] == user.name.as_str() && user.domain == domain)
 }
 
-fn scoped_credential(ask: &Ask) -> Answer {
+fn scoped_credential(ask: &Ask) -> Response {
     let message = "Error authenticating with application credential: Application credentials cannot request a scope.";
-    let mut answer = denied(ask);
-    answer.body = Some(json!({"error": {"code": 401, "identity": {}, "message": message, "title": "Unauthorized"}}));
-    answer
+    let body = json!({"error": {"code": 401, "identity": {}, "message": message, "title": "Unauthorized"}});
+    denied(ask).with_body(body.to_string())
 }
 
 pub(super) fn show(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcome {
@@ -150,7 +149,7 @@ pub(super) fn show(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcom
     let text = ask.header("x-subject-token").unwrap_or_default().to_owned();
     let missing = || keystone_error(404, "Not Found", "Failed to validate token");
     let token = identity.token(&text, now).cloned().ok_or_else(missing)?;
-    Ok(Answer::ok(identity.view(&token, ask)).header("X-Subject-Token", text))
+    Ok(Response::ok(identity.view(&token, ask)).header("X-Subject-Token", text))
 }
 
 pub(super) fn revoke(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcome {
@@ -158,13 +157,13 @@ pub(super) fn revoke(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outc
     identity
         .tokens
         .remove(ask.header("x-subject-token").unwrap_or_default());
-    Ok(Answer::empty(204))
+    Ok(Response::empty(204))
 }
 
 pub(super) fn catalog(identity: &Identity, ask: &Ask, now: Timestamp) -> Outcome {
     identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
     let view = endpoints::view(&identity.endpoints, &ask.origin);
-    Ok(Answer::ok(
+    Ok(Response::ok(
         json!({"catalog": view, "links": {"self": format!("{}/v3/auth/catalog", ask.base)}}),
     ))
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     errors::keystone_error,
-    exchange::{Answer, Ask, Outcome},
+    exchange::{Ask, Outcome, Response},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(super) fn create(identity: &mut Identity, ask: &Ask, user: &str, now: Timest
     let mut view = view(identity, ask, &credential);
     view["secret"] = json!(credential.secret);
     identity.credentials.insert(credential.id.clone(), credential);
-    Ok(Answer::json(201, json!({"application_credential": view})))
+    Ok(Response::json(201, json!({"application_credential": view})))
 }
 
 pub(super) fn list(identity: &mut Identity, ask: &Ask, user: &str, now: Timestamp) -> Outcome {
@@ -54,7 +54,7 @@ pub(super) fn list(identity: &mut Identity, ask: &Ask, user: &str, now: Timestam
         .collect();
     let views: Vec<Value> = owned.iter().map(|one| view(identity, ask, one)).collect();
     let links = json!({"self": format!("{}/{}", ask.base, ask.path.join("/")), "next": null, "previous": null});
-    Ok(Answer::ok(json!({"application_credentials": views, "links": links})))
+    Ok(Response::ok(json!({"application_credentials": views, "links": links})))
 }
 
 pub(super) fn delete(identity: &mut Identity, ask: &Ask, id: &str, now: Timestamp) -> Outcome {
@@ -70,7 +70,7 @@ pub(super) fn delete(identity: &mut Identity, ask: &Ask, id: &str, now: Timestam
     identity
         .tokens
         .retain(|_, token| token.credential.as_deref() != Some(id));
-    Ok(Answer::empty(204))
+    Ok(Response::empty(204))
 }
 
 fn view(identity: &mut Identity, ask: &Ask, credential: &Credential) -> Value {

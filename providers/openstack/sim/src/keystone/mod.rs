@@ -14,7 +14,7 @@ pub(crate) use token::Token;
 
 use crate::{
     errors::keystone_error,
-    exchange::{Answer, Ask, Outcome, unknown},
+    exchange::{Ask, Outcome, Response, unknown},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ impl Caller {
 pub(crate) fn answer(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcome {
     match (ask.method.as_str(), ask.segments().as_slice()) {
         ("GET", []) => Ok(versions(ask)),
-        ("GET", ["v3"]) => Ok(Answer::ok(json!({"version": version(ask)}))),
+        ("GET", ["v3"]) => Ok(Response::ok(json!({"version": version(ask)}))),
         ("POST", ["v3", "auth", "tokens"]) => auth::create(identity, ask, now),
         ("GET" | "HEAD", ["v3", "auth", "tokens"]) => auth::show(identity, ask, now),
         ("DELETE", ["v3", "auth", "tokens"]) => auth::revoke(identity, ask, now),
@@ -75,7 +75,7 @@ pub(crate) fn answer(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outc
 }
 
 /// Without a reason, so that nobody learns which part was wrong.
-pub(crate) fn denied(ask: &Ask) -> Answer {
+pub(crate) fn denied(ask: &Ask) -> Response {
     keystone_error(
         401,
         "Unauthorized",
@@ -84,14 +84,14 @@ pub(crate) fn denied(ask: &Ask) -> Answer {
     .header("WWW-Authenticate", format!("Keystone uri=\"{}/v3\"", ask.base))
 }
 
-fn bad_request(what: &str) -> Answer {
+fn bad_request(what: &str) -> Response {
     let rest = "The server could not comply with the request since it is either malformed or otherwise incorrect. The client \
                 is assumed to be in error.";
     keystone_error(400, "Bad Request", &format!("{what} {rest}"))
 }
 
-fn versions(ask: &Ask) -> Answer {
-    Answer::json(300, json!({"versions": {"values": [version(ask)]}})).header("Location", format!("{}/v3/", ask.base))
+fn versions(ask: &Ask) -> Response {
+    Response::json(300, json!({"versions": {"values": [version(ask)]}})).header("Location", format!("{}/v3/", ask.base))
 }
 
 fn version(ask: &Ask) -> Value {

@@ -1,14 +1,19 @@
 //! What a token is to be for.
 
 use super::{Identity, Project, auth::Proof, denied, token::Scope};
-use crate::exchange::{Answer, Ask};
+use crate::exchange::{Ask, Response};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 type Chosen = (Scope, Option<String>, BTreeSet<String>);
 
 /// The scope of a new token: the one that was asked for, the proof's own, or the user's default project.
-pub(super) fn choose(identity: &Identity, ask: &Ask, proof: &Proof, wanted: Option<&Value>) -> Result<Chosen, Answer> {
+pub(super) fn choose(
+    identity: &Identity,
+    ask: &Ask,
+    proof: &Proof,
+    wanted: Option<&Value>,
+) -> Result<Chosen, Response> {
     let chosen = match (wanted, &proof.bound) {
         (_, Some((project, roles))) => Some((Scope::Project, Some(project.clone()), roles.clone())),
         (Some(Value::Object(scope)), None) => {

@@ -1,7 +1,7 @@
 //! Tokens.
 
 use super::{Identity, Trust, catalog, directory::new_id};
-use crate::{clock, exchange::Ask};
+use crate::{exchange::Ask, timestamp};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl Identity {
     pub(crate) fn view(&mut self, token: &Token, ask: &Ask) -> Value {
         let mut view = json!({
             "methods": token.methods, "audit_ids": token.audit, "user": self.user_view(&token.user),
-            "issued_at": clock::micros(token.issued), "expires_at": clock::micros(token.expires),
+            "issued_at": timestamp::micros(token.issued), "expires_at": timestamp::micros(token.expires),
         });
         if matches!(token.scope, Scope::Nothing) {
             return json!({"token": view});

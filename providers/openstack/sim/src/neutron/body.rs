@@ -1,12 +1,12 @@
 //! What requests say.
 
 use super::{bad_request, error};
-use crate::exchange::{Answer, Ask, Fields};
+use crate::exchange::{Ask, Fields, Response};
 use serde_json::Value;
 use uuid::Uuid;
 
 /// The resource in a body, whose attributes must all be known.
-pub(super) fn resource(ask: &Ask, one: &str, known: &[&str]) -> Result<Fields, Answer> {
+pub(super) fn resource(ask: &Ask, one: &str, known: &[&str]) -> Result<Fields, Response> {
     if ask.json().is_none() {
         return Err(bad_request("Body contains invalid data"));
     }
@@ -17,7 +17,7 @@ pub(super) fn resource(ask: &Ask, one: &str, known: &[&str]) -> Result<Fields, A
 }
 
 /// Refuses attributes that are not known.
-pub(super) fn check(fields: &Fields, known: &[&str]) -> Result<(), Answer> {
+pub(super) fn check(fields: &Fields, known: &[&str]) -> Result<(), Response> {
     let strange: Vec<&str> = fields
         .keys()
         .map(String::as_str)
@@ -38,7 +38,7 @@ pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
 }
 
 /// An ID, if it is given; `null` is not.
-pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Answer> {
+pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Response> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
@@ -54,7 +54,7 @@ pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Answer> {
 }
 
 /// An ID that must be given.
-pub(super) fn required_id(fields: &Fields, name: &str) -> Result<Uuid, Answer> {
+pub(super) fn required_id(fields: &Fields, name: &str) -> Result<Uuid, Response> {
     let missing = || {
         bad_request(&format!(
             "Failed to parse request. Required attribute '{name}' not specified"
@@ -69,6 +69,6 @@ pub(super) fn switch(fields: &Fields, name: &str) -> Option<bool> {
 }
 
 /// An invalid input that is not about one attribute.
-pub(super) fn invalid(message: &str) -> Answer {
+pub(super) fn invalid(message: &str) -> Response {
     error(400, "InvalidInput", &format!("Invalid input for operation: {message}"))
 }

@@ -3,14 +3,14 @@
 use crate::{
     Settings,
     errors::not_found_page,
-    exchange::{Answer, Outcome},
+    exchange::{Outcome, Response},
 };
 use serde_json::{Value, json};
 
-pub(super) fn list(settings: &Settings) -> Answer {
+pub(super) fn list(settings: &Settings) -> Response {
     let on = EXTENSIONS.iter().filter(|(alias, _)| is_on(settings, alias));
     let views: Vec<Value> = on.map(|(alias, name)| view(alias, name)).collect();
-    Answer::ok(json!({"extensions": views}))
+    Response::ok(json!({"extensions": views}))
 }
 
 pub(super) fn show(settings: &Settings, alias: &str) -> Outcome {
@@ -19,7 +19,7 @@ pub(super) fn show(settings: &Settings, alias: &str) -> Outcome {
         .find(|(have, _)| *have == alias && is_on(settings, have));
     let missing = || not_found_page(&format!("Extension with alias {alias} does not exist"));
     let (alias, name) = found.ok_or_else(missing)?;
-    Ok(Answer::ok(json!({"extension": view(alias, name)})))
+    Ok(Response::ok(json!({"extension": view(alias, name)})))
 }
 
 /// Whether an extension is on.

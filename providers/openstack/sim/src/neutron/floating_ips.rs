@@ -6,7 +6,7 @@ use super::{
     resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     keystone::Rights,
 };
 use jiff::Timestamp;
@@ -53,7 +53,7 @@ impl Resource for FloatingIp {
 
     kept_in!(floating_ips);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(
             404,
             "FloatingIPNotFound",
@@ -80,7 +80,7 @@ impl Resource for FloatingIp {
             .for_each(Self::report);
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let network = body::required_id(fields, "floating_network_id")?;
         context.room_for::<Self>(neutron, 1)?;
         let subnet = body::id(fields, "subnet_id")?;
@@ -103,7 +103,7 @@ impl Resource for FloatingIp {
         Ok(id)
     }
 
-    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         neutron.floating_ips.entry(id).and_modify(Self::report);
         if fields.contains_key("port_id") {
             let port = port(neutron, context, fields)?;
@@ -114,14 +114,14 @@ impl Resource for FloatingIp {
         Ok(())
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         neutron.drop_floating_ip(id);
         Ok(())
     }
 }
 
 /// The port that a floating IP is to be on, which must be there.
-fn port(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Answer> {
+fn port(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Response> {
     let port = body::id(fields, "port_id")?;
     if let Some(port) = port {
         neutron.find::<Port>(&port.to_string(), &context.ask.caller)?;
@@ -152,7 +152,7 @@ impl Neutron {
         standard: Standard,
         network: Uuid,
         wanted: Option<Wanted>,
-    ) -> Result<Uuid, Answer> {
+    ) -> Result<Uuid, Response> {
         let missing = || super::Network::missing(&network.to_string());
         if !self.networks.get(&network).ok_or_else(missing)?.external {
             let message = format!("Bad floatingip request: Network {network} is not a valid external network.");
@@ -178,7 +178,7 @@ impl Neutron {
         Ok(id)
     }
 
-    fn any_v4(&mut self, network: Uuid) -> Result<super::Fixed, Answer> {
+    fn any_v4(&mut self, network: Uuid) -> Result<super::Fixed, Response> {
         let subnets: Vec<Uuid> = self
             .subnets
             .values()
@@ -198,7 +198,7 @@ impl Neutron {
     }
 
     /// Puts a floating IP on a port, or takes it off.
-    pub(crate) fn attach(&mut self, id: Uuid, port: Option<Uuid>, now: Timestamp) -> Result<(), Answer> {
+    pub(crate) fn attach(&mut self, id: Uuid, port: Option<Uuid>, now: Timestamp) -> Result<(), Response> {
         let missing = || FloatingIp::missing(&id.to_string());
         let floating = self.floating_ips.get(&id).ok_or_else(missing)?;
         let target = match port {
@@ -215,7 +215,7 @@ impl Neutron {
     }
 
     /// The address of a port that a floating IP can stand for, and the router in between.
-    fn target(&self, floating: &FloatingIp, port: Uuid) -> Result<(Uuid, IpAddr, Uuid), Answer> {
+    fn target(&self, floating: &FloatingIp, port: Uuid) -> Result<(Uuid, IpAddr, Uuid), Response> {
         let found = self.ports.get(&port).ok_or_else(|| Port::missing(&port.to_string()))?;
         let fixed = found.fixed.iter().find(|fixed| fixed.address.is_ipv4());
         let bad = || {
@@ -282,7 +282,7 @@ fn details(port: &Port) -> Value {
     })
 }
 
-fn forbidden() -> Answer {
+fn forbidden() -> Response {
     let message = "(rule:create_floatingip and rule:create_floatingip:floating_ip_address) is disallowed by policy";
     error(403, "PolicyNotAuthorized", message)
 }

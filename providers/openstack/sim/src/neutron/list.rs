@@ -1,10 +1,8 @@
 //! Lists: filtered, sorted, in pages, with only some fields.
 
 use super::{error, resource::Resource};
-use crate::{
-    exchange::{Answer, Ask, Outcome, select},
-    query::Query,
-};
+use crate::exchange::{Ask, Outcome, Response, select, wants_tags};
+use fakecloud::{Page, Query};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 use uuid::Uuid;
@@ -47,7 +45,7 @@ pub(super) struct List<'a, R> {
     pub(super) limit: Option<usize>,
 }
 
-impl<R: Resource> List<'_, R> {
+impl<'a, R: Resource> List<'a, R> {
     /// Makes it.
     pub(super) fn answer(mut self, ask: &Ask, view: impl Fn(&R) -> Value) -> Outcome {
         check::<R>(&ask.query)?;
@@ -68,30 +66,23 @@ impl<R: Resource> List<'_, R> {
         if let Some(links) = links {
             body[format!("{}_links", R::MANY)] = links;
         }
-        Ok(Answer::ok(body))
+        Ok(Response::ok(body))
     }
 
-    fn page(&self, ask: &Ask) -> Result<(Vec<&R>, Option<Value>), Answer> {
-        let asked = ask
-            .query
-            .get("limit")
-            .and_then(|limit| limit.parse::<usize>().ok())
-            .filter(|limit| *limit > 0);
+    fn page(self, ask: &Ask) -> Result<(Vec<&'a R>, Option<Value>), Response> {
+        let asked = ask.query.number("limit").filter(|limit: &usize| *limit > 0);
         let limit = match (asked, self.limit) {
             (Some(asked), Some(most)) => Some(asked.min(most)),
             (asked, most) => asked.or(most),
         };
-        let mut rows: &[&R] = &self.rows;
-        if let Some(marker) = ask.query.get("marker") {
-            let at = rows.iter().position(|row| row.id().to_string() == marker);
-            rows = &rows[at.ok_or_else(|| R::missing(marker))? + 1..];
-        }
-        let Some(limit) = limit else {
-            return Ok((rows.to_vec(), None));
-        };
-        let page = rows[..limit.min(rows.len())].to_vec();
-        let links = links(ask, &page.iter().map(|row| row.id()).collect::<Vec<_>>(), limit);
-        Ok((page, Some(links)))
+        let marker = ask.query.get("marker");
+        let id = |row: &&R| row.id().to_string();
+        let page = Page::after(self.rows, marker, limit.unwrap_or(usize::MAX), id)
+            .ok_or_else(|| R::missing(marker.unwrap_or_default()))?
+            .items;
+        let ids = || page.iter().map(|row| row.id()).collect::<Vec<_>>();
+        let links = limit.map(|limit| links(ask, &ids(), limit));
+        Ok((page, links))
     }
 }
 
@@ -109,7 +100,7 @@ fn links(ask: &Ask, page: &[Uuid], limit: usize) -> Value {
     json!(links)
 }
 
-fn check<R: Resource>(query: &Query) -> Result<(), Answer> {
+fn check<R: Resource>(query: &Query) -> Result<(), Response> {
     let known = |name: &&str| FILTERS.contains(name) || CONTROLS.contains(name) || R::FILTERS.contains(name);
     let unknown: Vec<String> = query
         .names()
@@ -118,7 +109,10 @@ fn check<R: Resource>(query: &Query) -> Result<(), Answer> {
         .map(|name| format!("'{name}'"))
         .collect();
     if query.get("page_reverse").is_some() {
-        return Err(Answer::json(501, json!({"openstack_sim": {"unknown": "page_reverse"}})));
+        return Err(Response::json(
+            501,
+            json!({"openstack_sim": {"unknown": "page_reverse"}}),
+        ));
     }
     if unknown.is_empty() {
         return Ok(());
@@ -128,7 +122,7 @@ fn check<R: Resource>(query: &Query) -> Result<(), Answer> {
 }
 
 fn tagged(row: &impl Resource, query: &Query) -> bool {
-    query.wants_tags(&row.standard().tags, |query, name| {
+    wants_tags(&row.standard().tags, |name| {
         let text = query.get(name)?;
         Some(text.split(',').map(str::to_owned).collect())
     })

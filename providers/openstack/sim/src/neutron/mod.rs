@@ -31,7 +31,7 @@ pub(crate) use trunks::{SubPort, Trunk};
 
 use crate::{
     Settings,
-    exchange::{Answer, Ask, Outcome, unknown},
+    exchange::{Ask, Outcome, Response, unknown},
     keystone::Rights,
     state::{Now, State},
 };
@@ -118,7 +118,7 @@ impl Context<'_> {
         resource: &str,
         mut existing: impl Iterator<Item = &'s Standard>,
         more: usize,
-    ) -> Result<(), Answer> {
+    ) -> Result<(), Response> {
         let Some(most) = self.settings.quota(&self.ask.caller.project, resource) else {
             return Ok(());
         };
@@ -137,7 +137,7 @@ impl Context<'_> {
     }
 
     /// Refuses a change of another revision than the one it was meant for.
-    fn guard(&self, standard: &Standard) -> Result<(), Answer> {
+    fn guard(&self, standard: &Standard) -> Result<(), Response> {
         let Some(wanted) = self
             .ask
             .header("if-match")
@@ -154,18 +154,18 @@ impl Context<'_> {
 }
 
 /// A refusal in Neutron's shape.
-pub(crate) fn error(status: u16, kind: &str, message: &str) -> Answer {
-    Answer::json(
+pub(crate) fn error(status: u16, kind: &str, message: &str) -> Response {
+    Response::json(
         status,
         json!({"NeutronError": {"type": kind, "message": message, "detail": ""}}),
     )
 }
 
-fn bad_request(message: &str) -> Answer {
+fn bad_request(message: &str) -> Response {
     error(400, "HTTPBadRequest", message)
 }
 
-fn nothing() -> Answer {
+fn nothing() -> Response {
     error(404, "HTTPNotFound", "The resource could not be found.")
 }
 
@@ -181,26 +181,26 @@ fn quotas(settings: &mut Settings, ask: &Ask, method: &str, project: &str) -> Ou
         "PUT" => {
             let given = ask.object("quota").unwrap_or_default();
             settings.set_quotas(project, &given);
-            Ok(Answer::ok(json!({"quota": given})))
+            Ok(Response::ok(json!({"quota": given})))
         }
         "DELETE" => {
             settings.clear_quotas(project);
-            Ok(Answer::empty(204))
+            Ok(Response::empty(204))
         }
         _ => Err(unknown(ask)),
     }
 }
 
-fn versions(ask: &Ask) -> Answer {
+fn versions(ask: &Ask) -> Response {
     let links = json!([{"rel": "self", "href": format!("{}/v2.0/", ask.base)}]);
-    Answer::ok(json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": links}]}))
+    Response::ok(json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": links}]}))
 }
 
-fn resources(ask: &Ask) -> Answer {
+fn resources(ask: &Ask) -> Response {
     let view = |one: &str| {
         let links = json!([{"rel": "self", "href": format!("{}/v2.0/{one}s", ask.base)}]);
         json!({"name": one, "collection": format!("{one}s"), "links": links})
     };
     let views: Vec<Value> = ["network", "subnet", "subnetpool", "port"].map(view).into();
-    Answer::ok(json!({"resources": views}))
+    Response::ok(json!({"resources": views}))
 }

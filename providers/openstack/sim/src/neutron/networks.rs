@@ -5,7 +5,7 @@ use super::{
     resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     keystone::{Caller, Rights},
 };
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl Resource for Network {
 
     kept_in!(networks);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(404, "NetworkNotFound", &format!("Network {id} could not be found."))
     }
 
@@ -83,7 +83,7 @@ impl Resource for Network {
         view["is_default"] = json!(false);
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         context.room_for::<Self>(neutron, 1)?;
         let project = body::text(fields, "project_id").map_or_else(|| context.ask.caller.project.clone(), Into::into);
         let external = body::switch(fields, "router:external").unwrap_or_default();
@@ -105,7 +105,7 @@ impl Resource for Network {
         Ok(id)
     }
 
-    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         if let Some(network) = neutron.networks.get_mut(&id) {
             network.standard.take_over(fields);
             network.shared = body::switch(fields, "shared").unwrap_or(network.shared);
@@ -114,7 +114,7 @@ impl Resource for Network {
         Ok(())
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         let on_it = neutron.ports.values().filter(|port| port.network == id);
         let on_it: Vec<String> = on_it.map(|port| port.id.to_string()).collect();
         if !on_it.is_empty() {

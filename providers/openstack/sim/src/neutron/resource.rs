@@ -2,7 +2,7 @@
 
 use super::{Context, Neutron, Standard, body, list::List};
 use crate::{
-    exchange::{Answer, Fields, Outcome, select, unknown},
+    exchange::{Fields, Outcome, Response, select, unknown},
     keystone::Caller,
 };
 use serde_json::{Value, json};
@@ -28,13 +28,13 @@ pub(super) trait Resource: Sized + 'static {
     fn standard_mut(&mut self) -> &mut Standard;
 
     /// What is said when there is none.
-    fn missing(id: &str) -> Answer;
+    fn missing(id: &str) -> Response;
 
     /// As it is shown.
     fn view(&self, neutron: &Neutron, context: &Context<'_>) -> Value;
 
     /// Makes one as it is asked for, if it is sound.
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer>;
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response>;
 
     /// Whether somebody may know of it.
     fn visible(&self, caller: &Caller) -> bool {
@@ -58,7 +58,7 @@ pub(super) trait Resource: Sized + 'static {
     }
 
     /// Changes one, which is there and may be changed.
-    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         if let Some(one) = Self::all_mut(neutron).get_mut(&id) {
             one.standard_mut().take_over(fields);
             one.standard_mut().touch(context.now.wall);
@@ -67,7 +67,7 @@ pub(super) trait Resource: Sized + 'static {
     }
 
     /// Removes one, which is there, if nothing speaks against it.
-    fn delete(neutron: &mut Neutron, _context: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _context: &Context<'_>, id: Uuid) -> Result<(), Response> {
         Self::all_mut(neutron).remove(&id);
         Ok(())
     }
@@ -126,13 +126,13 @@ pub(super) fn answer<R: Resource>(
 
 impl Neutron {
     /// One that somebody may know of.
-    pub(super) fn find<R: Resource>(&self, id: &str, caller: &Caller) -> Result<&R, Answer> {
+    pub(super) fn find<R: Resource>(&self, id: &str, caller: &Caller) -> Result<&R, Response> {
         let found = Uuid::parse_str(id).ok().and_then(|id| R::all(self).get(&id));
         found.filter(|one| one.visible(caller)).ok_or_else(|| R::missing(id))
     }
 
     /// The same, to be changed.
-    pub(super) fn find_mut<R: Resource>(&mut self, id: &str, caller: &Caller) -> Result<&mut R, Answer> {
+    pub(super) fn find_mut<R: Resource>(&mut self, id: &str, caller: &Caller) -> Result<&mut R, Response> {
         let found = Uuid::parse_str(id).ok().and_then(|id| R::all_mut(self).get_mut(&id));
         found.filter(|one| one.visible(caller)).ok_or_else(|| R::missing(id))
     }
@@ -140,7 +140,7 @@ impl Neutron {
 
 impl Context<'_> {
     /// Refuses so many more of a kind, if there are enough.
-    pub(super) fn room_for<R: Resource>(&self, neutron: &Neutron, more: usize) -> Result<(), Answer> {
+    pub(super) fn room_for<R: Resource>(&self, neutron: &Neutron, more: usize) -> Result<(), Response> {
         self.quota(R::ONE, R::all(neutron).values().map(R::standard), more)
     }
 }
@@ -159,9 +159,9 @@ fn show<R: Resource>(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> 
     Ok(shown::<R>(neutron, context, id))
 }
 
-fn shown<R: Resource>(neutron: &Neutron, context: &Context<'_>, id: Uuid) -> Answer {
+fn shown<R: Resource>(neutron: &Neutron, context: &Context<'_>, id: Uuid) -> Response {
     let view = R::all(neutron)[&id].view(neutron, context);
-    Answer::ok(json!({R::ONE: select(view, context.ask)}))
+    Response::ok(json!({R::ONE: select(view, context.ask)}))
 }
 
 fn create<R: Resource>(neutron: &mut Neutron, context: &Context<'_>) -> Outcome {
@@ -169,7 +169,7 @@ fn create<R: Resource>(neutron: &mut Neutron, context: &Context<'_>) -> Outcome 
     let id = R::create(neutron, context, &fields)?;
     let mut view = R::all(neutron)[&id].view(neutron, context);
     R::newborn(&mut view);
-    Ok(Answer::json(201, json!({R::ONE: view})))
+    Ok(Response::json(201, json!({R::ONE: view})))
 }
 
 fn update<R: Resource>(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
@@ -186,5 +186,5 @@ fn delete<R: Resource>(neutron: &mut Neutron, context: &Context<'_>, id: &str) -
     context.guard(found.standard())?;
     let id = found.id();
     R::delete(neutron, context, id)?;
-    Ok(Answer::empty(204))
+    Ok(Response::empty(204))
 }

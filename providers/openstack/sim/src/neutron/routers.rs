@@ -7,7 +7,7 @@ use super::{
     routes,
 };
 use crate::{
-    exchange::{Answer, Fields, Outcome},
+    exchange::{Fields, Outcome, Response},
     keystone::Rights,
 };
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Resource for Router {
 
     kept_in!(routers);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(404, "RouterNotFound", &format!("Router {id} could not be found"))
     }
 
@@ -60,7 +60,7 @@ impl Resource for Router {
         view
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         context.room_for::<Self>(neutron, 1)?;
         let standard = Standard::of(&context.ask.caller.project, fields, context.now.wall);
         let out = match fields.get("external_gateway_info").and_then(Value::as_object) {
@@ -70,7 +70,7 @@ impl Resource for Router {
         neutron.create_router(standard, out, context.now.wall)
     }
 
-    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         let routes = fields.get("routes").map(routes::parse).transpose()?;
         if let Some(routes) = &routes {
             neutron.check_routes(id, routes)?;
@@ -83,7 +83,7 @@ impl Resource for Router {
         Ok(())
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         let gateway = neutron.routers[&id].gateway.as_ref().map(|gateway| gateway.port);
         let attached = neutron.interfaces(id).filter(|(port, _)| Some(*port) != gateway);
         let attached: Vec<String> = attached.map(|(port, _)| port.to_string()).collect();
@@ -145,7 +145,7 @@ impl Router {
 
 impl Neutron {
     /// Connects a subnet with a router, at the subnet's gateway.
-    pub(crate) fn connect(&mut self, router: Uuid, subnet: Uuid, now: jiff::Timestamp) -> Result<Uuid, Answer> {
+    pub(crate) fn connect(&mut self, router: Uuid, subnet: Uuid, now: jiff::Timestamp) -> Result<Uuid, Response> {
         let found = self
             .subnets
             .get(&subnet)
@@ -173,7 +173,7 @@ impl Neutron {
         standard: Standard,
         out: Option<Uuid>,
         now: jiff::Timestamp,
-    ) -> Result<Uuid, Answer> {
+    ) -> Result<Uuid, Response> {
         let id = Uuid::new_v4();
         let gateway = out.map(|network| self.open(id, network, now)).transpose()?;
         let revision = if gateway.is_some() { 2 } else { 1 };
@@ -187,7 +187,7 @@ impl Neutron {
         Ok(id)
     }
 
-    fn open(&mut self, router: Uuid, network: Uuid, now: jiff::Timestamp) -> Result<Gateway, Answer> {
+    fn open(&mut self, router: Uuid, network: Uuid, now: jiff::Timestamp) -> Result<Gateway, Response> {
         let mut request = PortRequest::new(network, &Arc::from(""));
         request.device_id = router.to_string();
         request.device_owner = Arc::from("network:router_gateway");
@@ -207,7 +207,7 @@ impl Neutron {
     }
 }
 
-fn subnet_of(context: &Context<'_>) -> Result<Uuid, Answer> {
+fn subnet_of(context: &Context<'_>) -> Result<Uuid, Response> {
     let fields = context
         .ask
         .json()
@@ -256,9 +256,9 @@ fn unplug(neutron: &mut Neutron, context: &Context<'_>, id: &str) -> Outcome {
     Ok(answer)
 }
 
-fn interface(neutron: &Neutron, router: Uuid, port: Uuid, subnet: Uuid) -> Answer {
+fn interface(neutron: &Neutron, router: Uuid, port: Uuid, subnet: Uuid) -> Response {
     let (found, owner) = (neutron.ports.get(&port), neutron.routers.get(&router));
-    Answer::ok(json!({
+    Response::ok(json!({
         "id": router, "project_id": owner.map(|router| &router.standard.project), "port_id": port,
         "network_id": found.map(|port| port.network), "subnet_id": subnet, "subnet_ids": [subnet],
     }))

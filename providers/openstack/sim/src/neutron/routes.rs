@@ -1,7 +1,7 @@
 //! The extra routes of routers.
 
 use super::{Context, Neutron, Router, bad_request, error, resource::Resource};
-use crate::exchange::{Answer, Outcome};
+use crate::exchange::{Outcome, Response};
 use ipnet::IpNet;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,12 +50,12 @@ pub(super) fn change(neutron: &mut Neutron, context: &Context<'_>, id: &str, cha
         router.routes = routes;
         router.standard.touch(context.now.wall);
     }
-    Ok(Answer::ok(json!({"router": router.whole()})))
+    Ok(Response::ok(json!({"router": router.whole()})))
 }
 
 impl Neutron {
     /// A next hop must lie in a subnet that the router is connected with.
-    pub(super) fn check_routes(&self, router: Uuid, routes: &[Route]) -> Result<(), Answer> {
+    pub(super) fn check_routes(&self, router: Uuid, routes: &[Route]) -> Result<(), Response> {
         let near: Vec<IpNet> = self
             .interfaces(router)
             .filter_map(|(_, fixed)| self.subnets.get(&fixed.subnet).map(|subnet| subnet.cidr))
@@ -82,7 +82,7 @@ impl Neutron {
 }
 
 /// The routes of a PUT on the router.
-pub(super) fn parse(given: &Value) -> Result<Vec<Route>, Answer> {
+pub(super) fn parse(given: &Value) -> Result<Vec<Route>, Response> {
     read(given, |text| {
         bad_request(&format!(
             "Invalid input for routes. Reason: '{text}' is not a valid CIDR."
@@ -90,13 +90,13 @@ pub(super) fn parse(given: &Value) -> Result<Vec<Route>, Answer> {
     })
 }
 
-fn parse_strictly(given: &Value) -> Result<Vec<Route>, Answer> {
+fn parse_strictly(given: &Value) -> Result<Vec<Route>, Response> {
     read(given, |text| {
         error(400, "AddrFormatError", &format!("invalid IPNetwork {text}"))
     })
 }
 
-fn read(given: &Value, bad: impl Fn(&str) -> Answer) -> Result<Vec<Route>, Answer> {
+fn read(given: &Value, bad: impl Fn(&str) -> Response) -> Result<Vec<Route>, Response> {
     let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
     let route = |one: &Value| {
         let (destination, nexthop) = (text(one, "destination"), text(one, "nexthop"));

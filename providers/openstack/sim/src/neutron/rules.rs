@@ -4,7 +4,7 @@ use super::{
     Context, Group, Neutron, Standard, body, error,
     resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields, Outcome, unknown};
+use crate::exchange::{Fields, Outcome, Response, unknown};
 use ipnet::IpNet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ impl Resource for Rule {
 
     kept_in!(rules);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(
             404,
             "SecurityGroupRuleNotFound",
@@ -73,7 +73,7 @@ impl Resource for Rule {
         view
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let made = make(neutron, context, std::slice::from_ref(fields))?;
         Ok(made[0])
     }
@@ -143,11 +143,11 @@ fn several(neutron: &mut Neutron, context: &Context<'_>) -> Option<Outcome> {
     let made = made.and_then(|()| make(neutron, context, &fields));
     Some(made.map(|ids| {
         let views: Vec<Value> = ids.iter().map(|id| neutron.rules[id].view(neutron, context)).collect();
-        Answer::json(201, json!({Rule::MANY: views}))
+        Response::json(201, json!({Rule::MANY: views}))
     }))
 }
 
-fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Result<Vec<Uuid>, Answer> {
+fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Result<Vec<Uuid>, Response> {
     context.room_for::<Rule>(neutron, wanted.len())?;
     let mut made: Vec<Rule> = Vec::new();
     for fields in wanted {
@@ -168,7 +168,7 @@ fn make(neutron: &mut Neutron, context: &Context<'_>, wanted: &[Fields]) -> Resu
     Ok(ids)
 }
 
-fn parse(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Rule, Answer> {
+fn parse(neutron: &Neutron, context: &Context<'_>, fields: &Fields) -> Result<Rule, Response> {
     let group = body::text(fields, "security_group_id").unwrap_or_default();
     let group = neutron.find::<Group>(group, &context.ask.caller)?;
     let mut rule = Rule::new(group.id, &group.standard.project, context.now.wall);

@@ -4,7 +4,7 @@ use super::{
     Context, Neutron, Rule, Standard, error,
     resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields};
+use crate::exchange::{Fields, Response};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Resource for Group {
 
     kept_in!(groups);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(
             404,
             "SecurityGroupNotFound",
@@ -55,14 +55,14 @@ impl Resource for Group {
         }
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         context.room_for::<Self>(neutron, 1)?;
         context.room_for::<Rule>(neutron, 2)?;
         let standard = Standard::of(&context.ask.caller.project, fields, context.now.wall);
         Ok(neutron.create_group(standard, context.now.wall))
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         if neutron.ports.values().any(|port| port.groups.contains(&id)) {
             let message = format!("Security Group {id} in use.");
             return Err(error(409, "SecurityGroupInUse", &message));

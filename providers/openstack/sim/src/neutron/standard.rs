@@ -1,7 +1,7 @@
 //! What all resources of Neutron have.
 
 use super::body;
-use crate::{clock, exchange::Fields};
+use crate::{exchange::Fields, timestamp};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
@@ -68,8 +68,8 @@ impl Standard {
             fields.insert("project_id".into(), json!(self.project));
             fields.insert("tenant_id".into(), json!(self.project));
             fields.insert("tags".into(), json!(self.tags));
-            fields.insert("created_at".into(), json!(clock::seconds(self.created)));
-            fields.insert("updated_at".into(), json!(clock::seconds(self.updated)));
+            fields.insert("created_at".into(), json!(timestamp::seconds(self.created)));
+            fields.insert("updated_at".into(), json!(timestamp::seconds(self.updated)));
             fields.insert("revision_number".into(), json!(self.revision));
         }
         view

@@ -7,7 +7,7 @@ use super::{
     resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     keystone::Caller,
 };
 use ipnet::IpNet;
@@ -59,7 +59,7 @@ impl Resource for Subnet {
 
     kept_in!(subnets);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(404, "SubnetNotFound", &format!("Subnet {id} could not be found."))
     }
 
@@ -78,7 +78,7 @@ impl Resource for Subnet {
         }))
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         context.room_for::<Self>(neutron, 1)?;
         let network = body::required_id(fields, "network_id")?;
         let text = body::text(fields, "cidr").unwrap_or_default();
@@ -102,7 +102,7 @@ impl Resource for Subnet {
         Ok(id)
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         if neutron.subnets[&id].pool.is_used() {
             let message = format!(
                 "Unable to complete operation on subnet {id}: One or more ports have an IP allocation from this subnet."

@@ -4,7 +4,7 @@ use super::{
     Context, FloatingIp, Group, Network, Neutron, Port, Router, Standard, Subnet, Trunk, error, nothing,
     resource::Resource,
 };
-use crate::exchange::{Answer, Outcome, unknown};
+use crate::exchange::{Outcome, Response, unknown};
 use serde_json::{Value, json};
 
 pub(super) fn answer(
@@ -35,7 +35,7 @@ pub(super) fn answer(
 }
 
 /// The real one stumbles over a tag for a port that is not there.
-fn of_a_port(context: &Context<'_>, rest: &[&str], missing: Answer) -> Answer {
+fn of_a_port(context: &Context<'_>, rest: &[&str], missing: Response) -> Response {
     let message = "Request Failed: internal server error while processing your request.";
     match (context.ask.method.as_str(), rest) {
         ("PUT", [_]) => error(500, "HTTPInternalServerError", message),
@@ -46,17 +46,17 @@ fn of_a_port(context: &Context<'_>, rest: &[&str], missing: Answer) -> Answer {
 fn change(standard: &mut Standard, context: &Context<'_>, rest: &[&str]) -> Outcome {
     let missing = |tag: &str| error(404, "TagNotFound", &format!("Tag {tag} could not be found."));
     let answer = match (context.ask.method.as_str(), rest) {
-        ("GET", []) => return Ok(Answer::ok(json!({"tags": standard.tags}))),
-        ("GET", [tag]) if standard.tags.contains(*tag) => return Ok(Answer::empty(204)),
+        ("GET", []) => return Ok(Response::ok(json!({"tags": standard.tags}))),
+        ("GET", [tag]) if standard.tags.contains(*tag) => return Ok(Response::empty(204)),
         ("GET", [tag]) => return Err(missing(tag)),
         ("PUT", []) => {
             let body = context.ask.json().unwrap_or_default();
             let tags = body["tags"].as_array().into_iter().flatten().filter_map(Value::as_str);
             standard.tags = tags.map(str::to_owned).collect();
-            Answer::ok(json!({"tags": standard.tags}))
+            Response::ok(json!({"tags": standard.tags}))
         }
         ("PUT", [tag]) => {
-            let answer = Answer::json(201, Value::Null);
+            let answer = Response::json(201, Value::Null);
             if !standard.tags.insert((*tag).to_owned()) {
                 return Ok(answer);
             }
@@ -64,13 +64,13 @@ fn change(standard: &mut Standard, context: &Context<'_>, rest: &[&str]) -> Outc
         }
         ("DELETE", []) => {
             standard.tags.clear();
-            Answer::empty(204)
+            Response::empty(204)
         }
         ("DELETE", [tag]) => {
             if !standard.tags.remove(*tag) {
                 return Err(missing(tag));
             }
-            Answer::empty(204)
+            Response::empty(204)
         }
         _ => return Err(unknown(context.ask)),
     };

@@ -4,7 +4,7 @@ use super::{
     Context, Neutron, Port, PortStatus, Standard, body, error,
     resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields, Outcome, unknown};
+use crate::exchange::{Fields, Outcome, Response, unknown};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -32,7 +32,7 @@ impl Resource for Trunk {
 
     kept_in!(trunks);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(404, "TrunkNotFound", &format!("Trunk {id} could not be found."))
     }
 
@@ -47,7 +47,7 @@ impl Resource for Trunk {
         view["status"] = json!("DOWN");
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let port = body::required_id(fields, "port_id")?;
         neutron.find::<Port>(&port.to_string(), &context.ask.caller)?;
         let name = body::text(fields, "name").unwrap_or_default();
@@ -67,7 +67,7 @@ impl Resource for Trunk {
     }
 }
 
-fn subports(fields: &Fields) -> Result<Vec<SubPort>, Answer> {
+fn subports(fields: &Fields) -> Result<Vec<SubPort>, Response> {
     let given = fields.get("sub_ports").and_then(Value::as_array).into_iter().flatten();
     let subport = |one: &Value| {
         let one = one.as_object().cloned().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::{Flavor, Server, ServerStatus, error, version::Version, view};
 use crate::{
-    exchange::{Answer, Ask, Fields, Outcome},
+    exchange::{Ask, Fields, Outcome, Response},
     neutron::{PortRequest, PortStatus},
     state::{Now, State},
 };
@@ -31,7 +31,7 @@ pub(crate) enum Nic {
 
 impl State {
     /// Makes a server that runs.
-    pub(crate) fn boot(&mut self, boot: Boot, now: Now) -> Result<Uuid, Answer> {
+    pub(crate) fn boot(&mut self, boot: Boot, now: Now) -> Result<Uuid, Response> {
         let id = Uuid::new_v4();
         let owner: Arc<str> = format!("compute:{}", boot.zone).into();
         for nic in &boot.networks {
@@ -128,10 +128,10 @@ pub(super) fn create(state: &mut State, ask: &Ask, now: Now) -> Outcome {
     let body = json!({"server": {
         "id": id, "links": links, "OS-DCF:diskConfig": "MANUAL", "security_groups": [{"name": "default"}], "adminPass": "simulated",
     }});
-    Ok(Answer::json(202, body).header("Location", format!("{}/v2.1/servers/{id}", ask.base)))
+    Ok(Response::json(202, body).header("Location", format!("{}/v2.1/servers/{id}", ask.base)))
 }
 
-fn nics(fields: &Fields) -> Result<Vec<Nic>, Answer> {
+fn nics(fields: &Fields) -> Result<Vec<Nic>, Response> {
     let id = |one: &Value, name: &str| one[name].as_str().and_then(|text| Uuid::parse_str(text).ok());
     let nic = |one: &Value| {
         let found = id(one, "port")
@@ -176,13 +176,13 @@ pub(super) fn update(state: &mut State, ask: &Ask, id: &str, version: Version, n
             fields.retain(|name, _| !name.starts_with("OS-EXT"));
         }
     }
-    Ok(Answer::ok(json!({"server": view})))
+    Ok(Response::ok(json!({"server": view})))
 }
 
 pub(super) fn delete(state: &mut State, ask: &Ask, id: &str, now: Now) -> Outcome {
     let id = state.nova.server(id, &ask.caller)?.id;
     state.remove_server(id, now);
-    Ok(Answer::empty(204))
+    Ok(Response::empty(204))
 }
 
 /// The actions that Nova knows and we do not.
@@ -238,5 +238,5 @@ pub(super) fn act(state: &mut State, ask: &Ask, id: &str, now: Now) -> Outcome {
     }
     server.status = to;
     server.updated = now.wall;
-    Ok(Answer::empty(202))
+    Ok(Response::empty(202))
 }

@@ -2,7 +2,7 @@
 
 use super::{Server, ServerStatus, bad_query, error};
 use crate::{
-    exchange::{Answer, Ask},
+    exchange::{Ask, Response},
     keystone::{Caller, Rights},
 };
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
@@ -43,11 +43,11 @@ pub(super) struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    pub(super) fn parse(ask: &'a Ask) -> Result<Self, Answer> {
+    pub(super) fn parse(ask: &'a Ask) -> Result<Self, Response> {
         let query = &ask.query;
         if let Some(strange) = STRANGE.iter().find(|name| query.get(name).is_some()) {
             let unknown = serde_json::json!({"openstack_sim": {"unknown": format!("servers?{strange}=")}});
-            return Err(Answer::json(501, unknown));
+            return Err(Response::json(501, unknown));
         }
         let admin = ask.caller.rights == Rights::Admin;
         if !admin && query.get("all_tenants").is_some() {
@@ -81,7 +81,7 @@ impl<'a> Filter<'a> {
 }
 
 /// Nova's database takes names for expressions, without their case, but with every bar for a bar.
-fn name(text: &str) -> Result<Regex, Answer> {
+fn name(text: &str) -> Result<Regex, Response> {
     let bad = || bad_query("name", text, &format!("'{text}' is not a 'regex'"));
     RegexBuilder::new(&text.replace('|', "\\|"))
         .case_insensitive(true)
@@ -89,7 +89,7 @@ fn name(text: &str) -> Result<Regex, Answer> {
         .map_err(|_| bad())
 }
 
-fn since(text: &str) -> Result<Timestamp, Answer> {
+fn since(text: &str) -> Result<Timestamp, Response> {
     let bare = || {
         text.parse::<DateTime>()
             .ok()?
@@ -101,7 +101,7 @@ fn since(text: &str) -> Result<Timestamp, Answer> {
     found.ok_or_else(|| bad_query("changes-since", text, &format!("'{text}' is not a 'date-time'")))
 }
 
-fn limit(text: &str) -> Result<usize, Answer> {
+fn limit(text: &str) -> Result<usize, Response> {
     text.parse()
         .map_err(|_| bad_query("limit", text, &format!("'{text}' does not match '^[0-9]*$'")))
 }

@@ -5,7 +5,7 @@ use super::{
     version::Version,
     view::{self, Detail},
 };
-use crate::exchange::{Answer, Ask, Outcome};
+use crate::exchange::{Ask, Outcome, Response};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Flavor {
     }
 }
 
-pub(super) fn list(nova: &Nova, ask: &Ask, detail: Detail, version: Version) -> Answer {
+pub(super) fn list(nova: &Nova, ask: &Ask, detail: Detail, version: Version) -> Response {
     let mut flavors: Vec<&Flavor> = nova.flavors.values().map(AsRef::as_ref).collect();
     let least: u32 = ask
         .query
@@ -94,11 +94,11 @@ pub(super) fn list(nova: &Nova, ask: &Ask, detail: Detail, version: Version) -> 
     if let Some(next) = next {
         body["flavors_links"] = json!([{"rel": "next", "href": next}]);
     }
-    Answer::ok(body)
+    Response::ok(body)
 }
 
 pub(super) fn show(nova: &Nova, ask: &Ask, id: &str, version: Version) -> Outcome {
     let missing = || error(404, &format!("Flavor {id} could not be found."));
     let flavor = nova.flavors.get(id).ok_or_else(missing)?;
-    Ok(Answer::ok(json!({"flavor": flavor.full(ask, version)})))
+    Ok(Response::ok(json!({"flavor": flavor.full(ask, version)})))
 }

@@ -14,7 +14,7 @@ pub(crate) use servers::{Server, Servers};
 
 use crate::{
     errors::not_found_page,
-    exchange::{Answer, Ask, Outcome, unknown},
+    exchange::{Ask, Outcome, Response, unknown},
     state::{Now, State},
 };
 use serde_json::{Value, json};
@@ -32,8 +32,8 @@ pub(crate) struct Nova {
 pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
     let version = version::of(ask, state.settings.nova_minor)?;
     let answer = route(state, ask, version, now);
-    let unversioned = |answer: &Answer| answer.headers.iter().any(|(name, _)| *name == "Content-Type");
-    if ask.path.is_empty() || answer.as_ref().is_err_and(unversioned) {
+    let page = |refusal: &Response| refusal.headers.iter().any(|(_, value)| value.starts_with("text/html"));
+    if ask.path.is_empty() || answer.as_ref().is_err_and(page) {
         return answer;
     }
     answer
@@ -43,7 +43,7 @@ pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
 
 fn route(state: &mut State, ask: &Ask, version: Version, now: Now) -> Outcome {
     match (ask.method.as_str(), ask.segments().as_slice()) {
-        ("GET", []) => Ok(Answer::ok(
+        ("GET", []) => Ok(Response::ok(
             json!({"versions": [old(ask), current(ask, state.settings.nova_minor)]}),
         )),
         ("GET", ["v2.1"]) => Ok(described(ask, state.settings.nova_minor)),
@@ -64,7 +64,7 @@ fn route(state: &mut State, ask: &Ask, version: Version, now: Now) -> Outcome {
 }
 
 /// A refusal in Nova's shape.
-pub(crate) fn error(status: u16, message: &str) -> Answer {
+pub(crate) fn error(status: u16, message: &str) -> Response {
     let kind = match status {
         400 => "badRequest",
         403 => "forbidden",
@@ -76,10 +76,10 @@ pub(crate) fn error(status: u16, message: &str) -> Answer {
         503 => "serviceUnavailable",
         _ => "computeFault",
     };
-    Answer::json(status, json!({kind: {"code": status, "message": message}}))
+    Response::json(status, json!({kind: {"code": status, "message": message}}))
 }
 
-fn bad_query(name: &str, value: &str, reason: &str) -> Answer {
+fn bad_query(name: &str, value: &str, reason: &str) -> Response {
     error(
         400,
         &format!("Invalid input for query parameters {name}. Value: {value}. {reason}"),
@@ -99,7 +99,7 @@ fn current(ask: &Ask, newest: u32) -> Value {
     })
 }
 
-fn described(ask: &Ask, newest: u32) -> Answer {
+fn described(ask: &Ask, newest: u32) -> Response {
     let mut version = current(ask, newest);
     version["links"] = json!([
         {"rel": "self", "href": format!("{}/v2.1/", ask.base)},
@@ -107,5 +107,5 @@ fn described(ask: &Ask, newest: u32) -> Answer {
     ]);
     version["media-types"] =
         json!([{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1"}]);
-    Answer::ok(json!({"version": version}))
+    Response::ok(json!({"version": version}))
 }

@@ -7,7 +7,7 @@ use super::{
     view::{self, Detail},
 };
 use crate::{
-    exchange::{Answer, Ask, Outcome},
+    exchange::{Ask, Outcome, Response},
     keystone::Caller,
     state::State,
 };
@@ -130,7 +130,7 @@ impl Servers {
 }
 
 impl Nova {
-    pub(super) fn server(&self, id: &str, caller: &Caller) -> Result<&Server, Answer> {
+    pub(super) fn server(&self, id: &str, caller: &Caller) -> Result<&Server, Response> {
         let found = Uuid::parse_str(id).ok().and_then(|id| self.servers.get(id));
         let missing = || error(404, &format!("Instance {id} could not be found."));
         found.filter(|server| caller.sees(&server.project)).ok_or_else(missing)
@@ -143,7 +143,7 @@ pub(super) fn show(state: &State, ask: &Ask, id: &str, version: Version) -> Outc
     if version >= Version(71) {
         view["server_groups"] = json!([]);
     }
-    Ok(Answer::ok(json!({"server": view})))
+    Ok(Response::ok(json!({"server": view})))
 }
 
 pub(super) fn list(state: &State, ask: &Ask, detail: Detail, version: Version) -> Outcome {
@@ -173,7 +173,7 @@ pub(super) fn list(state: &State, ask: &Ask, detail: Detail, version: Version) -
     {
         body["servers_links"] = json!([{"rel": "next", "href": view::next(ask, &last.id.to_string())}]);
     }
-    Ok(Answer::ok(body))
+    Ok(Response::ok(body))
 }
 
 pub(super) fn interfaces(state: &State, ask: &Ask, id: &str) -> Outcome {
@@ -190,5 +190,5 @@ pub(super) fn interfaces(state: &State, ask: &Ask, id: &str) -> Outcome {
             })
         })
         .collect();
-    Ok(Answer::ok(json!({"interfaceAttachments": views})))
+    Ok(Response::ok(json!({"interfaceAttachments": views})))
 }

@@ -1,7 +1,7 @@
 //! Microversions.
 
 use super::error;
-use crate::exchange::{Answer, Ask};
+use crate::exchange::{Ask, Response};
 
 /// `2.<this>`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,7 +9,7 @@ pub(super) struct Version(pub(super) u32);
 
 impl Version {
     /// Says which version it is.
-    pub(super) fn stamp(self, answer: Answer) -> Answer {
+    pub(super) fn stamp(self, answer: Response) -> Response {
         answer
             .header("OpenStack-API-Version", format!("compute 2.{}", self.0))
             .header("X-OpenStack-Nova-API-Version", format!("2.{}", self.0))
@@ -17,7 +17,7 @@ impl Version {
 }
 
 /// The version that was asked for; `newest` is the newest that there is.
-pub(super) fn of(ask: &Ask, newest: u32) -> Result<Version, Answer> {
+pub(super) fn of(ask: &Ask, newest: u32) -> Result<Version, Response> {
     let new = ask
         .header("openstack-api-version")
         .and_then(|text| text.strip_prefix("compute "));

@@ -1,7 +1,7 @@
 //! A server as Nova shows it.
 
 use super::{Server, ServerStatus, version::Version};
-use crate::{clock, exchange::Ask, glance, keystone::Rights, neutron::Neutron};
+use crate::{exchange::Ask, glance, keystone::Rights, neutron::Neutron, timestamp};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 
@@ -53,7 +53,7 @@ pub(super) fn plain(server: &Server, neutron: &Neutron, ask: &Ask, version: Vers
         "id": server.id, "name": server.name, "status": server.status.as_str(), "tenant_id": server.project,
         "user_id": server.user, "metadata": server.metadata, "hostId": host_id(&server.project),
         "image": {"id": image, "links": bookmark("images", &image)}, "flavor": flavor,
-        "created": clock::seconds(server.created), "updated": clock::seconds(server.updated),
+        "created": timestamp::seconds(server.created), "updated": timestamp::seconds(server.updated),
         "addresses": addresses(server, neutron),
         "accessIPv4": server.access_v4.map(|address| address.to_string()).unwrap_or_default(),
         "accessIPv6": server.access_v6.map(|address| address.to_string()).unwrap_or_default(),
@@ -63,7 +63,7 @@ pub(super) fn plain(server: &Server, neutron: &Neutron, ask: &Ask, version: Vers
         view["progress"] = json!(0);
     }
     if server.status == ServerStatus::Error {
-        view["fault"] = json!({"code": 500, "created": clock::seconds(server.updated), "message": "simulated"});
+        view["fault"] = json!({"code": 500, "created": timestamp::seconds(server.updated), "message": "simulated"});
     }
     view
 }
@@ -72,7 +72,7 @@ pub(super) fn full(server: &Server, neutron: &Neutron, ask: &Ask, version: Versi
     let mut view = plain(server, neutron, ask, version);
     let (_, vm_state, power) = server.status.words();
     let gone = server.status == ServerStatus::Deleted;
-    let moment = |at| format!("{}.000000", clock::bare(at));
+    let moment = |at| format!("{}.000000", timestamp::bare(at));
     view["OS-EXT-AZ:availability_zone"] = json!(server.zone);
     view["config_drive"] = json!("");
     view["key_name"] = Value::Null;

@@ -9,7 +9,7 @@ use super::{
     tree, vip,
 };
 use crate::{
-    exchange::{Answer, Fields, Outcome},
+    exchange::{Fields, Outcome, Response},
     keystone::Rights,
 };
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ impl Resource for Balancer {
         tree::graph(octavia, self, minor)
     }
 
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let mut common = Common::new(&context.ask.caller.project, context.now);
         body::common(&mut common, fields);
         let (provider, flavor, zone) = (
@@ -112,7 +112,7 @@ impl Resource for Balancer {
         Ok(id)
     }
 
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         let status = octavia.balancers[&id].common.provisioning;
         octavia.begin(context, id, &[]).map_err(|_| busy(status, id))?;
         if let Some(balancer) = octavia.balancers.get_mut(&id) {
@@ -121,7 +121,7 @@ impl Resource for Balancer {
         Ok(())
     }
 
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response> {
         let cascade = context.ask.query.get("cascade");
         let cascade = cascade.is_some_and(|text| matches!(text.to_lowercase().as_str(), "true" | "1"));
         let has_children = octavia.listeners.values().any(|listener| listener.balancer == id)
@@ -163,12 +163,12 @@ impl Octavia {
 
 fn stats(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outcome {
     octavia.find::<Balancer>(id, context)?;
-    Ok(Answer::ok(json!({"stats": {
+    Ok(Response::ok(json!({"stats": {
         "bytes_in": 0, "bytes_out": 0, "active_connections": 0, "total_connections": 0, "request_errors": 0,
     }})))
 }
 
-fn provider(context: &Context<'_>, fields: &Fields) -> Result<String, Answer> {
+fn provider(context: &Context<'_>, fields: &Fields) -> Result<String, Response> {
     let name = body::text(fields, "provider").unwrap_or(&context.settings.octavia_provider);
     if context.settings.octavia_providers.iter().any(|known| known == name) {
         return Ok(name.to_owned());
@@ -176,7 +176,7 @@ fn provider(context: &Context<'_>, fields: &Fields) -> Result<String, Answer> {
     Err(error(400, &format!("Provider '{name}' is not enabled.")))
 }
 
-fn flavor(context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Answer> {
+fn flavor(context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Response> {
     let Some(id) = body::id(fields, "flavor_id")? else {
         return Ok(None);
     };
@@ -189,14 +189,14 @@ fn flavor(context: &Context<'_>, fields: &Fields) -> Result<Option<Uuid>, Answer
     ))
 }
 
-fn zone(context: &Context<'_>, fields: &Fields) -> Result<Option<String>, Answer> {
+fn zone(context: &Context<'_>, fields: &Fields) -> Result<Option<String>, Response> {
     match body::text(fields, "availability_zone") {
         Some(name) if !context.settings.octavia_zones.contains(name) => Err(invalid("Invalid availability zone.")),
         name => Ok(name.map(str::to_owned)),
     }
 }
 
-fn busy(status: Provisioning, id: Uuid) -> Answer {
+fn busy(status: Provisioning, id: Uuid) -> Response {
     error(
         409,
         &format!("Invalid state {} of loadbalancer resource {id}", status.as_str()),
@@ -217,5 +217,5 @@ fn failover(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outco
         balancer.common.change();
         balancer.pending = Some(pending);
     }
-    Ok(Answer::empty(202))
+    Ok(Response::empty(202))
 }

@@ -1,13 +1,13 @@
 //! What requests say.
 
 use super::{Common, error, versions::knows};
-use crate::exchange::{Answer, Ask, Fields};
+use crate::exchange::{Ask, Fields, Response};
 use serde_json::Value;
 use std::{collections::BTreeSet, net::IpAddr};
 use uuid::Uuid;
 
 /// The object in a body, whose attributes must all be known in this version.
-pub(super) fn object(ask: &Ask, argument: &str, name: &str, known: &[&str], minor: u32) -> Result<Fields, Answer> {
+pub(super) fn object(ask: &Ask, argument: &str, name: &str, known: &[&str], minor: u32) -> Result<Fields, Response> {
     if ask.json().is_none() {
         return Err(error(400, "Request is not in valid JSON format"));
     }
@@ -23,7 +23,7 @@ pub(super) fn object(ask: &Ask, argument: &str, name: &str, known: &[&str], mino
 }
 
 /// Refuses attributes that are not known in this version.
-pub(super) fn check(fields: &Fields, argument: &str, known: &[&str], minor: u32) -> Result<(), Answer> {
+pub(super) fn check(fields: &Fields, argument: &str, known: &[&str], minor: u32) -> Result<(), Response> {
     let strange = fields
         .keys()
         .find(|name| !known.contains(&name.as_str()) || !knows(minor, name));
@@ -53,7 +53,7 @@ pub(super) fn list<'a>(fields: &'a Fields, name: &str) -> impl Iterator<Item = &
 }
 
 /// An ID, if it is given; `null` is not.
-pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Answer> {
+pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Response> {
     let Some(text) = text(fields, name) else {
         return Ok(None);
     };
@@ -63,21 +63,21 @@ pub(super) fn id(fields: &Fields, name: &str) -> Result<Option<Uuid>, Answer> {
 }
 
 /// A port, which must be given.
-pub(super) fn port(fields: &Fields, name: &str) -> Result<u16, Answer> {
+pub(super) fn port(fields: &Fields, name: &str) -> Result<u16, Response> {
     let value = fields.get(name).and_then(Value::as_u64).unwrap_or_default();
     let port = u16::try_from(value).ok().filter(|port| *port > 0);
     port.ok_or_else(|| bad(name, &value.to_string(), "Value should be greater or equal to 1"))
 }
 
 /// An address, which must be given.
-pub(super) fn address(fields: &Fields, name: &str) -> Result<IpAddr, Answer> {
+pub(super) fn address(fields: &Fields, name: &str) -> Result<IpAddr, Response> {
     let text = text(fields, name).unwrap_or_default();
     text.parse()
         .map_err(|_| bad(name, text, "Value should be IPv4 or IPv6 format"))
 }
 
 /// One of some words, if it is given.
-pub(super) fn word<'a>(fields: &Fields, name: &str, words: &[&'a str]) -> Result<Option<&'a str>, Answer> {
+pub(super) fn word<'a>(fields: &Fields, name: &str, words: &[&'a str]) -> Result<Option<&'a str>, Response> {
     let Some(text) = text(fields, name) else {
         return Ok(None);
     };
@@ -88,7 +88,7 @@ pub(super) fn word<'a>(fields: &Fields, name: &str, words: &[&'a str]) -> Result
         .ok_or_else(|| bad(name, text, &format!("Value should be one of: {}", words.join(", "))))
 }
 
-pub(super) fn bad(name: &str, value: &str, reason: &str) -> Answer {
+pub(super) fn bad(name: &str, value: &str, reason: &str) -> Response {
     error(
         400,
         &format!("Invalid input for field/attribute {name}. Value: '{value}'. {reason}"),

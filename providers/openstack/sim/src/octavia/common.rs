@@ -1,7 +1,7 @@
 //! What everything in Octavia has.
 
 use super::versions::gate;
-use crate::{clock, state::Now};
+use crate::{state::Now, timestamp};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
@@ -113,8 +113,8 @@ impl Common {
             fields.insert("project_id".into(), json!(self.project));
             fields.insert("tenant_id".into(), json!(self.project));
             fields.insert("tags".into(), json!(self.tags));
-            fields.insert("created_at".into(), json!(clock::bare(self.created)));
-            fields.insert("updated_at".into(), json!(self.updated.map(clock::bare)));
+            fields.insert("created_at".into(), json!(timestamp::bare(self.created)));
+            fields.insert("updated_at".into(), json!(self.updated.map(timestamp::bare)));
             fields.insert("provisioning_status".into(), json!(self.provisioning.as_str()));
             fields.insert("operating_status".into(), json!(self.operating.as_str()));
             fields.insert("admin_state_up".into(), json!(self.admin_up));

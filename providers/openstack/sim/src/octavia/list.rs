@@ -1,10 +1,8 @@
 //! Lists: filtered, sorted, in pages, with only some fields.
 
 use super::{Common, error};
-use crate::{
-    exchange::{Answer, Ask, Outcome, select},
-    query::Query,
-};
+use crate::exchange::{Ask, Outcome, Response, select, wants_tags};
+use fakecloud::{Page, Query};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -59,12 +57,12 @@ impl List<'_> {
         sort(&mut rows, ask.query.get("sort"))?;
         let (page, links) = self.page(ask, rows)?;
         let views: Vec<Value> = page.into_iter().map(|(_, view)| select(view, ask)).collect();
-        Ok(Answer::ok(
+        Ok(Response::ok(
             json!({self.many: views, format!("{}_links", self.many): links}),
         ))
     }
 
-    fn check(&self, query: &Query) -> Result<(), Answer> {
+    fn check(&self, query: &Query) -> Result<(), Response> {
         let known = |name: &&str| FILTERS.contains(name) || CONTROLS.contains(name) || self.filters.contains(name);
         if !query.names().iter().all(known) {
             return Err(error(400, "One or more arguments are either duplicate or invalid"));
@@ -80,37 +78,27 @@ impl List<'_> {
         Ok(())
     }
 
-    fn page<'r>(&self, ask: &Ask, rows: Vec<(&'r Common, Value)>) -> Result<(Vec<Row<'r>>, Value), Answer> {
+    fn page<'r>(&self, ask: &Ask, rows: Vec<(&'r Common, Value)>) -> Result<(Vec<Row<'r>>, Value), Response> {
         let limit = self.limit_of(ask)?;
-        let start = match ask.query.get("marker") {
-            None => 0,
-            Some(marker) => {
-                let at = rows.iter().position(|(common, _)| common.id.to_string() == marker);
-                let unknown = || error(400, &format!("Supplied pagination marker '{marker}' is not valid."));
-                at.ok_or_else(unknown)? + 1
-            }
+        let marker = ask.query.get("marker");
+        let unknown = || {
+            let marker = marker.unwrap_or_default();
+            error(400, &format!("Supplied pagination marker '{marker}' is not valid."))
         };
-        let page: Vec<(&Common, Value)> = rows.into_iter().skip(start).take(limit.unwrap_or(usize::MAX)).collect();
-        let links = limit.map_or_else(
-            || json!([]),
-            |limit| {
-                links(
-                    ask,
-                    &page.iter().map(|(common, _)| common.id).collect::<Vec<_>>(),
-                    limit,
-                )
-            },
-        );
-        Ok((page, links))
+        let id = |(common, _): &Row<'_>| common.id.to_string();
+        let page = Page::after(rows, marker, limit.unwrap_or(usize::MAX), id).ok_or_else(unknown)?;
+        let ids = || page.items.iter().map(|(common, _)| common.id).collect::<Vec<_>>();
+        let links = limit.map_or_else(|| json!([]), |limit| links(ask, &ids(), limit));
+        Ok((page.items, links))
     }
 
-    fn limit_of(&self, ask: &Ask) -> Result<Option<usize>, Answer> {
+    fn limit_of(&self, ask: &Ask) -> Result<Option<usize>, Response> {
         let Some(text) = ask.query.get("limit") else {
             return Ok(self.limit);
         };
         let bad = || {
             let description = format!("Supplied pagination limit '{text}' is not valid.");
-            Answer::json(
+            Response::json(
                 400,
                 json!({"code": 400, "title": "Bad Request", "description": description}),
             )
@@ -141,7 +129,7 @@ fn links(ask: &Ask, page: &[Uuid], limit: usize) -> Value {
 }
 
 fn tagged(common: &Common, query: &Query) -> bool {
-    query.wants_tags(&common.tags, |query, name| {
+    wants_tags(&common.tags, |name| {
         let texts: Vec<_> = query
             .all(name)
             .flat_map(|text| text.split(','))
@@ -174,7 +162,7 @@ fn equal(have: &Value, wanted: &str) -> bool {
 }
 
 /// By age, unless told otherwise.
-fn sort(rows: &mut [(&Common, Value)], keys: Option<&str>) -> Result<(), Answer> {
+fn sort(rows: &mut [(&Common, Value)], keys: Option<&str>) -> Result<(), Response> {
     rows.sort_by_key(|(common, _)| (common.created.as_second(), common.id));
     for key in keys.into_iter().flat_map(|keys| keys.rsplit(',')) {
         let (key, direction) = key.split_once(':').unwrap_or((key, "asc"));

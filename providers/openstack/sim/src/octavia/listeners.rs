@@ -7,7 +7,7 @@ use super::{
     resource::{Resource, When, kept_in},
     vip::Vip,
 };
-use crate::exchange::{Answer, Fields};
+use crate::exchange::{Fields, Response};
 use serde_json::{Value, json};
 use std::{net::IpAddr, sync::LazyLock};
 use uuid::Uuid;
@@ -84,7 +84,7 @@ impl Resource for Listener {
         self.common.complete(view, minor)
     }
 
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         body::word(fields, "protocol", PROTOCOLS)?;
         let parent = body::text(fields, "loadbalancer_id").or_else(|| body::text(fields, "load_balancer_id"));
         let parent = octavia.find::<Balancer>(parent.unwrap_or_default(), context)?;
@@ -99,7 +99,7 @@ impl Resource for Listener {
         Ok(octavia.keep(listener))
     }
 
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         let listener = &octavia.listeners[&id];
         let balancer = listener.balancer;
         let mut settings = listener.settings.clone();
@@ -120,7 +120,7 @@ impl Resource for Listener {
         Ok(())
     }
 
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response> {
         octavia.begin(context, octavia.listeners[&id].balancer, &[])
     }
 }
@@ -140,7 +140,7 @@ impl Listener {
         context: &Context<'_>,
         balancer: Uuid,
         fields: &Fields,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, Response> {
         let protocol = body::word(fields, "protocol", PROTOCOLS)?;
         let protocol = protocol.ok_or_else(|| body::bad("protocol", "None", "Mandatory field missing."))?;
         let port = body::port(fields, "protocol_port")?;
@@ -191,7 +191,7 @@ fn merge(settings: &mut Fields, fields: &Fields) {
     }
 }
 
-fn secure(settings: &mut Fields) -> Result<(), Answer> {
+fn secure(settings: &mut Fields) -> Result<(), Response> {
     if settings["default_tls_container_ref"].is_null() && settings["sni_container_refs"] == json!([]) {
         let message =
             "An SNI or default certificate container reference must be provided for a TERMINATED_HTTPS listener.";
@@ -213,7 +213,7 @@ fn secure(settings: &mut Fields) -> Result<(), Answer> {
     Ok(())
 }
 
-fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
+fn check(protocol: &str, settings: &Fields) -> Result<(), Response> {
     let headers = settings["insert_headers"]
         .as_object()
         .is_some_and(|headers| !headers.is_empty());
@@ -237,7 +237,7 @@ fn check(protocol: &str, settings: &Fields) -> Result<(), Answer> {
 }
 
 /// Nobody comes from a family that the load balancer has no address of.
-fn check_families(vip: &Vip, settings: &Fields) -> Result<(), Answer> {
+fn check_families(vip: &Vip, settings: &Fields) -> Result<(), Response> {
     let further = vip.additional.iter().map(|(_, address)| *address);
     let addresses: Vec<IpAddr> = std::iter::once(vip.address).chain(further).collect();
     let allowed = body::list(settings, "allowed_cidrs");

@@ -4,7 +4,7 @@ use super::{
     Common, Context, Octavia, Operating, Pool, Provisioning, body, error, immutable,
     resource::{Resource, When, kept_in},
 };
-use crate::exchange::{Answer, Fields, Outcome};
+use crate::exchange::{Fields, Outcome, Response};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use uuid::Uuid;
@@ -29,12 +29,12 @@ pub(super) fn pool(
     method: &str,
     pool: &str,
     path: &[&str],
-) -> Result<Uuid, Answer> {
+) -> Result<Uuid, Response> {
     let found = octavia.find::<Pool>(pool, context).map(|pool| pool.common.id);
     found.map_err(|refusal| match (method, path) {
         ("GET", []) => {
             let description = format!("Pool {pool} not found.");
-            Answer::json(
+            Response::json(
                 404,
                 json!({"code": 404, "title": "Bad Request", "description": description}),
             )
@@ -86,7 +86,7 @@ impl Resource for Member {
         )
     }
 
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let pool = context.pool.unwrap_or_default();
         let member = Self::parse(context, pool, fields)?;
         context.room_for::<Self>(octavia, 1)?;
@@ -98,7 +98,7 @@ impl Resource for Member {
         Ok(octavia.keep(member))
     }
 
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         octavia.begin_pool(context, octavia.members[&id].pool)?;
         if let Some(member) = octavia.members.get_mut(&id) {
             member.take_over(fields);
@@ -107,7 +107,7 @@ impl Resource for Member {
         Ok(())
     }
 
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response> {
         octavia.begin_pool(context, octavia.members[&id].pool)
     }
 
@@ -119,7 +119,7 @@ impl Resource for Member {
 
 impl Member {
     /// A member as it is asked for, if it is sound.
-    pub(super) fn parse(context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Answer> {
+    pub(super) fn parse(context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Response> {
         body::check(
             fields,
             "members_.members",
@@ -144,7 +144,7 @@ impl Member {
     }
 
     /// Refuses a second one at the same place of its pool.
-    pub(super) fn only(&self, octavia: &Octavia) -> Result<(), Answer> {
+    pub(super) fn only(&self, octavia: &Octavia) -> Result<(), Response> {
         let mut others = octavia.members.values();
         let double = others.any(|other| other.is_like(self)).then(|| double(self));
         double.map_or(Ok(()), Err)
@@ -169,7 +169,7 @@ impl Member {
 
 impl Octavia {
     /// Begins a change of a pool's members or monitor.
-    pub(super) fn begin_pool(&mut self, context: &mut Context<'_>, pool: Uuid) -> Result<(), Answer> {
+    pub(super) fn begin_pool(&mut self, context: &mut Context<'_>, pool: Uuid) -> Result<(), Response> {
         let found = self
             .pools
             .get(&pool)
@@ -183,7 +183,7 @@ impl Octavia {
     }
 }
 
-fn double(member: &Member) -> Answer {
+fn double(member: &Member) -> Response {
     let message = format!(
         "Another member on this pool is already using ip {} on protocol_port {}",
         member.address, member.port
@@ -192,7 +192,7 @@ fn double(member: &Member) -> Answer {
 }
 
 /// Refuses two of the same.
-fn once(wanted: &[(Member, Fields)], known: &[Option<Uuid>]) -> Result<(), Answer> {
+fn once(wanted: &[(Member, Fields)], known: &[Option<Uuid>]) -> Result<(), Response> {
     for (at, (member, _)) in wanted.iter().enumerate() {
         if wanted[..at].iter().any(|(other, _)| other.is_like(member)) {
             let twice = || super::invalid("Member must be updated only once in the same request.");
@@ -245,5 +245,5 @@ fn replace(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid) -> Outc
             None => drop(octavia.members.insert(member.common.id, member)),
         }
     }
-    Ok(Answer::empty(202))
+    Ok(Response::empty(202))
 }

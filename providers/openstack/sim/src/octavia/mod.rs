@@ -26,7 +26,7 @@ pub(crate) use vip::Vip;
 
 use crate::{
     Settings,
-    exchange::{Answer, Ask, Outcome, unknown},
+    exchange::{Ask, Outcome, Response, unknown},
     keystone::Rights,
     neutron::Neutron,
     state::{Now, State},
@@ -69,7 +69,7 @@ pub(crate) fn answer(state: &mut State, ask: &Ask, now: Now) -> Outcome {
     let method = ask.method.as_str();
     match segments.as_slice() {
         [] if method == "GET" => Ok(versions::list(ask, context.settings.octavia_minor)),
-        ["v2" | "v2.0"] => Ok(Answer::ok(json!("v2"))),
+        ["v2" | "v2.0"] => Ok(Response::ok(json!("v2"))),
         ["v2" | "v2.0", "lbaas", rest @ ..] => octavia.route(&mut context, method, rest),
         _ => Err(unknown(ask)),
     }
@@ -92,7 +92,7 @@ impl Octavia {
                 Ok(named("availability_zones", "name", &context.settings.octavia_zones))
             }
             ["quotas", project] => quotas(context, method, project),
-            ["nothing"] => Err(Answer::json(
+            ["nothing"] => Err(Response::json(
                 404,
                 json!({"code": 404, "title": "Not Found", "description": ""}),
             )),
@@ -102,23 +102,23 @@ impl Octavia {
 }
 
 /// A refusal in Octavia's shape.
-pub(crate) fn error(status: u16, message: &str) -> Answer {
+pub(crate) fn error(status: u16, message: &str) -> Response {
     let code = if status < 500 { "Client" } else { "Server" };
-    Answer::json(
+    Response::json(
         status,
         json!({"faultcode": code, "faultstring": message, "debuginfo": null}),
     )
 }
 
-fn invalid(message: &str) -> Answer {
+fn invalid(message: &str) -> Response {
     error(400, &format!("Validation failure: {message}"))
 }
 
-fn missing(what: &str, id: &str) -> Answer {
+fn missing(what: &str, id: &str) -> Response {
     error(404, &format!("{what} {id} not found."))
 }
 
-fn immutable(what: &str, id: Uuid) -> Answer {
+fn immutable(what: &str, id: Uuid) -> Response {
     error(409, &format!("{what} {id} is immutable and cannot be updated."))
 }
 
@@ -130,7 +130,7 @@ impl Context<'_> {
         name: &str,
         existing: impl Iterator<Item = &'s Common>,
         more: usize,
-    ) -> Result<(), Answer> {
+    ) -> Result<(), Response> {
         let Some(most) = self.settings.quota(&self.ask.caller.project, key) else {
             return Ok(());
         };
@@ -152,28 +152,28 @@ fn quotas(context: &mut Context<'_>, method: &str, project: &str) -> Outcome {
         "PUT" => {
             let given = context.ask.object("quota").unwrap_or_default();
             context.settings.set_quotas(project, &given);
-            Ok(Answer::json(202, json!({"quota": given})))
+            Ok(Response::json(202, json!({"quota": given})))
         }
         "DELETE" => {
             context.settings.clear_quotas(project);
-            Ok(Answer::empty(202))
+            Ok(Response::empty(202))
         }
         _ => Err(unknown(context.ask)),
     }
 }
 
-fn providers(settings: &Settings) -> Answer {
+fn providers(settings: &Settings) -> Response {
     let view = |name: &String| json!({"name": name, "description": format!("the simulated {name} driver")});
     let views: Vec<Value> = settings.octavia_providers.iter().map(view).collect();
-    Answer::ok(json!({"providers": views}))
+    Response::ok(json!({"providers": views}))
 }
 
-fn named<'a>(many: &str, key: &str, names: impl IntoIterator<Item = &'a String>) -> Answer {
+fn named<'a>(many: &str, key: &str, names: impl IntoIterator<Item = &'a String>) -> Response {
     let view = |name: &String| {
         let mut view = json!({"name": name, "description": "", "enabled": true});
         view[key] = json!(name);
         view
     };
     let views: Vec<Value> = names.into_iter().map(view).collect();
-    Answer::ok(json!({many: views, format!("{many}_links"): []}))
+    Response::ok(json!({many: views, format!("{many}_links"): []}))
 }

@@ -6,7 +6,7 @@ use super::{
     error, invalid, ovn,
     resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields};
+use crate::exchange::{Fields, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -71,7 +71,7 @@ impl Resource for Monitor {
         )
     }
 
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         let pool = body::text(fields, "pool_id").unwrap_or_default();
         let pool = octavia.find::<Pool>(pool, context)?.common.id;
         let monitor = Self::parse(octavia, context, pool, fields)?;
@@ -86,7 +86,7 @@ impl Resource for Monitor {
         Ok(octavia.keep(monitor))
     }
 
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         octavia.begin_pool(context, octavia.monitors[&id].pool)?;
         if let Some(monitor) = octavia.monitors.get_mut(&id) {
             body::common(&mut monitor.common, fields);
@@ -96,14 +96,19 @@ impl Resource for Monitor {
         Ok(())
     }
 
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response> {
         octavia.begin_pool(context, octavia.monitors[&id].pool)
     }
 }
 
 impl Monitor {
     /// A monitor as it is asked for, if it is sound.
-    pub(super) fn parse(octavia: &Octavia, context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Answer> {
+    pub(super) fn parse(
+        octavia: &Octavia,
+        context: &Context<'_>,
+        pool: Uuid,
+        fields: &Fields,
+    ) -> Result<Self, Response> {
         let kind =
             body::word(fields, "type", KINDS)?.ok_or_else(|| body::bad("type", "None", "Mandatory field missing."))?;
         let parent = &octavia.pools[&pool];
@@ -143,7 +148,7 @@ impl Monitor {
     }
 }
 
-fn check(kind: &str, protocol: &str, minor: u32) -> Result<(), Answer> {
+fn check(kind: &str, protocol: &str, minor: u32) -> Result<(), Response> {
     let datagrams = matches!(protocol, "UDP" | "SCTP");
     if kind == "UDP-CONNECT" && !datagrams {
         return Err(invalid(

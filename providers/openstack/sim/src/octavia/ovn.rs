@@ -1,10 +1,10 @@
 //! What the OVN provider cannot do.
 
 use super::{Balancer, error};
-use crate::exchange::Answer;
+use crate::exchange::Response;
 
 /// Refuses what the provider of a load balancer does not have.
-pub(super) fn check(balancer: &Balancer, option: Option<(&str, &str)>) -> Result<(), Answer> {
+pub(super) fn check(balancer: &Balancer, option: Option<(&str, &str)>) -> Result<(), Response> {
     let Some((what, value)) = option.filter(|_| balancer.provider == "ovn") else {
         return Ok(());
     };

@@ -1,7 +1,7 @@
 //! What is under way, and how it ends.
 
 use super::{Common, Context, Octavia, Operating, Provisioning, immutable};
-use crate::{exchange::Answer, state::Now};
+use crate::{exchange::Response, state::Now};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -44,7 +44,7 @@ impl Octavia {
         context: &mut Context<'_>,
         balancer: Uuid,
         listeners: &[Uuid],
-    ) -> Result<(), Answer> {
+    ) -> Result<(), Response> {
         let free = |common: &Common| common.provisioning == Provisioning::Active;
         let found = self
             .balancers

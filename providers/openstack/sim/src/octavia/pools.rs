@@ -6,7 +6,7 @@ use super::{
     error, invalid, ovn,
     resource::{Resource, kept_in},
 };
-use crate::exchange::{Answer, Fields};
+use crate::exchange::{Fields, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -84,7 +84,7 @@ impl Resource for Pool {
         self.common.complete(view, minor)
     }
 
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         body::word(fields, "protocol", PROTOCOLS)?;
         body::word(fields, "lb_algorithm", ALGORITHMS)?;
         let (balancer, listener) = parents(octavia, context, fields)?;
@@ -105,7 +105,7 @@ impl Resource for Pool {
         Ok(id)
     }
 
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         let pool = &octavia.pools[&id];
         let balancer = pool.balancer;
         let algorithm = body::word(fields, "lb_algorithm", ALGORITHMS)?;
@@ -125,7 +125,7 @@ impl Resource for Pool {
         Ok(())
     }
 
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response> {
         octavia.begin(context, octavia.pools[&id].balancer, &octavia.listeners_of(id))
     }
 }
@@ -149,7 +149,7 @@ impl Pool {
         context: &Context<'_>,
         balancer: Uuid,
         fields: &Fields,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, Response> {
         let required = |name: &str, words: &[&'static str]| {
             let word = body::word(fields, name, words)?;
             word.ok_or_else(|| body::bad(name, "None", "Mandatory field missing."))
@@ -171,7 +171,7 @@ impl Pool {
 }
 
 /// Whether a listener may send to such a pool.
-pub(super) fn fits(listener: &str, pool: &str) -> Result<(), Answer> {
+pub(super) fn fits(listener: &str, pool: &str) -> Result<(), Response> {
     let fine = match listener {
         "TCP" => matches!(pool, "HTTP" | "HTTPS" | "PROXY" | "PROXYV2" | "TCP"),
         "HTTP" | "TERMINATED_HTTPS" => matches!(pool, "HTTP" | "PROXY" | "PROXYV2"),
@@ -186,7 +186,7 @@ pub(super) fn fits(listener: &str, pool: &str) -> Result<(), Answer> {
     )))
 }
 
-fn persistence(fields: &Fields) -> Result<Option<Persistence>, Answer> {
+fn persistence(fields: &Fields) -> Result<Option<Persistence>, Response> {
     let Some(given) = fields.get("session_persistence").and_then(Value::as_object) else {
         return Ok(None);
     };
@@ -199,7 +199,7 @@ fn persistence(fields: &Fields) -> Result<Option<Persistence>, Answer> {
     }))
 }
 
-fn parents(octavia: &Octavia, context: &Context<'_>, fields: &Fields) -> Result<(Uuid, Option<Uuid>), Answer> {
+fn parents(octavia: &Octavia, context: &Context<'_>, fields: &Fields) -> Result<(Uuid, Option<Uuid>), Response> {
     if let Some(listener) = body::text(fields, "listener_id") {
         let listener = octavia.find::<Listener>(listener, context)?;
         return Ok((listener.balancer, Some(listener.common.id)));

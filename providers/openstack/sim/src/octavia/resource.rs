@@ -1,7 +1,7 @@
 //! What is done alike with every kind of thing: listed, shown, made, changed, deleted. A kind says what is its own.
 
 use super::{Common, Context, Octavia, Provisioning, body, list::List, missing};
-use crate::exchange::{Answer, Fields, Outcome, select, unknown};
+use crate::exchange::{Fields, Outcome, Response, select, unknown};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -35,13 +35,13 @@ pub(super) trait Resource: Sized + 'static {
     fn view(&self, octavia: &Octavia, minor: u32) -> Value;
 
     /// Makes one as it is asked for, if it is sound and nothing is under way.
-    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Answer>;
+    fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response>;
 
     /// Changes one, which is there, if that is sound and nothing is under way.
-    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer>;
+    fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response>;
 
     /// Begins the change of everything that is busy while one is deleted.
-    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Answer>;
+    fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response>;
 
     /// What can be said of it at its making, and later.
     fn known(when: When) -> Vec<&'static str> {
@@ -121,7 +121,7 @@ pub(super) fn answer<R: Resource>(
 
 impl Octavia {
     /// One that the caller may know of.
-    pub(super) fn find<R: Resource>(&self, id: &str, context: &Context<'_>) -> Result<&R, Answer> {
+    pub(super) fn find<R: Resource>(&self, id: &str, context: &Context<'_>) -> Result<&R, Response> {
         let found = Uuid::parse_str(id).ok().and_then(|id| R::all(self).get(&id));
         found
             .filter(|one| context.ask.caller.sees(&one.common().project) && one.is_at(context))
@@ -138,7 +138,7 @@ impl Octavia {
 
 impl Context<'_> {
     /// Refuses so many more of a kind, if there are enough.
-    pub(super) fn room_for<R: Resource>(&self, octavia: &Octavia, more: usize) -> Result<(), Answer> {
+    pub(super) fn room_for<R: Resource>(&self, octavia: &Octavia, more: usize) -> Result<(), Response> {
         self.quota(R::QUOTA, R::NAME, R::all(octavia).values().map(R::common), more)
     }
 }
@@ -155,16 +155,16 @@ fn list<R: Resource>(octavia: &Octavia, context: &Context<'_>) -> Outcome {
     list.answer(context.ask, rows.collect())
 }
 
-fn shown<R: Resource>(octavia: &Octavia, context: &Context<'_>, id: Uuid) -> Answer {
+fn shown<R: Resource>(octavia: &Octavia, context: &Context<'_>, id: Uuid) -> Response {
     let view = R::all(octavia)[&id].view(octavia, context.settings.octavia_minor);
-    Answer::ok(json!({R::ONE: select(view, context.ask)}))
+    Response::ok(json!({R::ONE: select(view, context.ask)}))
 }
 
 fn create<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
     let fields = said::<R>(context, When::AtBirth)?;
     let id = R::create(octavia, context, &fields)?;
     let view = R::all(octavia)[&id].newborn(octavia, context.settings.octavia_minor);
-    Ok(Answer::json(201, json!({R::ONE: view})))
+    Ok(Response::json(201, json!({R::ONE: view})))
 }
 
 fn update<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
@@ -180,10 +180,10 @@ fn delete<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>, id: &st
     if let Some(one) = R::all_mut(octavia).get_mut(&id) {
         one.common_mut().provisioning = Provisioning::PendingDelete;
     }
-    Ok(Answer::empty(204))
+    Ok(Response::empty(204))
 }
 
-fn said<R: Resource>(context: &Context<'_>, when: When) -> Result<Fields, Answer> {
+fn said<R: Resource>(context: &Context<'_>, when: When) -> Result<Fields, Response> {
     let minor = context.settings.octavia_minor;
     body::object(context.ask, R::ARGUMENT, R::ONE, &R::known(when), minor)
 }

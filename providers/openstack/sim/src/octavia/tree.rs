@@ -1,7 +1,7 @@
 //! Load balancers with everything in them: made at once, shown at once.
 
 use super::{Balancer, Context, Listener, Member, Monitor, Octavia, Pool, body, pools::fits, resource::Resource};
-use crate::exchange::{Answer, Fields, Outcome};
+use crate::exchange::{Fields, Outcome, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ pub(super) fn populate(
     context: &Context<'_>,
     balancer: Uuid,
     fields: &Fields,
-) -> Result<(), Answer> {
+) -> Result<(), Response> {
     let mut named: Vec<(String, Uuid)> = Vec::new();
     for one in objects(fields, "pools") {
         let pool = add_pool(octavia, context, balancer, &one)?;
@@ -36,7 +36,7 @@ pub(super) fn populate(
     Ok(())
 }
 
-fn add_pool(octavia: &mut Octavia, context: &Context<'_>, balancer: Uuid, fields: &Fields) -> Result<Uuid, Answer> {
+fn add_pool(octavia: &mut Octavia, context: &Context<'_>, balancer: Uuid, fields: &Fields) -> Result<Uuid, Response> {
     context.room_for::<Pool>(octavia, 1)?;
     let pool = Pool::parse(octavia, context, balancer, fields)?;
     let id = octavia.keep(pool);
@@ -104,7 +104,7 @@ pub(super) fn status(octavia: &Octavia, context: &Context<'_>, id: &str) -> Outc
         .into_iter()
         .map(|listener| listener_states(octavia, listener))
         .collect();
-    Ok(Answer::ok(json!({"statuses": {"loadbalancer": view}})))
+    Ok(Response::ok(json!({"statuses": {"loadbalancer": view}})))
 }
 
 fn listener_states(octavia: &Octavia, listener: &Listener) -> Value {

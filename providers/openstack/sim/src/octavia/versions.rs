@@ -1,6 +1,6 @@
 //! The versions of the API, and what each brought.
 
-use crate::exchange::{Answer, Ask};
+use crate::exchange::{Ask, Response};
 use serde_json::{Value, json};
 
 /// The attributes that came with a version; before, they are not known.
@@ -82,7 +82,7 @@ pub(super) fn gate(minor: u32, mut view: Value) -> Value {
     view
 }
 
-pub(super) fn list(ask: &Ask, minor: u32) -> Answer {
+pub(super) fn list(ask: &Ask, minor: u32) -> Response {
     let view = |(number, updated): (usize, &&str)| {
         let current = u32::try_from(number) == Ok(minor);
         json!({
@@ -92,5 +92,5 @@ pub(super) fn list(ask: &Ask, minor: u32) -> Answer {
     };
     let count = usize::try_from(minor).unwrap_or_default() + 1;
     let views: Vec<Value> = UPDATED.iter().take(count).enumerate().map(view).collect();
-    Answer::ok(json!({"versions": views}))
+    Response::ok(json!({"versions": views}))
 }

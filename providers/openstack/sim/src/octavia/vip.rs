@@ -2,7 +2,7 @@
 
 use super::{Context, body, error, invalid};
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     neutron::{PortRequest, Subnet, Wanted},
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Vip {
 }
 
 /// Finds or makes the port of a new load balancer.
-pub(super) fn choose(context: &mut Context<'_>, fields: &Fields, balancer: Uuid) -> Result<Vip, Answer> {
+pub(super) fn choose(context: &mut Context<'_>, fields: &Fields, balancer: Uuid) -> Result<Vip, Response> {
     if let Some(port) = body::id(fields, "vip_port_id")? {
         return on_port(context, port);
     }
@@ -55,7 +55,7 @@ pub(super) fn choose(context: &mut Context<'_>, fields: &Fields, balancer: Uuid)
     make(context, balancer, network, addresses)
 }
 
-fn on_port(context: &Context<'_>, port: Uuid) -> Result<Vip, Answer> {
+fn on_port(context: &Context<'_>, port: Uuid) -> Result<Vip, Response> {
     let found = context
         .neutron
         .ports
@@ -76,7 +76,7 @@ fn on_port(context: &Context<'_>, port: Uuid) -> Result<Vip, Answer> {
     })
 }
 
-fn find_subnet<'a>(context: &'a Context<'_>, id: Uuid) -> Result<&'a Subnet, Answer> {
+fn find_subnet<'a>(context: &'a Context<'_>, id: Uuid) -> Result<&'a Subnet, Response> {
     context
         .neutron
         .subnets
@@ -85,7 +85,7 @@ fn find_subnet<'a>(context: &'a Context<'_>, id: Uuid) -> Result<&'a Subnet, Ans
 }
 
 /// A subnet of IPv4, or else any.
-fn subnet_on<'a>(context: &'a Context<'_>, network: Uuid, wanted: Option<IpAddr>) -> Result<&'a Subnet, Answer> {
+fn subnet_on<'a>(context: &'a Context<'_>, network: Uuid, wanted: Option<IpAddr>) -> Result<&'a Subnet, Response> {
     if !context.neutron.networks.contains_key(&network) {
         return Err(error(400, &format!("Network {network} not found.")));
     }
@@ -104,7 +104,7 @@ fn subnet_on<'a>(context: &'a Context<'_>, network: Uuid, wanted: Option<IpAddr>
     found.ok_or_else(|| invalid("Supplied network does not contain a subnet."))
 }
 
-fn further(context: &Context<'_>, one: &Value) -> Result<Wanted, Answer> {
+fn further(context: &Context<'_>, one: &Value) -> Result<Wanted, Response> {
     let fields = one.as_object().cloned().unwrap_or_default();
     let missing = || invalid("Additional VIPs must include a subnet_id.");
     let subnet = find_subnet(context, body::id(&fields, "subnet_id")?.ok_or_else(missing)?)?;
@@ -114,7 +114,7 @@ fn further(context: &Context<'_>, one: &Value) -> Result<Wanted, Answer> {
     })
 }
 
-fn make(context: &mut Context<'_>, balancer: Uuid, network: Uuid, addresses: Vec<Wanted>) -> Result<Vip, Answer> {
+fn make(context: &mut Context<'_>, balancer: Uuid, network: Uuid, addresses: Vec<Wanted>) -> Result<Vip, Response> {
     let mut request = PortRequest::new(network, &context.ask.caller.project);
     request.name = format!("octavia-lb-{balancer}");
     request.device_id = format!("lb-{balancer}");

@@ -1,7 +1,7 @@
 //! What can go wrong does.
 
 use crate::client::Rig;
-use openstack_sim::{Fault, Service, Settings};
+use openstack_sim::{Fault, Service};
 use rstest::rstest;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -136,11 +136,8 @@ async fn what_hangs_hangs_until_it_is_withdrawn() {
 
 #[tokio::test]
 async fn latency_is_that_of_every_call() {
-    let rig = Rig::with(Settings {
-        latency: Duration::from_millis(30),
-        ..Settings::default()
-    })
-    .await;
+    let rig = Rig::new().await;
+    rig.cloud.set_latency(Duration::from_millis(30));
     let mark = rig.cloud.mark();
     rig.get(Service::Nova, "/v2.1/servers").await;
     let calls = rig.cloud.calls_since(mark);

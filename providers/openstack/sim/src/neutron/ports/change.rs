@@ -2,14 +2,14 @@
 
 use super::{Pair, Port, Request, Status, Wanted};
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     neutron::{Context, Group, Neutron, bad_request, body, error, resource::Resource},
 };
 use serde_json::Value;
 use std::{net::IpAddr, sync::Arc};
 use uuid::Uuid;
 
-pub(super) fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+pub(super) fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
     let network = body::required_id(fields, "network_id")?;
     context.room_for::<Port>(neutron, 1)?;
     let mut request = Request::new(network, &context.ask.caller.project);
@@ -32,7 +32,7 @@ pub(super) fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fiel
     Ok(id)
 }
 
-pub(super) fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+pub(super) fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
     if fields.contains_key("allowed_address_pairs") && !context.is_on("allowed-address-pairs") {
         return Err(bad_request("Unrecognized attribute(s) 'allowed_address_pairs'"));
     }
@@ -92,7 +92,7 @@ enum Groups<'a> {
 }
 
 /// Without port security there is nothing to secure.
-fn secure(port_security: bool, pairs: &[Pair], groups: Groups<'_>) -> Result<(), Answer> {
+fn secure(port_security: bool, pairs: &[Pair], groups: Groups<'_>) -> Result<(), Response> {
     if port_security {
         return Ok(());
     }
@@ -115,7 +115,7 @@ fn secure(port_security: bool, pairs: &[Pair], groups: Groups<'_>) -> Result<(),
     }
 }
 
-fn wanted(fields: &Fields) -> Result<Vec<Wanted>, Answer> {
+fn wanted(fields: &Fields) -> Result<Vec<Wanted>, Response> {
     let given = fields.get("fixed_ips").and_then(Value::as_array).into_iter().flatten();
     given
         .map(|one| {
@@ -138,7 +138,7 @@ fn wanted(fields: &Fields) -> Result<Vec<Wanted>, Answer> {
         .collect()
 }
 
-fn groups(neutron: &Neutron, fields: &Fields) -> Result<Option<Vec<Uuid>>, Answer> {
+fn groups(neutron: &Neutron, fields: &Fields) -> Result<Option<Vec<Uuid>>, Response> {
     let Some(given) = fields.get("security_groups").and_then(Value::as_array) else {
         return Ok(None);
     };
@@ -150,7 +150,7 @@ fn groups(neutron: &Neutron, fields: &Fields) -> Result<Option<Vec<Uuid>>, Answe
     given.iter().map(find).collect::<Result<Vec<_>, _>>().map(Some)
 }
 
-fn pairs(fields: &Fields, port: &Port) -> Result<Option<Vec<Pair>>, Answer> {
+fn pairs(fields: &Fields, port: &Port) -> Result<Option<Vec<Pair>>, Response> {
     let Some(given) = fields.get("allowed_address_pairs").and_then(Value::as_array) else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 
 use super::{Port, Status};
 use crate::{
-    exchange::Answer,
+    exchange::Response,
     neutron::{Fixed, Network, Neutron, Standard, body, error, resource::Resource, security_groups},
 };
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ impl Request {
 
 impl Neutron {
     /// Makes a port, or says like Neutron why not.
-    pub(crate) fn create_port(&mut self, request: Request, now: Timestamp) -> Result<Uuid, Answer> {
+    pub(crate) fn create_port(&mut self, request: Request, now: Timestamp) -> Result<Uuid, Response> {
         let network = self
             .networks
             .get(&request.network)
@@ -96,7 +96,7 @@ impl Neutron {
         Ok(id)
     }
 
-    fn allocate(&mut self, network: Uuid, wanted: &[Wanted]) -> Result<Vec<Fixed>, Answer> {
+    fn allocate(&mut self, network: Uuid, wanted: &[Wanted]) -> Result<Vec<Fixed>, Response> {
         let mut taken = Vec::new();
         let result = if wanted.is_empty() {
             self.one_of_each(network, &mut taken)
@@ -117,7 +117,7 @@ impl Neutron {
         result.map(|()| taken)
     }
 
-    fn one_of_each(&mut self, network: Uuid, taken: &mut Vec<Fixed>) -> Result<(), Answer> {
+    fn one_of_each(&mut self, network: Uuid, taken: &mut Vec<Fixed>) -> Result<(), Response> {
         for v4 in [true, false] {
             let mut subnets = self
                 .subnets
@@ -138,7 +138,7 @@ impl Neutron {
         Ok(())
     }
 
-    pub(in crate::neutron) fn take(&mut self, network: Uuid, wanted: Wanted) -> Result<Fixed, Answer> {
+    pub(in crate::neutron) fn take(&mut self, network: Uuid, wanted: Wanted) -> Result<Fixed, Response> {
         let (id, address) = match wanted {
             Wanted::Any(subnet) => (Some(subnet), None),
             Wanted::This(subnet, address) => (subnet, Some(address)),
@@ -179,7 +179,7 @@ impl Neutron {
     }
 }
 
-fn full(network: Uuid) -> Answer {
+fn full(network: Uuid) -> Response {
     error(
         409,
         "IpAddressGenerationFailure",
@@ -187,7 +187,7 @@ fn full(network: Uuid) -> Answer {
     )
 }
 
-fn foreign(network: Uuid, subnet: Uuid) -> Answer {
+fn foreign(network: Uuid, subnet: Uuid) -> Response {
     body::invalid(&format!(
         "Failed to create port on network {network}, because fixed_ips included invalid subnet {subnet}."
     ))

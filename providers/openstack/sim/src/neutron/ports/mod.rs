@@ -11,9 +11,8 @@ use super::{
     resource::{Resource, kept_in},
 };
 use crate::{
-    exchange::{Answer, Fields},
+    exchange::{Fields, Response},
     keystone::Caller,
-    query::Query,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -105,7 +104,7 @@ impl Resource for Port {
 
     kept_in!(ports);
 
-    fn missing(id: &str) -> Answer {
+    fn missing(id: &str) -> Response {
         error(404, "PortNotFound", &format!("Port {id} could not be found."))
     }
 
@@ -131,15 +130,15 @@ impl Resource for Port {
         (rows, QUICK)
     }
 
-    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Answer> {
+    fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response> {
         change::create(neutron, context, fields)
     }
 
-    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Answer> {
+    fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         change::update(neutron, context, id, fields)
     }
 
-    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Answer> {
+    fn delete(neutron: &mut Neutron, _: &Context<'_>, id: Uuid) -> Result<(), Response> {
         let owner = &neutron.ports[&id].device_owner;
         if owner.starts_with("network:router") {
             let message = format!("Port {id} cannot be deleted directly via the port API: has device owner {owner}.");
@@ -199,7 +198,7 @@ const QUICK: &[&str] = &[
     "status",
 ];
 
-fn quick(port: &Port, query: &Query) -> bool {
+fn quick(port: &Port, query: &fakecloud::Query) -> bool {
     QUICK.iter().all(|name| {
         let mut wanted = query.all(name).peekable();
         wanted.peek().is_none()

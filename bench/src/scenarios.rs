@@ -217,7 +217,7 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
 async fn untouched(world: &World, replica: &Replica, program: Program, table: &mut Table) -> Result<()> {
     let about = |wanted: &dyn Fn(&str) -> bool| {
         let calls = world.cloud.calls().into_iter();
-        let services = calls.filter_map(|call| call.service);
+        let services = calls.filter_map(|call| call.details.service);
         services.filter(|service| wanted(&service.name)).count() as u64
     };
     let foreign = about(&|name| name.starts_with("foreign"));

@@ -147,8 +147,8 @@ impl Details for Exchange {
             operation: self.operation,
             method: &self.method,
             path: &self.path,
-            objects: &[],
             access: self.access,
+            ..Subject::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How a call over HTTP can fail.
 
-use crate::{Fault, fault::Action};
+use crate::{Action, Fault};
 use std::time::Duration;
 
 /// How a call over HTTP fails.

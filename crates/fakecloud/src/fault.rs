@@ -1,6 +1,6 @@
 //! Fault injection: which calls fail or are slow. Pure.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 /// A fault. By default it strikes at every call, until it is withdrawn.
 ///
@@ -16,31 +16,32 @@ use std::{collections::BTreeMap, time::Duration};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault<F = crate::Failure> {
-    pub(crate) action: Action<F>,
-    matcher: Matcher,
+    /// What it does to a call.
+    pub action: Action<F>,
+    /// The operations that it strikes at; none is all.
+    pub operations: Vec<String>,
+    /// The object that it strikes at.
+    pub object: Option<String>,
+    /// How often it strikes.
+    pub times: Option<u64>,
     skip: u64,
-    times: Option<u64>,
+    service: Option<String>,
+    method: Option<String>,
+    path: Option<String>,
+    access: Option<Access>,
 }
 
 /// What a fault does to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action<F> {
+pub enum Action<F> {
+    /// Takes longer.
     Delay(Duration),
+    /// Hangs before it is performed, until the fault is withdrawn.
     Hang,
+    /// Is performed, and answered when the fault is withdrawn.
     Withhold,
+    /// Fails.
     Fail(F),
-}
-
-/// Which calls a fault strikes at.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Matcher {
-    service: Option<String>,
-    /// None is all.
-    operations: Vec<String>,
-    method: Option<String>,
-    path: Option<String>,
-    object: Option<String>,
-    access: Option<Access>,
 }
 
 /// Whether a call reads or changes the cloud.
@@ -54,7 +55,7 @@ pub enum Access {
 }
 
 /// What is known of a call when it arrives.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Subject<'a> {
     /// The service, where a cloud has several.
     pub service: &'a str,
@@ -65,7 +66,7 @@ pub struct Subject<'a> {
     /// The path of the URL.
     pub path: &'a str,
     /// The names of the objects that it is about.
-    pub objects: &'a [String],
+    pub objects: Cow<'a, [String]>,
     /// Whether it asks for a change.
     pub access: Access,
 }
@@ -98,42 +99,42 @@ impl<F> Fault<F> {
     /// Only calls to this service.
     #[must_use]
     pub fn service(mut self, service: impl Into<String>) -> Self {
-        self.matcher.service = Some(service.into());
+        self.service = Some(service.into());
         self
     }
 
     /// Only calls of this operation; repeated, also those of that one.
     #[must_use]
     pub fn operation(mut self, operation: impl Into<String>) -> Self {
-        self.matcher.operations.push(operation.into());
+        self.operations.push(operation.into());
         self
     }
 
     /// Only calls with this HTTP method.
     #[must_use]
     pub fn method(mut self, method: impl Into<String>) -> Self {
-        self.matcher.method = Some(method.into());
+        self.method = Some(method.into());
         self
     }
 
     /// Only calls to paths like this one; `*` is any text, for example `*/loadbalancers/*`.
     #[must_use]
     pub fn path(mut self, pattern: impl Into<String>) -> Self {
-        self.matcher.path = Some(pattern.into());
+        self.path = Some(pattern.into());
         self
     }
 
     /// Only calls that are about this object. A failure then concerns only this object of a batch.
     #[must_use]
     pub fn only(mut self, object: impl Into<String>) -> Self {
-        self.matcher.object = Some(object.into());
+        self.object = Some(object.into());
         self
     }
 
     /// Only calls that ask for a change.
     #[must_use]
     pub fn writes(mut self) -> Self {
-        self.matcher.access = Some(Access::Write);
+        self.access = Some(Access::Write);
         self
     }
 
@@ -154,27 +155,17 @@ impl<F> Fault<F> {
     fn new(action: Action<F>) -> Self {
         Self {
             action,
-            matcher: Matcher::default(),
-            skip: 0,
+            operations: Vec::new(),
+            object: None,
             times: None,
+            skip: 0,
+            service: None,
+            method: None,
+            path: None,
+            access: None,
         }
     }
 
-    /// Whether it strikes now; counts the call.
-    fn strikes(&mut self, subject: &Subject<'_>) -> bool {
-        if self.times == Some(0) || !self.matcher.matches(subject) {
-            return false;
-        }
-        if self.skip > 0 {
-            self.skip -= 1;
-            return false;
-        }
-        self.times = self.times.map(|times| times - 1);
-        true
-    }
-}
-
-impl Matcher {
     fn matches(&self, subject: &Subject<'_>) -> bool {
         let is = |wanted: &Option<String>, have: &str| wanted.as_ref().is_none_or(|wanted| wanted == have);
         let named = |operation: &String| operation == subject.operation;
@@ -184,6 +175,19 @@ impl Matcher {
             && self.path.as_ref().is_none_or(|pattern| glob(pattern, subject.path))
             && self.object.as_ref().is_none_or(|one| subject.objects.contains(one))
             && self.access.is_none_or(|access| access == subject.access)
+    }
+
+    /// Whether it strikes now; counts the call.
+    fn strikes(&mut self, subject: &Subject<'_>) -> bool {
+        if self.times == Some(0) || !self.matches(subject) {
+            return false;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        self.times = self.times.map(|times| times - 1);
+        true
     }
 }
 
@@ -276,7 +280,7 @@ impl<F: Clone> Faults<F> {
                 Action::Delay(delay) => verdict.delay += *delay,
                 Action::Hang => verdict.hangs.push(*id),
                 Action::Withhold => verdict.withheld.push(*id),
-                Action::Fail(failure) => verdict.failures.push((fault.matcher.object.clone(), failure.clone())),
+                Action::Fail(failure) => verdict.failures.push((fault.object.clone(), failure.clone())),
             }
         }
         verdict
@@ -308,7 +312,7 @@ mod tests {
             operation: "loadbalancer_get",
             method: "GET",
             path: "/v2.0/lbaas/loadbalancers/1",
-            objects: &["a".to_owned(), "b".to_owned()],
+            objects: vec!["a".to_owned(), "b".to_owned()].into(),
             access: Access::Read,
         })
     }

@@ -62,7 +62,7 @@ pub use api::{Api, Exchange, Label};
 pub use clock::{Clock, Now};
 pub use cloud::{Cloud, Model};
 pub use failure::Failure;
-pub use fault::{Access, Fault, FaultId, Faults, Subject, Verdict};
+pub use fault::{Access, Action, Fault, FaultId, Faults, Subject, Verdict};
 pub use ids::Ids;
 pub use latency::Latency;
 pub use page::{Links, Page};

@@ -3,6 +3,7 @@
 use crate::query::{Query, decode_segment};
 use bytes::Bytes;
 use http::{HeaderMap, Method, header, request::Parts};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A request, decoded as far as HTTP goes.
@@ -75,6 +76,14 @@ impl Request {
     /// # Errors
     /// If it is not JSON.
     pub fn json(&self) -> serde_json::Result<Value> {
+        self.parse()
+    }
+
+    /// The body as JSON of this shape.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.body)
     }
 

@@ -30,7 +30,12 @@ async fn only_its_own_nodes_and_services() {
             .collect::<Vec<_>>(),
         [ours]
     );
-    let asked: Vec<_> = rig.cloud.calls().into_iter().flat_map(|call| call.names).collect();
+    let asked: Vec<_> = rig
+        .cloud
+        .calls()
+        .into_iter()
+        .flat_map(|call| call.details.names)
+        .collect();
     assert!(
         !asked.contains(&theirs),
         "the cloud was asked about a Node of somebody else"
@@ -55,7 +60,12 @@ async fn deletes_none_but_its_own_nodes() {
         rig.nodes().get_opt(&theirs).await.unwrap().is_some(),
         "a Node of somebody else was deleted"
     );
-    let asked: Vec<_> = rig.cloud.calls().into_iter().flat_map(|call| call.names).collect();
+    let asked: Vec<_> = rig
+        .cloud
+        .calls()
+        .into_iter()
+        .flat_map(|call| call.details.names)
+        .collect();
     assert!(
         !asked.contains(&theirs),
         "the cloud was asked about a Node of somebody else"

@@ -79,7 +79,7 @@ async fn requests_are_not_limited_if_nothing_was_asked_for() {
 async fn at_once(flag: Option<&str>) -> usize {
     let rig = Rig::shared().await;
     rig.cloud
-        .inject(Fault::delay(Duration::from_millis(700)).at(Operation::EnsureLoadBalancer));
+        .inject(Fault::delay(Duration::from_millis(700)).operation(Operation::EnsureLoadBalancer));
     let services: Vec<_> = (0..4).map(|number| rig.balanced(&format!("s{number}"))).collect();
     let services = join_all(services.into_iter().map(|service| rig.create(service))).await;
     let manager = flag.into_iter().fold(rig.manager(), Launch::flag).start();
@@ -144,7 +144,7 @@ async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks
     let names: Vec<_> = (0..NODES).map(|number| format!("n{number}")).collect();
     let names = join_all(names.iter().map(|name| rig.join(name))).await;
     rig.cloud
-        .inject(Fault::delay(Duration::from_millis(150)).at(Operation::Describe));
+        .inject(Fault::delay(Duration::from_millis(150)).operation(Operation::Describe));
     let quick = ["--node-status-update-frequency=200ms", "--node-monitor-period=200ms"];
     let launch = flags
         .iter()

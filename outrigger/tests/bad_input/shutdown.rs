@@ -51,7 +51,7 @@ async fn releases_the_lease() {
 
 /// A manager whose cloud does not answer.
 async fn stuck(rig: &Rig, grace: &str) -> Manager {
-    rig.cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer));
+    rig.cloud.inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
     let manager = rig.manager().flag(&format!("--shutdown-grace-period={grace}")).start();
     rig.create(rig.balanced("slow")).await;
     let asked = |cloud: &memory::Cloud| cloud.count(Operation::EnsureLoadBalancer) > 0;

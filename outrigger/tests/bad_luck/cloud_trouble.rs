@@ -17,7 +17,7 @@ async fn a_call_that_hangs_for_one_service_does_not_hold_up_the_others() {
     rig.initialised(&manager, &node).await;
     let stuck = rig.named("stuck");
     let fault = Fault::hang()
-        .at(Operation::EnsureLoadBalancer)
+        .operation(Operation::EnsureLoadBalancer)
         .only(format!("default/{stuck}"));
     let hang = rig.cloud.inject(fault);
     rig.create(rig.balanced("stuck")).await;
@@ -86,7 +86,7 @@ fn throttle(operation: Operation) -> Fault {
     let failure = Failure::Throttled {
         retry_after: Some(WAIT),
     };
-    Fault::fail(failure).at(operation).times(1)
+    Fault::fail(failure).operation(operation).times(1)
 }
 
 /// How long it was left alone.
@@ -183,7 +183,7 @@ async fn a_service_is_served_in_spite_of_answers_that_make_no_sense() {
         let service = rig.balanced(&format!("web-{n}"));
         let subject = format!("default/{}", rig.named(&format!("web-{n}")));
         for operation in [Operation::EnsureLoadBalancer, Operation::DeleteLoadBalancer] {
-            let fault = Fault::fail(failure.clone()).at(operation).only(&subject);
+            let fault = Fault::fail(failure.clone()).operation(operation).only(&subject);
             rig.cloud.inject(fault.times(1));
         }
         services.push(rig.create(service).await);

@@ -188,7 +188,7 @@ impl Moment {
             Self::After(operation) => (Fault::fail(Failure::LostAnswer), operation),
             Self::Wrote(..) => return None,
         };
-        Some(fault.at(operation).times(1))
+        Some(fault.operation(operation).times(1))
     }
 
     async fn has_come(self, rig: &Rig, manager: &Replica) {

@@ -1,13 +1,13 @@
 //! A way into a cloud that keeps a list of who came in: each replica has its own.
 
-use axum::{extract::Request, middleware::map_request};
-use memory::Cloud;
+use memory::{
+    Cloud, Server,
+    server::{Handler, Request, Response},
+};
 use std::{
-    net::Ipv4Addr,
     sync::{Arc, Mutex},
     time::Instant,
 };
-use tokio::{net::TcpListener, task::JoinHandle};
 
 /// What changes a cloud, or would if there were anything to change.
 const WRITES: [&str; 5] = [
@@ -21,26 +21,41 @@ const WRITES: [&str; 5] = [
 /// One server of a cloud, for one replica.
 pub struct Door {
     url: String,
-    asked: Arc<Mutex<Vec<(Instant, String)>>>,
-    task: JoinHandle<()>,
+    asked: Asked,
+    _server: Server,
+}
+
+type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
+
+/// The cloud behind the list.
+#[derive(Clone)]
+struct Listed {
+    cloud: Cloud,
+    asked: Asked,
+}
+
+impl Handler for Listed {
+    async fn handle(&self, request: Request) -> Response {
+        let path = format!("/{}", request.path.join("/"));
+        self.asked.lock().unwrap().push((Instant::now(), path));
+        self.cloud.handle(request).await
+    }
 }
 
 impl Door {
     /// Opens one more door to this cloud.
     pub async fn open(cloud: &Cloud) -> Self {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let list = asked.clone();
-        let note = map_request(move |request: Request| {
-            let path = request.uri().path().to_owned();
-            list.lock().unwrap().push((Instant::now(), path));
-            std::future::ready(request)
-        });
-        let router = memory::server::router(cloud).layer(note);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let serve = async { axum::serve(listener, router).await.unwrap() };
-        let task = tokio::spawn(serve);
-        Self { url, asked, task }
+        let asked = Asked::default();
+        let listed = Listed {
+            cloud: cloud.clone(),
+            asked: Arc::clone(&asked),
+        };
+        let server = Server::start(&listed).await.unwrap();
+        Self {
+            url: server.url(),
+            asked,
+            _server: server,
+        }
     }
 
     /// Where it is.
@@ -63,11 +78,5 @@ impl Door {
         let asked = self.asked.lock().unwrap();
         let writes = asked.iter().filter(|(_, path)| WRITES.contains(&path.as_str()));
         writes.cloned().collect()
-    }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }

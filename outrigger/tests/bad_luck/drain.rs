@@ -16,7 +16,7 @@ async fn hanging(rig: &Rig, flags: &[&str]) -> (Replica, FaultId, String) {
     rig.initialised(&leader, &node).await;
     let hang = rig
         .cloud
-        .inject(Fault::hang().at(Operation::EnsureLoadBalancer).times(1));
+        .inject(Fault::hang().operation(Operation::EnsureLoadBalancer).times(1));
     let service = rig.create(rig.balanced("web")).await.name_any();
     rig.cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
         .await;

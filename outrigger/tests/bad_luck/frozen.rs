@@ -20,7 +20,7 @@ async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_goes_o
     // It freezes while the cloud works for it; the answer waits for it in the socket.
     let hang = rig
         .cloud
-        .inject(Fault::hang().at(Operation::EnsureLoadBalancer).times(1));
+        .inject(Fault::hang().operation(Operation::EnsureLoadBalancer).times(1));
     let web = rig.create(rig.balanced("web")).await;
     rig.event(&web.uid().unwrap(), "EnsuringLoadBalancer").await;
     let web = web.name_any();

@@ -199,7 +199,7 @@ async fn the_main_lock_is_lost_while_the_last_work_is_finished() {
     let main = Lock::named(&rig, &rig.name);
     let lost = async {
         main.held_by(&manager).await;
-        rig.cloud.inject(Fault::hang().at(Operation::Describe));
+        rig.cloud.inject(Fault::hang().operation(Operation::Describe));
         rig.join("node").await;
         rig.cloud_until(|cloud| cloud.count(Operation::Describe) > 0).await;
         manager.signal("TERM");

@@ -70,7 +70,9 @@ async fn etcd_stalls(rig: &Rig) {
     let pending = Failure::Pending {
         poll_after: Duration::from_millis(300),
     };
-    let pending = rig.cloud.inject(Fault::fail(pending).at(Operation::EnsureLoadBalancer));
+    let pending = rig
+        .cloud
+        .inject(Fault::fail(pending).operation(Operation::EnsureLoadBalancer));
     let leader = Replica::start(rig, &SHORT).await;
     leader.leading().await;
     let service = rig.create(rig.balanced("slow")).await.name_any();

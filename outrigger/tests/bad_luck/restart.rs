@@ -42,7 +42,7 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
     let looked_at_all = async || {
         // Other tests leave Services behind which it asks about as well, for they may have been its own.
         let ours = rig.named("");
-        let services = rig.cloud.calls().into_iter().filter_map(|call| call.service);
+        let services = rig.cloud.calls().into_iter().filter_map(|call| call.details.service);
         let services = services.filter(|service| service.name.starts_with(&ours));
         match services.map(|service| service.uid).collect::<BTreeSet<_>>().len() {
             SERVICES => Ok(()),

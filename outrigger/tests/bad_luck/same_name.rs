@@ -20,7 +20,7 @@ async fn a_node_that_took_the_name_of_one_whose_machine_is_gone_stays() {
     let old = rig.initialised(&manager, &name).await;
 
     // The question is asked about the old Node, and answered when there is a new one.
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     rig.cloud.forget_calls();
     rig.set_ready(&name, "Unknown").await;
     rig.cloud_until(|cloud| cloud.count(Operation::Describe) > 0).await;

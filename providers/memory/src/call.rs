@@ -1,11 +1,8 @@
-//! What a memory cloud was asked. Pure.
+//! The calls of a memory cloud. Pure.
 
 use cloud::{Detail, ServiceRef};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt,
-    time::Duration,
-};
+use fakecloud::{Access, Details, Subject};
+use std::{borrow::Cow, fmt};
 
 /// The calls of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +56,17 @@ impl Operation {
         }
     }
 
+    fn access(self) -> Access {
+        match self {
+            Self::Describe | Self::FindLoadBalancer | Self::OwnedLoadBalancers | Self::ListRoutes => Access::Read,
+            Self::EnsureLoadBalancer
+            | Self::UpdateHosts
+            | Self::DeleteLoadBalancer
+            | Self::CreateRoutes
+            | Self::DeleteRoutes => Access::Write,
+        }
+    }
+
     /// The operation with this name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.as_str() == text)
@@ -71,17 +79,26 @@ impl fmt::Display for Operation {
     }
 }
 
+impl AsRef<str> for Operation {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<Operation> for String {
+    fn from(operation: Operation) -> Self {
+        operation.as_str().to_owned()
+    }
+}
+
 /// One call that the cloud got.
+pub type Call = fakecloud::Call<Request>;
+
+/// What was called, and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// Counts from 0 over all operations.
-    pub number: u64,
+pub struct Request {
     /// Which call.
     pub operation: Operation,
-    /// When it came, since the cloud was made.
-    pub at: Duration,
-    /// How long it took; `None` while it is running, and for ever if the caller gave up.
-    pub took: Option<Duration>,
     /// How much was asked, for `describe`.
     pub detail: Option<Detail>,
     /// For which cluster, for load balancers and routes.
@@ -110,16 +127,6 @@ pub enum Effect {
     Failed,
 }
 
-/// What is known of a call before it is performed.
-#[derive(Debug, Clone)]
-pub(crate) struct Request {
-    pub(crate) operation: Operation,
-    pub(crate) detail: Option<Detail>,
-    pub(crate) cluster: Option<String>,
-    pub(crate) service: Option<ServiceRef>,
-    pub(crate) names: Vec<String>,
-}
-
 impl Request {
     pub(crate) fn new(operation: Operation) -> Self {
         Self {
@@ -128,104 +135,35 @@ impl Request {
             cluster: None,
             service: None,
             names: Vec::new(),
+            effect: Effect::Open,
+            changes: Vec::new(),
         }
     }
 }
 
-/// The calls, newest last, bounded; and counters, which are not.
-#[derive(Debug, Default)]
-pub(crate) struct CallLog {
-    next: u64,
-    calls: VecDeque<Call>,
-    weight: usize,
-    counts: BTreeMap<Operation, u64>,
-}
-
-impl CallLog {
-    pub(crate) fn open(&mut self, request: Request, at: Duration, capacity: usize) -> u64 {
-        let Request {
-            operation,
-            detail,
-            cluster,
-            service,
-            names,
-        } = request;
-        let number = self.next;
-        self.next += 1;
-        *self.counts.entry(operation).or_default() += 1;
-        let (effect, changes) = (Effect::Open, Vec::new());
-        self.push(Call {
-            number,
-            operation,
-            at,
-            took: None,
-            detail,
-            cluster,
-            service,
-            names,
-            effect,
-            changes,
-        });
-        self.shrink(capacity);
-        number
-    }
-
-    pub(crate) fn close(&mut self, number: u64, at: Duration, effect: Effect, changes: Vec<String>, capacity: usize) {
-        let Ok(index) = self.calls.binary_search_by_key(&number, |call| call.number) else {
-            return;
-        };
-        let call = &mut self.calls[index];
-        call.took = Some(at.saturating_sub(call.at));
-        call.effect = effect;
-        self.weight += changes.len();
-        call.changes = changes;
-        self.shrink(capacity);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.calls.clear();
-        self.counts.clear();
-        self.weight = 0;
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter()
-    }
-
-    pub(crate) fn count(&self, operation: Operation) -> u64 {
-        self.counts.get(&operation).copied().unwrap_or_default()
-    }
-
-    fn push(&mut self, call: Call) {
-        self.weight += weight(&call);
-        self.calls.push_back(call);
-    }
-
-    fn shrink(&mut self, capacity: usize) {
-        while self.weight > capacity {
-            let Some(oldest) = self.calls.pop_front() else { break };
-            self.weight -= weight(&oldest);
+impl Details for Request {
+    /// About the Service, as `namespace/name`, or about the nodes.
+    fn subject(&self) -> Subject<'_> {
+        let service = |service: &ServiceRef| vec![format!("{}/{}", service.namespace, service.name)];
+        Subject {
+            operation: self.operation.as_str(),
+            objects: self
+                .service
+                .as_ref()
+                .map_or(Cow::from(&self.names), |of| service(of).into()),
+            access: self.operation.access(),
+            ..Subject::default()
         }
     }
-}
 
-fn weight(call: &Call) -> usize {
-    1 + call.names.len() + call.changes.len()
+    fn size(&self) -> usize {
+        1 + self.names.len() + self.changes.len()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn request(names: usize) -> Request {
-        Request {
-            names: vec!["n".to_owned(); names],
-            ..Request::new(Operation::Describe)
-        }
-    }
 
     #[test]
     fn every_operation_is_found_by_its_name() {
@@ -233,35 +171,5 @@ mod tests {
             assert_eq!(Operation::parse(operation.as_str()), Some(operation));
         }
         assert_eq!(Operation::parse("dance"), None);
-    }
-
-    #[rstest]
-    #[case::all(100, &[0, 1, 2])]
-    #[case::the_newest(8, &[1, 2])]
-    #[case::one(4, &[2])]
-    #[case::none(0, &[])]
-    fn keeps_as_much_as_it_may(#[case] capacity: usize, #[case] kept: &[u64]) {
-        let mut log = CallLog::default();
-        for number in 0..3 {
-            assert_eq!(log.open(request(3), SECOND, capacity), number);
-        }
-        assert_eq!(log.all().map(|call| call.number).collect::<Vec<_>>(), kept);
-        assert_eq!(log.count(Operation::Describe), 3);
-        assert_eq!(log.count(Operation::ListRoutes), 0);
-    }
-
-    #[test]
-    fn tells_what_came_of_a_call() {
-        let mut log = CallLog::default();
-        let (first, second) = (log.open(request(1), SECOND, 9), log.open(request(1), SECOND, 9));
-        log.close(second, 3 * SECOND, Effect::Changed, vec!["create".into()], 9);
-        let calls: Vec<_> = log.all().map(|call| (call.number, call.effect, call.took)).collect();
-        assert_eq!(
-            calls,
-            [(first, Effect::Open, None), (second, Effect::Changed, Some(2 * SECOND))]
-        );
-        log.clear();
-        log.close(first, 3 * SECOND, Effect::Nothing, Vec::new(), 9);
-        assert_eq!((log.all().count(), log.count(Operation::Describe)), (0, 0));
     }
 }

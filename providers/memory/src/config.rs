@@ -133,13 +133,13 @@ impl Config {
             Some(false) | None => AutoCreate::Off,
         };
         let provisioning = self.lb_delay.map_or(Duration::ZERO, |time| time.0);
-        // Nobody can look at the log of a cloud that lives inside the manager.
         let cloud = Cloud::with(Settings {
-            auto_create,
             provisioning,
-            log_capacity: 0,
+            auto_create,
             ..Settings::default()
         });
+        // Nothing reads the calls of a cloud inside the manager.
+        cloud.set_capacity(0);
         for machine in &self.instances {
             let name = machine.name.as_deref().unwrap_or_default();
             cloud.boot_as(name, |typical| {

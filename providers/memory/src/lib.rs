@@ -14,7 +14,7 @@
 //! let node = cloud.boot("node-1");
 //! assert!(provider.instances().describe(&[node.clone()], Detail::Full).await.remove(0).unwrap().found().is_some());
 //!
-//! cloud.inject(Fault::fail(Failure::Throttled { retry_after: None }).at(Operation::Describe).times(1));
+//! cloud.inject(Fault::fail(Failure::Throttled { retry_after: None }).operation(Operation::Describe).times(1));
 //! assert!(provider.instances().describe(&[node], Detail::Full).await.remove(0).is_err());
 //! assert_eq!(cloud.count(Operation::Describe), 2);
 //! # });
@@ -39,13 +39,13 @@ mod state;
 mod wire;
 
 pub use balancer::{Balancer, Phase};
-pub use call::{Call, Effect, Operation};
+pub use call::{Call, Effect, Operation, Request};
 pub use config::{Config, ConfigError, provider};
+pub use fakecloud::Server;
 pub use fault::{Failure, Fault, FaultId, Garbage};
 pub use machine::{Machine, Readiness};
 pub use operator::Cloud;
 pub use plan::Step;
 pub use provider::Memory;
 pub use remote::Remote;
-pub use server::Server;
 pub use settings::{AutoCreate, Offer, RouteAddresses, Settings};

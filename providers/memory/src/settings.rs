@@ -32,8 +32,6 @@ pub struct Settings {
     pub pool_v6: Ipv6Net,
     /// The `ipMode` of every ingress.
     pub ip_mode: Option<IpMode>,
-    /// How many calls, names and changes together the call log keeps; the oldest go first. Counters are always kept.
-    pub log_capacity: usize,
 }
 
 impl Default for Settings {
@@ -50,7 +48,6 @@ impl Default for Settings {
             pool_v4: Ipv4Net::new_assert(Ipv4Addr::new(198, 18, 0, 0), 15),
             pool_v6: Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 64),
             ip_mode: None,
-            log_capacity: 1_000_000,
         }
     }
 }

@@ -1,25 +1,20 @@
 //! Everything that a memory cloud knows. Pure: the time is told, nothing waits.
 
 use crate::{
-    AutoCreate, Effect, Failure, Operation, RouteAddresses, Settings, Step,
-    balancers::Balancers,
-    call::CallLog,
-    fault::{Faults, Verdict},
-    machine::Machines,
-    route::RouteTables,
+    AutoCreate, Effect, Failure, Operation, RouteAddresses, Settings, Step, balancers::Balancers, call::Request,
+    fault::Verdict, machine::Machines, route::RouteTables,
 };
 use cloud::{Answer, Detail, Error, NewRoute, NodeRef, Owned, Progress, Result, Route, RouteTarget, Spec, Status};
+use fakecloud::{Model, Now};
 use tokio::time::Instant;
 
 /// Everything that a memory cloud knows.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub struct State {
     pub(crate) settings: Settings,
     pub(crate) machines: Machines,
     pub(crate) balancers: Balancers,
     pub(crate) routes: RouteTables,
-    pub(crate) faults: Faults,
-    pub(crate) calls: CallLog,
 }
 
 /// What was done, and what the caller is told.
@@ -61,6 +56,15 @@ impl<T> Done<Result<T>> {
             self.effect = Effect::Failed;
         }
         self
+    }
+}
+
+impl Model for State {
+    type Call = Request;
+    type Failure = Failure;
+
+    fn settle(&mut self, now: Now) {
+        self.balancers.settle(now.instant);
     }
 }
 
@@ -249,12 +253,22 @@ fn write_one(
 
 /// The failure of a call about one thing.
 fn single(verdict: &Verdict) -> Option<&Failure> {
-    verdict.failure.as_ref().or_else(|| verdict.failures.values().next())
+    let whole = whole_call(verdict);
+    whole.or_else(|| verdict.failures.first().map(|(_, failure)| failure))
 }
 
 /// The failure of one thing of a batch.
 fn failure_of<'v>(verdict: &'v Verdict, name: &str) -> Option<&'v Failure> {
-    verdict.failures.get(name).or(verdict.failure.as_ref())
+    let of_this_one = |(object, _): &&(Option<String>, Failure)| object.as_deref() == Some(name);
+    let failure = verdict.failures.iter().find(of_this_one).map(|(_, failure)| failure);
+    failure.or_else(|| whole_call(verdict))
+}
+
+fn whole_call(verdict: &Verdict) -> Option<&Failure> {
+    let mut failures = verdict.failures.iter();
+    failures
+        .find(|(object, _)| object.is_none())
+        .map(|(_, failure)| failure)
 }
 
 fn limit(verdict: &Verdict) -> usize {

@@ -36,7 +36,7 @@ async fn failures_arrive_as_they_are(
     let nodes = [setup.cloud.boot("a"), setup.cloud.boot("b")];
     setup
         .cloud
-        .inject(Fault::fail(failure).at(Operation::Describe).times(1));
+        .inject(Fault::fail(failure).operation(Operation::Describe).times(1));
     let answers = setup.provider.instances().describe(&nodes, Detail::Full).await;
     let errors: Vec<_> = answers
         .iter()
@@ -174,7 +174,11 @@ async fn what_hangs_goes_on_when_it_is_let_go(#[values(Place::InTheProcess, Plac
         provider,
         server: _server,
     } = Setup::at(place).await;
-    cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer).only("default/web"));
+    cloud.inject(
+        Fault::hang()
+            .operation(Operation::EnsureLoadBalancer)
+            .only("default/web"),
+    );
     let hanging = {
         let provider = provider.clone();
         tokio::spawn(async move { provider.load_balancers().expect("offered").ensure(&spec(&["a"])).await })
@@ -215,7 +219,7 @@ async fn who_gives_up_leaves_the_call_open_and_nothing_behind() {
 #[tokio::test(start_paused = true)]
 async fn delays_are_in_the_log() {
     let Setup { cloud, provider, .. } = Setup::at(Place::InTheProcess).await;
-    cloud.inject(Fault::delay(250 * MS).at(Operation::Describe));
+    cloud.inject(Fault::delay(250 * MS).operation(Operation::Describe));
     provider
         .instances()
         .describe(&[NodeRef::named("a"), NodeRef::named("b")], Detail::Liveness)
@@ -281,7 +285,7 @@ async fn the_client_rides_out_a_short_trouble() {
         requests.contains(r#"cloud_api_requests_total{code="200",operation="describe"} 1"#),
         "{requests}"
     );
-    server.stop().await.expect("a clean end");
+    server.stop().await;
 }
 
 fn new_route(node: &str) -> NewRoute {

@@ -179,6 +179,7 @@ async fn routes_of_all_kinds() {
 #[rstest]
 #[case::delay(json!({"delayMs": 5, "times": 2}))]
 #[case::hang(json!({"hang": true, "operations": ["describe", "list-routes"]}))]
+#[case::withhold(json!({"withhold": true, "times": 1}))]
 #[case::not_found(json!({"fail": {"kind": "notFound"}, "subject": "default/web"}))]
 #[case::invalid(json!({"fail": {"kind": "invalid", "subject": "x", "message": "no"}}))]
 #[case::pending(json!({"fail": {"kind": "pending", "afterMs": 1}}))]
@@ -239,8 +240,8 @@ async fn a_fault_fails_with_status_and_header() {
 #[case::no_name("POST /control/instances", json!({"zone": "a"}), "a machine needs one")]
 #[case::unknown_machine_field("POST /control/instances", json!([{"name": "a", "size": 3}]), "unknown field `size`")]
 #[case::unknown_fault("POST /control/faults", json!({"explode": true}), "unknown field `explode`")]
-#[case::no_fault("POST /control/faults", json!({"times": 3}), "exactly one of delayMs, hang and fail")]
-#[case::two_faults("POST /control/faults", json!({"hang": true, "delayMs": 1}), "exactly one of delayMs, hang and fail")]
+#[case::no_fault("POST /control/faults", json!({"times": 3}), "exactly one of delayMs, hang, withhold and fail")]
+#[case::two_faults("POST /control/faults", json!({"hang": true, "delayMs": 1}), "exactly one of delayMs, hang, withhold and fail")]
 #[case::unknown_operation("POST /control/faults", json!({"hang": true, "operations": ["dance"]}), "dance is no operation; there are describe,")]
 #[case::unknown_kind("POST /control/faults", json!({"fail": {"kind": "sulk"}}), "unknown variant `sulk`")]
 #[case::unknown_setting("PATCH /control/settings", json!({"colour": "red"}), "unknown field `colour`")]
@@ -279,6 +280,6 @@ async fn only_loopback_is_served() {
 async fn a_stopped_server_is_gone() {
     let api = Api::start(&Cloud::new()).await;
     let address = api.server.address();
-    api.server.stop().await.expect("a clean end");
+    api.server.stop().await;
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }

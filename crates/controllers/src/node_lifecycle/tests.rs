@@ -153,7 +153,8 @@ async fn a_cloud_that_forgets_everything_deletes_nothing_at_first_and_little_at_
         rig.cloud.boot(&rig.name(short));
         rig.register(short, "ready:Unknown").await;
     }
-    rig.cloud.inject(Fault::fail(Failure::Blind).at(Operation::Describe));
+    rig.cloud
+        .inject(Fault::fail(Failure::Blind).operation(Operation::Describe));
     let registry = prometheus::Registry::new();
     let confirm = Duration::from_millis(1500);
     let limits = Limits {
@@ -209,7 +210,7 @@ async fn doubt_deletes_nothing() {
     rig.register("a", "ready:False").await;
     let unavailable = rig
         .cloud
-        .inject(Fault::fail(Failure::Unavailable("down".into())).at(Operation::Describe));
+        .inject(Fault::fail(Failure::Unavailable("down".into())).operation(Operation::Describe));
     let ctx = context(
         &rig,
         Options {
@@ -227,7 +228,7 @@ async fn doubt_deletes_nothing() {
         }
     })
     .await;
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     rig.cloud.withdraw(unavailable);
     some_looks(&rig).await;
     rig.get("a").await;
@@ -282,7 +283,7 @@ async fn a_node_of_the_same_name_is_not_the_same_node() {
 async fn a_kubelet_that_comes_back_while_the_cloud_is_asked_is_believed() {
     let mut rig = Rig::new();
     rig.register("a", "ready:False").await;
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     start(&mut rig, options());
     rig.cloud.until(|cloud| cloud.count(Operation::Describe) > 0).await;
     let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
@@ -376,7 +377,7 @@ async fn a_long_look_at_all_nodes_is_stuck_only_if_it_does_not_move(
     #[case] stuck: bool,
 ) {
     let rig = Rig::new();
-    rig.cloud.inject(fault.at(Operation::Describe));
+    rig.cloud.inject(fault.operation(Operation::Describe));
     let names: Vec<String> = (0..20).map(|index| index.to_string()).collect();
     for name in &names {
         rig.cloud.boot(name);

@@ -1,81 +1,64 @@
 //! `/v1`: the contract.
 
-use super::answer::{Asked, Refusal, batch};
+use super::{
+    Answer,
+    answer::{batch, parse},
+};
 use crate::{
     Memory,
     wire::{
-        Answers, Cluster, Written,
+        Cluster, Written,
         balancers::About,
         each,
-        instances::{Answer, Describe},
+        instances::{Answer as Described, Describe},
         outcomes::{Deletion, Found, Outcome, OwnedList},
         routes::{NewRoute, Route, Routes as RouteList},
     },
 };
-use axum::{Json, Router, extract::State, routing::post};
-use cloud::{Instances, LoadBalancers, Routes};
+use cloud::{Instances, LoadBalancers, Routes, Spec};
+use fakecloud::{Request, Response};
 
-type Answered<T> = Result<Json<T>, Refusal>;
-
-pub(super) fn router(memory: Memory) -> Router {
-    Router::new()
-        .route("/v1/describe", post(describe))
-        .route("/v1/load-balancers/find", post(find))
-        .route("/v1/load-balancers/ensure", post(ensure))
-        .route("/v1/load-balancers/update-hosts", post(update_hosts))
-        .route("/v1/load-balancers/delete", post(delete))
-        .route("/v1/load-balancers/owned", post(owned))
-        .route("/v1/routes/list", post(list_routes))
-        .route("/v1/routes/create", post(create_routes))
-        .route("/v1/routes/delete", post(delete_routes))
-        .with_state(memory)
+pub(super) async fn answer(memory: &Memory, path: &[&str], request: &Request) -> Answer {
+    match path {
+        ["describe"] => {
+            let Describe { detail, nodes } = parse(request)?;
+            let nodes: Vec<cloud::NodeRef> = each(nodes);
+            batch::<_, Described>(memory.describe(&nodes, detail.into()).await)
+        }
+        ["load-balancers", "find"] => Ok(Response::ok(Found::from(memory.find(&spec(request)?).await?))),
+        ["load-balancers", "ensure"] => Ok(Response::ok(Outcome::from(
+            memory.ensure(&spec(request)?).await?.answer,
+        ))),
+        ["load-balancers", "update-hosts"] => Ok(Response::ok(Outcome::from(
+            memory.update_hosts(&spec(request)?).await?.answer,
+        ))),
+        ["load-balancers", "delete"] => Ok(Response::ok(Deletion::from(
+            LoadBalancers::delete(memory, &spec(request)?).await?.answer,
+        ))),
+        ["load-balancers", "owned"] => {
+            let Cluster { cluster } = parse(request)?;
+            let owned = memory.owned(&cluster).await?;
+            Ok(Response::ok(OwnedList { owned }))
+        }
+        ["routes", "list"] => {
+            let Cluster { cluster } = parse(request)?;
+            let routes: Vec<Route> = each(memory.list(&cluster).await?);
+            Ok(Response::ok(RouteList { cluster, routes }))
+        }
+        ["routes", "create"] => {
+            let RouteList::<NewRoute> { cluster, routes } = parse(request)?;
+            let routes: Vec<cloud::NewRoute> = each(routes);
+            batch::<_, Written>(memory.create(&cluster, &routes).await)
+        }
+        ["routes", "delete"] => {
+            let RouteList::<Route> { cluster, routes } = parse(request)?;
+            let routes: Vec<cloud::Route> = each(routes);
+            batch::<_, Written>(Routes::delete(memory, &cluster, &routes).await)
+        }
+        _ => Ok(Response::empty(404)),
+    }
 }
 
-async fn describe(State(memory): State<Memory>, Asked(asked): Asked<Describe>) -> Answered<Answers<Answer>> {
-    let Describe { detail, nodes } = asked;
-    batch(memory.describe(&each::<_, cloud::NodeRef>(nodes), detail.into()).await)
-}
-
-async fn find(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Found> {
-    Ok(Json(memory.find(&spec.into()).await?.into()))
-}
-
-async fn ensure(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Outcome> {
-    Ok(Json(memory.ensure(&spec.into()).await?.answer.into()))
-}
-
-async fn update_hosts(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Outcome> {
-    Ok(Json(memory.update_hosts(&spec.into()).await?.answer.into()))
-}
-
-async fn delete(State(memory): State<Memory>, Asked(About { spec }): Asked<About>) -> Answered<Deletion> {
-    Ok(Json(LoadBalancers::delete(&memory, &spec.into()).await?.answer.into()))
-}
-
-async fn owned(State(memory): State<Memory>, Asked(Cluster { cluster }): Asked<Cluster>) -> Answered<OwnedList> {
-    Ok(Json(OwnedList {
-        owned: memory.owned(&cluster).await?,
-    }))
-}
-
-async fn list_routes(
-    State(memory): State<Memory>,
-    Asked(Cluster { cluster }): Asked<Cluster>,
-) -> Answered<RouteList<Route>> {
-    let routes = each(memory.list(&cluster).await?);
-    Ok(Json(RouteList { cluster, routes }))
-}
-
-async fn create_routes(
-    State(memory): State<Memory>,
-    Asked(RouteList { cluster, routes }): Asked<RouteList<NewRoute>>,
-) -> Answered<Answers<Written>> {
-    batch(memory.create(&cluster, &each::<_, cloud::NewRoute>(routes)).await)
-}
-
-async fn delete_routes(
-    State(memory): State<Memory>,
-    Asked(RouteList { cluster, routes }): Asked<RouteList<Route>>,
-) -> Answered<Answers<Written>> {
-    batch(Routes::delete(&memory, &cluster, &each::<_, cloud::Route>(routes)).await)
+fn spec(request: &Request) -> cloud::Result<Spec> {
+    parse::<About>(request).map(|about| about.spec.into())
 }

@@ -1,11 +1,11 @@
-//! `/control`: the operator's side.
+//! `/control`: the machines, faults, calls and settings of the cloud, for tests.
 
-use super::answer::{Asked, Refusal};
+use super::{Answer, answer::parse};
 use crate::{
     Cloud, FaultId, Operation,
     wire::{
         control::{
-            Calls, LoadBalancer, SettingsPatch, State as WireState, counts,
+            Calls, LoadBalancer, SettingsPatch, State, counts,
             faults::{Injected, WireFault},
             machine::Machine,
         },
@@ -13,69 +13,78 @@ use crate::{
         routes::{Route, Routes},
     },
 };
-use axum::{
-    Json, Router,
-    extract::{Path, Query, State},
-    http::StatusCode,
-    routing::get,
-};
-use serde::Deserialize;
+use cloud::Error;
+use fakecloud::{Request, Response};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-type Answered<T> = Result<Json<T>, Refusal>;
-
-pub(super) fn router(cloud: Cloud) -> Router {
-    Router::new()
-        .route("/control/state", get(state))
-        .route("/control/instances", get(instances).post(create_instances))
-        .route(
-            "/control/instances/{name}",
-            get(instance).patch(change_instance).delete(delete_instance),
-        )
-        .route("/control/load-balancers", get(load_balancers))
-        .route("/control/routes", get(routes).post(add_routes))
-        .route("/control/calls", get(calls).delete(forget_calls))
-        .route("/control/counts", get(count_calls))
-        .route("/control/faults", get(faults).post(inject).delete(withdraw_all))
-        .route("/control/faults/{id}", axum::routing::delete(withdraw))
-        .route("/control/settings", get(settings).patch(change_settings))
-        .with_state(cloud)
-}
-
-async fn state(State(cloud): State<Cloud>) -> Json<WireState> {
-    let instances = each(cloud.machines());
-    Json(WireState {
-        instances,
-        load_balancers: each(cloud.load_balancers()),
-        routes: routes_of(&cloud),
+pub(super) fn answer(cloud: &Cloud, route: (&str, &[&str]), request: &Request) -> Answer {
+    let done = Response::empty(204);
+    Ok(match route {
+        ("GET", ["state"]) => Response::ok(state(cloud)),
+        ("GET", ["instances"]) => Response::ok(each::<_, Machine>(cloud.machines())),
+        ("POST", ["instances"]) => Response::ok(create_instances(cloud, parse(request)?)?),
+        ("GET", ["instances", name]) => shown(cloud.machine(name), name)?,
+        ("PATCH", ["instances", name]) => change_instance(cloud, name, parse(request)?)?,
+        ("DELETE", ["instances", name]) => cloud
+            .delete_machine(name)
+            .map(|_| done)
+            .ok_or_else(|| no_instance(name))?,
+        ("GET", ["load-balancers"]) => Response::ok(each::<_, LoadBalancer>(cloud.load_balancers())),
+        ("GET", ["routes"]) => Response::ok(routes_of(cloud)),
+        ("POST", ["routes"]) => {
+            add_routes(cloud, parse(request)?);
+            done
+        }
+        ("GET", ["calls"]) => Response::ok(calls(cloud, request.query.get("operation"))?),
+        ("DELETE", ["calls"]) => {
+            cloud.forget_calls();
+            done
+        }
+        ("GET", ["counts"]) => Response::ok(counts(|operation| cloud.count(operation))),
+        ("GET", ["faults"]) => Response::ok(faults(cloud)),
+        ("POST", ["faults"]) => Response::ok(inject(cloud, parse(request)?)?),
+        ("DELETE", ["faults"]) => {
+            cloud.withdraw_all();
+            done
+        }
+        ("DELETE", ["faults", id]) => {
+            cloud.withdraw(FaultId(id.parse().map_err(|_| not_found("fault", id))?));
+            done
+        }
+        ("GET", ["settings"]) => Response::ok(SettingsPatch::from(cloud.settings())),
+        ("PATCH", ["settings"]) => {
+            let patch: SettingsPatch = parse(request)?;
+            cloud.configure(|settings| patch.apply(settings));
+            Response::ok(SettingsPatch::from(cloud.settings()))
+        }
+        _ => Response::empty(404),
     })
 }
 
-async fn instances(State(cloud): State<Cloud>) -> Json<Vec<Machine>> {
-    Json(each(cloud.machines()))
+fn state(cloud: &Cloud) -> State {
+    State {
+        instances: each(cloud.machines()),
+        load_balancers: each(cloud.load_balancers()),
+        routes: routes_of(cloud),
+    }
 }
 
-async fn create_instances(State(cloud): State<Cloud>, Asked(asked): Asked<Value>) -> Answered<Vec<Machine>> {
+/// One machine, or each of a list.
+fn create_instances(cloud: &Cloud, asked: Value) -> cloud::Result<Vec<Machine>> {
     let list = if asked.is_array() {
         asked
     } else {
         Value::Array(vec![asked])
     };
     let asked: Vec<Machine> =
-        serde_json::from_value(list).map_err(|error| Refusal::invalid("body", error.to_string()))?;
-    if asked
-        .iter()
-        .any(|machine| machine.name.as_deref().unwrap_or_default().is_empty())
-    {
-        return Err(Refusal::invalid("name", "a machine needs one"));
+        serde_json::from_value(list).map_err(|error| Error::invalid("body", error.to_string()))?;
+    let named = |machine: &Machine| machine.name.as_ref().is_some_and(|name| !name.is_empty());
+    if !asked.iter().all(named) {
+        return Err(Error::invalid("name", "a machine needs one"));
     }
-    Ok(Json(
-        asked
-            .into_iter()
-            .filter_map(|machine| create(&cloud, machine))
-            .collect(),
-    ))
+    let created = asked.into_iter().filter_map(|machine| create(cloud, machine));
+    Ok(created.collect())
 }
 
 fn create(cloud: &Cloud, asked: Machine) -> Option<Machine> {
@@ -84,114 +93,53 @@ fn create(cloud: &Cloud, asked: Machine) -> Option<Machine> {
     cloud.machine(&name).map(Into::into)
 }
 
-async fn instance(State(cloud): State<Cloud>, Path(name): Path<String>) -> Answered<Machine> {
-    cloud
-        .machine(&name)
-        .map(|machine| Json(machine.into()))
-        .ok_or_else(|| no_instance(&name))
-}
-
-async fn change_instance(
-    State(cloud): State<Cloud>,
-    Path(name): Path<String>,
-    Asked(change): Asked<Machine>,
-) -> Answered<Machine> {
-    if change.name.as_ref().is_some_and(|other| *other != name) {
-        return Err(Refusal::invalid("name", "a machine cannot be renamed"));
+fn change_instance(cloud: &Cloud, name: &str, change: Machine) -> Answer {
+    if change.name.as_ref().is_some_and(|other| other != name) {
+        return Err(Error::invalid("name", "a machine cannot be renamed"));
     }
-    let changed = cloud.modify_machine(&name, |machine| {
+    let changed = cloud.modify_machine(name, |machine| {
         change.apply(machine);
         machine.clone()
     });
-    changed
-        .map(|machine| Json(machine.into()))
-        .ok_or_else(|| no_instance(&name))
+    shown(changed, name)
 }
 
-async fn delete_instance(State(cloud): State<Cloud>, Path(name): Path<String>) -> Result<StatusCode, Refusal> {
-    cloud
-        .delete_machine(&name)
-        .map(|_| StatusCode::NO_CONTENT)
-        .ok_or_else(|| no_instance(&name))
+fn shown(machine: Option<crate::Machine>, name: &str) -> Answer {
+    let machine = machine.map(Machine::from).ok_or_else(|| no_instance(name))?;
+    Ok(Response::ok(machine))
 }
 
-async fn load_balancers(State(cloud): State<Cloud>) -> Json<Vec<LoadBalancer>> {
-    Json(each(cloud.load_balancers()))
-}
-
-async fn routes(State(cloud): State<Cloud>) -> Json<Vec<Routes<Route>>> {
-    Json(routes_of(&cloud))
-}
-
-async fn add_routes(State(cloud): State<Cloud>, Asked(asked): Asked<Routes<Route>>) -> StatusCode {
+fn add_routes(cloud: &Cloud, asked: Routes<Route>) {
     for route in asked.routes {
         cloud.add_route(&asked.cluster, route.into());
     }
-    StatusCode::NO_CONTENT
 }
 
-/// Which calls are asked for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Filter {
-    operation: Option<String>,
-}
-
-async fn calls(State(cloud): State<Cloud>, Query(filter): Query<Filter>) -> Answered<Calls> {
-    let calls = match filter.operation.as_deref() {
+fn calls(cloud: &Cloud, operation: Option<&str>) -> cloud::Result<Calls> {
+    let calls = match operation {
         None => cloud.calls(),
-        Some(name) => {
-            cloud.calls_of(Operation::parse(name).ok_or_else(|| Refusal::not_found(format!("operation {name}")))?)
-        }
+        Some(name) => cloud.calls_of(Operation::parse(name).ok_or_else(|| not_found("operation", name))?),
     };
-    Ok(Json(Calls {
+    Ok(Calls {
         counts: counts(|operation| cloud.count(operation)),
         calls: each(calls),
-    }))
+    })
 }
 
-async fn count_calls(State(cloud): State<Cloud>) -> Json<BTreeMap<String, u64>> {
-    Json(counts(|operation| cloud.count(operation)))
-}
-
-async fn forget_calls(State(cloud): State<Cloud>) -> StatusCode {
-    cloud.forget_calls();
-    StatusCode::NO_CONTENT
-}
-
-async fn faults(State(cloud): State<Cloud>) -> Json<Vec<Injected>> {
+fn faults(cloud: &Cloud) -> Vec<Injected> {
     let injected = cloud.faults().into_iter().map(|(id, fault)| Injected {
         id: id.0,
         fault: Some(fault.into()),
     });
-    Json(injected.collect())
+    injected.collect()
 }
 
-async fn inject(State(cloud): State<Cloud>, Asked(asked): Asked<WireFault>) -> Answered<Injected> {
-    let fault = asked.parse().map_err(|reason| Refusal::invalid("fault", reason))?;
-    Ok(Json(Injected {
+fn inject(cloud: &Cloud, asked: WireFault) -> cloud::Result<Injected> {
+    let fault = asked.parse().map_err(|reason| Error::invalid("fault", reason))?;
+    Ok(Injected {
         id: cloud.inject(fault).0,
         fault: None,
-    }))
-}
-
-async fn withdraw(State(cloud): State<Cloud>, Path(id): Path<u64>) -> StatusCode {
-    cloud.withdraw(FaultId(id));
-    StatusCode::NO_CONTENT
-}
-
-async fn withdraw_all(State(cloud): State<Cloud>) -> StatusCode {
-    cloud.withdraw_all();
-    StatusCode::NO_CONTENT
-}
-
-async fn settings(State(cloud): State<Cloud>) -> Json<SettingsPatch> {
-    Json(cloud.settings().into())
-}
-
-async fn change_settings(State(cloud): State<Cloud>, Asked(patch): Asked<SettingsPatch>) -> Json<SettingsPatch> {
-    cloud.configure(|settings| patch.apply(settings));
-    settings(State(cloud)).await
+    })
 }
 
 fn routes_of(cloud: &Cloud) -> Vec<Routes<Route>> {
@@ -205,6 +153,12 @@ fn routes_of(cloud: &Cloud) -> Vec<Routes<Route>> {
         .collect()
 }
 
-fn no_instance(name: &str) -> Refusal {
-    Refusal::not_found(format!("instance {name}"))
+fn no_instance(name: &str) -> Error {
+    not_found("instance", name)
+}
+
+fn not_found(kind: &str, name: &str) -> Error {
+    Error::NotFound {
+        what: format!("{kind} {name}"),
+    }
 }

@@ -128,7 +128,7 @@ impl World for MemoryWorld {
             Operation::DeleteRoutes,
         ];
         self.cloud
-            .inject(writes.into_iter().fold(Fault::fail(failure).times(1), Fault::at));
+            .inject(writes.into_iter().fold(Fault::fail(failure).times(1), Fault::operation));
         Ok(())
     }
 

@@ -50,7 +50,7 @@ async fn addresses_and_labels_follow_the_cloud_and_an_idle_look_writes_nothing()
 async fn all_nodes_are_asked_about_once_and_so_many_at_a_time(#[case] name: &str, #[case] workers: usize) {
     let mut rig = Rig::new();
     rig.cloud
-        .inject(Fault::delay(Duration::from_millis(10)).at(Operation::Describe));
+        .inject(Fault::delay(Duration::from_millis(10)).operation(Operation::Describe));
     for index in 0..100 {
         rig.cloud.create_machine(Machine::named(rig.name(&index.to_string())));
         rig.informer

@@ -9,7 +9,7 @@ async fn other_writers_cannot_keep_a_node_from_being_initialized() {
         rig.cloud.boot(&rig.name(short));
         rig.register(short, "tainted taint:other").await;
     }
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     let (cancel, writes) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
     let names = ["a", "b", "c", "d"].map(|short| rig.name(short));
     let storm = tokio::spawn(storm(rig.api.clone(), names, writes.clone(), cancel.clone()));
@@ -71,7 +71,7 @@ async fn a_node_that_is_replaced_while_the_cloud_is_asked_is_asked_about_itself(
     let mut rig = Rig::new();
     boot(&rig, "a", "id:memory://old InternalIP=10.0.0.1");
     rig.register("a", "tainted old=node").await;
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     start(&mut rig, options());
     rig.cloud.until(|cloud| cloud.count(Operation::Describe) > 0).await;
     rig.delete("a").await;

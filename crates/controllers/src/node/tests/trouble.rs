@@ -11,12 +11,12 @@ async fn a_cloud_that_throttles_is_obeyed_and_one_that_fails_is_asked_again() {
         Fault::fail(Failure::Throttled {
             retry_after: Some(second),
         })
-        .at(Operation::Describe)
+        .operation(Operation::Describe)
         .times(1),
     );
     rig.cloud.inject(
         Fault::fail(Failure::Unavailable("down".into()))
-            .at(Operation::Describe)
+            .operation(Operation::Describe)
             .times(3),
     );
     rig.register("a", "tainted").await;
@@ -61,7 +61,7 @@ async fn a_machine_that_is_not_ready_is_asked_about_later() {
 async fn a_cloud_that_hangs_is_given_up_and_what_is_under_way_at_the_end_is_finished() {
     let mut rig = Rig::new();
     rig.cloud.boot(&rig.name("a"));
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     rig.register("a", "tainted").await;
     let hasty = Options {
         deadline: Duration::from_millis(200),
@@ -79,7 +79,7 @@ async fn a_cloud_that_hangs_is_given_up_and_what_is_under_way_at_the_end_is_fini
     rig.cloud.boot(&rig.name("b"));
     rig.cloud.forget_calls();
     rig.cloud
-        .inject(Fault::delay(Duration::from_millis(100)).at(Operation::Describe));
+        .inject(Fault::delay(Duration::from_millis(100)).operation(Operation::Describe));
     rig.register("b", "tainted").await;
     rig.cloud.until(|cloud| cloud.count(Operation::Describe) > 0).await;
     rig.cancel();
@@ -107,7 +107,7 @@ async fn an_api_server_that_goes_away_and_comes_back_costs_only_time() {
     let mut rig = Rig::on(&plane);
     rig.cloud.boot(&rig.name("a"));
     rig.register("a", "tainted").await;
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::Describe));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::Describe));
     let ctx = context(&rig, options());
     let queue = ctx.queue.clone();
     rig.start(|cancel| run(ctx, cancel));
@@ -160,7 +160,7 @@ async fn a_long_pass_over_all_nodes_is_stuck_only_if_it_does_not_move(
     #[case] stuck: bool,
 ) {
     let rig = Rig::new();
-    rig.cloud.inject(fault.at(Operation::Describe));
+    rig.cloud.inject(fault.operation(Operation::Describe));
     for index in 0..20 {
         let node = testkit::node::node(&index.to_string(), "");
         rig.informer.store().insert(node);

@@ -145,7 +145,7 @@ async fn a_route_that_cannot_be_created_is_told_and_tried_again() {
     let mut rig = Rig::start(None);
     rig.cloud.inject(
         Fault::fail(Failure::Unavailable("no route table".into()))
-            .at(Operation::CreateRoutes)
+            .operation(Operation::CreateRoutes)
             .times(1),
     );
     let name = rig.join("a", "10.201.2.0/24").await;
@@ -168,7 +168,7 @@ async fn says_in_its_pulse_that_routes_cannot_be_listed() {
     rig.until(&name, "False", "RouteCreated").await;
     let down = rig
         .cloud
-        .inject(Fault::fail(Failure::Unavailable("no route table".into())).at(Operation::ListRoutes));
+        .inject(Fault::fail(Failure::Unavailable("no route table".into())).operation(Operation::ListRoutes));
     wait::until("a bad pulse", || async {
         match rig.pulse.failing(Duration::ZERO) {
             Err(reason) if reason.contains("cannot list routes: ") && reason.contains("no route table") => Ok(()),

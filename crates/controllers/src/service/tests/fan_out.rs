@@ -163,7 +163,7 @@ async fn slow_node_sync(#[case] name: &str) {
     let rig = Rig::new().await;
     in_order(&rig, ["service1", "service2"].map(load_balancer)).await;
     rig.set_nodes(nodes(&["node1", "node2"]));
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::UpdateHosts));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::UpdateHosts));
     let meanwhile = async {
         rig.cloud.until(|cloud| cloud.count(Operation::UpdateHosts) == 1).await;
         let slow = rig.cloud.calls()[0].service.clone().unwrap().name;
@@ -187,7 +187,9 @@ async fn hosts_that_change_during_a_call_are_not_forgotten() {
     let rig = Rig::new().await;
     in_order(&rig, [load_balancer("s")]).await;
     rig.set_nodes(nodes(&["node1"]));
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::UpdateHosts).times(1));
+    let hang = rig
+        .cloud
+        .inject(Fault::hang().operation(Operation::UpdateHosts).times(1));
     let meanwhile = async {
         rig.cloud.until(|cloud| cloud.count(Operation::UpdateHosts) == 1).await;
         rig.set_nodes(nodes(&["node1", "node2"]));
@@ -246,8 +248,9 @@ async fn a_failed_update_whose_load_balancer_cannot_be_ensured(#[case] failure: 
     in_order(&rig, [load_balancer("s")]).await;
     rig.set_nodes(nodes(&["node1"]));
     let down = Fault::fail(Failure::Unavailable("down".into()));
-    rig.cloud.inject(down.at(Operation::UpdateHosts).times(1));
-    rig.cloud.inject(Fault::fail(failure).at(Operation::EnsureLoadBalancer));
+    rig.cloud.inject(down.operation(Operation::UpdateHosts).times(1));
+    rig.cloud
+        .inject(Fault::fail(failure).operation(Operation::EnsureLoadBalancer));
     assert_eq!(rig.sync("s").await, Next::Retry);
     rig.look("s").await;
     assert_eq!(rig.sync("s").await, next);
@@ -281,8 +284,11 @@ async fn a_load_balancer_that_vanished_is_made_again() {
     let mut rig = Rig::new().await;
     in_order(&rig, [load_balancer("s")]).await;
     rig.reasons();
-    rig.cloud
-        .inject(Fault::fail(Failure::NotFound).at(Operation::UpdateHosts).times(1));
+    rig.cloud.inject(
+        Fault::fail(Failure::NotFound)
+            .operation(Operation::UpdateHosts)
+            .times(1),
+    );
     rig.set_nodes(nodes(&["node1"]));
     rig.pass(1).await;
     assert_eq!(rig.calls(), ["update-hosts s node1", "ensure-load-balancer s node1"]);
@@ -299,7 +305,7 @@ async fn a_pass_lasts_until_the_last_load_balancer_has_its_hosts() {
     rig.set_nodes(nodes(&["node1"]));
     let hang = rig
         .cloud
-        .inject(Fault::hang().at(Operation::UpdateHosts).only(rig.key("s1")));
+        .inject(Fault::hang().operation(Operation::UpdateHosts).only(rig.key("s1")));
     let meanwhile = async {
         rig.cloud.until(|cloud| cloud.count(Operation::UpdateHosts) == 2).await;
         assert_eq!(passes(), 1, "one is still at it");
@@ -322,7 +328,7 @@ async fn an_update_that_is_polled_counts_once(#[case] failure: Option<Failure>, 
         poll_after: Duration::from_secs(1),
     };
     rig.cloud
-        .inject(Fault::fail(pending).at(Operation::UpdateHosts).times(2));
+        .inject(Fault::fail(pending).operation(Operation::UpdateHosts).times(2));
     let metrics = &rig.reconciler.metrics;
     let counts = || {
         (
@@ -338,7 +344,7 @@ async fn an_update_that_is_polled_counts_once(#[case] failure: Option<Failure>, 
     assert_eq!(counts(), (1, 0, 0));
     let polled = after_the_first.elapsed().as_secs_f64();
     if let Some(failure) = failure {
-        rig.cloud.inject(Fault::fail(failure).at(Operation::UpdateHosts));
+        rig.cloud.inject(Fault::fail(failure).operation(Operation::UpdateHosts));
     }
     assert_eq!(rig.sync("s").await, next);
     assert_eq!(counts(), (1, 1, 1));

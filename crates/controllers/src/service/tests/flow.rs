@@ -446,7 +446,7 @@ async fn served_and_about_to_hang(operation: Operation) -> (Flow, FaultId, u64) 
     flow.start();
     flow.create("web").await;
     flow.ready("web").await;
-    let hang = flow.cloud.inject(Fault::hang().at(operation));
+    let hang = flow.cloud.inject(Fault::hang().operation(operation));
     let before = flow.count(operation);
     (flow, hang, before)
 }
@@ -490,7 +490,7 @@ async fn other_settings_of_the_cloud_are_a_reason_to_try_again() {
     };
     let wrong = flow
         .cloud
-        .inject(Fault::fail(invalid).at(Operation::EnsureLoadBalancer));
+        .inject(Fault::fail(invalid).operation(Operation::EnsureLoadBalancer));
     flow.start();
     flow.create("web").await;
     flow.wait("web", |service| condition(service) == "False Invalid").await;
@@ -552,7 +552,7 @@ async fn failures_are_tried_again_when_the_cloud_says() {
         retry_after: Some(Duration::from_millis(100)),
     };
     flow.cloud
-        .inject(Fault::fail(throttled).at(Operation::EnsureLoadBalancer).times(3));
+        .inject(Fault::fail(throttled).operation(Operation::EnsureLoadBalancer).times(3));
     flow.start();
     flow.create("web").await;
     flow.ready("web").await;

@@ -222,7 +222,7 @@ async fn failures_are_said_and_tried_again(#[case] failure: Failure, #[case] exp
     rig.set_nodes([node("node1", "")]);
     rig.create(load_balancer("s")).await;
     rig.cloud
-        .inject(Fault::fail(failure).at(Operation::EnsureLoadBalancer).times(2));
+        .inject(Fault::fail(failure).operation(Operation::EnsureLoadBalancer).times(2));
     assert_eq!(rig.sync("s").await, Next::Retry);
     assert_eq!(condition(&rig.look("s").await.unwrap()), expected);
     let patches = rig.wire.patches().len();
@@ -283,7 +283,7 @@ async fn hosts_may_be_implemented_elsewhere() {
     let mut rig = Rig::new().await;
     in_order(&mut rig).await;
     rig.cloud
-        .inject(Fault::fail(Failure::ImplementedElsewhere).at(Operation::UpdateHosts));
+        .inject(Fault::fail(Failure::ImplementedElsewhere).operation(Operation::UpdateHosts));
     rig.set_nodes([node("node1", "")]);
     rig.pass(1).await;
     rig.pass(1).await;
@@ -371,7 +371,8 @@ async fn the_hosts_of_what_cannot_be_made_to_match_follow_the_nodes(#[case] fail
     rig.set_nodes([node("node1", "")]);
     in_order(&mut rig).await;
     rig.calls();
-    rig.cloud.inject(Fault::fail(failure).at(Operation::EnsureLoadBalancer));
+    rig.cloud
+        .inject(Fault::fail(failure).operation(Operation::EnsureLoadBalancer));
     rig.change("s", json!({"metadata": {"annotations": {"x": "bad"}}}))
         .await;
     assert_eq!(rig.sync("s").await, next);
@@ -402,7 +403,8 @@ async fn of_hosts_that_follow_only_what_is_known_to_be_news_is_told() {
     rig.set_nodes([node("node1", "")]);
     in_order(&mut rig).await;
     let down = Failure::Unavailable("the key manager is down".into());
-    rig.cloud.inject(Fault::fail(down).at(Operation::EnsureLoadBalancer));
+    rig.cloud
+        .inject(Fault::fail(down).operation(Operation::EnsureLoadBalancer));
     rig.restart(|_| ());
     assert_eq!(rig.sync("s").await, Next::Retry);
     assert_eq!(rig.calls(), ["ensure-load-balancer s node1", "update-hosts s node1"]);
@@ -426,7 +428,7 @@ async fn hosts_that_are_refused_do_not_keep_others_out() {
         reason: "bad".into(),
     };
     rig.cloud
-        .inject(Fault::fail(invalid).at(Operation::UpdateHosts).times(1));
+        .inject(Fault::fail(invalid).operation(Operation::UpdateHosts).times(1));
     rig.set_nodes([node("node2", "")]);
     assert_eq!(rig.sync("s").await, Next::Done);
     assert_eq!(rig.cloud.load_balancers()[0].host_names(), ["node1"]);
@@ -640,7 +642,7 @@ async fn a_service_that_goes_before_we_begin_is_forgotten() {
 async fn a_service_that_goes_while_we_create_leaves_nothing_behind() {
     let rig = Rig::new().await;
     rig.create(load_balancer("s").finalizer(FINALIZER)).await;
-    let hang = rig.cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer));
+    let hang = rig.cloud.inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
     let meanwhile = async {
         rig.cloud
             .until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)

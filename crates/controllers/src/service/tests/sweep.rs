@@ -111,7 +111,7 @@ async fn what_is_being_deleted_is_no_orphan() {
     rig.sync("s").await;
     rig.reconciler.services.remove(&rig.key("s"));
     rig.cloud
-        .inject(Fault::fail(Failure::Unavailable("down".into())).at(Operation::DeleteLoadBalancer));
+        .inject(Fault::fail(Failure::Unavailable("down".into())).operation(Operation::DeleteLoadBalancer));
     rig.sync("s").await;
     rig.reasons();
     rig.reconciler.sweep(&rig.client).await.unwrap();

@@ -197,7 +197,8 @@ async fn deletes_what_is_gone(
         rig.sync("s").await;
         rig.reconciler.services.remove(&rig.key("s"));
         if next == Next::Retry {
-            rig.cloud.inject(Fault::fail(failure).at(Operation::DeleteLoadBalancer));
+            rig.cloud
+                .inject(Fault::fail(failure).operation(Operation::DeleteLoadBalancer));
         }
     }
     rig.reasons();

@@ -181,7 +181,7 @@ async fn a_queue_that_a_slow_cloud_holds_up_is_no_reason_to_start_again() {
     let rig = Rig::new(&["--concurrent-service-syncs=1"]);
     let crew = rig.crew().await;
     rig.until_green().await;
-    rig.cloud.inject(Fault::hang().at(Operation::EnsureLoadBalancer));
+    rig.cloud.inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
     for name in ["a", "b", "c", "d"] {
         rig.serve(name).await;
     }
@@ -220,7 +220,7 @@ async fn a_queue_that_a_slow_cloud_holds_up_is_no_reason_to_start_again() {
 #[tokio::test]
 async fn routes_that_a_hanging_cloud_holds_up_are_no_reason_to_start_again() {
     let rig = Rig::new(&["--cluster-cidr=10.0.0.0/8", "--route-reconciliation-period=100ms"]);
-    rig.cloud.inject(Fault::hang().at(Operation::ListRoutes));
+    rig.cloud.inject(Fault::hang().operation(Operation::ListRoutes));
     let crew = rig.crew().await;
     for attempts in 1..=5 {
         rig.cloud

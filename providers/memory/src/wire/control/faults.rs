@@ -1,10 +1,11 @@
 //! What is to go wrong, on the wire.
 
-use crate::{Failure, Fault, Garbage, Operation, fault::Action, wire::millis};
+use crate::{Failure, Fault, Garbage, Operation, wire::millis};
+use fakecloud::Action;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// [`Fault`]: exactly one of `delayMs`, `hang` and `fail`.
+/// [`Fault`]: exactly one of `delayMs`, `hang`, `withhold` and `fail`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct WireFault {
@@ -12,6 +13,8 @@ pub(crate) struct WireFault {
     delay_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hang: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    withhold: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fail: Option<WireFailure>,
     /// None is all.
@@ -76,21 +79,23 @@ impl WireFault {
         let Self {
             delay_ms,
             hang,
+            withhold,
             fail,
             operations,
             subject,
             times,
         } = self;
-        let mut fault = match (delay_ms, hang, fail) {
-            (Some(millis), false, None) => Fault::delay(Duration::from_millis(millis)),
-            (None, true, None) => Fault::hang(),
-            (None, false, Some(failure)) => Fault::fail(failure.into()),
-            _ => return Err("a fault has exactly one of delayMs, hang and fail".to_owned()),
+        let mut fault = match (delay_ms, hang, withhold, fail) {
+            (Some(millis), false, false, None) => Fault::delay(Duration::from_millis(millis)),
+            (None, true, false, None) => Fault::hang(),
+            (None, false, true, None) => Fault::withhold_answer(),
+            (None, false, false, Some(failure)) => Fault::fail(failure.into()),
+            _ => return Err("a fault has exactly one of delayMs, hang, withhold and fail".to_owned()),
         };
         for name in operations {
-            fault = fault.at(Operation::parse(&name).ok_or_else(|| unknown(&name))?);
+            fault = fault.operation(Operation::parse(&name).ok_or_else(|| unknown(&name))?);
         }
-        fault.subject = subject;
+        fault.object = subject;
         fault.times = times;
         Ok(fault)
     }
@@ -98,25 +103,19 @@ impl WireFault {
 
 impl From<Fault> for WireFault {
     fn from(fault: Fault) -> Self {
-        let Fault {
-            action,
-            operations,
-            subject,
-            times,
-        } = fault;
-        let operations = operations.into_iter().map(|operation| operation.to_string()).collect();
         let wire = Self {
-            operations,
-            subject,
-            times,
+            operations: fault.operations,
+            subject: fault.object,
+            times: fault.times,
             ..Self::default()
         };
-        match action {
+        match fault.action {
             Action::Delay(delay) => Self {
                 delay_ms: Some(millis(delay)),
                 ..wire
             },
             Action::Hang => Self { hang: true, ..wire },
+            Action::Withhold => Self { withhold: true, ..wire },
             Action::Fail(failure) => Self {
                 fail: Some(failure.into()),
                 ..wire

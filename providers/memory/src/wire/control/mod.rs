@@ -5,6 +5,7 @@ pub(crate) mod machine;
 
 use crate::{
     AutoCreate, Balancer, Call, Effect, Operation, Phase, RouteAddresses, Settings,
+    call::Request,
     wire::{balancers::ServicePort, each, instances::HowMuch, millis, mirror, routes::Route, routes::Routes},
 };
 use cloud::ServiceRef;
@@ -134,16 +135,19 @@ impl From<Call> for WireCall {
     fn from(call: Call) -> Self {
         let Call {
             number,
-            operation,
             at,
             took,
+            details,
+        } = call;
+        let Request {
+            operation,
             detail,
             cluster,
             service,
             names,
             effect,
             changes,
-        } = call;
+        } = details;
         Self {
             number,
             operation: operation.to_string(),

@@ -60,7 +60,7 @@
 //!   "provisioning" or "deleting"}`
 //! - `Call`: `{"number", "operation", "atMs", "tookMs"?, "detail"?, "cluster"?, "service"?, "names": [], "effect": "open",
 //!   "nothing", "changed" or "failed", "changes": ["+host node-1"]}`
-//! - `Fault`: exactly one of `{"delayMs": 100}`, `{"hang": true}` and `{"fail": Error}`, with `"operations"?: ["describe"]`,
+//! - `Fault`: exactly one of `{"delayMs": 100}`, `{"hang": true}`, `{"withhold": true}` and `{"fail": Error}`, with `"operations"?: ["describe"]`,
 //!   `"subject"?: "node-1"` or `"default/web"`, and `"times"?: 3`. Besides the kinds of `Error`, `fail` knows
 //!   `{"kind": "lostAnswer"}`, `{"kind": "afterSteps", "steps": 2}`, `{"kind": "blind"}` (nothing is found any more), and the
 //!   answers that make no sense: `truncated`, `notJson`, `wrongShape`, `empty`.
@@ -72,77 +72,19 @@ mod contract;
 mod control;
 
 use crate::{Cloud, Memory};
-use axum::{Router, extract::DefaultBodyLimit};
-use std::{
-    io,
-    net::{Ipv4Addr, SocketAddr},
-};
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+pub use fakecloud::{Handler, Request, Response};
 
-/// A `Spec` with thousands of hosts is megabytes.
-const BODY_LIMIT: usize = 256 << 20;
+/// The answer to a request; an error is a refusal.
+type Answer = cloud::Result<Response>;
 
-/// A running server. Dropped, it listens no more.
-#[derive(Debug)]
-pub struct Server {
-    address: SocketAddr,
-    stop: watch::Sender<()>,
-    task: JoinHandle<io::Result<()>>,
-}
-
-impl Server {
-    /// Serves this cloud on a free port of loopback.
-    pub async fn start(cloud: &Cloud) -> io::Result<Self> {
-        Self::bind(cloud, (Ipv4Addr::LOCALHOST, 0).into()).await
+impl Handler for Cloud {
+    async fn handle(&self, request: Request) -> Response {
+        let (method, path) = request.route();
+        let answer = match (method, path.as_slice()) {
+            ("POST", ["v1", path @ ..]) => contract::answer(&Memory::new(self), path, &request).await,
+            (_, ["control", path @ ..]) => control::answer(self, (method, path), &request),
+            _ => Ok(Response::empty(404)),
+        };
+        answer.unwrap_or_else(|error| answer::refusal(&error))
     }
-
-    /// Serves this cloud at this address, which must be on loopback.
-    pub async fn bind(cloud: &Cloud, address: SocketAddr) -> io::Result<Self> {
-        if !address.ip().is_loopback() {
-            let reason = format!("{address} is not on loopback, and the server lets everybody in");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        }
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let stop = watch::Sender::new(());
-        let mut stopped = stop.subscribe();
-        let served = axum::serve(listener, router(cloud)).with_graceful_shutdown(async move {
-            // An error means that the server was dropped: stop, too.
-            let _ = stopped.changed().await;
-        });
-        Ok(Self {
-            address,
-            stop,
-            task: tokio::spawn(served.into_future()),
-        })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Where it listens, as `http://127.0.0.1:<port>`.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Lets calls under way end (also those that hang: withdraw the faults first), and stops.
-    pub async fn stop(mut self) -> io::Result<()> {
-        self.stop.send_replace(());
-        (&mut self.task).await.map_err(io::Error::other)?
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-/// The paths of the server, to be served by somebody else.
-pub fn router(cloud: &Cloud) -> Router {
-    contract::router(Memory::new(cloud))
-        .merge(control::router(cloud.clone()))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
 }

@@ -1,8 +1,8 @@
 //! A cloud that answers HTTP requests.
 
 use crate::{
-    Access, Cloud, Details, Failure, Handler, Model, Now, Outcome, Request, Response, Subject, Verdict, fault::glob,
-    path_matches,
+    Access, Cloud, Details, Failure, Handler, Model, Now, Outcome, Request, Response, Subject, Verdict, failure::Kind,
+    fault::glob, path_matches,
 };
 use tokio::time::Instant;
 
@@ -14,10 +14,10 @@ pub trait Api: Send + 'static {
     /// `Err` is an answer, too: a refusal, after which nothing has changed.
     fn answer(&mut self, request: &Request, now: Now) -> Outcome;
 
-    /// What is recorded of a request besides its HTTP.
-    fn label(&self, request: &Request, now: Now) -> Label {
+    /// What is recorded of a request: name its operation, and leave out of the body what is secret.
+    fn label(&self, request: &Request, now: Now) -> Exchange {
         let _ = now;
-        Label::of(request)
+        Exchange::of(request)
     }
 
     /// The answer of this cloud with this status, for [`crate::Fault::status`].
@@ -34,47 +34,6 @@ pub trait Api: Send + 'static {
     /// When the next change is due.
     fn next_due(&self) -> Option<Instant> {
         None
-    }
-}
-
-/// What is recorded of a request besides its HTTP.
-#[derive(Debug, Clone, Default)]
-pub struct Label {
-    /// The service, where a cloud has several.
-    pub service: &'static str,
-    /// The name of the operation, for faults and counters.
-    pub operation: &'static str,
-    /// The name of the user that is logged in.
-    pub user: Option<String>,
-    /// Whether it asks for a change.
-    pub access: Access,
-    /// The body as it is recorded: leave out what is secret.
-    pub body: String,
-}
-
-impl Label {
-    /// A request without a name; everything but `GET` and `HEAD` is a write.
-    pub fn of(request: &Request) -> Self {
-        let access = match request.method.as_str() {
-            "GET" | "HEAD" => Access::Read,
-            _ => Access::Write,
-        };
-        Self {
-            access,
-            body: request.text(),
-            ..Self::default()
-        }
-    }
-
-    /// A request with the first name in a table of methods, paths (`*` is one segment) and names that matches.
-    pub fn in_table(request: &Request, table: &[(&str, &str, &'static str)]) -> Self {
-        let matches = |(method, pattern, _): &&(&str, &str, &'static str)| {
-            request.method == **method && path_matches(pattern, &request.path)
-        };
-        Self {
-            operation: table.iter().find(matches).map_or("", |(.., name)| name),
-            ..Self::of(request)
-        }
     }
 }
 
@@ -106,26 +65,31 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    fn new(request: &Request, label: Label) -> Self {
-        let Label {
-            service,
-            operation,
-            user,
-            access,
-            body,
-        } = label;
+    /// A request without a name; everything but `GET` and `HEAD` is a write.
+    pub fn of(request: &Request) -> Self {
+        let access = match request.method.as_str() {
+            "GET" | "HEAD" => Access::Read,
+            _ => Access::Write,
+        };
         Self {
-            service,
-            operation,
             method: request.method.to_string(),
             path: request.raw_path.clone(),
             query: request.raw_query.clone(),
-            body,
-            user,
+            body: request.text(),
             agent: request.header("user-agent").map(str::to_owned),
             access,
-            status: None,
-            unknown: None,
+            ..Self::default()
+        }
+    }
+
+    /// A request with the first name in a table of methods, paths (`*` is one segment) and names that matches.
+    pub fn in_table(request: &Request, table: &[(&str, &str, &'static str)]) -> Self {
+        let matches = |(method, pattern, _): &&(&str, &str, &'static str)| {
+            request.method == **method && path_matches(pattern, &request.path)
+        };
+        Self {
+            operation: table.iter().find(matches).map_or("", |(.., name)| name),
+            ..Self::of(request)
         }
     }
 
@@ -176,8 +140,8 @@ impl<A: Api> Cloud<A> {
 
 impl<A: Api> Handler for Cloud<A> {
     async fn handle(&self, request: Request) -> Response {
-        let label = self.read(|api| api.label(&request, self.now()));
-        self.perform(Exchange::new(&request, label), |api, verdict, now| {
+        let exchange = self.read(|api| api.label(&request, self.now()));
+        self.perform(exchange, |api, verdict, now| {
             let mut response = answer(api, &request, verdict, now);
             let (status, unknown) = (response.sent_status(), response.unknown.take());
             let close = move |call: &mut Exchange| {
@@ -193,7 +157,7 @@ impl<A: Api> Handler for Cloud<A> {
 /// The answer, with the first failure before it and the first one after it.
 fn answer(api: &mut impl Api, request: &Request, verdict: &Verdict<Failure>, now: Now) -> Response {
     let first = |early: bool| {
-        let mut failures = verdict.failures.iter().map(|(_, failure)| failure);
+        let mut failures = verdict.failures.iter().map(|(_, failure)| &failure.0);
         failures.find(|failure| failure.is_early() == early)
     };
     match first(true).or(first(false)) {
@@ -206,10 +170,10 @@ fn perform(api: &mut impl Api, request: &Request, now: Now) -> Response {
     api.answer(request, now).unwrap_or_else(|refusal| refusal)
 }
 
-fn fail(api: &mut impl Api, request: &Request, failure: &Failure, now: Now) -> Response {
+fn fail(api: &mut impl Api, request: &Request, failure: &Kind, now: Now) -> Response {
     match failure {
-        Failure::Reset => Response::lost(),
-        Failure::Status {
+        Kind::Reset => Response::lost(),
+        Kind::Status {
             status,
             body,
             retry_after,
@@ -223,12 +187,12 @@ fn fail(api: &mut impl Api, request: &Request, failure: &Failure, now: Now) -> R
                 None => response,
             }
         }
-        Failure::LoseAnswer => {
+        Kind::LoseAnswer => {
             perform(api, request, now);
             Response::lost()
         }
-        Failure::Truncate => perform(api, request, now).truncated(),
-        Failure::SlowBody(each) => perform(api, request, now).slow(*each),
-        Failure::ReplaceBody(body) => perform(api, request, now).with_body(body.clone()),
+        Kind::Truncate => perform(api, request, now).truncated(),
+        Kind::SlowBody(each) => perform(api, request, now).slow(*each),
+        Kind::ReplaceBody(body) => perform(api, request, now).with_body(body.clone()),
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// A wall clock that runs with tokio's clock, so that it stands still while a test pauses that one, and that can be advanced.
 #[derive(Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     wall: Timestamp,
     began: Instant,
     advanced: Mutex<Duration>,
@@ -35,8 +35,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The current moment.
-    pub fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Now {
         let passed = SignedDuration::try_from(self.age()).unwrap_or(SignedDuration::MAX);
         Now {
             wall: self.wall.saturating_add(passed).unwrap_or(Timestamp::MAX),
@@ -44,18 +43,16 @@ impl Clock {
         }
     }
 
-    /// How long the clock has run.
-    pub fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         self.began.elapsed() + self.advanced()
     }
 
-    /// Advances the clock at once.
-    pub fn advance(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         *self.advanced.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }
 
     /// When a moment of this clock comes on tokio's clock.
-    pub fn timer(&self, at: Instant) -> Instant {
+    pub(crate) fn timer(&self, at: Instant) -> Instant {
         at.checked_sub(self.advanced()).unwrap_or_else(Instant::now)
     }
 

@@ -1,6 +1,11 @@
 //! A fake cloud, as its tests see it.
 
-use crate::{Call, Clock, Details, Fault, FaultId, Faults, Latency, Mark, Now, Recorder, Verdict, fault::Access};
+use crate::{
+    Call, Details, Fault, FaultId, Latency, Mark, Now, Verdict,
+    clock::Clock,
+    fault::{Access, Faults},
+    recorder::Recorder,
+};
 use std::{
     fmt,
     sync::{

@@ -217,7 +217,7 @@ impl<F> Default for Verdict<F> {
 
 /// The faults that were injected and not withdrawn.
 #[derive(Debug)]
-pub struct Faults<F> {
+pub(crate) struct Faults<F> {
     next: u64,
     injected: BTreeMap<FaultId, Fault<F>>,
     /// How often each has struck, including those that were withdrawn.
@@ -235,41 +235,36 @@ impl<F> Default for Faults<F> {
 }
 
 impl<F: Clone> Faults<F> {
-    /// Adds a fault.
-    pub fn inject(&mut self, fault: Fault<F>) -> FaultId {
+    pub(crate) fn inject(&mut self, fault: Fault<F>) -> FaultId {
         let id = FaultId(self.next);
         self.next += 1;
         self.injected.insert(id, fault);
         id
     }
 
-    /// Removes a fault.
-    pub fn withdraw(&mut self, id: FaultId) {
+    pub(crate) fn withdraw(&mut self, id: FaultId) {
         self.injected.remove(&id);
     }
 
-    /// Removes all faults.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.injected.clear();
     }
 
-    /// The faults, oldest first.
-    pub fn all(&self) -> impl Iterator<Item = (FaultId, &Fault<F>)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (FaultId, &Fault<F>)> {
         self.injected.iter().map(|(id, fault)| (*id, fault))
     }
 
-    /// How often a fault has struck.
-    pub fn struck(&self, id: FaultId) -> u64 {
+    pub(crate) fn struck(&self, id: FaultId) -> u64 {
         self.struck.get(&id).copied().unwrap_or_default()
     }
 
     /// Whether one of these faults has not been withdrawn.
-    pub fn hold(&self, ids: &[FaultId]) -> bool {
+    pub(crate) fn hold(&self, ids: &[FaultId]) -> bool {
         ids.iter().any(|id| self.injected.contains_key(id))
     }
 
     /// Decides what happens to a call; delays add up. Counts the call.
-    pub fn judge(&mut self, subject: &Subject<'_>) -> Verdict<F> {
+    pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> Verdict<F> {
         let mut verdict = Verdict::default();
         for (id, fault) in &mut self.injected {
             if !fault.strikes(subject) {

@@ -45,7 +45,7 @@ pub struct Mark(u64);
 
 /// The calls, newest last, up to a capacity; and counters of all calls.
 #[derive(Debug)]
-pub struct Recorder<D> {
+pub(crate) struct Recorder<D> {
     next: u64,
     calls: VecDeque<Call<D>>,
     counts: BTreeMap<String, u64>,
@@ -67,7 +67,7 @@ impl<D: Details> Default for Recorder<D> {
 
 impl<D: Details> Recorder<D> {
     /// Records that a call arrived, and returns its number.
-    pub fn open(&mut self, details: D, at: Duration) -> u64 {
+    pub(crate) fn open(&mut self, details: D, at: Duration) -> u64 {
         let number = self.next;
         self.next += 1;
         *self.counts.entry(details.subject().operation.to_owned()).or_default() += 1;
@@ -83,7 +83,7 @@ impl<D: Details> Recorder<D> {
     }
 
     /// Records what came of a call, if it is still kept.
-    pub fn close(&mut self, number: u64, at: Duration, change: impl FnOnce(&mut D)) {
+    pub(crate) fn close(&mut self, number: u64, at: Duration, change: impl FnOnce(&mut D)) {
         let Ok(index) = self.calls.binary_search_by_key(&number, |call| call.number) else {
             return;
         };
@@ -95,42 +95,35 @@ impl<D: Details> Recorder<D> {
         self.shrink();
     }
 
-    /// Keeps at most so much from now on; the oldest calls go first. Counters are always kept.
-    pub fn set_capacity(&mut self, capacity: usize) {
+    pub(crate) fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
         self.shrink();
     }
 
-    /// Forgets all calls and resets the counters.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.calls.clear();
         self.counts.clear();
         self.size = 0;
     }
 
-    /// The end of the record.
-    pub fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark(self.next)
     }
 
-    /// The calls that arrived after a mark, oldest first.
-    pub fn since(&self, mark: Mark) -> impl Iterator<Item = &Call<D>> {
+    pub(crate) fn since(&self, mark: Mark) -> impl Iterator<Item = &Call<D>> {
         let first = self.calls.partition_point(|call| call.number < mark.0);
         self.calls.range(first..)
     }
 
-    /// All calls, oldest first.
-    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Call<D>> {
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Call<D>> {
         self.calls.iter()
     }
 
-    /// The number of calls of an operation.
-    pub fn count(&self, operation: &str) -> u64 {
+    pub(crate) fn count(&self, operation: &str) -> u64 {
         self.counts.get(operation).copied().unwrap_or_default()
     }
 
-    /// The number of calls.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.next
     }
 

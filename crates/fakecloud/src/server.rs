@@ -69,7 +69,7 @@ impl Server {
 
     async fn serve(handler: &impl Handler, address: SocketAddr, clients: Option<Clients>) -> io::Result<Self> {
         if !address.ip().is_loopback() {
-            let reason = format!("{address} is not on loopback, and the server lets everybody in");
+            let reason = format!("{address} is not on loopback, and the server does not authenticate clients");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         let listener = TcpListener::bind(address).await?;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use fakecloud::{
-    Access, Api, Cloud, Fault, Label, Latency, Now, Outcome, Page, Request, Response, Server, Value, json,
+    Access, Api, Cloud, Exchange, Fault, Latency, Now, Outcome, Page, Request, Response, Server, Value, json,
 };
 use reqwest::{Certificate, Client, Identity};
 use rstest::rstest;
@@ -43,11 +43,10 @@ impl Api for Volumes {
         }
     }
 
-    fn label(&self, request: &Request, _: Now) -> Label {
-        let label = Label::in_table(request, OPERATIONS);
-        Label {
+    fn label(&self, request: &Request, _: Now) -> Exchange {
+        Exchange {
             user: request.bearer().map(str::to_owned),
-            ..label
+            ..Exchange::in_table(request, OPERATIONS)
         }
     }
 

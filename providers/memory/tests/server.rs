@@ -272,7 +272,7 @@ async fn only_loopback_is_served() {
     let error = Server::bind(&Cloud::new(), everywhere).await.expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "0.0.0.0:0 is not on loopback, and the server lets everybody in"
+        "0.0.0.0:0 is not on loopback, and the server does not authenticate clients"
     );
 }
 

@@ -13,7 +13,7 @@ use crate::{
     service::{Service, operation},
 };
 pub(crate) use fakecloud::Now;
-use fakecloud::{Access, Api, Label, Request};
+use fakecloud::{Access, Api, Exchange, Request};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
@@ -67,31 +67,24 @@ impl Api for State {
         self.route(&ask, now)
     }
 
-    fn label(&self, request: &Request, now: Now) -> Label {
+    fn label(&self, request: &Request, now: Now) -> Exchange {
         let Some(ask) = Ask::of(request) else {
-            return Label::of(request);
+            return Exchange::of(request);
         };
-        let label = Label {
+        let user = self.identity().whoever(&ask, now.wall);
+        let mut exchange = Exchange {
             service: ask.service.name(),
             operation: operation(ask.service, &ask.method, &ask.path),
-            user: self
-                .identity()
-                .whoever(&ask, now.wall)
-                .map(|caller| caller.user.to_string()),
-            ..Label::of(request)
+            user: user.map(|caller| caller.user.to_string()),
+            ..Exchange::of(request)
         };
-        match ask.service {
-            Service::Keystone => Label {
-                access: Access::Read,
-                body: String::new(),
-                ..label
-            },
-            Service::Barbican => Label {
-                body: String::new(),
-                ..label
-            },
-            _ => label,
+        if ask.service == Service::Keystone {
+            exchange.access = Access::Read;
         }
+        if matches!(ask.service, Service::Keystone | Service::Barbican) {
+            exchange.body = String::new();
+        }
+        exchange
     }
 
     fn error(&self, request: &Request, status: u16) -> Response {

@@ -1,8 +1,8 @@
 //! A cloud in the process, for tests, the demo and the benchmark.
 //!
-//! Start with [`Cloud`]: what its operator holds. It has machines, load balancers and routes, keeps a log of the calls it
-//! got, and misbehaves as told ([`Fault`]). [`Memory`] is the [`cloud::Provider`] on top of it; [`Remote`] is the same on a
-//! cloud that another process serves ([`server`]). [`provider()`] is `--cloud-provider=memory`.
+//! Start with [`Cloud`]. It has machines, load balancers and routes, records the calls it got, and injects [`Fault`]s.
+//! [`Memory`] is the [`cloud::Provider`] on top of it; [`Remote`] is the same on a cloud that another process serves
+//! ([`server`]). [`provider()`] is `--cloud-provider=memory`.
 //!
 //! ```
 //! use cloud::{Detail, NodeRef, Provider};

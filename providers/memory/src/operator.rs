@@ -34,12 +34,12 @@ impl Default for Cloud {
 }
 
 impl Cloud {
-    /// An empty cloud that works.
+    /// An empty cloud with the default settings.
     pub fn new() -> Self {
         Self::with(Settings::default())
     }
 
-    /// An empty cloud that works like this.
+    /// An empty cloud with these settings.
     pub fn with(settings: Settings) -> Self {
         let kit = fakecloud::Cloud::new(State {
             settings,
@@ -48,12 +48,12 @@ impl Cloud {
         Self { kit }
     }
 
-    /// How it works.
+    /// The current settings.
     pub fn settings(&self) -> Settings {
         self.read(|state| state.settings.clone())
     }
 
-    /// Makes it work otherwise from now on.
+    /// Changes the settings from now on.
     pub fn configure(&self, change: impl FnOnce(&mut Settings)) {
         self.write(|state, _| change(&mut state.settings));
     }

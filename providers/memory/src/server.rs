@@ -1,11 +1,11 @@
 //! A memory cloud over HTTP, for other processes: the demo, the benchmark, programs in other languages.
 //!
-//! All bodies are JSON. Unknown fields are refused; fields that may be left out are marked `?`. The server listens on
-//! loopback only: it asks nobody who he is.
+//! All bodies are JSON. Unknown fields are refused; optional fields are marked `?`. The server listens on loopback only: it
+//! does not authenticate clients.
 //!
 //! # The contract: `POST /v1/…`
 //!
-//! | path | asks | answers |
+//! | path | request | response |
 //! |---|---|---|
 //! | `describe` | `{"detail"?: "full" or "liveness", "nodes": [Node]}` | `{"answers": [Answer]}` |
 //! | `load-balancers/find` | `{"spec": Spec}` | `{"status": "found", "ingress": [Ingress]}` or `{"status": "missing"}` |
@@ -35,12 +35,12 @@
 //!   `notFound` 404, `invalid` 422, `pending`, `implementedElsewhere` 409, `throttled` 429 (with `Retry-After`, in whole
 //!   seconds), `unavailable` 503, `denied`, `quota` 403, `notSupported` 501. A batch that fails as a whole is such an answer.
 //!
-//! # The operator: `/control/…`
+//! # The cloud behind it: `/control/…`
 //!
-//! | call | does |
+//! | request | effect |
 //! |---|---|
 //! | `GET state` | `{"instances": [Machine], "loadBalancers": [Balancer], "routes": [{"cluster", "routes": [Route]}]}` |
-//! | `POST instances` | makes one `Machine`, or each of a list; answers `[Machine]` |
+//! | `POST instances` | creates one `Machine`, or each of a list; answers `[Machine]` |
 //! | `GET instances`, `GET instances/{name}` | lists, shows |
 //! | `PATCH instances/{name}` | changes what is given, for example `{"power": "off"}`; answers `Machine` |
 //! | `DELETE instances/{name}` | deletes; 404 if there is none |
@@ -51,11 +51,11 @@
 //! | `DELETE calls` | forgets calls and counts |
 //! | `POST faults` | injects a `Fault`; answers `{"id": 0}` |
 //! | `GET faults` | `[{"id", "fault": Fault}]` |
-//! | `DELETE faults`, `DELETE faults/{id}` | withdraws all or one; what hangs goes on |
+//! | `DELETE faults`, `DELETE faults/{id}` | withdraws all or one; calls that it holds up continue |
 //! | `GET settings`, `PATCH settings` | `{"provisioningMs", "deletionMs", "autoCreate": false, "routeAddresses": false}` |
 //!
 //! - `Machine`: `{"name", "providerID"?, "instanceType"?, "zone"?, "region"?, "addresses"?: [Address], "labels"?: {}, "power"?,
-//!   "readiness"?: "known" or "notYet"}`. `{"name": "node-1"}` alone makes a typical machine; `""` and `[]` are nothing.
+//!   "readiness"?: "known" or "notYet"}`. `{"name": "node-1"}` alone creates a typical machine; `""` and `[]` are nothing.
 //! - `Balancer`: `{"id", "name", "cluster", "service", "ips", "ports", "hosts": ["node-1"], "sourceRanges", "phase": "ready",
 //!   "provisioning" or "deleting"}`
 //! - `Call`: `{"number", "operation", "atMs", "tookMs"?, "detail"?, "cluster"?, "service"?, "names": [], "effect": "open",

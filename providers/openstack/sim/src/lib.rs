@@ -1,8 +1,8 @@
 //! Keystone, Nova, Neutron and Octavia in the process, for what the real ones cannot do: ten thousand servers, a fault at every
 //! call, latency. Barbican and Glance answer as far as a client of the others needs them.
 //!
-//! Start with [`Cloud`], which is what its operator holds, and [`Sim`], which serves it. What the services answer is compared
-//! with recordings of the real ones by the tests; what they do not know they refuse with 501, and [`Cloud::unknown`] tells.
+//! Start with [`Cloud`], and with [`Sim`], which serves it over HTTP. Tests compare the answers of the services with recordings
+//! of the real ones. Requests that are not implemented are refused with 501, and [`fakecloud::Cloud::unknown`] lists them.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -7,7 +7,7 @@ pub(crate) mod place;
 pub use place::Purpose;
 
 use crate::{
-    assets, install_crypto, kubeconfig, pki,
+    Patience, assets, install_crypto, kubeconfig, pki,
     process::{Guarded, sweep},
     unique,
 };
@@ -17,11 +17,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const FOLDER: &str = "outrigger-lab";
-const READY_WITHIN: Duration = Duration::from_mins(1);
+/// The longest time for which a part may log nothing new before it is ready.
+const STALLED_AFTER: Duration = Duration::from_mins(1);
 
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
@@ -270,7 +271,7 @@ impl ControlPlane {
     }
 
     fn wait_until_ready(&self) -> Result<()> {
-        let start = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         while !self.is_ready() {
             let parts = self.parts();
             for part in [&parts.etcd, &parts.apiserver].into_iter().flatten() {
@@ -278,13 +279,14 @@ impl ControlPlane {
                     bail!("{} ended:\n{}", part.log().display(), part.log_tail(15));
                 }
             }
-            if start.elapsed() > READY_WITHIN {
-                let tail = parts
-                    .apiserver
-                    .as_ref()
-                    .map(|part| part.log_tail(15))
-                    .unwrap_or_default();
-                bail!("{} is not ready after {} s\n{tail}", self.url, READY_WITHIN.as_secs());
+            let tail = parts.apiserver.as_ref().map(|part| part.log_tail(15));
+            let tail = tail.unwrap_or_default();
+            if patience.is_over(&tail) {
+                bail!(
+                    "{} is not ready after {} s\n{tail}",
+                    self.url,
+                    patience.waited().as_secs()
+                );
             }
             drop(parts);
             std::thread::sleep(Duration::from_millis(50));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const WITHIN: Duration = Duration::from_secs(30);
+const WITHIN: Duration = Duration::from_mins(4);
 
 impl ControlPlane {
     /// Installs the `OpenShift` definitions of production clusters, and waits until the API server serves them. Safe to run

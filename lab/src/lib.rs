@@ -11,12 +11,14 @@ mod kubeconfig;
 pub mod node;
 pub mod openshift;
 pub mod openstack;
+mod patience;
 pub mod peer;
 mod pki;
 mod process;
 
 pub use control_plane::{ControlPlane, Purpose};
 pub use node::{Cluster, Node};
+pub use patience::Patience;
 pub use process::Guarded;
 
 use std::sync::atomic::{AtomicU32, Ordering};

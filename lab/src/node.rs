@@ -9,7 +9,7 @@ mod packages;
 mod pod_log;
 mod runtime;
 
-use crate::{ControlPlane, Purpose, process::Guarded, unique};
+use crate::{ControlPlane, Patience, Purpose, process::Guarded, unique};
 use anyhow::{Context, Result, bail};
 use host::Undo;
 use serde_json::{Value, json};
@@ -18,11 +18,12 @@ use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const FOLDER: &str = "outrigger-node";
-const READY_WITHIN: Duration = Duration::from_mins(1);
+/// The longest time for which the kubelet may log nothing new before the node is ready.
+const STALLED_AFTER: Duration = Duration::from_mins(1);
 
 /// What a node is like. The default is one as a cloud controller manager finds it: tainted, and with no address but its name.
 #[derive(Debug, Clone)]
@@ -207,7 +208,7 @@ impl Node {
 
     fn wait_until_there(&self, plane: &ControlPlane) -> Result<()> {
         let path = format!("/api/v1/nodes/{}", self.options.name);
-        let start = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         loop {
             let node: Option<Value> = plane.get(&path).and_then(|text| serde_json::from_str(&text).ok());
             let done = node.is_some_and(|node| self.options.network == Network::None || is_ready(&node));
@@ -221,8 +222,8 @@ impl Node {
             if !running {
                 bail!("the kubelet ended:\n{tail}");
             }
-            if start.elapsed() > READY_WITHIN {
-                bail!("the node is not ready after {} s:\n{tail}", READY_WITHIN.as_secs());
+            if patience.is_over(&tail) {
+                bail!("the node is not ready after {} s:\n{tail}", patience.waited().as_secs());
             }
             drop(kubelet);
             std::thread::sleep(Duration::from_millis(100));

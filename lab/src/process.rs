@@ -85,7 +85,7 @@ impl Guarded {
     fn wait_for_pid(&self) -> Result<()> {
         let start = Instant::now();
         while self.pid().is_none() {
-            if start.elapsed() > Duration::from_secs(10) {
+            if start.elapsed() > Duration::from_mins(2) {
                 bail!("{} did not start: see {}", self.name, self.log.display());
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-const WITHIN: Duration = Duration::from_mins(1);
+const WITHIN: Duration = Duration::from_mins(4);
 
 /// Two pods on a node that no cloud controller manager has been at, on the network of pods.
 const DEPLOYMENT: &str = r"

@@ -106,7 +106,7 @@ async fn with_its_controllers_a_deployment_makes_pods() {
         reasons.filter(|reason| reason == "Unschedulable").count()
     };
     // Both controllers have seen them: there is no node.
-    tokio::time::timeout(Duration::from_secs(30), async {
+    tokio::time::timeout(Duration::from_mins(4), async {
         while unschedulable().await < 2 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

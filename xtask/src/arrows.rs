@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("controllers", &["cloud", "runtime"]),
     ("manager", &["cloud", "controllers", "runtime"]),
     ("tally", &[]),
-    ("testkit", &["cloud"]),
+    ("testkit", &["cloud", "lab"]),
     ("memory", &["cloud", "cloud-http", "fakecloud"]),
     ("lab", &[]),
     ("openstack", &["cloud", "cloud-http", "gcfg", "provider-kit"]),

@@ -33,6 +33,6 @@ mod world;
 
 pub use case::{Case, cases};
 pub use report::{CaseResult, Failed, Report, Verdict};
-pub use run::{Pace, run, run_all, run_at};
+pub use run::{run, run_all, run_concurrently};
 pub use scene::Scene;
 pub use world::{LoadBalancer, Naming, Stop, World, WriteFault};

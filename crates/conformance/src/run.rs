@@ -11,24 +11,6 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many cases at a time, and for how long at most.
-#[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    /// So many run at the same time; their worlds must be able to stand beside each other.
-    pub side_by_side: usize,
-    /// What has not begun by then fails: a cloud that hangs ends the run, too.
-    pub within: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            side_by_side: 1,
-            within: Duration::MAX,
-        }
-    }
-}
-
 /// Runs every case, each in a world of its own, and prints one line a case.
 pub async fn run_all<W, F>(make_world: impl Fn() -> F) -> Report
 where
@@ -44,29 +26,24 @@ where
     W: World + 'static,
     F: Future<Output = Result<W, Stop>>,
 {
-    run_at(Pace::default(), cases, make_world).await
+    run_concurrently(1, cases, make_world).await
 }
 
-/// Runs these cases at this pace, each in a world of its own, and prints one line a case when it has ended.
-pub async fn run_at<W, F>(pace: Pace, cases: &[Case], make_world: impl Fn() -> F) -> Report
+/// Runs at most so many of these cases at the same time, each in a world of its own, and prints one line a case when it has
+/// ended. The worlds must be independent of each other.
+///
+/// A run takes as long as it takes: only a case that makes no progress for [`World::patience`] fails.
+pub async fn run_concurrently<W, F>(limit: usize, cases: &[Case], make_world: impl Fn() -> F) -> Report
 where
     W: World + 'static,
     F: Future<Output = Result<W, Stop>>,
 {
-    let began = Instant::now();
-    let one = |case| {
-        run_one(
-            case,
-            &make_world,
-            (began.elapsed() > pace.within).then_some(pace.within),
-        )
-    };
     let numbered = stream::iter(cases).enumerate();
     let running = numbered.map(|(number, case)| {
-        let result = one(case);
+        let result = run_one(case, &make_world);
         async move { (number, result.await) }
     });
-    let mut results: Vec<_> = running.buffer_unordered(pace.side_by_side.max(1)).collect().await;
+    let mut results: Vec<_> = running.buffer_unordered(limit.max(1)).collect().await;
     results.sort_by_key(|(number, _)| *number);
     Report {
         results: results.into_iter().map(|(_, result)| result).collect(),
@@ -74,19 +51,13 @@ where
 }
 
 #[expect(clippy::print_stdout, reason = "a long run on a real cloud is watched")]
-async fn run_one<W, F>(case: &Case, make_world: impl Fn() -> F, too_late: Option<Duration>) -> CaseResult
+async fn run_one<W, F>(case: &Case, make_world: impl Fn() -> F) -> CaseResult
 where
     W: World + 'static,
     F: Future<Output = Result<W, Stop>>,
 {
     let began = Instant::now();
-    let world = match too_late {
-        Some(within) => Err(Stop::Failed(format!(
-            "not begun: the run has taken more than {within:?}"
-        ))),
-        None => make_world().await,
-    };
-    let (verdict, took) = match world {
+    let (verdict, took) = match make_world().await {
         Ok(world) => play(case, Box::new(world)).await,
         Err(stop) => (verdict(Err(stop)), began.elapsed()),
     };
@@ -100,23 +71,25 @@ where
 }
 
 async fn play(case: &Case, world: Box<dyn World>) -> (Verdict, Duration) {
-    let patience = world.patience();
     let scene = Scene::new(world, token());
     let began = Instant::now();
-    let played = bounded(patience, (case.run)(&scene)).await;
+    let played = bounded(&scene, (case.run)(&scene)).await;
     let took = began.elapsed();
-    let struck = bounded(patience, scene.strike())
+    let struck = bounded(&scene, scene.strike())
         .await
         .map_err(|stop| Stop::Failed(format!("cleaning up: {stop}")));
     (verdict(also(played, struck)), took)
 }
 
 /// A provider that hangs or panics fails the case, not the run.
-async fn bounded(patience: Duration, act: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
-    match tokio::time::timeout(patience, AssertUnwindSafe(act).catch_unwind()).await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => Err(Stop::Failed(format!("panicked: {}", words(panic.as_ref())))),
-        Err(_) => Err(Stop::Failed(format!("not finished after {patience:?}"))),
+async fn bounded(scene: &Scene, act: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
+    tokio::select! {
+        ended = AssertUnwindSafe(act).catch_unwind() => {
+            ended.unwrap_or_else(|panic| Err(Stop::Failed(format!("panicked: {}", words(panic.as_ref())))))
+        }
+        () = scene.stalled() => {
+            Err(Stop::Failed(format!("no progress for {:?}", scene.world().patience())))
+        }
     }
 }
 

@@ -12,11 +12,13 @@ use cloud::{
 use futures::future::BoxFuture;
 use ipnet::IpNet;
 use std::{
+    collections::BTreeSet,
     future::Future,
     net::Ipv4Addr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use tokio::time::Instant;
 
 /// The world of one case.
 ///
@@ -27,6 +29,8 @@ pub struct Scene {
     /// Makes names unique in a cloud that is shared.
     token: String,
     made: Mutex<Made>,
+    /// The last time that the case went on.
+    moved: Mutex<Instant>,
 }
 
 #[derive(Default)]
@@ -46,17 +50,37 @@ impl Scene {
             provider,
             token,
             made: Mutex::default(),
+            moved: Mutex::new(Instant::now()),
         }
     }
 
     /// The operator's side.
     pub fn world(&self) -> &dyn World {
+        self.progress();
         self.world.as_ref()
     }
 
     /// The provider under test, always allowed to write.
     pub fn provider(&self) -> &dyn Provider {
+        self.progress();
         self.provider.as_ref()
+    }
+
+    /// Ends when the case has made no progress for as long as the world is patient. Each use of the world or of the provider is
+    /// progress, and so is each change of what a load balancer waits for.
+    pub(crate) async fn stalled(&self) {
+        let moved = || *self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let since = moved();
+            tokio::time::sleep_until(since + self.world.patience()).await;
+            if moved() == since {
+                return;
+            }
+        }
+    }
+
+    fn progress(&self) {
+        *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// A name for a cluster of this case; its routes are cleaned up.
@@ -71,7 +95,7 @@ impl Scene {
 
     /// A machine of this case.
     pub async fn machine(&self, suffix: &str) -> Result<NodeRef, Stop> {
-        let node = self.world.create_machine(&self.machine_name(suffix)).await?;
+        let node = self.world().create_machine(&self.machine_name(suffix)).await?;
         self.made().machines.push(node.clone());
         Ok(node)
     }
@@ -83,7 +107,7 @@ impl Scene {
 
     /// Asks about nodes; the count of answers is checked.
     pub async fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Result<Vec<CloudResult<Answer>>, Stop> {
-        let answers = self.provider.instances().describe(nodes, detail).await;
+        let answers = self.provider().instances().describe(nodes, detail).await;
         check!(
             answers.len() == nodes.len(),
             "{} nodes were asked for, {} answers came",
@@ -105,21 +129,21 @@ impl Scene {
 
     /// The provider's load balancers.
     pub fn balancers(&self) -> Result<&dyn LoadBalancers, Stop> {
-        self.provider
+        self.provider()
             .load_balancers()
             .ok_or_else(|| Stop::unable("balance load: the provider offers no load balancers"))
     }
 
     /// The provider's routes.
     pub fn routes(&self) -> Result<&dyn Routes, Stop> {
-        self.provider
+        self.provider()
             .routes()
             .ok_or_else(|| Stop::unable("route: the provider offers no routes"))
     }
 
     /// What a new Service `default/web` with port 80/TCP asks for, with so many hosts; cleaned up.
     pub async fn spec(&self, hosts: usize) -> Result<Spec, Stop> {
-        let hosts = self.world.hosts(hosts).await?;
+        let hosts = self.world().hosts(hosts).await?;
         let number = {
             let mut made = self.made();
             made.uids += 1;
@@ -134,7 +158,7 @@ impl Scene {
             hosts: hosts.into_iter().map(Arc::new).collect(),
             ..Spec::default()
         };
-        let spec = self.world.complete(spec);
+        let spec = self.world().complete(spec);
         self.clean_up(&spec);
         Ok(spec)
     }
@@ -147,23 +171,9 @@ impl Scene {
     /// Ensures until it is ready.
     pub async fn ensure(&self, spec: &Spec) -> Result<Status, Stop> {
         let balancers = self.balancers()?;
-        let events = Mutex::new(Vec::new());
-        let call = || async {
-            let noted = balancers.ensure(spec).await?;
-            let mut events = events.lock().unwrap_or_else(PoisonError::into_inner);
-            events.extend(noted.notes.events.iter().cloned());
-            Ok(noted)
-        };
-        let status = settle(call).await.map_err(|error| wrong("ensure", &error))?;
-        for event in events.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let well_formed = event.reason.starts_with(char::is_uppercase)
-                && event.reason.chars().all(char::is_alphanumeric)
-                && !event.message.is_empty();
-            check!(
-                well_formed,
-                "an event without a reason in CamelCase or a message: {event:?}"
-            );
-        }
+        let status = settle(self, || balancers.ensure(spec))
+            .await
+            .map_err(|error| wrong("ensure", &error))?;
         check!(
             !status.ingress.is_empty(),
             "a load balancer is ready and has no ingress"
@@ -174,7 +184,7 @@ impl Scene {
     /// Updates the hosts until it is ready.
     pub async fn update_hosts(&self, spec: &Spec) -> Result<Status, Stop> {
         let balancers = self.balancers()?;
-        settle(|| balancers.update_hosts(spec))
+        settle(self, || balancers.update_hosts(spec))
             .await
             .map_err(|error| wrong("update hosts", &error))
     }
@@ -182,7 +192,7 @@ impl Scene {
     /// Updates the hosts of what is there, whatever else is asked for: that something is missing may be told.
     pub async fn update_hosts_there(&self, spec: &Spec) -> Result<(), Stop> {
         let balancers = self.balancers()?;
-        match settle(|| balancers.update_hosts(spec)).await {
+        match settle(self, || balancers.update_hosts(spec)).await {
             Ok(_) | Err(cloud::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(wrong("update hosts", &error)),
         }
@@ -190,7 +200,26 @@ impl Scene {
 
     /// Deletes until it is gone.
     pub async fn delete(&self, spec: &Spec) -> Result<(), Stop> {
-        delete(self.balancers()?, spec).await
+        let (balancers, mut seen) = (self.balancers()?, BTreeSet::new());
+        loop {
+            let deletion = balancers.delete(spec).await.map_err(|error| wrong("delete", &error))?;
+            match deletion.answer {
+                Progress::Done(()) => return Ok(()),
+                Progress::Pending {
+                    poll_after,
+                    waiting_for,
+                } => self.wait(poll_after, &mut seen, waiting_for).await,
+            }
+        }
+    }
+
+    /// As told, but never so often that a cloud would be flooded nor so long that nothing happens any more. Something to wait
+    /// for that was not seen before is progress.
+    async fn wait(&self, poll_after: Duration, seen: &mut BTreeSet<String>, waiting_for: String) {
+        if seen.insert(waiting_for) {
+            self.progress();
+        }
+        tokio::time::sleep(poll_after.clamp(Duration::from_millis(5), Duration::from_secs(5))).await;
     }
 
     /// Finds; an error ends the case.
@@ -203,7 +232,7 @@ impl Scene {
 
     /// The load balancer of this spec as the operator sees it; it must exist.
     pub async fn seen(&self, spec: &Spec) -> Result<LoadBalancer, Stop> {
-        let seen = self.world.load_balancer(&spec.cluster, &spec.service).await?;
+        let seen = self.world().load_balancer(&spec.cluster, &spec.service).await?;
         seen.ok_or_else(|| Stop::failed("the operator sees no load balancer"))
     }
 
@@ -233,25 +262,25 @@ impl Scene {
     pub async fn strike(&self) -> Result<(), Stop> {
         let made = std::mem::take(&mut *self.made());
         for spec in &made.specs {
-            if let Some(balancers) = self.provider.load_balancers() {
-                delete(balancers, spec).await?;
+            if self.provider().load_balancers().is_some() {
+                self.delete(spec).await?;
             }
         }
         for cluster in &made.clusters {
             self.strike_routes(cluster).await?;
         }
         for node in &made.machines {
-            self.world.return_machine(node).await?;
+            self.world().return_machine(node).await?;
         }
         for cluster in &made.clusters {
-            nothing_left("load balancers", self.world.count_load_balancers(cluster)).await?;
-            nothing_left("routes", self.world.count_routes(cluster)).await?;
+            nothing_left("load balancers", self.world().count_load_balancers(cluster)).await?;
+            nothing_left("routes", self.world().count_routes(cluster)).await?;
         }
         Ok(())
     }
 
     async fn strike_routes(&self, cluster: &str) -> Result<(), Stop> {
-        if self.provider.routes().is_none() {
+        if self.provider().routes().is_none() {
             return Ok(());
         }
         let routes = self.list_routes(cluster).await?;
@@ -274,31 +303,20 @@ pub(crate) fn wrong(call: &str, error: &Error) -> Stop {
 }
 
 /// Calls again until it is ready, as the controller would; errors that ask for patience are patiently obeyed.
-pub(crate) async fn settle<'a, F>(call: impl Fn() -> F) -> CloudResult<Status>
+pub(crate) async fn settle<'a, F>(scene: &Scene, call: impl Fn() -> F) -> CloudResult<Status>
 where
     F: Future<Output = CloudResult<Noted<Progress<Status>>>> + 'a,
 {
+    let mut seen = BTreeSet::new();
     loop {
         match call().await?.answer {
             Progress::Done(status) => return Ok(status),
-            Progress::Pending { poll_after, .. } => wait(poll_after).await,
+            Progress::Pending {
+                poll_after,
+                waiting_for,
+            } => scene.wait(poll_after, &mut seen, waiting_for).await,
         }
     }
-}
-
-async fn delete(balancers: &dyn LoadBalancers, spec: &Spec) -> Result<(), Stop> {
-    loop {
-        let deletion = balancers.delete(spec).await.map_err(|error| wrong("delete", &error))?;
-        match deletion.answer {
-            Progress::Done(()) => return Ok(()),
-            Progress::Pending { poll_after, .. } => wait(poll_after).await,
-        }
-    }
-}
-
-/// As told, but never so often that a cloud would be flooded nor so long that nothing happens any more.
-async fn wait(poll_after: Duration) {
-    tokio::time::sleep(poll_after.clamp(Duration::from_millis(5), Duration::from_secs(5))).await;
 }
 
 /// What cannot be counted is not checked here: the case that is about it says so.

@@ -101,7 +101,8 @@ pub trait World: Send + Sync {
         Err(Stop::unable(format!("make a write go wrong ({fault:?})")))
     }
 
-    /// How long a case may take on this cloud.
+    /// The longest time in which a case may make no progress on this cloud: no call of it ends, and what a load balancer waits
+    /// for stays the same.
     fn patience(&self) -> Duration {
         Duration::from_mins(1)
     }

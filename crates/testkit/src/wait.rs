@@ -1,9 +1,10 @@
 //! Waiting for a condition instead of sleeping.
 
+use lab::Patience;
 use std::{future::Future, time::Duration};
 
-/// Long enough for a busy machine, and far too long for a healthy test.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The longest time without progress: long enough for a busy machine, and far too long for a healthy program.
+pub const STALLED_AFTER: Duration = Duration::from_mins(4);
 
 /// How long to pause before the next look, for one who has waited so long: looks cost time that others wait for.
 #[must_use]
@@ -14,20 +15,23 @@ pub fn pause(waited: Duration) -> Duration {
 /// Waits until `look` answers `Ok`, and returns that.
 ///
 /// # Panics
-/// If it does not within a minute: `what` was waited for in vain, and the last `Err` says how things stood.
+/// If its `Err` does not change for [`STALLED_AFTER`]: `what` was waited for in vain, and the last `Err` says how things stood.
 pub async fn until<T, E, F, R>(what: &str, mut look: F) -> T
 where
     F: FnMut() -> R,
     R: Future<Output = Result<T, E>>,
     E: std::fmt::Display,
 {
-    let started = tokio::time::Instant::now();
+    let mut patience = Patience::new(STALLED_AFTER);
     loop {
-        match look().await {
+        let state = match look().await {
             Ok(value) => return value,
-            Err(state) if started.elapsed() > PATIENCE => give_up(what, &state.to_string()),
-            Err(_) => tokio::time::sleep(pause(started.elapsed())).await,
+            Err(state) => state.to_string(),
+        };
+        if patience.is_over(&state) {
+            give_up(what, &state);
         }
+        tokio::time::sleep(pause(patience.waited())).await;
     }
 }
 

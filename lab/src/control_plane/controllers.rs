@@ -1,13 +1,9 @@
 //! kube-controller-manager and kube-scheduler beside a control plane.
 
-use super::{ControlPlane, READY_WITHIN, place::free_port};
-use crate::{assets, process::Guarded};
+use super::{ControlPlane, STALLED_AFTER, place::free_port};
+use crate::{Patience, assets, process::Guarded};
 use anyhow::{Result, bail};
-use std::{
-    net::TcpStream,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{net::TcpStream, path::Path, time::Duration};
 
 /// What the controller manager makes first, once it works.
 const PROOF: &str = "/api/v1/namespaces/default/serviceaccounts/default";
@@ -64,15 +60,17 @@ impl ControlPlane {
     }
 
     fn wait_for_controllers(&self, ports: [u16; 2]) -> Result<()> {
-        let start = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         let listens = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).is_ok();
         while !(ports.iter().all(listens) && self.get(PROOF).is_some()) {
+            let mut logged = String::new();
             for part in &self.parts().controllers {
                 if !part.is_running() {
                     bail!("{} ended:\n{}", part.log().display(), part.log_tail(15));
                 }
+                logged += &part.log_tail(1);
             }
-            if start.elapsed() > READY_WITHIN {
+            if patience.is_over(&logged) {
                 bail!("the controllers in {} are not ready in time", self.folder.display());
             }
             std::thread::sleep(Duration::from_millis(50));

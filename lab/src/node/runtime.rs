@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+const ANSWERS_WITHIN: Duration = Duration::from_mins(4);
 
 /// Where containerd listens.
 pub(super) fn socket(folder: &Path) -> PathBuf {

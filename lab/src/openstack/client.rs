@@ -4,6 +4,7 @@ use super::{
     PASSWORD,
     catalog::{Ports, Region, Service},
 };
+use crate::Patience;
 use anyhow::{Context, Result, bail};
 use http::Method;
 use serde_json::{Value, json};
@@ -11,14 +12,14 @@ use std::{
     collections::HashMap,
     ops::ControlFlow,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The `User-Agent` of the lab itself.
 pub(super) const AGENT: &str = "outrigger-lab";
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// How long a server or a load balancer may take.
-const DONE_WITHIN: Duration = Duration::from_mins(3);
+/// The longest time in which the state of a server or a load balancer may not change.
+const STALLED_AFTER: Duration = Duration::from_mins(3);
 
 /// Who asks, and in which project; both in the domain `default`, with the password [`PASSWORD`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -183,15 +184,15 @@ pub(super) async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Resu
 where
     F: Future<Output = Result<ControlFlow<T, String>>>,
 {
-    let start = Instant::now();
+    let mut patience = Patience::new(STALLED_AFTER);
     let mut pause = Duration::from_millis(50);
     loop {
         let state = match look().await? {
             ControlFlow::Break(answer) => return Ok(answer),
             ControlFlow::Continue(state) => state,
         };
-        if start.elapsed() > DONE_WITHIN {
-            bail!("{what}: not so after {} s: {state}", DONE_WITHIN.as_secs());
+        if patience.is_over(&state) {
+            bail!("{what}: not so after {} s: {state}", patience.waited().as_secs());
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(Duration::from_secs(1));

@@ -183,7 +183,7 @@ impl<'a> Starting<'a> {
     }
 
     fn wait(&mut self, what: &str, ready: impl Fn(&Self) -> Result<bool>) -> Result<()> {
-        let mut said = Instant::now();
+        let (asked, mut said) = (Instant::now(), Instant::now());
         while !ready(self)? {
             if said.elapsed() > Duration::from_secs(10) {
                 said = Instant::now();
@@ -195,7 +195,7 @@ impl<'a> Starting<'a> {
             if let Some(part) = self.parts.iter().find(|part| !part.is_running()) {
                 bail!("{} ended:\n{}", part.log().display(), part.log_tail(15));
             }
-            if self.started.elapsed() > READY_WITHIN {
+            if asked.elapsed() > READY_WITHIN {
                 bail!("{what} is not ready after {} s", READY_WITHIN.as_secs());
             }
             std::thread::sleep(Duration::from_millis(100));

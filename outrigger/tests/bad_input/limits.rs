@@ -166,7 +166,7 @@ async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks
     let settled = rig
         .cloud
         .until(|cloud| is_settled(&cloud.calls_of(Operation::Describe)));
-    tokio::time::timeout(Duration::from_mins(1), settled)
+    tokio::time::timeout(Duration::from_mins(4), settled)
         .await
         .expect("rounds");
     assert_eq!(Peaks::of(&rig.cloud.calls_of(Operation::Describe)), expected);

@@ -128,11 +128,14 @@ async fn slow_clients_are_left_while_others_are_served() {
         for _ in 0..15 {
             let asked = Instant::now();
             assert_eq!(manager.port().get("/healthz").await.status, 200);
-            assert!(asked.elapsed() < Duration::from_secs(5), "others wait for slow clients");
+            assert!(
+                asked.elapsed() < Duration::from_secs(20),
+                "others wait for slow clients"
+            );
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
     };
-    let patience = Duration::from_mins(2);
+    let patience = Duration::from_mins(4);
     let all = tokio::time::timeout(patience, async { tokio::join!(mute, heads, bodies, others) });
     let (mute, heads, bodies, ()) = all.await.expect("slow clients to be left");
 

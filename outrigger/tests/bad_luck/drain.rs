@@ -58,7 +58,7 @@ async fn a_call_that_never_ends_does_not_keep_it_longer_than_the_grace_period() 
     let took = asked.elapsed();
     assert_eq!(exit.code, 0, "{}", leader.told());
     assert!(
-        (Duration::from_secs(2)..Duration::from_secs(10)).contains(&took),
+        (Duration::from_secs(2)..Duration::from_secs(18)).contains(&took),
         "it took {took:?}{}",
         leader.told()
     );

@@ -9,11 +9,8 @@ use kube::{
 };
 use memory::{Balancer, Cloud};
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use testkit::wait::until;
-
-/// Long enough for a busy machine, and far too long for a healthy test.
-const PATIENCE: Duration = Duration::from_mins(2);
+use std::{collections::BTreeSet, sync::Arc};
+use testkit::wait::{STALLED_AFTER, until};
 
 impl Rig {
     /// The Nodes of this rig.
@@ -107,7 +104,7 @@ impl Rig {
 
     /// Waits until the cloud is so, but not for ever.
     pub async fn cloud_until(&self, holds: impl Fn(&Cloud) -> bool) {
-        let waited = tokio::time::timeout(PATIENCE, self.cloud.until(holds)).await;
+        let waited = tokio::time::timeout(STALLED_AFTER, self.cloud.until(holds)).await;
         let (calls, balancers) = (self.cloud.calls(), self.cloud.load_balancers());
         let last = &calls[calls.len().saturating_sub(10)..];
         assert!(

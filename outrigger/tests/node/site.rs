@@ -1,7 +1,7 @@
 //! The cluster, and what an administrator does with it.
 
 use kube::Client;
-use lab::{Cluster, assets, node::Options};
+use lab::{Cluster, Patience, assets, node::Options};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -10,15 +10,14 @@ use std::{
     net::{IpAddr, UdpSocket},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
+use testkit::wait::STALLED_AFTER;
 
 /// What the documents call the image.
 pub const IMAGE: &str = "localhost/outrigger:dev";
 /// Where a node of a cluster has its configuration; the operands mount it.
 pub const ETC: &str = "/etc/kubernetes";
-/// Long enough for a busy machine, and far too long for a healthy program.
-const PATIENCE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// One control plane, one node.
@@ -125,15 +124,18 @@ impl Site {
 
     /// Waits until `look` says `Ok`; fails with its last `Err`, and what the Pods said.
     pub async fn until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
-        let asked = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         loop {
-            match look().await {
+            let state = match look().await {
                 Ok(found) => return found,
-                Err(state) if asked.elapsed() > PATIENCE => {
-                    panic!("waited in vain for {what}: {state}\n{}", self.told())
-                }
-                Err(_) => tokio::time::sleep(PAUSE).await,
-            }
+                Err(state) => state,
+            };
+            assert!(
+                !patience.is_over(&state),
+                "waited in vain for {what}: {state}\n{}",
+                self.told()
+            );
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -8,17 +8,14 @@ use kube::{
 };
 use openstack_sim::{Call, Cloud, LoadBalancerView, MemberView, Net, ServerSpec, ServerView, Sim};
 use serde_json::{Value, json};
-use std::{ops::Deref, path::PathBuf, time::Duration};
-use testkit::wait::until;
+use std::{ops::Deref, path::PathBuf};
+use testkit::wait::{STALLED_AFTER, until};
 
 /// The password of every user of the simulation.
 pub const PASSWORD: &str = "labpass";
 
 /// A manager without rivals, that need not wait for a lease which another one left behind.
 pub const ALONE: &str = "--leader-elect=false";
-
-/// Long enough for a busy machine, and far too long for a healthy test.
-const PATIENCE: Duration = Duration::from_mins(4);
 
 /// One rig, one cloud of its own.
 pub struct Stage {
@@ -203,7 +200,7 @@ impl Stage {
 
     /// Waits until the cloud is so, but not for ever.
     pub async fn cloud_until(&self, what: &str, manager: &Manager, holds: impl Fn(&Cloud) -> bool) {
-        let waited = tokio::time::timeout(PATIENCE, self.cloud.until(holds)).await;
+        let waited = tokio::time::timeout(STALLED_AFTER, self.cloud.until(holds)).await;
         let calls = self.cloud.calls();
         let last = told(&calls[calls.len().saturating_sub(20)..]);
         assert!(waited.is_ok(), "waited in vain for {what}; {last:#?}{}", manager.told());

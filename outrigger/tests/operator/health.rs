@@ -94,7 +94,8 @@ async fn w4_nothing_runs() {
     let since = Instant::now();
     world.roll_out(0).await;
     let conditions = world.says(&operator, &["Available=False NothingRuns"]).await;
-    assert!(since.elapsed() < Duration::from_secs(40), "{:?}", since.elapsed());
+    // What is not told soon is told after two minutes and a half.
+    assert!(since.elapsed() < Duration::from_mins(2), "{:?}", since.elapsed());
     let line = conditions.lines().find(|line| line.starts_with("Available")).unwrap();
     for part in [
         "aws-cloud-controller-manager",

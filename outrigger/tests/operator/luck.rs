@@ -38,7 +38,8 @@ async fn two_operators() {
         None => Err("the Service is not back".to_owned()),
     };
     second.until("the Service", look).await;
-    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    // A lease that is not released ends after more than two minutes.
+    assert!(stopped.elapsed() < Duration::from_mins(1), "{:?}", stopped.elapsed());
 }
 
 /// The API server goes away in the middle: everything is finished when it is back, by the same process.

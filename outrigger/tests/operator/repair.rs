@@ -241,7 +241,7 @@ async fn w11_gate_of_the_configuration() {
     world.set_gates(&[]).await;
     mode(false).await;
     // Not when everything is looked at again, ten minutes later.
-    assert!(changed.elapsed() < Duration::from_mins(1), "{:?}", changed.elapsed());
+    assert!(changed.elapsed() < Duration::from_mins(5), "{:?}", changed.elapsed());
 }
 
 /// Lets a cluster say that all parts have to heed its profile of TLS: a field that not all clusters have yet. Before the operator

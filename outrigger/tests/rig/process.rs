@@ -4,6 +4,7 @@ use super::{
     launch::Launch,
     port::{Credentials, Port, Reply},
 };
+use lab::Patience;
 use std::{
     fs::{self, File},
     net::SocketAddr,
@@ -13,10 +14,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use testkit::wait::pause;
-
-/// Long enough for a busy machine, and far too long for a healthy program.
-const PATIENCE: Duration = Duration::from_mins(4);
+use testkit::wait::{STALLED_AFTER, pause};
 
 /// A running program; killed when dropped.
 pub struct Manager {
@@ -132,13 +130,17 @@ impl Manager {
 
     /// Waits until it ends, without a runtime.
     pub fn wait(&self) -> Exit {
-        let asked = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         loop {
             if let Some(exit) = self.ended() {
                 return exit;
             }
-            assert!(asked.elapsed() < PATIENCE, "it does not end{}", self.told());
-            std::thread::sleep(pause(asked.elapsed()));
+            assert!(
+                !patience.is_over("it is still running"),
+                "it does not end{}",
+                self.told()
+            );
+            std::thread::sleep(pause(patience.waited()));
         }
     }
 
@@ -232,15 +234,18 @@ impl Manager {
     }
 
     async fn poll_async<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
-        let asked = Instant::now();
+        let mut patience = Patience::new(STALLED_AFTER);
         loop {
-            match look().await {
+            let state = match look().await {
                 Ok(found) => return found,
-                Err(state) if asked.elapsed() > PATIENCE => {
-                    panic!("waited in vain for {what}: {state}{}", self.told())
-                }
-                Err(_) => tokio::time::sleep(pause(asked.elapsed())).await,
-            }
+                Err(state) => state,
+            };
+            assert!(
+                !patience.is_over(&state),
+                "waited in vain for {what}: {state}{}",
+                self.told()
+            );
+            tokio::time::sleep(pause(patience.waited())).await;
         }
     }
 

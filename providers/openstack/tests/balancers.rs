@@ -50,8 +50,8 @@ async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Event> {
             }
         }
     };
-    let ready = tokio::time::timeout(Duration::from_secs(30), ready).await;
-    ready.expect("ready within half a minute")
+    let ready = tokio::time::timeout(Duration::from_mins(4), ready).await;
+    ready.expect("a load balancer that becomes ready")
 }
 
 // With externalTrafficPolicy Local, what is sent to nodes without pods is lost unless a monitor keeps it away from them.

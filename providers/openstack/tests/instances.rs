@@ -125,7 +125,7 @@ async fn ten_thousand_nodes_cost_pages_not_nodes(
     assert_eq!(rig.calls(mark), expected);
     // Loose: an unoptimised build on a busy machine. What grows with the square of the nodes takes minutes.
     assert!(
-        began.elapsed() < Duration::from_mins(1),
+        began.elapsed() < Duration::from_mins(3),
         "it took {:?}",
         began.elapsed()
     );

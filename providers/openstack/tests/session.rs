@@ -321,7 +321,7 @@ async fn throttled(#[case] what: &str) {
         .inject(Fault::status(429).retry_after("90").operation("server_list"));
     let began = Instant::now();
     let error = look(&rig.provider).await.unwrap_err();
-    assert!(began.elapsed() < Duration::from_secs(5), "no worker sleeps that long");
+    assert!(began.elapsed() < Duration::from_mins(1), "no worker sleeps that long");
     let wait = Some(Duration::from_secs(90));
     assert!(
         matches!(error, Error::Throttled { retry_after, .. } if retry_after == wait),
@@ -369,10 +369,7 @@ async fn again_after_any_failure_of_a_login(
                 assert!(!format!("{error:?}").contains(PASSWORD), "{error:?}");
             }
         }
-        assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "not even once it works again"
-        );
+        assert!(began.elapsed() < Duration::from_mins(4), "not even once it works again");
         // Credentials that were refused are not tried again at once.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -393,7 +390,8 @@ async fn a_keystone_that_hangs_is_given_up() {
         Err(Error::Unavailable { .. })
     ));
     assert!(matches!(look(&rig.provider).await, Err(Error::Unavailable { .. })));
-    assert!(began.elapsed() < Duration::from_secs(5));
+    // Without a deadline of its own a request has 30 s.
+    assert!(began.elapsed() < Duration::from_secs(25));
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn a_turn_that_comes_too_late_is_told_at_once() {
         panic!("{error:?}")
     };
     assert!((95..=100).contains(&wait.as_secs()), "{wait:?}");
-    assert!(start.elapsed() < 1000 * MS);
+    assert!(start.elapsed() < 30_000 * MS);
     assert_eq!(server.count(), 1);
 }
 

@@ -91,7 +91,7 @@ async fn delete_after_lost_answer(scene: &Scene) -> Result<(), Stop> {
 async fn spoilt_ensure(scene: &Scene, spec: &Spec, fault: WriteFault) -> Result<(), Stop> {
     let balancers = scene.balancers()?;
     scene.world().spoil_next_write(fault).await?;
-    match settle(|| balancers.ensure(spec)).await {
+    match settle(scene, || balancers.ensure(spec)).await {
         Ok(_) => as_asked(scene, spec).await,
         Err(_) => Ok(()),
     }

@@ -160,7 +160,7 @@ async fn protocol(scene: &Scene, protocol: Protocol) -> Result<(), Stop> {
         scene.ensure(&spec).await?;
         return as_asked(scene, &spec).await;
     }
-    match settle(|| balancers.ensure(&spec)).await {
+    match settle(scene, || balancers.ensure(&spec)).await {
         Err(Error::NotSupported { .. } | Error::Invalid { .. }) => Err(Stop::unable(format!(
             "balance {}, and its provider says so",
             protocol.as_str()

@@ -44,7 +44,7 @@ async fn deployment(world: &World, expected: impl Fn(&Value) -> bool) -> Value {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), wait)
+    tokio::time::timeout(Duration::from_mins(4), wait)
         .await
         .expect("the controllers do their work")
 }
@@ -125,7 +125,7 @@ async fn converge_until(
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(2), wait)
+    tokio::time::timeout(Duration::from_mins(4), wait)
         .await
         .expect("the controllers do their work")
 }

@@ -111,7 +111,7 @@ async fn a_standby_leads_within_a_second_of_a_clean_stop(#[case] verbs: &[&str])
     println!("from the order to stop until the next one leads: {times:?}");
     // A busy machine may spoil one or two.
     assert!(times[2] < Duration::from_secs(1), "{times:?}");
-    assert!(times[4] < Duration::from_secs(3), "{times:?}");
+    assert!(times[4] < Duration::from_secs(10), "{times:?}");
     let refused: Vec<_> = requests(plane, &name)
         .into_iter()
         .filter(|request| request.code == 403)

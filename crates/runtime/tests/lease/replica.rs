@@ -225,7 +225,7 @@ pub async fn within<T>(time: Duration, what: &str, future: impl Future<Output = 
 
 /// Waits for something to become true.
 pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    within(ms(30_000), what, async {
+    within(ms(240_000), what, async {
         while !condition().await {
             tokio::time::sleep(ms(20)).await;
         }

@@ -8,9 +8,8 @@ mod simulated;
 mod support;
 mod world;
 
-use conformance::{Failed, Pace, Report};
+use conformance::{Failed, Report};
 use real::Real;
-use std::time::Duration;
 
 /// Beyond both clouds is only what `OpenStack` itself cannot do: to stop in the middle of making a load balancer, and to
 /// know of a node that it does not manage.
@@ -27,21 +26,13 @@ fn verdict(report: &Report) -> Result<(), Failed> {
 #[tokio::test]
 async fn on_the_simulation() -> Result<(), Failed> {
     // Each world has a cloud of its own, and most of the time is waiting for it.
-    let pace = Pace {
-        side_by_side: 8,
-        ..Pace::default()
-    };
-    verdict(&conformance::run_at(pace, &conformance::cases(), simulated::world).await)
+    verdict(&conformance::run_concurrently(8, &conformance::cases(), simulated::world).await)
 }
 
 #[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
 async fn on_the_real_services() -> Result<(), Failed> {
     let real = Real::connect().await.expect("the lab");
-    let pace = Pace {
-        side_by_side: real::LANES,
-        within: Duration::from_mins(8),
-    };
-    let report = conformance::run_at(pace, &conformance::cases(), || real.world()).await;
+    let report = conformance::run_concurrently(real::LANES, &conformance::cases(), || real.world()).await;
     verdict(&report)
 }

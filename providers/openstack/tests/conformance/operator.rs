@@ -2,18 +2,19 @@
 
 use crate::support::{open, surroundings};
 use conformance::Stop;
+use lab::Patience;
 use openstack::{
     api::{Call, Service, Session},
     config::Config,
 };
 use serde_json::{Value, json};
 use std::{ops::ControlFlow, time::Duration};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 /// How long one answer may take.
-const DEADLINE: Duration = Duration::from_secs(30);
-/// How long servers may take to come up, go down or go away.
-const PATIENCE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(2);
+/// The longest time in which the state of a server may not change.
+const STALLED_AFTER: Duration = Duration::from_mins(4);
 
 /// Somebody with a project of their own.
 pub struct Operator {
@@ -169,15 +170,16 @@ async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T, Stop>
 where
     F: Future<Output = Result<ControlFlow<T, String>, Stop>>,
 {
-    let began = Instant::now();
+    let mut patience = Patience::new(STALLED_AFTER);
     let mut pause = Duration::from_millis(100);
     loop {
         let state = match look().await? {
             ControlFlow::Break(answer) => return Ok(answer),
             ControlFlow::Continue(state) => state,
         };
-        if began.elapsed() > PATIENCE {
-            return Err(Stop::failed(format!("{what}: not so after {PATIENCE:?}: {state}")));
+        if patience.is_over(&state) {
+            let waited = patience.waited();
+            return Err(Stop::failed(format!("{what}: not so after {waited:?}: {state}")));
         }
         sleep(pause).await;
         pause = (pause * 3 / 2).min(Duration::from_secs(1));

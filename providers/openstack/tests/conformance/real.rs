@@ -146,7 +146,7 @@ impl Kind for Lab {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_mins(2)
+        Duration::from_mins(4)
     }
 
     async fn count_writes(&self) -> Result<u64, Stop> {

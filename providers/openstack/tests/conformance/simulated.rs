@@ -64,7 +64,7 @@ impl Kind for Simulation {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_mins(1)
+        Duration::from_mins(4)
     }
 
     async fn count_writes(&self) -> Result<u64, Stop> {

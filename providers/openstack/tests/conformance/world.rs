@@ -49,7 +49,7 @@ pub trait Kind: Send + Sync {
     /// How many machines a case may ask for.
     fn most_machines(&self) -> usize;
 
-    /// How long a case may take.
+    /// The longest time in which a case may make no progress.
     fn patience(&self) -> Duration;
 
     /// How many writes the provider of this world has made.

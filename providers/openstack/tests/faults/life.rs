@@ -10,19 +10,16 @@ use cloud::{
     Notes, Port, Progress, Protocol, Provider as _, ProviderId, Retry, Routes, ServiceRef, Spec, TrafficPolicy,
 };
 use futures::future::join_all;
+use lab::Patience;
 use openstack::{config::Config, provider::Provider};
 use openstack_sim::{Cloud, Fault, Net, Provisioning, ServerSpec, ServerView, Sim, Uuid};
 use prometheus::Registry;
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 const CLUSTER: &str = "blue";
 
-/// Longer than any scene takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(3);
+/// The longest time in which an attempt may fail for the same reason.
+const STALLED_AFTER: Duration = Duration::from_mins(3);
 
 /// Between two tries; whoever is told to come back later waits by himself.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -383,11 +380,11 @@ fn started(config: &Config) -> (Provider, Registry) {
 
 /// Tries until it succeeds.
 async fn patiently<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
-    let began = Instant::now();
+    let mut patience = Patience::new(STALLED_AFTER);
     loop {
         match attempt().await {
             Ok(done) => return done,
-            Err(why) => assert!(began.elapsed() < PATIENCE, "waited in vain for {what}: {why}"),
+            Err(why) => assert!(!patience.is_over(&why), "waited in vain for {what}: {why}"),
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -16,11 +16,15 @@ demo: setup ## watch nodes and Services come alive on a real API server; CLOUD=o
 	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test
-test: setup ## every test, with root on Debian also on the real OpenStack services and on a real node, and the checks of the house
+test: setup ## checks and tests; as root on Debian also on a real node and, the most important ones, on the real OpenStack services
 	@./scripts/test
 
+.PHONY: test-full
+test-full: setup ## the same, with the tests that wait for minutes and every test on the real OpenStack services
+	@./scripts/test --full
+
 .PHONY: test-openstack
-test-openstack: setup ## what also runs on the real OpenStack services, which are installed first
+test-openstack: setup ## every test on the real OpenStack services, which are installed first
 	@./scripts/test-openstack
 
 .PHONY: binary

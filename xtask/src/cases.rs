@@ -14,8 +14,8 @@ use std::{
 
 const LISTS: &str = "crates/testkit/upstream";
 const MARK: &str = "// upstream: ";
-/// Stands in the reason why a test is ignored that another step of `make test` runs.
-const RUN_ELSEWHERE: [&str; 3] = ["make test-openstack", "make test-cluster", "--ignored for_long"];
+/// Stands in the reason why a test is ignored that another step of `make test` or of `make test-full` runs.
+const RUN_ELSEWHERE: [&str; 3] = ["make test-openstack", "make test-cluster", "make test-full"];
 
 struct Case {
     test: String,

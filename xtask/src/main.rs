@@ -8,6 +8,7 @@ mod licences;
 mod metadata;
 mod reasons;
 mod suite;
+mod summary;
 mod yanked;
 
 use anyhow::Result;
@@ -33,6 +34,7 @@ enum Verb {
     /// Pack the static binary into an image.
     Image(image::Options),
     Test(suite::Options),
+    Summary(summary::Options),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Docs => generated::write(&root),
         Verb::Image(options) => image::write(&root, &options),
         Verb::Test(options) => suite::run(&root, &options),
+        Verb::Summary(options) => summary::print(&options),
     };
     if let Err(error) = done {
         eprintln!("xtask: {error:#}");

@@ -2,18 +2,22 @@
 //! the other. What a program prints is kept in a file, and shown when it failed.
 
 mod output;
+mod programs;
+mod results;
+mod selection;
+
+pub(crate) use results::{Record, read};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use output::{Counts, Outcome};
-use serde::Deserialize;
+use programs::Program;
 use std::{
     collections::{BTreeMap, VecDeque},
-    env,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     sync::{
         Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -21,9 +25,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-/// Names a file: what failed is written to its end, too, so that several runs can say it once more when all are over.
-const FAILURES: &str = "OUTRIGGER_TEST_FAILURES";
 
 /// Run the tests of the workspace, several programs at the same time.
 #[derive(Debug, Args)]
@@ -40,6 +41,9 @@ pub(crate) struct Options {
     /// Only the test programs of this name, and those inside of the libraries with --lib.
     #[arg(long)]
     test: Vec<String>,
+    /// Of the ignored tests only those that `make test` runs; the others are left to `make test-full`.
+    #[arg(long)]
+    quick: bool,
     /// For the test programs themselves.
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -59,19 +63,9 @@ impl Options {
     }
 }
 
-/// A program of tests.
-struct Program {
-    /// Of the package and of the target.
-    name: String,
-    command: Command,
-    log: PathBuf,
-    /// Whether what it prints is shown at once.
-    shown: bool,
-}
-
 enum News {
     Began(String),
-    Ended(Ended),
+    Ended(Box<Ended>),
 }
 
 struct Ended {
@@ -84,7 +78,13 @@ struct Ended {
 
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let began = Instant::now();
-    let programs = programs(root, options)?;
+    let mut programs = programs::build(root, options)?;
+    if options.quick {
+        let left;
+        (programs, left) = selection::apply(programs)?;
+        println!("           left to make test-full: {} tests", left.len());
+        results::write(&left)?;
+    }
     let queue = Mutex::new(programs);
     let (tell, told) = channel();
     let failed = thread::scope(|scope| {
@@ -95,15 +95,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         drop(tell);
         report(&told, began)
     })?;
-    if failed.is_empty() {
+    if failed == 0 {
         return Ok(());
     }
-    if let Some(path) = env::var_os(FAILURES).map(PathBuf::from) {
-        let file = OpenOptions::new().create(true).append(true).open(&path);
-        let mut file = file.with_context(|| format!("cannot open {}", path.display()))?;
-        file.write_all(failed.concat().as_bytes())?;
-    }
-    bail!("{} of the test programs failed", failed.len())
+    bail!("{failed} of the test programs failed")
 }
 
 fn work(queue: &Mutex<VecDeque<Program>>, tell: &Sender<Result<News>>) {
@@ -112,7 +107,7 @@ fn work(queue: &Mutex<VecDeque<Program>>, tell: &Sender<Result<News>>) {
         let Some(program) = next else { return };
         let began = tell.send(Ok(News::Began(program.name.clone())));
         if began
-            .and_then(|()| tell.send(execute(program).map(News::Ended)))
+            .and_then(|()| tell.send(execute(program).map(|ended| News::Ended(Box::new(ended)))))
             .is_err()
         {
             // Nobody listens any more.
@@ -123,12 +118,8 @@ fn work(queue: &Mutex<VecDeque<Program>>, tell: &Sender<Result<News>>) {
 
 fn execute(program: Program) -> Result<Ended> {
     let began = Instant::now();
-    let Program {
-        name,
-        log,
-        shown,
-        command,
-    } = program;
+    let command = program.command();
+    let Program { name, log, shown, .. } = program;
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let status = if shown {
         show(command, file)
@@ -164,11 +155,11 @@ fn show(mut command: Command, mut log: File) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Tells how it goes. Returns what there is to say of each program that failed.
-fn report(told: &Receiver<Result<News>>, began: Instant) -> Result<Vec<String>> {
+/// Reports how it goes, and records it. Returns how many programs failed.
+fn report(told: &Receiver<Result<News>>, began: Instant) -> Result<usize> {
     let mut at = BTreeMap::new();
     let mut all = Counts::default();
-    let mut failed = Vec::new();
+    let mut failed = 0;
     loop {
         match told.recv_timeout(Duration::from_mins(1)) {
             Ok(news) => match news? {
@@ -181,10 +172,10 @@ fn report(told: &Receiver<Result<News>>, began: Instant) -> Result<Vec<String>> 
                     let verdict = if ended.status.success() { "" } else { ": FAILED" };
                     let seconds = ended.took.as_secs_f32();
                     println!("{seconds:7.1} s  {}: {}{verdict}", ended.name, ended.outcome.counts);
+                    results::write(&ended.records())?;
                     if !ended.status.success() {
-                        let words = words(&ended);
-                        print!("{words}");
-                        failed.push(words);
+                        print!("{}", ended.failure());
+                        failed += 1;
                     }
                 }
             },
@@ -201,115 +192,26 @@ fn report(told: &Receiver<Result<News>>, began: Instant) -> Result<Vec<String>> 
     Ok(failed)
 }
 
-fn words(ended: &Ended) -> String {
-    let Ended { name, status, log, .. } = ended;
-    format!(
-        "{name}: {status}; all it printed is in {}\n{}",
-        log.display(),
-        ended.outcome.failures
-    )
-}
-
-/// What `cargo` says it has built.
-#[derive(Deserialize)]
-struct Built {
-    manifest_path: Option<PathBuf>,
-    target: Option<Target>,
-    executable: Option<PathBuf>,
-    profile: Option<Profile>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
-}
-
-/// Builds them, and puts them into the order in which they are run.
-fn programs(root: &Path, options: &Options) -> Result<VecDeque<Program>> {
-    let output = Command::new(env!("CARGO"))
-        .current_dir(root)
-        .args(options.cargo())
-        .args(["--no-run", "--quiet", "--message-format=json-render-diagnostics"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot run cargo")?;
-    if !output.status.success() {
-        bail!("the tests cannot be built");
+impl Ended {
+    fn failure(&self) -> String {
+        let Self { name, status, log, .. } = self;
+        let failures = &self.outcome.failures;
+        format!("{name}: {status}; all it printed is in {}\n{failures}", log.display())
     }
-    let logs = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root.join("target"), PathBuf::from)
-        .join("test-output");
-    fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
-    let mut programs = VecDeque::new();
-    for line in output
-        .stdout
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-    {
-        let built: Built = serde_json::from_slice(line).context("cargo answered something else")?;
-        programs.extend(program(built, options, &logs));
-    }
-    if !options.chosen() {
-        programs.push_back(documentation(root, options, &logs));
-    }
-    let rank = |program: &Program| {
-        let target = program.name.rsplit(' ').next();
-        let place = options.first.iter().position(|name| Some(name.as_str()) == target);
-        place.unwrap_or(usize::MAX)
-    };
-    programs.make_contiguous().sort_by_key(rank);
-    Ok(programs)
-}
 
-fn program(built: Built, options: &Options, logs: &Path) -> Option<Program> {
-    let (executable, target) = (built.executable?, built.target?);
-    let folder = built.manifest_path?.parent()?.to_owned();
-    built.profile.filter(|profile| profile.test)?;
-    let package = folder.file_name()?.to_string_lossy().into_owned();
-    let name = match target.kind.first()?.as_str() {
-        "test" => format!("{package} {}", target.name),
-        "bin" => format!("{package} (program)"),
-        _ => package,
-    };
-    let mut command = Command::new(executable);
-    command
-        .args(&options.arguments)
-        .stdin(Stdio::null())
-        .current_dir(&folder)
-        .env("CARGO", env!("CARGO"))
-        .env("CARGO_MANIFEST_DIR", &folder);
-    // Another run of the same program may be under way, with other arguments.
-    let words = [name.as_str()]
-        .into_iter()
-        .chain(options.arguments.iter().map(String::as_str));
-    let file: String = words.collect::<Vec<_>>().join(" ");
-    let log = logs.join(file.replace([' ', '/', ':'], "-")).with_extension("txt");
-    let shown = options.arguments.iter().any(|argument| argument == "--nocapture");
-    Some(Program {
-        name,
-        command,
-        log,
-        shown,
-    })
-}
-
-/// The examples in comments.
-fn documentation(root: &Path, options: &Options, logs: &Path) -> Program {
-    let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(root)
-        .args(["test", "--workspace", "--locked", "--doc", "--quiet", "--"])
-        .args(&options.arguments);
-    Program {
-        name: "examples in comments".to_owned(),
-        command,
-        log: logs.join("examples.txt"),
-        shown: false,
+    fn records(&self) -> Vec<Record> {
+        let Counts { passed, failed, .. } = self.outcome.counts;
+        let is_failure = !self.status.success();
+        // One that died has not counted what it died of.
+        let failed = failed.max(usize::from(is_failure));
+        let tests = self.outcome.tests.iter().map(|(name, seconds)| Record::Test {
+            program: self.name.clone(),
+            name: name.clone(),
+            seconds: *seconds,
+        });
+        let failure = is_failure.then(|| Record::Failure { text: self.failure() });
+        let mut records = vec![Record::Program { passed, failed }];
+        records.extend(tests.chain(failure));
+        records
     }
 }

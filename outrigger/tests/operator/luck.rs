@@ -375,7 +375,7 @@ async fn degraded(world: &World, operator: &Manager) -> String {
 
 /// W5, W17: what a policy refuses for long is told in the conditions: which object, and in whose words.
 #[tokio::test]
-#[ignore = "takes three minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+#[ignore = "takes three minutes: make test-full runs it"]
 async fn policy_refuses_for_long() {
     let world = World::apart(&lab::unique("ccm")).await;
     world.set_platform("AWS").await;
@@ -398,7 +398,7 @@ async fn policy_refuses_for_long() {
 
 /// operator.md §2.0: a part that fails for long is told by itself, and 2 min 30 s later of the whole.
 #[tokio::test]
-#[ignore = "takes five minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+#[ignore = "takes five minutes: make test-full runs it"]
 async fn policy_refuses_a_new_configuration_for_long() {
     let world = World::apart(&lab::unique("ccm")).await;
     world.set_platform("AWS").await;
@@ -424,7 +424,7 @@ async fn policy_refuses_a_new_configuration_for_long() {
 
 /// W5: a namespace that does not get rid of itself is named, with what cannot be made in it.
 #[tokio::test]
-#[ignore = "takes three minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+#[ignore = "takes three minutes: make test-full runs it"]
 async fn namespace_is_terminating_for_long() {
     let world = World::apart(&lab::unique("ccm")).await;
     world.set_platform("AWS").await;

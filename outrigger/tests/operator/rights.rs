@@ -289,7 +289,7 @@ async fn one_verb_short() {
 
 /// operator.md §2.0: what lasts for two minutes and a half is told in the conditions, with the verb; not before, and not for ever.
 #[tokio::test]
-#[ignore = "takes three minutes: cargo test -p outrigger --test operator -- --ignored for_long"]
+#[ignore = "takes three minutes: make test-full runs it"]
 async fn one_verb_short_for_long() {
     let world = World::apart(OPERANDS).await;
     world.set_platform("AWS").await;

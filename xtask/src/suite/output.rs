@@ -5,18 +5,20 @@ use std::{fmt, ops::AddAssign};
 /// So many lines of each failure; the rest is in the file.
 const LINES: usize = 40;
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     pub(super) counts: Counts,
+    /// The tests that report how many seconds they took.
+    pub(super) tests: Vec<(String, f64)>,
     /// What is said of the tests that failed; the end of the text when it says nothing of any.
     pub(super) failures: String,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
-    passed: usize,
-    failed: usize,
-    ignored: usize,
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    pub(super) ignored: usize,
 }
 
 impl AddAssign for Counts {
@@ -45,6 +47,7 @@ impl Outcome {
             if let Some(summary) = line.strip_prefix("test result: ") {
                 outcome.counts += counts(summary);
             }
+            outcome.tests.extend(test(line));
             if begins_failure(line) {
                 left = LINES;
             } else if ends_failure(line) {
@@ -90,6 +93,13 @@ fn counts(summary: &str) -> Counts {
     }
 }
 
+/// As in `test balancers::plan::adds_a_host ... ok <0.012s>`.
+fn test(line: &str) -> Option<(String, f64)> {
+    let (name, end) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let (_, time) = end.rsplit_once('<')?;
+    Some((name.to_owned(), time.strip_suffix("s>")?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Counts, LINES, Outcome};
@@ -107,6 +117,17 @@ mod tests {
             }
         );
         assert_eq!(counts.to_string(), "3 passed, 0 failed, 2 ignored");
+    }
+
+    #[test]
+    fn reads_how_long_each_test_took() {
+        let text = "test a::b ... ok <0.012s>\ntest a::c - should panic ... ok <61.500s>\ntest d ... ignored\ntest e ... FAILED <1.000s>\n";
+        let tests = Outcome::of(text).tests;
+        let tests: Vec<_> = tests
+            .iter()
+            .map(|(name, seconds)| format!("{name} {seconds}"))
+            .collect();
+        assert_eq!(tests, ["a::b 0.012", "a::c - should panic 61.5", "e 1"]);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use crate::{
 };
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt;
-use memory::{Cloud, Effect, Failure, Fault, Operation};
-use rstest::rstest;
+use memory::{Cloud, Fault};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use testkit::wait::until;
@@ -165,93 +164,4 @@ async fn tried_again(rig: &Rig, replica: &Replica) {
     let tries = || replica.requests(rig, Mark::default()).iter().filter(is_try).count();
     let look = async || if tries() > 3 { Ok(()) } else { Err(tries()) };
     until("it to try to lead again", look).await;
-}
-
-/// When a manager is killed.
-#[derive(Debug, Clone, Copy)]
-enum Moment {
-    /// The cloud was asked and has done nothing yet.
-    Before(Operation),
-    /// The cloud has done one step of it.
-    Halfway(Operation),
-    /// The cloud has done it, and nobody knows.
-    After(Operation),
-    /// The API server has done this so many times.
-    Wrote(&'static str, usize),
-}
-
-impl Moment {
-    fn fault(self) -> Option<Fault> {
-        let (fault, operation) = match self {
-            Self::Before(operation) => (Fault::hang(), operation),
-            Self::Halfway(operation) => (Fault::fail(Failure::AfterSteps(1)), operation),
-            Self::After(operation) => (Fault::fail(Failure::LostAnswer), operation),
-            Self::Wrote(..) => return None,
-        };
-        Some(fault.operation(operation).times(1))
-    }
-
-    async fn has_come(self, rig: &Rig, manager: &Replica) {
-        let is = |operation: Operation, effect: Effect| {
-            move |cloud: &Cloud| cloud.calls_of(operation).iter().any(|call| call.effect == effect)
-        };
-        match self {
-            Self::Before(operation) => rig.cloud_until(is(operation, Effect::Open)).await,
-            Self::Halfway(operation) | Self::After(operation) => rig.cloud_until(is(operation, Effect::Failed)).await,
-            Self::Wrote(what, times) => {
-                let is_it = |entry: &&Entry| entry.what() == what && entry.code == 200;
-                let count = || manager.requests(rig, Mark::default()).iter().filter(is_it).count();
-                until(what, async || if count() >= times { Ok(()) } else { Err(count()) }).await;
-            }
-        }
-    }
-}
-
-/// A node comes, a Service is made, another node comes, a port changes, the Service goes.
-async fn story(rig: &Rig) {
-    let first = rig.join("first").await;
-    rig.all_initialised(1).await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.all_served(1).await;
-    rig.all_have_hosts(vec![first.clone()]).await;
-    let second = rig.join("second").await;
-    rig.all_initialised(2).await;
-    rig.all_have_hosts(vec![first, second]).await;
-    let name = service.name_any();
-    rig.set_port(&name, 81).await;
-    rig.has_port(81).await;
-    rig.delete_service(&name).await;
-    rig.no_services().await;
-    assert_eq!(rig.cloud.load_balancers(), [], "a load balancer was left behind");
-    assert_eq!(rig.balancers_made(), 1, "a load balancer was made twice");
-}
-
-#[rstest]
-#[case::asking_about_machines(Moment::Before(Operation::Describe))]
-#[case::wrote_addresses(Moment::Wrote("patch nodes/status", 1))]
-#[case::took_the_taint(Moment::Wrote("patch nodes", 1))]
-#[case::wrote_the_finalizer(Moment::Wrote("patch services/status", 1))]
-#[case::making_a_balancer(Moment::Before(Operation::EnsureLoadBalancer))]
-#[case::half_a_balancer(Moment::Halfway(Operation::EnsureLoadBalancer))]
-#[case::made_a_balancer(Moment::After(Operation::EnsureLoadBalancer))]
-#[case::wrote_the_address(Moment::Wrote("patch services/status", 2))]
-#[case::changing_hosts(Moment::Before(Operation::UpdateHosts))]
-#[case::changed_hosts(Moment::After(Operation::UpdateHosts))]
-#[case::deleting_a_balancer(Moment::Before(Operation::DeleteLoadBalancer))]
-#[case::deleted_a_balancer(Moment::After(Operation::DeleteLoadBalancer))]
-#[tokio::test]
-async fn killed_when_it(#[case] moment: Moment) {
-    let rig = Rig::shared().await;
-    let first = Replica::start(&rig, &[ALONE]).await;
-    if let Some(fault) = moment.fault() {
-        rig.cloud.inject(fault);
-    }
-    let crash = async {
-        moment.has_come(&rig, &first).await;
-        first.signal("KILL");
-        rig.cloud.withdraw_all();
-        Replica::start(&rig, &[ALONE]).await
-    };
-    let (second, ()) = tokio::join!(crash, story(&rig));
-    assert!(second.ended().is_none(), "{}", second.told());
 }

@@ -13,7 +13,10 @@ use serde_json::json;
 use std::{
     net::Ipv4Addr,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -33,8 +36,10 @@ pub struct Door {
 struct Hall {
     server: Client,
     writes: Arc<Mutex<Vec<String>>>,
-    /// Behind how many more writes it closes.
+    /// How many more writes pass before the last one; without a number all do.
     left: Arc<Mutex<Option<usize>>>,
+    /// Whether the last write is under way: no other passes beside it.
+    closing: Arc<AtomicBool>,
     closed: Arc<watch::Sender<bool>>,
 }
 
@@ -48,6 +53,7 @@ impl Door {
             server: server.clone(),
             writes: Arc::default(),
             left: Arc::default(),
+            closing: Arc::default(),
             closed: Arc::new(watch::Sender::new(false)),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -114,6 +120,7 @@ impl Door {
     /// Opens it again.
     pub fn reopen(&self) {
         *self.hall.left.lock().unwrap() = None;
+        self.hall.closing.store(false, Ordering::SeqCst);
         self.hall.closed.send_replace(false);
     }
 }
@@ -125,18 +132,20 @@ impl Drop for Door {
 }
 
 impl Hall {
-    /// Counts a write; whether the door closes behind it.
-    fn count(&self, what: String) -> bool {
-        self.writes.lock().unwrap().push(what);
+    /// Counts a write that passes.
+    fn count(&self, what: String) -> Passage {
         let mut left = self.left.lock().unwrap();
-        match &mut *left {
-            Some(0) => true,
+        let passage = match &mut *left {
+            Some(0) if self.closing.swap(true, Ordering::SeqCst) => return Passage::Never,
+            Some(0) => Passage::Last,
             Some(more) => {
                 *more -= 1;
-                false
+                Passage::Free
             }
-            None => false,
-        }
+            None => Passage::Free,
+        };
+        self.writes.lock().unwrap().push(what);
+        passage
     }
 
     async fn forward(&self, request: Request) -> Response {
@@ -150,13 +159,28 @@ impl Hall {
     }
 }
 
+/// What becomes of a request.
+#[derive(PartialEq, Eq)]
+enum Passage {
+    Free,
+    /// It passes, and the door closes behind it.
+    Last,
+    Never,
+}
+
 async fn pass(State(hall): State<Hall>, request: Request) -> Response {
-    if *hall.closed.borrow() {
+    let passage = if *hall.closed.borrow() {
+        Passage::Never
+    } else if is_write(&request) {
+        hall.count(format!("{} {}", request.method(), request.uri().path()))
+    } else {
+        Passage::Free
+    };
+    if passage == Passage::Never {
         std::future::pending::<()>().await;
     }
-    let closes = is_write(&request) && hall.count(format!("{} {}", request.method(), request.uri().path()));
     let answer = hall.forward(request).await;
-    if closes {
+    if passage == Passage::Last {
         hall.closed.send_replace(true);
         std::future::pending::<()>().await;
     }

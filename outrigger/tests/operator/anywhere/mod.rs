@@ -1,8 +1,7 @@
 //! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
 
 mod certificates;
-mod cluster;
-mod crash;
+pub mod cluster;
 mod dry_run;
 mod life;
 mod numbers;

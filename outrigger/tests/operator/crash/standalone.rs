@@ -1,35 +1,43 @@
-//! Killed behind every single write: the end is that of an undisturbed run.
+//! The changes in a cluster that is not one of `OpenShift`.
 
-use super::cluster::Anywhere;
+use super::{Scenario, Snapshot};
 use crate::{
+    anywhere::cluster::Anywhere,
     objects::kind,
-    rig::{Door, Manager},
+    rig::{Door, Folder, Manager},
 };
-use rstest::rstest;
+use kube::Client;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// The manager.
 const NAME: &str = "lab";
 
-type Portrait = BTreeMap<String, Value>;
-
-/// What changes in a cluster while nobody looks.
+/// What changes in a cluster while no operator runs.
 #[derive(Debug, Clone, Copy)]
-enum Story {
-    /// There is nothing yet.
+pub enum Change {
+    /// Nothing exists yet.
     Install,
     /// Fewer replicas, another argument, and another configuration.
-    Change,
+    Update,
     /// Another cloud, with a configuration and credentials of its own, and other nodes.
     Switch,
     /// The manager is not wanted any more.
     Remove,
 }
 
-impl Story {
+impl Change {
+    pub const ALL: [Self; 4] = [Self::Install, Self::Update, Self::Switch, Self::Remove];
+
+    /// With fewer writes something is wrong with the test.
+    pub fn least_writes(self) -> usize {
+        match self {
+            Self::Install | Self::Switch | Self::Remove => 14,
+            Self::Update => 3,
+        }
+    }
+
     /// The cluster before the change.
-    async fn begin(self, world: &mut Anywhere) {
+    async fn before(self, world: &mut Anywhere) {
         world.move_on().await;
         world.config("cloud", "{}").await;
         if let Self::Install = self {
@@ -42,11 +50,11 @@ impl Story {
             .await;
     }
 
-    async fn change(self, world: &Anywhere) {
+    async fn make(self, world: &Anywhere) {
         let mut spec = spec();
         match self {
             Self::Install => {}
-            Self::Change => {
+            Self::Update => {
                 world.config("cloud", r#"{"machines": []}"#).await;
                 spec["replicas"] = json!(1);
                 spec["extraArgs"] = json!(["--node-monitor-period=10s"]);
@@ -67,13 +75,13 @@ impl Story {
         world.manager(NAME, spec).await;
     }
 
-    /// Whether the operator says that everything is done.
+    /// Whether the operator reports that everything is done; the cluster's other controllers do their part.
     async fn is_done(self, world: &Anywhere) -> Result<(), String> {
         world.collect_garbage().await;
         world.roll_out().await;
         let (manager, conditions) = (world.get(NAME).await, world.conditions(NAME).await);
         let expected = match self {
-            Self::Install | Self::Change | Self::Switch => ["Available=True", "Degraded=False", "Progressing=False"],
+            Self::Install | Self::Update | Self::Switch => ["Available=True", "Degraded=False", "Progressing=False"],
             Self::Remove => ["Available=False Removed", "Degraded=False", "Progressing=False"],
         };
         let seen = manager["status"]["observedGeneration"] == manager["metadata"]["generation"];
@@ -90,6 +98,48 @@ impl Story {
     }
 }
 
+/// A cluster with a change.
+pub struct Standalone {
+    change: Change,
+    world: Anywhere,
+}
+
+impl Standalone {
+    pub async fn new(change: Change) -> Self {
+        Self {
+            change,
+            world: Anywhere::new().await,
+        }
+    }
+}
+
+impl Scenario for Standalone {
+    async fn begin(&mut self, _: Option<&Snapshot>) {
+        self.change.before(&mut self.world).await;
+        self.change.make(&self.world).await;
+    }
+
+    fn tools(&self) -> (&Client, &Folder) {
+        (&self.world.client, &self.world.folder)
+    }
+
+    fn start(&self, door: Option<&Door>) -> Manager {
+        start(&self.world, door)
+    }
+
+    async fn is_done(&self) -> Result<(), String> {
+        self.change.is_done(&self.world).await
+    }
+
+    async fn settled(&self) {
+        self.world.settled().await;
+    }
+
+    async fn snapshot(&self) -> Snapshot {
+        self.world.portrait(NAME).await
+    }
+}
+
 fn spec() -> Value {
     let map = json!({"name": "cloud", "key": "cloud.conf"});
     json!({"provider": "memory", "cloudConfig": {"configMap": map}})
@@ -101,65 +151,4 @@ fn start(world: &Anywhere, door: Option<&Door>) -> Manager {
         None => world.operator(),
     };
     launch.flag("--leader-elect=false").start()
-}
-
-/// Runs to the end, and says how it looks.
-async fn undisturbed(world: &mut Anywhere, story: Story) -> Portrait {
-    story.begin(world).await;
-    story.change(world).await;
-    let operator = start(world, None);
-    operator.until("the end", async || story.is_done(world).await).await;
-    world.settled().await;
-    story.is_done(world).await.unwrap();
-    world.portrait(NAME).await
-}
-
-/// Waits until everything looks like this, and stays so.
-async fn ends_like(world: &Anywhere, story: Story, operator: &Manager, expected: &Portrait, told: &str) {
-    let look = async || {
-        tokio::time::sleep(Door::STEP).await;
-        story.is_done(world).await?;
-        let found = world.portrait(NAME).await;
-        if found == *expected {
-            return Ok(());
-        }
-        let other = |from: &Portrait, with: &Portrait| {
-            let mut from = from.clone();
-            from.retain(|name, object| with.get(name) != Some(object));
-            from
-        };
-        let (more, less) = (other(&found, expected), other(expected, &found));
-        Err(format!("{more:#?} instead of {less:#?}"))
-    };
-    operator.until(told, look).await;
-    world.settled().await;
-    assert_eq!(world.portrait(NAME).await, *expected, "{told}");
-}
-
-#[rstest]
-#[case::install(Story::Install, 14)]
-#[case::change(Story::Change, 3)]
-#[case::switch(Story::Switch, 14)]
-#[case::remove(Story::Remove, 14)]
-#[tokio::test]
-async fn killed_behind_every_write(#[case] story: Story, #[case] at_least: usize) {
-    let mut world = Anywhere::new().await;
-    let expected = undisturbed(&mut world, story).await;
-    let mut write = 0;
-    loop {
-        story.begin(&mut world).await;
-        story.change(&world).await;
-        let door = Door::to(&world.client, &world.folder).await;
-        let done = async || story.is_done(&world).await.is_ok();
-        let killed = door.kill_behind(write, || start(&world, Some(&door)), done).await;
-        let last = door.writes().last().cloned().unwrap_or_default();
-        let operator = start(&world, Some(&door));
-        let told = format!("the end after the death behind write {}, {last}", write + 1);
-        ends_like(&world, story, &operator, &expected, &told).await;
-        if !killed {
-            break;
-        }
-        write += 1;
-    }
-    assert!(write >= at_least, "only {write} writes");
 }

@@ -5,7 +5,7 @@
 //! made or undone for the next death.
 
 mod plan;
-mod portrait;
+mod snapshot;
 
 use crate::{
     rig::{Door, Manager, is_initialised, service_address},
@@ -16,8 +16,8 @@ use k8s_openapi::api::core::v1::Service;
 use kube::api::DeleteParams;
 use openstack_sim::{Fault, LoadBalancerView, PortView};
 use plan::{Measure, Operation, Plan, Point, Task};
-use portrait::portrait;
 use serde_json::{Value, json};
+use snapshot::snapshot;
 use std::{cell::Cell, time::Duration};
 
 /// If nothing is asked or written for so long, nothing is under way: nobody waits that long between two steps.
@@ -112,7 +112,7 @@ impl Scene {
         Measure {
             calls: told(&self.stage.cloud.calls_since(mark)),
             writes: self.door.writes().split_off(written),
-            end: self.portrait().await,
+            end: self.snapshot().await,
         }
     }
 
@@ -211,8 +211,8 @@ impl Scene {
     }
 
     /// What there is, without what differs from world to world.
-    async fn portrait(&self) -> Value {
-        let text = portrait(&self.stage).await.to_string();
+    async fn snapshot(&self) -> Value {
+        let text = snapshot(&self.stage).await.to_string();
         let asked = format!("TCP/{} ", self.port.get());
         let text = text.replace(&self.stage.name, "rig").replace(&asked, "TCP/asked ");
         serde_json::from_str(&text).unwrap()
@@ -260,7 +260,7 @@ impl Scene {
         self.manager.working().await;
         self.ended(task.operation).await;
         self.quiet().await;
-        assert_eq!(self.portrait().await, task.measure.end, "{task}{}", self.manager.told());
+        assert_eq!(self.snapshot().await, task.measure.end, "{task}{}", self.manager.told());
     }
 }
 

@@ -9,18 +9,17 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
-mod anywhere;
 mod bad_input;
 mod certificates;
 mod contest;
 mod crash;
 mod dry_run;
 mod expiry;
+mod faults;
 mod health;
 mod idle;
 mod install;
 mod later;
-mod luck;
 mod numbers;
 mod objects;
 mod planes;
@@ -28,6 +27,7 @@ mod predecessor;
 mod programs;
 mod repair;
 mod rights;
+mod standalone;
 mod upstream_rights;
 mod webhooks;
 mod wire;

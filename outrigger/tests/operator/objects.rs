@@ -1,4 +1,4 @@
-//! Objects of any kind, and how their conditions are told: the same on `OpenShift` and anywhere else.
+//! Objects of any kind, and how their conditions are told: the same on `OpenShift` and standalone.
 
 use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{
@@ -95,9 +95,9 @@ pub const MINE_ENCODED: &str = "bWluZQ==";
 
 /// Objects without what is different whenever a certificate is issued: keys, certificates, and the hash over them. What somebody has
 /// written over them is still to be seen.
-pub fn blurred(mut portrait: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+pub fn blurred(mut snapshot: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     const HASH: &str = "/spec/template/metadata/annotations/operator.openshift.io~1config-hash";
-    for (name, object) in &mut portrait {
+    for (name, object) in &mut snapshot {
         if let Some(hash) = object.pointer_mut(HASH) {
             *hash = json!("a hash");
         }
@@ -113,5 +113,5 @@ pub fn blurred(mut portrait: BTreeMap<String, Value>) -> BTreeMap<String, Value>
             }
         }
     }
-    portrait
+    snapshot
 }

@@ -34,7 +34,7 @@ fn damage(kind: &str) -> Value {
 
 /// Waits until every operand looks like this again.
 async fn looks_like(world: &World, operator: &Manager, operand: &str, expected: &Value) {
-    let look = async || match blurred(world.portrait().await).get(operand) {
+    let look = async || match blurred(world.snapshot().await).get(operand) {
         Some(found) if found == expected => Ok(()),
         found => Err(format!("{found:#?} instead of {expected:#}")),
     };
@@ -87,13 +87,13 @@ async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
     let deployment = format!("Deployment {prefix}-cloud-controller-manager");
     world.roll_out_until(&operator, &deployment).await;
     world.settled().await;
-    let portrait = blurred(world.portrait().await);
+    let snapshot = blurred(world.snapshot().await);
     assert_eq!(
-        portrait.keys().any(|name| name.starts_with("Secret ")),
+        snapshot.keys().any(|name| name.starts_with("Secret ")),
         prefix == "openstack"
     );
     for operand in world.operands().await {
-        let before = &portrait[&operand];
+        let before = &snapshot[&operand];
         let (resource, namespace, name) = place(&world, &operand).await;
         let mark = world.mark();
 
@@ -119,7 +119,7 @@ async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
     let mark = world.mark();
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
-    assert_eq!(blurred(world.portrait().await), portrait);
+    assert_eq!(blurred(world.snapshot().await), snapshot);
 }
 
 /// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
@@ -477,7 +477,7 @@ async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
     world
         .roll_out_until(&operator, &format!("Deployment {name}-cloud-controller-manager"))
         .await;
-    for (operand, object) in world.portrait().await {
+    for (operand, object) in world.snapshot().await {
         let text = object.to_string();
         for literal in [
             "=openshift-cloud-controller-manager ",

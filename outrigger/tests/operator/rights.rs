@@ -347,7 +347,7 @@ async fn may_not_look() {
 
 const DEFINITION: &str = include_str!("../../../deploy/kubernetes/crd.yaml");
 const ON_OPENSHIFT: &str = include_str!("../../../deploy/kubernetes/on-openshift.yaml");
-const ANYWHERE: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
+const STANDALONE: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
 
 /// On `OpenShift` our own kind is served as soon as there are the rights for it; without them the cluster's own manager is none the
 /// worse, and what is missing is said once.
@@ -419,7 +419,7 @@ async fn our_own_kind_on_openshift() {
 
 /// A manager may do the same wherever it runs, and so may the operator for it.
 #[test]
-fn the_same_rights_on_openshift_as_anywhere() {
+fn the_same_rights_on_openshift_as_standalone() {
     let rules = |file: &str, kind: &str, name: &str, namespace: &str| -> BTreeSet<String> {
         let objects = serde_saphyr::from_multiple::<Value>(file).unwrap();
         let role = objects.into_iter().find(|object| {
@@ -437,9 +437,9 @@ fn the_same_rights_on_openshift_as_anywhere() {
     for (kind, name, namespace) in [manager, system] {
         assert_eq!(
             rules(ON_OPENSHIFT, kind, name, namespace),
-            rules(ANYWHERE, kind, name, namespace)
+            rules(STANDALONE, kind, name, namespace)
         );
     }
     let here = rules(ON_OPENSHIFT, "ClusterRole", "outrigger-operator", "");
-    assert!(here.is_subset(&rules(ANYWHERE, "ClusterRole", "outrigger-operator", "")));
+    assert!(here.is_subset(&rules(STANDALONE, "ClusterRole", "outrigger-operator", "")));
 }

@@ -1,4 +1,4 @@
-//! What the operator asks and writes, by the audit log: the same on `OpenShift` and anywhere else.
+//! What the operator asks and writes, by the audit log: the same on `OpenShift` and standalone.
 
 use crate::rig::{Entry, Mark};
 use lab::ControlPlane;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use testkit::service::Builder;
 
 /// What is seen of every Service, one fact a line.
-type Portrait = BTreeMap<String, Seen>;
+type Snapshot = BTreeMap<String, Seen>;
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -28,7 +28,7 @@ struct Seen {
 const NO_MORE: &str = "eastern";
 
 /// A cluster and its cloud at the end of each chapter: made, changed, with other Nodes.
-async fn life(of: Maker) -> [Portrait; 3] {
+async fn life(of: Maker) -> [Snapshot; 3] {
     let stage = Stage::private().await;
     let wanted = numbered([services::common(), services::rare(&stage)].concat());
     let more = services::classes(&stage);
@@ -41,7 +41,7 @@ async fn life(of: Maker) -> [Portrait; 3] {
         swap.rig().create(service).await;
     }
     at_rest(&swap, &manager).await;
-    let made = portrait(&swap.ground).await;
+    let made = snapshot(&swap.ground).await;
 
     let api = swap.rig().services();
     for (name, change) in services::changes() {
@@ -52,14 +52,14 @@ async fn life(of: Maker) -> [Portrait; 3] {
         swap.rig().end(&manager, name).await;
     }
     at_rest(&swap, &manager).await;
-    let changed = portrait(&swap.ground).await;
+    let changed = snapshot(&swap.ground).await;
 
     swap.join(&manager, "late", "").await;
     let gone = swap.rig().named("node-1");
     let nodes = swap.rig().nodes();
     nodes.delete(&gone, &DeleteParams::default()).await.unwrap();
     at_rest(&swap, &manager).await;
-    [made, changed, portrait(&swap.ground).await]
+    [made, changed, snapshot(&swap.ground).await]
 }
 
 /// Waits until the program has nothing more to do. What fails is tried again after five seconds, and that may be silence, too.
@@ -87,9 +87,9 @@ fn numbered(services: Vec<Builder>) -> Vec<Builder> {
     (30_000..).step_by(10).zip(services).map(number).collect()
 }
 
-async fn portrait(stage: &Stage) -> Portrait {
+async fn snapshot(stage: &Stage) -> Snapshot {
     let services = stage.services().list(&ListParams::default()).await.unwrap();
-    let mut all = Portrait::new();
+    let mut all = Snapshot::new();
     for service in services.items.iter().filter(|it| it.name_any() != "kubernetes") {
         all.insert(service.name_any(), seen(stage, service).await);
     }
@@ -180,7 +180,7 @@ fn group(group: &GroupView) -> Vec<String> {
 }
 
 /// Where ours is different, a Service a line.
-fn differences(theirs: &Portrait, ours: &Portrait) -> Vec<String> {
+fn differences(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
     let only = |one: &Seen, other: &Seen| -> Vec<String> {
         let lacks = |fact: &&String| !other.facts.contains(fact);
         one.facts.iter().filter(lacks).cloned().collect()
@@ -197,7 +197,7 @@ fn differences(theirs: &Portrait, ours: &Portrait) -> Vec<String> {
 }
 
 /// What only ours says. The Go program may say more: it fails now and then where two of its workers meet.
-fn only_told_by_ours(theirs: &Portrait, ours: &Portrait) -> Vec<String> {
+fn only_told_by_ours(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
     let mut all = Vec::new();
     for (name, ours) in ours {
         let told = ours.events.difference(&theirs[name].events);

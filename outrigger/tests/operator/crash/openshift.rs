@@ -125,10 +125,10 @@ impl Change {
         let has = |part: &str| operands.iter().any(|operand| operand.contains(part));
         let done = match self {
             Self::Install(_) | Self::InstallOurs | Self::TakeOver => has("Deployment"),
-            Self::Upgrade => world.portrait().await["Deployment aws-cloud-controller-manager"]
+            Self::Upgrade => world.snapshot().await["Deployment aws-cloud-controller-manager"]
                 .to_string()
                 .contains("aws:2"),
-            Self::Release => world.portrait().await["versions"].to_string().contains(NEXT),
+            Self::Release => world.snapshot().await["versions"].to_string().contains(NEXT),
             Self::Shrink => !has("PodDisruptionBudget"),
             Self::Switch => has("Deployment aws") && !has("vsphere"),
             Self::Remove => !has("aws"),
@@ -181,7 +181,7 @@ impl Scenario for OpenShift {
     }
 
     async fn snapshot(&self) -> Snapshot {
-        let snapshot = self.world().portrait().await;
+        let snapshot = self.world().snapshot().await;
         match self.change {
             // Without what no two runs have in common.
             Change::InstallOurs => blurred(snapshot),

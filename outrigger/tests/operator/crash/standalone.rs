@@ -2,9 +2,9 @@
 
 use super::{Scenario, Snapshot};
 use crate::{
-    anywhere::cluster::Anywhere,
     objects::kind,
     rig::{Door, Folder, Manager},
+    standalone::cluster::Cluster,
 };
 use kube::Client;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Change {
     }
 
     /// The cluster before the change.
-    async fn before(self, world: &mut Anywhere) {
+    async fn before(self, world: &mut Cluster) {
         world.move_on().await;
         world.config("cloud", "{}").await;
         if let Self::Install = self {
@@ -50,7 +50,7 @@ impl Change {
             .await;
     }
 
-    async fn make(self, world: &Anywhere) {
+    async fn make(self, world: &Cluster) {
         let mut spec = spec();
         match self {
             Self::Install => {}
@@ -76,7 +76,7 @@ impl Change {
     }
 
     /// Whether the operator reports that everything is done; the cluster's other controllers do their part.
-    async fn is_done(self, world: &Anywhere) -> Result<(), String> {
+    async fn is_done(self, world: &Cluster) -> Result<(), String> {
         world.collect_garbage().await;
         world.roll_out().await;
         let (manager, conditions) = (world.get(NAME).await, world.conditions(NAME).await);
@@ -101,14 +101,14 @@ impl Change {
 /// A cluster with a change.
 pub struct Standalone {
     change: Change,
-    world: Anywhere,
+    world: Cluster,
 }
 
 impl Standalone {
     pub async fn new(change: Change) -> Self {
         Self {
             change,
-            world: Anywhere::new().await,
+            world: Cluster::new().await,
         }
     }
 }
@@ -136,7 +136,7 @@ impl Scenario for Standalone {
     }
 
     async fn snapshot(&self) -> Snapshot {
-        self.world.portrait(NAME).await
+        self.world.snapshot(NAME).await
     }
 }
 
@@ -145,7 +145,7 @@ fn spec() -> Value {
     json!({"provider": "memory", "cloudConfig": {"configMap": map}})
 }
 
-fn start(world: &Anywhere, door: Option<&Door>) -> Manager {
+fn start(world: &Cluster, door: Option<&Door>) -> Manager {
     let launch = match door {
         Some(door) => world.operator_as(&door.kubeconfig),
         None => world.operator(),

@@ -113,7 +113,7 @@ impl World {
 
     /// Everything as somebody sees it who does not look at versions and times: every operand by kind and name, the conditions
     /// and what the operator says is its own.
-    pub async fn portrait(&self) -> BTreeMap<String, Value> {
+    pub async fn snapshot(&self) -> BTreeMap<String, Value> {
         let ours = self.ours().await.into_iter();
         let mut all: BTreeMap<String, Value> = ours
             .map(|(name, object)| (name, look_of(serde_json::to_value(object).unwrap())))

@@ -1,16 +1,16 @@
 //! A dry run says what would change, in the way of `kubectl diff`, and changes nothing.
 
-use super::cluster::{Anywhere, scope};
+use super::cluster::{Cluster, scope};
 use crate::rig::Exit;
 use serde_json::json;
 
-async fn preview(world: &Anywhere) -> Exit {
+async fn preview(world: &Cluster) -> Exit {
     world.operator().flag("--dry-run").start().exited().await
 }
 
 #[tokio::test]
 async fn dry_run_of_every_manager() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     let spec = |zone: &str, port: u16| json!({"provider": "memory", "securePort": port, "scope": scope(zone)});
     world.manager("east", spec("east", 10300)).await;
     world.manager("west", spec("west", 10301)).await;
@@ -64,7 +64,7 @@ async fn dry_run_of_every_manager() {
 /// What can be said is said of the others, and who is wrong is named.
 #[tokio::test]
 async fn dry_run_of_what_cannot_be() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("older", json!({"provider": "memory"})).await;
     world.manager("younger", json!({"provider": "memory"})).await;
     let exit = preview(&world).await;
@@ -79,7 +79,7 @@ async fn dry_run_of_what_cannot_be() {
 }
 
 /// No object is there, and nothing is said about the managers.
-async fn unchanged(world: &Anywhere, mark: &crate::rig::Mark, managers: &[&str]) {
+async fn unchanged(world: &Cluster, mark: &crate::rig::Mark, managers: &[&str]) {
     let lasting = |write: &String| !write.starts_with("patch ");
     assert!(!world.writes_since(*mark).iter().any(lasting));
     for name in managers {

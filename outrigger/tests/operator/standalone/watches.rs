@@ -1,12 +1,12 @@
 //! Nothing is watched longer than it matters.
 
-use super::cluster::Anywhere;
+use super::cluster::Cluster;
 use crate::rig::Manager;
 use serde_json::{Value, json};
 use std::fs;
 
 /// Waits until a watch of an object has ended, according to the audit log.
-async fn unwatched(world: &Anywhere, operator: &Manager, resource: &str, name: &str) {
+async fn unwatched(world: &Cluster, operator: &Manager, resource: &str, name: &str) {
     let look = async || {
         let log = fs::read_to_string(world.plane.audit_log()).unwrap();
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -29,7 +29,7 @@ async fn unwatched(world: &Anywhere, operator: &Manager, resource: &str, name: &
 
 #[tokio::test]
 async fn watches_end() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     for name in ["first", "second"] {
         world.config(name, "{}").await;
     }

@@ -1,4 +1,4 @@
-//! Bad luck: crashes, freezes, rivals, a control plane and a cloud that misbehave. The binary as a whole, on a real API
+//! Faults: crashes, freezes, rivals, a control plane and a cloud that misbehave. The binary as a whole, on a real API
 //! server; what it did is read from the audit log and from what the cloud was asked.
 
 #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
@@ -6,7 +6,7 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
-mod cloud_trouble;
+mod cloud_faults;
 mod conflicts;
 mod crash;
 mod door;

@@ -1,6 +1,6 @@
 //! Told to stop while the API server does not answer.
 
-use super::cluster::Anywhere;
+use super::cluster::Cluster;
 use crate::rig::Door;
 use rstest::rstest;
 use serde_json::json;
@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_secs(30);
 #[case::without("false")]
 #[tokio::test]
 async fn stops_in_time(#[case] elect: &str) {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let door = Door::to(&world.client, &world.folder).await;
     // In the midst of the objects; nothing is answered from then on.

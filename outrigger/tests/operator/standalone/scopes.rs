@@ -1,6 +1,6 @@
 //! No two managers ever look after the same node: what counts is what their Pods run with, not only what is asked for.
 
-use super::cluster::{Anywhere, scope};
+use super::cluster::{Cluster, scope};
 use crate::{
     objects::{deployment, kind},
     rig::Manager,
@@ -18,7 +18,7 @@ fn at(zone: &str, class: &str) -> Value {
 }
 
 /// Waits until what these managers ask for is written, lets their Pods run, and waits until they say so.
-async fn run(world: &Anywhere, operator: &Manager, names: &[&str]) {
+async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
     for name in names {
         world.says(operator, name, &["Progressing=True RollingOut"]).await;
     }
@@ -30,7 +30,7 @@ async fn run(world: &Anywhere, operator: &Manager, names: &[&str]) {
 }
 
 /// Waits until the operator has looked at the last change of a manager.
-async fn seen(world: &Anywhere, operator: &Manager, name: &str) {
+async fn seen(world: &Cluster, operator: &Manager, name: &str) {
     let look = async || {
         let manager = world.get(name).await;
         let (seen, last) = (
@@ -47,7 +47,7 @@ async fn seen(world: &Anywhere, operator: &Manager, name: &str) {
 }
 
 /// The nodes that the Pods of a manager look after.
-async fn selector(world: &Anywhere, name: &str) -> String {
+async fn selector(world: &Cluster, name: &str) -> String {
     let live = world.deployment(name).await.unwrap();
     let args = live["spec"]["template"]["spec"]["containers"][0]["args"]
         .as_array()
@@ -60,7 +60,7 @@ async fn selector(world: &Anywhere, name: &str) -> String {
 /// A manager that was refused a change keeps its nodes, and one that changes places keeps the old one until its Pods have left.
 #[tokio::test]
 async fn a_place_is_free_when_nobody_runs_there() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     world.manager("b", spec(10301, &scope("east"))).await;
     let operator = world.start();
@@ -121,7 +121,7 @@ async fn a_place_is_free_when_nobody_runs_there() {
 /// What a manager cannot run with, for another reason, frees nothing either.
 #[tokio::test]
 async fn a_change_that_is_not_made_frees_nothing() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     let operator = world.start();
     run(&world, &operator, &["a"]).await;
@@ -139,7 +139,7 @@ async fn a_change_that_is_not_made_frees_nothing() {
 }
 
 /// A Pod as the Deployment of a manager would make it.
-async fn pod(world: &Anywhere, manager: &str) {
+async fn pod(world: &Cluster, manager: &str) {
     let live = world.deployment(manager).await.unwrap();
     let made = &live["spec"]["template"]["metadata"];
     let pod = json!({
@@ -156,7 +156,7 @@ fn pods() -> kube::api::ApiResource {
 }
 
 /// Waits until a manager names what it waits for, and sees that nothing of it runs.
-async fn waits(world: &Anywhere, operator: &Manager, name: &str, what: &str) {
+async fn waits(world: &Cluster, operator: &Manager, name: &str, what: &str) {
     let look = async || {
         let lines = world.conditions(name).await;
         let line = lines.iter().find(|line| line.starts_with("Progressing=True Retrying"));
@@ -174,7 +174,7 @@ async fn waits(world: &Anywhere, operator: &Manager, name: &str, what: &str) {
 /// killed; whoever does not, and whoever bears the same name and so has the same lock, does not wait.
 #[tokio::test]
 async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     let operator = world.start();
     run(&world, &operator, &["a"]).await;

@@ -1,6 +1,6 @@
 //! With exactly what `deploy/kubernetes/operator.yaml` grants: everything works, nothing is denied, and nothing is granted that is never used.
 
-use super::cluster::{Anywhere, scope};
+use super::cluster::{Cluster, scope};
 use crate::{
     objects::{deployment, kind},
     rig::{Entry, Manager, Mark},
@@ -24,12 +24,12 @@ const REASONS: [(&str, &str); 3] = [
 const PLATFORM: [&str; 2] = ["get apiservers /cluster", "get infrastructures /cluster"];
 
 /// The manifest, for the namespace of this cluster.
-fn manifest(world: &Anywhere) -> String {
+fn manifest(world: &Cluster) -> String {
     MANIFEST.replace(NAMESPACE, &world.namespace)
 }
 
 /// Applies the rights in the manifest.
-async fn grant(world: &Anywhere) {
+async fn grant(world: &Cluster) {
     let rbac = |name: &str| {
         kind(
             "rbac.authorization.k8s.io",
@@ -50,11 +50,11 @@ async fn grant(world: &Anywhere) {
     }
 }
 
-fn user(world: &Anywhere) -> String {
+fn user(world: &Cluster) -> String {
     format!("system:serviceaccount:{}:outrigger-operator", world.namespace)
 }
 
-fn start(world: &Anywhere) -> Manager {
+fn start(world: &Cluster) -> Manager {
     let group = format!("system:serviceaccounts:{}", world.namespace);
     let kubeconfig = world
         .plane
@@ -63,12 +63,12 @@ fn start(world: &Anywhere) -> Manager {
 }
 
 /// What the operator's account asked.
-fn asked(world: &Anywhere, mark: Mark) -> Vec<Entry> {
+fn asked(world: &Cluster, mark: Mark) -> Vec<Entry> {
     let all = mark.read(&world.plane.audit_log()).into_iter();
     all.filter(|entry| entry.user == user(world)).collect()
 }
 
-fn denied(world: &Anywhere, mark: Mark) -> BTreeSet<String> {
+fn denied(world: &Cluster, mark: Mark) -> BTreeSet<String> {
     let all = refused(asked(world, mark));
     all.filter(|denied| !PLATFORM.contains(&denied.as_str())).collect()
 }
@@ -85,7 +85,7 @@ fn is_passed_on(namespace: &str, resources: &[String], _: &[String], _: &[String
 /// The life of a manager: made, changed, damaged, failing, removed.
 #[tokio::test]
 async fn nothing_is_denied_and_nothing_is_too_much() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     grant(&world).await;
     let mark = world.mark();
     world.config("cloud", "{}").await;

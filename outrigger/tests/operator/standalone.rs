@@ -3,11 +3,11 @@
 mod certificates;
 pub mod cluster;
 mod dry_run;
+mod faults;
 mod life;
 mod numbers;
 mod repair;
 mod rights;
 mod scopes;
 mod stop;
-mod trouble;
 mod watches;

@@ -15,9 +15,9 @@ const OURS: &str = "outrigger.dev/LoadBalancerReady";
 
 /// By kind and name: `Node x`, `Service x`, `load balancer of x`, `events about x`.
 #[derive(Debug, Clone)]
-pub struct Portrait(BTreeMap<String, Value>);
+pub struct Snapshot(BTreeMap<String, Value>);
 
-impl Portrait {
+impl Snapshot {
     /// Without what has been told.
     pub fn without_events(mut self) -> Self {
         self.0.retain(|what, _| !what.starts_with("events"));
@@ -42,7 +42,7 @@ pub async fn told_about(rig: &Rig) -> BTreeSet<String> {
 }
 
 /// How things stand; of the events only those about other objects than these.
-pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Portrait {
+pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Snapshot {
     let nodes = rig.own_nodes().await.into_iter();
     let services = rig.own_services().await.into_iter();
     let balancers = rig.cloud.load_balancers().into_iter();
@@ -62,7 +62,7 @@ pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Portrait {
         told.into_iter()
             .map(|(name, told)| (format!("events about {name}"), json!(told))),
     );
-    Portrait(all.collect())
+    Snapshot(all.collect())
 }
 
 async fn events(rig: &Rig) -> Vec<Event> {

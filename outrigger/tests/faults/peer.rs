@@ -1,15 +1,15 @@
 //! The Go framework's manager and ours share a Lease, a cluster and a cloud: either can stand in for the other, and
 //! both make the same of the same.
 
-mod portrait;
 mod scenes;
+mod snapshot;
 
 use crate::{
     replica::{Replica, Rights},
     rig::{Launch, Mark, Rig},
 };
 use memory::{Call, Cloud, Operation};
-use portrait::Portrait;
+use snapshot::Snapshot;
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
@@ -42,10 +42,10 @@ async fn start_ours(rig: &Rig) -> Replica {
 }
 
 /// Plays all scenes, and answers what became of it.
-async fn played(rig: &Rig) -> Portrait {
-    let before = portrait::told_about(rig).await;
+async fn played(rig: &Rig) -> Snapshot {
+    let before = snapshot::told_about(rig).await;
     scenes::play(rig).await;
-    portrait::of(rig, &before).await
+    snapshot::of(rig, &before).await
 }
 
 /// A replica that takes over.
@@ -83,7 +83,7 @@ impl<'a> Successor<'a> {
     }
 
     /// Everything was as it should be: it changed nothing in the cluster, and nothing in the cloud.
-    async fn changed_nothing(&self, expected: &Portrait, tolerated: Option<&str>) {
+    async fn changed_nothing(&self, expected: &Snapshot, tolerated: Option<&str>) {
         let is_needless = |change: &str| tolerated.is_some_and(|tolerated| change.starts_with(tolerated));
         self.rig.audited().await;
         let mut changes = self.replica.changes(self.rig, self.mark);
@@ -102,7 +102,7 @@ impl<'a> Successor<'a> {
         let mut writes = self.rig.cloud.writes();
         writes.retain(|call| !is_marker(call));
         assert_eq!(writes, [], "taking over changed the cloud{}", self.replica.told());
-        let now = portrait::of(self.rig, &BTreeSet::new()).await.without_events();
+        let now = snapshot::of(self.rig, &BTreeSet::new()).await.without_events();
         assert_eq!(now.differences(&expected.clone().without_events()), [""; 0]);
     }
 }

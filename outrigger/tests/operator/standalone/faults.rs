@@ -1,6 +1,6 @@
 //! What is refused, unknown or cannot be read is said in the manager's conditions, in words that name the object.
 
-use super::cluster::{Anywhere, definition, managers, scope};
+use super::cluster::{Cluster, definition, managers, scope};
 use crate::world::kind;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// Refuses all new Deployments of the operator's namespace.
-async fn refuse_deployments(world: &Anywhere) {
+async fn refuse_deployments(world: &Cluster) {
     let policies = kind(
         ADMISSION,
         "v1",
@@ -59,7 +59,7 @@ fn bindings() -> kube::api::ApiResource {
 /// Told at once, with the words of the policy; everything else is made; and it heals by itself.
 #[tokio::test]
 async fn a_policy_refuses_an_operand() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     refuse_deployments(&world).await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
@@ -87,7 +87,7 @@ async fn a_policy_refuses_an_operand() {
 /// It may pass, so it is no alarm yet; but it is said.
 #[tokio::test]
 async fn the_namespace_is_terminating() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let namespaces = world.api(&kind("", "v1", "Namespace", "namespaces"), "");
     namespaces
@@ -122,7 +122,7 @@ async fn the_namespace_is_terminating() {
 }
 
 /// Lets a user do everything that the operator does, except to list and watch some resources.
-async fn grant_all_but(world: &Anywhere, user: &str, hidden: &str) {
+async fn grant_all_but(world: &Cluster, user: &str, hidden: &str) {
     let all = [
         "cloudcontrollermanagers",
         "cloudcontrollermanagers/status",
@@ -166,7 +166,7 @@ fn hash(deployment: &Value) -> Value {
 /// A configuration that cannot be read is not one that is missing: Pods are not rolled for that.
 #[tokio::test]
 async fn an_unknown_configuration_rolls_nothing() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.config("cloud", "{}").await;
     let map = json!({"name": "cloud", "key": "cloud.conf"});
     world
@@ -224,7 +224,7 @@ fn lax() -> String {
 /// An object that cannot be read is left alone, and says which field is wrong; what may be in its way waits.
 #[tokio::test]
 async fn an_unreadable_manager_says_so() {
-    let world = Anywhere::with(lax()).await;
+    let world = Cluster::with(lax()).await;
     let spec = |zone: &str, port: u16| json!({"provider": "memory", "securePort": port, "scope": scope(zone)});
     world.manager("first", spec("first", 10300)).await;
     let operator = world.start();
@@ -261,7 +261,7 @@ async fn an_unreadable_manager_says_so() {
 }
 
 /// What is told about a manager's Deployment under this reason: the count and the words of each event.
-async fn told(world: &Anywhere, reason: &str) -> Vec<String> {
+async fn told(world: &Cluster, reason: &str) -> Vec<String> {
     let api = world.api(&kind("", "v1", "Event", "events"), &world.namespace);
     let events = api.list(&ListParams::default()).await.unwrap();
     let mut lines: Vec<_> = events
@@ -291,7 +291,7 @@ async fn told(world: &Anywhere, reason: &str) -> Vec<String> {
 )]
 #[tokio::test]
 async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spec: Value, #[case] missing: &[&str]) {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     spec["provider"] = json!(provider);
     world.manager("lab", spec.clone()).await;
     let operator = world.start();

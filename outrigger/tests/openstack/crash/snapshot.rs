@@ -10,7 +10,7 @@ use openstack_sim::{LoadBalancerView, PoolView};
 use serde_json::{Value, json};
 
 /// Everything of a stage: Nodes, Services, and what they have in the cloud.
-pub async fn portrait(stage: &Stage) -> Value {
+pub async fn snapshot(stage: &Stage) -> Value {
     let ours = ListParams::default().labels(&format!("{}={}", crate::rig::LABEL, stage.name));
     let nodes = stage.rig().nodes().list(&ours).await.unwrap().items;
     let services = stage.services().list(&ListParams::default()).await.unwrap().items;

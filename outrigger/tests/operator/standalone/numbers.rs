@@ -1,6 +1,6 @@
 //! What Prometheus reads about managers.
 
-use super::cluster::Anywhere;
+use super::cluster::Cluster;
 use crate::{
     objects::token,
     rig::{Credentials, Manager, Port, free_port},
@@ -9,7 +9,7 @@ use crate::{
 use serde_json::json;
 
 /// A token of somebody who may read metrics.
-async fn reader(world: &Anywhere) -> String {
+async fn reader(world: &Cluster) -> String {
     let (name, namespace) = ("prometheus", &world.namespace);
     let accounts = kind("", "v1", "ServiceAccount", "serviceaccounts");
     world.apply(&accounts, namespace, name, json!({})).await;
@@ -53,7 +53,7 @@ async fn reads(operator: &Manager, port: &Port, name: &str, expected: &[&str]) {
 /// A manager that runs has conditions and certificates; one that is removed, or gone, wakes nobody.
 #[tokio::test]
 async fn conditions_and_certificates() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     let token = reader(&world).await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let address = free_port();

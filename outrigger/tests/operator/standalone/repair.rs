@@ -1,6 +1,6 @@
 //! Somebody edits or deletes what the operator has made for a manager, one thing after the other.
 
-use super::cluster::Anywhere;
+use super::cluster::Cluster;
 use crate::rig::Manager;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::api::{ApiResource, DeleteParams, Patch, PatchParams};
@@ -27,12 +27,12 @@ fn damage(kind: &str) -> Value {
 }
 
 /// Waits until an object looks like this again, and nothing that somebody wrote is left in it.
-async fn restored(world: &Anywhere, operator: &Manager, what: &Operand, expected: &Value) {
+async fn restored(world: &Cluster, operator: &Manager, what: &Operand, expected: &Value) {
     let look = async || {
         let api = world.api(&what.resource, &what.namespace);
         let live = api.get_opt(&what.name).await.unwrap();
         let raw = live.map(|live| json!(live.data).to_string()).unwrap_or_default();
-        let all = world.portrait("lab").await;
+        let all = world.snapshot("lab").await;
         let found = all.get(&what.title);
         let theirs = [MINE, &BASE64_STANDARD.encode(MINE)]
             .iter()
@@ -48,7 +48,7 @@ async fn restored(world: &Anywhere, operator: &Manager, what: &Operand, expected
 
 /// Something that the operator has made.
 struct Operand {
-    /// As in the portrait.
+    /// As in the snapshot.
     title: String,
     resource: ApiResource,
     namespace: String,
@@ -56,7 +56,7 @@ struct Operand {
 }
 
 /// Everything that the manager says is its own.
-async fn operands(world: &Anywhere) -> Vec<Operand> {
+async fn operands(world: &Cluster) -> Vec<Operand> {
     let manager = world.get("lab").await;
     let related = manager["status"]["relatedObjects"].as_array().unwrap().iter();
     let operand = |reference: &Value| {
@@ -78,18 +78,18 @@ async fn operands(world: &Anywhere) -> Vec<Operand> {
 /// Each is edited and deleted: what is ours is put right, what the user has added stays, and in the end nobody writes any more.
 #[tokio::test]
 async fn every_operand_is_put_right() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     world.installed(&operator, "lab").await;
     world.settled().await;
-    let portrait = world.portrait("lab").await;
+    let snapshot = world.snapshot("lab").await;
     let operands = operands(&world).await;
     let kinds: std::collections::BTreeSet<_> = operands.iter().map(|each| each.resource.kind.as_str()).collect();
     assert_eq!(kinds.len(), 11, "{kinds:?}");
     assert_eq!(operands.iter().filter(|each| each.resource.kind == "Secret").count(), 2);
     for operand in &operands {
-        let before = &portrait[&operand.title];
+        let before = &snapshot[&operand.title];
         let api = world.api(&operand.resource, &operand.namespace);
         let mut patch = damage(&operand.resource.kind);
         patch["metadata"]["labels"] = json!({"user": "kept"});
@@ -111,5 +111,5 @@ async fn every_operand_is_put_right() {
     let mark = world.mark();
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
-    assert_eq!(world.portrait("lab").await, portrait);
+    assert_eq!(world.snapshot("lab").await, snapshot);
 }

@@ -19,7 +19,7 @@ pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/out
 static PLANES: Pool = Pool::of(2);
 
 /// A control plane, and what the operator needs to start in it.
-pub struct Anywhere {
+pub struct Cluster {
     /// The control plane.
     pub plane: Plane,
     /// An administrator's client.
@@ -51,7 +51,7 @@ pub fn scope(zone: &str) -> Value {
     json!({"nodeSelector": {"matchLabels": {"zone": zone}}, "loadBalancerClasses": [format!("lab/{zone}")]})
 }
 
-impl Anywhere {
+impl Cluster {
     /// A cluster with our definition, and those of the Prometheus operator.
     pub async fn new() -> Self {
         Self::on(PLANES.take().await, definition()).await
@@ -72,7 +72,7 @@ impl Anywhere {
         let mut world = Self {
             client: plane.client(),
             plane,
-            folder: Folder::new(&lab::unique("anywhere")),
+            folder: Folder::new(&lab::unique("standalone")),
             namespace: String::new(),
         };
         world.move_on().await;
@@ -249,7 +249,7 @@ impl Anywhere {
     }
 
     /// Everything as somebody sees it who does not look at versions, times and keys: all that the operator made, and what a manager says.
-    pub async fn portrait(&self, name: &str) -> BTreeMap<String, Value> {
+    pub async fn snapshot(&self, name: &str) -> BTreeMap<String, Value> {
         let mut all = BTreeMap::new();
         for (resource, namespace) in self.kinds() {
             for object in self.api(&resource, &namespace).list(&ours()).await.unwrap() {

@@ -1,13 +1,13 @@
 //! Managers are run, changed and removed.
 
-use super::cluster::{Anywhere, IMAGES, scope};
+use super::cluster::{Cluster, IMAGES, scope};
 use crate::world::deployment;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 #[tokio::test]
 async fn runs_a_manager_and_removes_it() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     let progressing = ["Progressing=True RollingOut", "Available=False", "Degraded=False"];
@@ -67,7 +67,7 @@ async fn runs_a_manager_and_removes_it() {
 
 #[tokio::test]
 async fn two_managers_do_not_get_into_each_others_way() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("older", json!({"provider": "memory"})).await;
     // Of two that were made within one second the first by name counts as the older one.
     world
@@ -100,7 +100,7 @@ async fn two_managers_do_not_get_into_each_others_way() {
 /// What is wrong is said in the resource, and heals when it is put right.
 #[tokio::test]
 async fn says_what_is_wrong() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.folder.write("images.json", "{}");
     world
         .manager("lab", json!({"provider": "memory", "scope": scope("a")}))
@@ -126,7 +126,7 @@ async fn says_what_is_wrong() {
 /// Another image in images.json is rolled out although nothing in the cluster has changed.
 #[tokio::test]
 async fn follows_its_file() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     world.installed(&operator, "lab").await;

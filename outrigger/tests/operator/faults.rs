@@ -107,7 +107,7 @@ async fn w19_deleted_while_nobody_looked() {
     let deployment = "Deployment vsphere-cloud-controller-manager";
     world.roll_out_until(&operator, deployment).await;
     world.settled().await;
-    let portrait = world.portrait().await;
+    let snapshot = world.snapshot().await;
 
     wire.cut();
     let deleted = delete_some(&world).await;
@@ -117,13 +117,13 @@ async fn w19_deleted_while_nobody_looked() {
     world.installed(&operator, 11).await;
     world.roll_out_until(&operator, deployment).await;
     world.settled().await;
-    assert_eq!(world.portrait().await, portrait);
+    assert_eq!(world.snapshot().await, snapshot);
     written_once(&world, mark);
 
     let mark = world.mark();
     delete_some(&world).await;
-    let look = async || match world.portrait().await {
-        found if found == portrait => Ok(()),
+    let look = async || match world.snapshot().await {
+        found if found == snapshot => Ok(()),
         found => Err(format!("{:#?}", found.keys())),
     };
     operator.until("all of them", look).await;
@@ -479,7 +479,7 @@ async fn cluster_operator_is_deleted() {
     let operator = world.start();
     world.roll_out_until(&operator, AWS).await;
     world.settled().await;
-    let before = world.portrait().await;
+    let before = world.snapshot().await;
     let operators = crate::world::config("ClusterOperator", "clusteroperators");
     world
         .api(&operators, "")
@@ -488,7 +488,7 @@ async fn cluster_operator_is_deleted() {
         .unwrap();
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
-    assert_eq!(world.portrait().await, before);
+    assert_eq!(world.snapshot().await, before);
     let all = world.api(&operators, "").list(&ListParams::default()).await.unwrap();
     assert_eq!(all.items.len(), 1);
     assert_ne!(world.cluster_operator().await["status"]["versions"], Value::Null);

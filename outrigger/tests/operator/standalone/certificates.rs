@@ -1,6 +1,6 @@
 //! The certificate of a manager's secure port: whatever becomes of it, the operator issues another, the manager serves it, and monitoring trusts it.
 
-use super::cluster::Anywhere;
+use super::cluster::Cluster;
 use crate::{
     objects::{config_map, kind},
     rig::{Launch, Manager, free_port},
@@ -26,14 +26,14 @@ fn secrets() -> ApiResource {
 }
 
 /// What is in a Secret; empty if it is not there.
-async fn data(world: &Anywhere, secret: &str, key: &str) -> String {
+async fn data(world: &Cluster, secret: &str, key: &str) -> String {
     let found = world.api(&secrets(), &world.namespace).get_opt(secret).await.unwrap();
     let text = found.and_then(|secret| secret.data["data"][key].as_str().map(str::to_owned));
     String::from_utf8(BASE64_STANDARD.decode(text.unwrap_or_default()).unwrap()).unwrap()
 }
 
 /// What callers are told to trust.
-async fn bundle(world: &Anywhere) -> String {
+async fn bundle(world: &Cluster) -> String {
     let found = world
         .api(&config_map(), &world.namespace)
         .get_opt(BUNDLE)
@@ -43,7 +43,7 @@ async fn bundle(world: &Anywhere) -> String {
     text.unwrap_or_default()
 }
 
-fn host(world: &Anywhere) -> String {
+fn host(world: &Cluster) -> String {
     format!("lab-cloud-controller-manager.{}.svc", world.namespace)
 }
 
@@ -65,7 +65,7 @@ fn believed(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
 }
 
 /// Waits until there is another certificate than this one, and callers believe it.
-async fn replaced(world: &Anywhere, operator: &Manager, old: &str, why: &str) -> String {
+async fn replaced(world: &Cluster, operator: &Manager, old: &str, why: &str) -> String {
     let look = async || {
         let new = data(world, SERVING, "tls.crt").await;
         if new.is_empty() || new == old {
@@ -78,7 +78,7 @@ async fn replaced(world: &Anywhere, operator: &Manager, old: &str, why: &str) ->
 }
 
 /// A certificate with the right names, by the authority in the cluster, that was valid long ago.
-async fn expired(world: &Anywhere) -> Value {
+async fn expired(world: &Cluster) -> Value {
     let authority = data(world, CA, "tls.crt").await;
     let der = CertificateDer::from_pem_slice(authority.as_bytes()).unwrap();
     let text = String::from_utf8_lossy(&der).into_owned();
@@ -114,7 +114,7 @@ fn pair(certificate: &str, key: &str) -> Value {
 }
 
 /// Puts it into the Secret. Returns the certificate in it.
-async fn put(world: &Anywhere, secret: &str, data: Value) -> String {
+async fn put(world: &Cluster, secret: &str, data: Value) -> String {
     let api = world.api(&secrets(), &world.namespace);
     let certificate = BASE64_STANDARD.decode(data["tls.crt"].as_str().unwrap()).unwrap();
     let patch = Patch::Merge(json!({ "data": data }));
@@ -123,7 +123,7 @@ async fn put(world: &Anywhere, secret: &str, data: Value) -> String {
 }
 
 /// Does what the kubelet does: what is in the Secret is in the Pods' files.
-async fn mount(world: &Anywhere) {
+async fn mount(world: &Cluster) {
     let folder = world.folder.path().join("serving-cert");
     fs::create_dir_all(&folder).unwrap();
     for file in ["tls.crt", "tls.key"] {
@@ -134,7 +134,7 @@ async fn mount(world: &Anywhere) {
 }
 
 /// The manager, by the command line that the operator has written for it.
-async fn manager(world: &Anywhere, address: SocketAddr) -> Manager {
+async fn manager(world: &Cluster, address: SocketAddr) -> Manager {
     mount(world).await;
     let live = world.deployment("lab").await.unwrap();
     let args = live["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -153,7 +153,7 @@ async fn manager(world: &Anywhere, address: SocketAddr) -> Manager {
 }
 
 /// Waits until the manager serves this certificate to a caller that trusts what the operator says, and nothing else.
-async fn serves(world: &Anywhere, manager: &Manager, address: SocketAddr, certificate: &str) {
+async fn serves(world: &Cluster, manager: &Manager, address: SocketAddr, certificate: &str) {
     let expected = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
     let look = async || {
         let roots = reqwest::Certificate::from_pem_bundle(bundle(world).await.as_bytes()).unwrap();
@@ -177,7 +177,7 @@ async fn serves(world: &Anywhere, manager: &Manager, address: SocketAddr, certif
 
 #[tokio::test]
 async fn a_certificate_is_replaced_and_served() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     world.installed(&operator, "lab").await;
@@ -218,7 +218,7 @@ async fn a_certificate_is_replaced_and_served() {
 /// What Prometheus is told leads it to the manager's Service and to the certificates that the operator has issued for it.
 #[tokio::test]
 async fn monitoring_is_told_whom_to_trust() {
-    let world = Anywhere::new().await;
+    let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     world.installed(&operator, "lab").await;

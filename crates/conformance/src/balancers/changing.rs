@@ -53,13 +53,15 @@ async fn ensure_hosts(scene: &Scene) -> Result<(), Stop> {
 
 async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
     let all = scene.spec(4).await?;
-    scene.ensure(&all).await?;
-    for hosts in host_changes(&all) {
+    for (number, hosts) in host_changes(&all).into_iter().enumerate() {
         let spec = Spec {
             hosts: hosts.into(),
             ..all.clone()
         };
-        scene.update_hosts(&spec).await?;
+        match number {
+            0 => scene.ensure(&spec).await?,
+            _ => scene.update_hosts(&spec).await?,
+        };
         as_asked(scene, &spec).await?;
     }
     exactly(scene, &all.cluster, 1).await

@@ -7,7 +7,6 @@
 
 mod act;
 pub mod annotations;
-mod burst;
 mod create;
 mod delete;
 mod desired;

@@ -1,7 +1,6 @@
 //! Reading: each thing once, and many things in one list when many are asked for.
 
 use super::{
-    burst::Burst,
     floating_ip::Reserved,
     halt::{self, Halt},
     memory::Memory,
@@ -15,15 +14,16 @@ use crate::api::{
 };
 use cloud::{Error, Result};
 use futures::future::try_join_all;
-use std::collections::HashMap;
+use provider_kit::list_cache::ListCache;
+use std::{collections::HashMap, sync::Arc};
 
-/// Lists that many questions share.
+/// Lists that many callers share.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
-    balancers: Burst<HashMap<String, LoadBalancer>>,
-    children: Burst<Children>,
-    floating_ips: Burst<HashMap<String, Vec<FloatingIp>>>,
-    pub reserved: Reserved,
+    balancers: ListCache<HashMap<String, LoadBalancer>>,
+    children: ListCache<Children>,
+    floating_ips: ListCache<HashMap<String, Vec<FloatingIp>>>,
+    pub reserved: Arc<Reserved>,
 }
 
 /// Everything on every load balancer, except members: those can be listed for one pool only.
@@ -56,14 +56,13 @@ pub(crate) struct Observer<'a> {
 impl Observer<'_> {
     /// One load balancer. `None` is always Octavia's word about this one, never that it is not on a list.
     pub async fn balancer(&self, id: &str) -> Result<Option<LoadBalancer>> {
-        let read = || async {
-            let all = Box::pin(self.octavia.load_balancers()).await?;
-            Ok(all
-                .into_iter()
-                .map(|balancer| (balancer.id.clone(), balancer))
-                .collect())
+        let octavia = self.octavia.clone();
+        let read = || async move {
+            let all = octavia.load_balancers().await?.into_iter();
+            Ok(all.map(|balancer| (balancer.id.clone(), balancer)).collect())
         };
-        let list = self.lists.balancers.list(id, self.memory.changed_at(id), read).await?;
+        let changed = self.memory.changed_at(id);
+        let list = self.lists.balancers.get_if_busy(id, changed, read).await?;
         match list.as_ref().and_then(|list| list.get(id)) {
             Some(balancer) => Ok(Some(balancer.clone())),
             None => Box::pin(self.octavia.load_balancer(id)).await,
@@ -74,7 +73,8 @@ impl Observer<'_> {
     pub async fn tree(&self, balancer: LoadBalancer) -> halt::Result<Tree> {
         let id = balancer.id.as_str();
         let changed = self.memory.changed_at(id);
-        let list = self.lists.children.list(id, changed, || self.children()).await?;
+        let read = || children(self.octavia.clone());
+        let list = self.lists.children.get_if_busy(id, changed, read).await?;
         let (listeners, pools, monitors) = if let Some(all) = list {
             let (listeners, pools) = all.on(id);
             (listeners, pools, all.monitors.clone())
@@ -100,10 +100,11 @@ impl Observer<'_> {
 
     /// The floating IPs that lead to a port.
     pub async fn floating_ips(&self, balancer: &str, port: &str, exposure: Exposure) -> Result<Vec<FloatingIp>> {
-        let read = || async {
+        let (session, reserved) = (self.session.clone(), Arc::clone(&self.lists.reserved));
+        let read = || async move {
             let mut by_port: HashMap<String, Vec<FloatingIp>> = HashMap::new();
-            let all = Box::pin(floating_ips(self.session, &FloatingIpQuery::default())).await?;
-            self.lists.reserved.learn(&all);
+            let all = floating_ips(&session, &FloatingIpQuery::default()).await?;
+            reserved.learn(&all);
             for fip in all {
                 if let Some(port) = fip.port_id.clone() {
                     by_port.entry(port).or_default().push(fip);
@@ -112,28 +113,12 @@ impl Observer<'_> {
             Ok(by_port)
         };
         let changed = self.memory.changed_at(balancer);
-        match self.lists.floating_ips.list(port, changed, read).await? {
+        match self.lists.floating_ips.get_if_busy(port, changed, read).await? {
             Some(list) if list.contains_key(port) => Ok(list[port].clone()),
             Some(_) if exposure == Exposure::Internal => Ok(Vec::new()),
             // Before another one is made, it is made sure that none has come since.
             _ => Box::pin(super::floating_ip::observe(self.session, port)).await,
         }
-    }
-
-    async fn children(&self) -> Result<Children> {
-        let octavia = self.octavia;
-        let (listeners, pools) = futures::try_join!(Box::pin(octavia.listeners()), Box::pin(octavia.pools()))?;
-        let monitored = pools.iter().any(|pool| pool.healthmonitor_id.is_some());
-        let monitors = if monitored {
-            Box::pin(octavia.monitors()).await?
-        } else {
-            Vec::new()
-        };
-        Ok(Children {
-            listeners,
-            pools,
-            monitors,
-        })
     }
 
     async fn monitors(&self, pools: &[Pool]) -> Result<Vec<Monitor>> {
@@ -159,4 +144,19 @@ impl Observer<'_> {
         };
         Ok(try_join_all(pools.iter().map(members)).await?.into_iter().collect())
     }
+}
+
+async fn children(octavia: Octavia) -> Result<Children> {
+    let (listeners, pools) = futures::try_join!(octavia.listeners(), octavia.pools())?;
+    let monitored = pools.iter().any(|pool| pool.healthmonitor_id.is_some());
+    let monitors = if monitored {
+        octavia.monitors().await?
+    } else {
+        Vec::new()
+    };
+    Ok(Children {
+        listeners,
+        pools,
+        monitors,
+    })
 }

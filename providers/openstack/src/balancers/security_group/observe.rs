@@ -1,18 +1,16 @@
 //! What is there, asked for once when many Services ask.
 
 use super::PREFIX;
-use crate::{
-    api::{
-        Session,
-        neutron::{
-            FILTER_VALUES,
-            ports::{self, Port},
-            security_groups::{self, SecurityGroup},
-        },
+use crate::api::{
+    Session,
+    neutron::{
+        FILTER_VALUES,
+        ports::{self, Port},
+        security_groups::{self, SecurityGroup},
     },
-    balancers::burst::Burst,
 };
 use cloud::Result;
+use provider_kit::list_cache::ListCache;
 use std::{
     borrow::Borrow,
     collections::{BTreeSet, HashMap},
@@ -31,9 +29,9 @@ const REMEMBERED: Duration = Duration::from_mins(5);
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     /// All groups of ours, by name.
-    groups: Burst<HashMap<String, Vec<SecurityGroup>>>,
+    groups: ListCache<HashMap<String, Vec<SecurityGroup>>>,
     /// The ports that carry them, by group.
-    carriers: Burst<HashMap<String, Vec<Port>>>,
+    carriers: ListCache<HashMap<String, Vec<Port>>>,
     /// The ports of servers, by server.
     ports: Mutex<HashMap<String, (Instant, Vec<Port>)>>,
     /// When we last changed a group, by name: an older list does not count.
@@ -43,11 +41,12 @@ pub(super) struct Lists {
 impl Lists {
     /// All groups of a name.
     pub(super) async fn named(&self, api: &Session, name: &str) -> Result<Vec<SecurityGroup>> {
-        let read = || async {
-            let groups = ours(api).await?.into_iter();
+        let session = api.clone();
+        let read = || async move {
+            let groups = ours(&session).await?.into_iter();
             Ok(sorted(groups.map(|group| (group.name.clone(), group))))
         };
-        match self.groups.list(name, self.last_change(name), read).await? {
+        match self.groups.get_if_busy(name, self.last_change(name), read).await? {
             Some(groups) => Ok(groups.get(name).cloned().unwrap_or_default()),
             None => security_groups::security_groups(api, &[name]).await,
         }
@@ -55,13 +54,14 @@ impl Lists {
 
     /// The ports that carry a group.
     pub(super) async fn carriers(&self, api: &Session, group: &SecurityGroup) -> Result<Vec<Port>> {
-        let read = || async {
-            // One that is not on a list of a moment ago is asked for by itself.
-            let groups: Vec<String> = match self.groups.fresh() {
+        let (session, groups) = (api.clone(), self.groups.fresh());
+        let read = || async move {
+            // A group that is not on a recent list is read by itself.
+            let groups: Vec<String> = match groups {
                 Some(groups) => groups.values().flatten().map(|group| group.id.clone()).collect(),
-                None => ours(api).await?.into_iter().map(|group| group.id).collect(),
+                None => ours(&session).await?.into_iter().map(|group| group.id).collect(),
             };
-            let ports = listed(api, "security_groups", &groups).await?;
+            let ports = listed(&session, "security_groups", &groups).await?;
             let carry = |id: &String| {
                 let ports = ports.iter().filter(|port| port.security_groups.contains(id));
                 (id.clone(), ports.cloned().collect::<Vec<Port>>())
@@ -70,7 +70,7 @@ impl Lists {
         };
         let list = self
             .carriers
-            .list(&group.name, self.last_change(&group.name), read)
+            .get_if_busy(&group.name, self.last_change(&group.name), read)
             .await?;
         match list.and_then(|carriers| carriers.get(&group.id).cloned()) {
             Some(ports) => Ok(ports),

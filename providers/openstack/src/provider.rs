@@ -8,7 +8,7 @@ use crate::{
     api::{Service, Surroundings, desk::Desks},
     balancers::Balancers,
     config::Config,
-    instances::{Instances, roster::Roster},
+    instances::{Instances, node_index::NodeIndex},
     routes::Routes,
 };
 use cloud::Result;
@@ -32,11 +32,11 @@ impl Provider {
     pub fn new(config: Config, surroundings: Surroundings) -> Result<Self> {
         let desks = Desks::default();
         let live = Live::new(Connection::new(config, &surroundings, &desks)?);
-        let roster = Arc::new(Roster::default());
+        let nodes = Arc::new(NodeIndex::default());
         Ok(Self {
-            instances: Instances::new(live.clone(), Arc::clone(&roster)),
+            instances: Instances::new(live.clone(), Arc::clone(&nodes)),
             balancers: Balancers::new(live.clone(), surroundings.metrics.clone()),
-            routes: Routes::new(live.clone(), roster, Arc::clone(&surroundings.gate)),
+            routes: Routes::new(live.clone(), nodes, Arc::clone(&surroundings.gate)),
             live,
             surroundings,
             desks,

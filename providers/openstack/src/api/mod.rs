@@ -15,9 +15,7 @@ pub mod octavia;
 pub mod place;
 pub mod service;
 pub mod session;
-pub mod together;
 
 pub use call::{Call, Listed};
 pub use service::Service;
 pub use session::{ApiVersion, Deleted, Session, Surroundings};
-pub use together::together;

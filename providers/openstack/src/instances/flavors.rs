@@ -1,27 +1,27 @@
-//! The types of machines.
+//! The instance types of servers: their flavors.
 
-use super::label;
 use crate::api::{
     Session,
     nova::{self, FlavorRef, Microversion, Server},
 };
 use cloud::{Error, Result};
+use provider_kit::labels;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
 };
 use tracing::debug;
 
-/// Instance types by flavor, as far as they had to be asked for. A flavor never changes its name.
+/// Instance types by flavor, as far as they had to be read. A flavor never changes its name.
 #[derive(Default)]
 pub struct Flavors(Mutex<HashMap<FlavorRef, String>>);
 
 impl Flavors {
-    /// The instance type of a server: its flavor's name if that can be a label, else its flavor's ID. Where the cloud does
-    /// not tell, because the flavor is deleted or private, it is the ID, if there is one.
+    /// The instance type of a server: its flavor's name if that can be a label, otherwise its flavor's ID. If the flavor is
+    /// deleted or private, it is the ID, if there is one.
     ///
     /// # Errors
-    /// As Nova answers, if that may pass: a Node gets this label once, and would bear the wrong one for ever.
+    /// As Nova answers, if that may pass: a Node gets this label once, and would keep a wrong one.
     pub async fn instance_type(&self, session: &Session, server: &Server) -> Result<Option<String>> {
         let flavor = &server.flavor;
         if let Some(name) = flavor.original_name.as_deref().filter(|name| usable(name)) {
@@ -34,7 +34,7 @@ impl Flavors {
             Some(id) => name(session, id).await,
             None => id(session, server).await,
         };
-        match told(asked)? {
+        match unless_hidden(asked)? {
             Some(kind) => {
                 self.learn(flavor, &kind);
                 Ok(Some(kind))
@@ -55,7 +55,7 @@ impl Flavors {
 }
 
 fn usable(name: &str) -> bool {
-    !name.is_empty() && label::is_valid(name)
+    !name.is_empty() && labels::is_valid(name)
 }
 
 /// The name of a flavor, or its ID if the name cannot be a label.
@@ -64,14 +64,14 @@ async fn name(session: &Session, id: &str) -> Result<Option<String>> {
     Ok(flavor.map(|flavor| if usable(&flavor.name) { flavor.name } else { flavor.id }))
 }
 
-/// The ID of a server's flavor, which a server tells only in the base version.
+/// The ID of a server's flavor, which a server has only in the base version.
 async fn id(session: &Session, server: &Server) -> Result<Option<String>> {
     let server = nova::server(session, &server.id, Microversion::Base).await?;
     Ok(server.and_then(|server| server.flavor.id))
 }
 
-/// What we may not know is as good as not there.
-fn told(asked: Result<Option<String>>) -> Result<Option<String>> {
+/// A flavor that this user may not read counts as one that does not exist.
+fn unless_hidden(asked: Result<Option<String>>) -> Result<Option<String>> {
     match asked {
         Err(error @ (Error::Denied { .. } | Error::Invalid { .. })) => {
             debug!(error = error.report(), "cannot get flavor");

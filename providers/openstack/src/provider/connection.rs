@@ -16,7 +16,7 @@ pub struct Connection {
     /// The session.
     pub session: Session,
     /// What was learned about servers.
-    pub memory: instances::Memory,
+    pub learned: instances::Learned,
     /// What was learned about routers.
     pub extensions: routes::Abilities,
 }
@@ -31,8 +31,8 @@ impl Connection {
         let session = Session::at(desks.of(&global), global, timeout, surroundings)?;
         Ok(Self {
             config,
+            learned: instances::Learned::new(&session),
             session,
-            memory: instances::Memory::default(),
             extensions: routes::Abilities::default(),
         })
     }

@@ -16,12 +16,12 @@ use crate::{
             ports::{self, Port},
             routers::Router,
         },
-        together,
     },
     instances::provider_id,
     provider::Connection,
 };
 use cloud::{Error, NewRoute, Result};
+use provider_kit::concurrently;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::IpAddr,
@@ -95,7 +95,7 @@ impl Routes {
             let Ok(step) = step else { continue };
             let id = new.provider_id.as_ref();
             if let Some(server) = id.and_then(|id| provider_id::server_in(id, connection.session.region()).ok()) {
-                self.roster.learn_node(server, &new.node);
+                self.nodes.learn(server, &new.node);
             }
             if !failures.contains_key(&step.hop) {
                 known.learn(cluster, step.hop);
@@ -191,7 +191,7 @@ impl Work<'_> {
             (port, hops, opened)
         });
         let mut allowed = Vec::new();
-        for (port, hops, opened) in together(opened.collect()).await {
+        for (port, hops, opened) in concurrently(opened).await {
             match opened {
                 Ok(new) => allowed.push((port, new)),
                 Err(error) => fail(failures, hops, error),

@@ -14,9 +14,9 @@ use crate::api::{
         ports::{self, Port},
         routers::Router,
     },
-    together,
 };
 use cloud::{Error, Result, Route};
+use provider_kit::concurrently;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     net::IpAddr,
@@ -78,7 +78,7 @@ impl Routes {
         let untagged = free
             .into_keys()
             .map(|id| async move { (id, untag(session, id, cluster).await) });
-        for (port, result) in together(untagged.collect()).await {
+        for (port, result) in concurrently(untagged).await {
             if let Err(error) = result {
                 warn!(port, error = error.report(), "cannot remove the tag of a port");
             }
@@ -121,7 +121,7 @@ async fn close_ports(
         (hops, closed)
     });
     let mut failures = HashMap::new();
-    for (hops, closed) in together(closed.collect()).await {
+    for (hops, closed) in concurrently(closed).await {
         if let Err(error) = closed {
             let error = error.of_batch();
             failures.extend(hops.into_iter().map(|hop| (hop, error.clone())));

@@ -13,12 +13,12 @@ use crate::{
             ports::{self, Port},
             routers::{self, Router},
         },
-        together,
     },
-    instances::roster::Roster,
+    instances::node_index::NodeIndex,
 };
 use cloud::{Error, Result};
 use ipnet::IpNet;
+use provider_kit::concurrently;
 use std::{
     collections::{BTreeSet, HashMap},
     net::IpAddr,
@@ -40,7 +40,7 @@ pub async fn ports(session: &Session, router: &str, ips: &BTreeSet<IpAddr>) -> R
         let filters: Vec<_> = chunk.iter().map(|value| ("fixed_ips", value.as_str())).collect();
         ports::ports(session, &filters).await
     });
-    let lists: Result<Vec<Vec<Port>>> = together(lists.collect()).await.into_iter().collect();
+    let lists: Result<Vec<Vec<Port>>> = concurrently(lists).await.into_iter().collect();
     let mut by_ip: HashMap<IpAddr, Vec<Port>> = HashMap::new();
     for port in lists?.into_iter().flatten() {
         for ip in port.fixed_ips.iter().filter_map(|ip| ip.ip_address.parse().ok()) {
@@ -69,9 +69,9 @@ async fn networks_of(session: &Session, router: &str) -> Result<BTreeSet<String>
 ///
 /// # Errors
 /// If Nova does not answer.
-pub async fn node(session: &Session, roster: &Roster, device: &str) -> Result<Option<String>> {
+pub async fn node(session: &Session, nodes: &NodeIndex, device: &str) -> Result<Option<String>> {
     use crate::api::nova::{self, Microversion};
-    if let Some(node) = roster.node_name(device) {
+    if let Some(node) = nodes.find(device) {
         return Ok(Some(node));
     }
     let server = nova::server(session, device, Microversion::Base).await?;
@@ -156,7 +156,7 @@ pub fn sorted(
     ports: &HashMap<IpAddr, Port>,
     ability: Ability,
     known: &ownership::Known,
-    roster: &Roster,
+    nodes: &NodeIndex,
 ) -> Sorted {
     let mut sorted = Sorted {
         ours: Vec::new(),
@@ -164,7 +164,7 @@ pub fn sorted(
     };
     for hop in hops {
         let port = ports.get(&hop.next);
-        let is_node = |device: &str| roster.node_name(device).is_some();
+        let is_node = |device: &str| nodes.find(device).is_some();
         match ownership::whose(cluster, hop, port, ability.pairs, known, is_node) {
             Whose::Ours => sorted.ours.push((*hop, port.cloned())),
             Whose::Orphan => sorted.orphans.push(*hop),

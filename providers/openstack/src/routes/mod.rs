@@ -16,7 +16,7 @@ mod plan;
 pub use abilities::Abilities;
 
 use crate::{
-    instances::roster::Roster,
+    instances::node_index::NodeIndex,
     provider::{Connection, Live},
 };
 use abilities::Pairs;
@@ -33,17 +33,17 @@ use std::{
 /// The routes of one router.
 pub struct Routes {
     live: Live,
-    roster: Arc<Roster>,
+    nodes: Arc<NodeIndex>,
     gate: Gate,
     known: Mutex<Known>,
 }
 
 impl Routes {
     /// Asks through whatever connection is in use.
-    pub fn new(live: Live, roster: Arc<Roster>, gate: Gate) -> Self {
+    pub fn new(live: Live, nodes: Arc<NodeIndex>, gate: Gate) -> Self {
         Self {
             live,
-            roster,
+            nodes,
             gate,
             known: Mutex::default(),
         }
@@ -64,12 +64,12 @@ impl Routes {
         }
         let ips: BTreeSet<_> = hops.iter().map(|hop| hop.next).collect();
         let ports = look::ports(session, &router.id, &ips).await?;
-        let sorted = look::sorted(cluster, &hops, &ports, ability, &self.known(), &self.roster);
+        let sorted = look::sorted(cluster, &hops, &ports, ability, &self.known(), &self.nodes);
 
         let mut routes = Vec::with_capacity(sorted.ours.len());
         for (hop, port) in &sorted.ours {
             let node = match port {
-                Some(port) => look::node(session, &self.roster, &port.device_id).await?,
+                Some(port) => look::node(session, &self.nodes, &port.device_id).await?,
                 // A port that we need not change we need not see either.
                 None if ability.pairs == Pairs::Unknown => self.known().node(hop),
                 None => None,

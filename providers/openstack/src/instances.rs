@@ -1,94 +1,91 @@
 //! Nova's servers behind the nodes.
 //!
-//! A question about many nodes is one list of servers and one list of ports for each hundred of them. What a list does not
-//! have is asked for by itself: only Nova's own 404 makes a node's machine [`cloud::Answer::Missing`].
+//! Many nodes cost one list of servers, and one list of ports for each hundred of them. A server that the list does not have is
+//! read by itself: only Nova's own 404 makes an instance [`cloud::Answer::Missing`].
 
 pub mod addresses;
 mod flavors;
-pub mod label;
-mod lookup;
+mod name_filter;
+pub mod node_index;
+mod ports;
 pub mod provider_id;
-mod question;
 mod region;
-pub mod roster;
-mod sweep;
-mod wiring;
+mod servers;
 
 use crate::{
-    api::{Session, nova::Server, together},
+    api::{Session, nova::Server},
     config::Config,
     provider::{Connection, Live},
 };
 use async_trait::async_trait;
 use cloud::{Answer, Detail, Error, Instance, NodeRef, Power, Result};
 use flavors::Flavors;
-use lookup::Lookup;
-use question::Key;
-use roster::Roster;
+use node_index::NodeIndex;
+use ports::ServerPorts;
+use provider_kit::{
+    batch::{Batch, Key},
+    concurrently, labels,
+};
+use servers::Servers;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
-use wiring::Wiring;
 
-/// The machines of one cloud.
+/// The instances of one cloud.
 pub struct Instances {
     live: Live,
-    roster: Arc<Roster>,
+    batch: Batch<Server>,
+    nodes: Arc<NodeIndex>,
 }
 
-/// What is remembered as long as a connection lasts.
-#[derive(Default)]
-pub struct Memory {
+/// What is learned through one connection.
+pub struct Learned {
     flavors: Flavors,
-    lookup: Arc<Lookup>,
+    servers: Servers,
+}
+
+impl Learned {
+    /// Nothing yet.
+    pub fn new(session: &Session) -> Self {
+        Self {
+            flavors: Flavors::default(),
+            servers: Servers::new(session.clone()),
+        }
+    }
 }
 
 impl Instances {
-    /// Asks through whatever connection is in use.
-    pub fn new(live: Live, roster: Arc<Roster>) -> Self {
-        Self { live, roster }
+    /// Reads through the connection in use.
+    pub fn new(live: Live, nodes: Arc<NodeIndex>) -> Self {
+        let batch = Batch::default();
+        Self { live, batch, nodes }
     }
 
-    async fn servers(&self, connection: &Connection, nodes: &[NodeRef]) -> Result<Vec<Result<Option<Arc<Server>>>>> {
-        let region = connection.session.region();
-        let keys: Vec<Result<Key<'_>>> = nodes.iter().map(|node| Key::of(node, region)).collect();
-        let wanted: BTreeSet<Key<'_>> = keys.iter().flatten().copied().collect();
-        if wanted.is_empty() {
-            return Ok(keys.into_iter().map(|key| key.map(|_| None)).collect());
-        }
-        let of_ids = keys.iter().zip(nodes).filter_map(|(key, node)| match key {
-            Ok(Key::Id(id)) => Some((*id, node.name.as_str())),
-            _ => None,
-        });
-        let of_ids: HashMap<&str, &str> = of_ids.collect();
-        let lookup = &connection.memory.lookup;
-        let servers = lookup.get(&connection.session, &wanted, &of_ids, &self.roster).await?;
-        let found = keys.into_iter().map(|key| servers.get(key?));
-        Ok(found.collect())
-    }
-
-    /// Notes who runs where, for the routes.
+    /// Records which node runs on which server, for the routes.
     fn learn(&self, nodes: &[NodeRef], servers: &[Result<Option<Arc<Server>>>], region: &str) {
         for (node, server) in nodes.iter().zip(servers) {
-            match (server, Key::of(node, region)) {
-                (Ok(Some(server)), _) => self.roster.learn(server, &node.name),
-                (Ok(None), Ok(Key::Id(id))) => self.roster.forget(id),
+            match (server, key(node, region)) {
+                (Ok(Some(server)), _) => self.nodes.learn(&server.id, &node.name),
+                (Ok(None), Ok(Key::Id(id, _))) => self.nodes.forget(id),
                 _ => {}
             }
         }
     }
 }
 
+fn key<'a>(node: &'a NodeRef, region: &str) -> Result<Key<'a>> {
+    Key::of(node, |id| provider_id::server_in(id, region))
+}
+
 #[async_trait]
 impl cloud::Instances for Instances {
     async fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Vec<Result<Answer>> {
         let connection = self.live.load();
-        let servers = match self.servers(&connection, nodes).await {
-            Ok(servers) => servers,
-            Err(error) => return everybody(nodes.len(), error),
-        };
-        self.learn(nodes, &servers, connection.session.region());
+        let region = connection.session.region();
+        let keys = nodes.iter().map(|node| key(node, region)).collect();
+        let servers = self.batch.find(&connection.learned.servers, keys).await;
+        self.learn(nodes, &servers, region);
         match detail {
             Detail::Liveness => {
                 let global = &connection.config.global;
@@ -108,7 +105,7 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
     let Connection {
         config,
         session,
-        memory,
+        learned,
         extensions: _,
     } = connection;
     let found: BTreeSet<&str> = servers
@@ -118,9 +115,12 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
         .map(|server| server.id.as_str())
         .collect();
     let found: Vec<&str> = found.into_iter().collect();
-    let (wiring, types) = futures::join!(Wiring::get(session, &found), types(session, &memory.flavors, &servers));
+    let (ports, types) = futures::join!(
+        ServerPorts::get(session, &found),
+        types(session, &learned.flavors, &servers)
+    );
     answers(servers, |server| {
-        let (ports, sub_ports) = wiring.of(&server.id)?;
+        let (ports, sub_ports) = ports.of(&server.id)?;
         Ok(Instance {
             instance_type: match types.get(&server.id) {
                 Some(Ok(kind)) => kind.clone(),
@@ -131,7 +131,7 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
             zone: server
                 .zone
                 .as_deref()
-                .map(label::sanitized)
+                .map(labels::sanitized)
                 .filter(|zone| !zone.is_empty()),
             region: (!config.global.region.is_empty()).then(|| config.global.region.clone()),
             ..alive(server, config)
@@ -139,7 +139,7 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
     })
 }
 
-/// The instance types by the servers' IDs; one call a flavor that is not known, and none where Nova tells the name.
+/// The instance types by the servers' IDs: one call for each flavor that is not known, and none where Nova sends the name.
 async fn types(
     session: &Session,
     flavors: &Flavors,
@@ -149,14 +149,14 @@ async fn types(
     for server in servers.iter().flatten().flatten() {
         by_flavor.entry(&server.flavor).or_default().push(server);
     }
-    let asked = by_flavor.into_values().map(|servers| async move {
+    let reads = by_flavor.into_values().map(|servers| async move {
         let kind = flavors
             .instance_type(session, servers[0])
             .await
             .map_err(Error::of_batch);
         servers.into_iter().map(move |server| (server.id.clone(), kind.clone()))
     });
-    together(asked.collect()).await.into_iter().flatten().collect()
+    concurrently(reads).await.into_iter().flatten().collect()
 }
 
 /// What the short answer has.
@@ -168,7 +168,7 @@ fn alive(server: &Server, config: &Config) -> Instance {
     }
 }
 
-/// Only `SHUTOFF` is off: what is paused, suspended or shelved comes back as it was.
+/// Only `SHUTOFF` is off: a server that is paused, suspended or shelved comes back as it was.
 fn power(status: &str) -> Power {
     if status == "SHUTOFF" { Power::Off } else { Power::On }
 }
@@ -182,11 +182,6 @@ fn answers(
         None => Ok(Answer::Missing),
     };
     servers.into_iter().map(answer).collect()
-}
-
-/// A failure of the whole call is every node's answer.
-fn everybody(nodes: usize, error: Error) -> Vec<Result<Answer>> {
-    vec![Err(error.of_batch()); nodes]
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is plugged into the servers: their ports, and the ports that are plugged into those.
+//! The ports of servers, and the sub-ports of those that are trunks.
 
 use super::addresses::SubPort;
 use crate::api::{
@@ -8,15 +8,15 @@ use crate::api::{
         networks::{self, Network},
         ports::{self, Port},
     },
-    together,
 };
 use cloud::{Error, Result};
+use provider_kit::concurrently;
 use std::collections::{BTreeSet, HashMap};
 use tracing::warn;
 
 /// The ports of many servers.
 #[derive(Default)]
-pub struct Wiring {
+pub struct ServerPorts {
     /// By the server's ID, in Neutron's order.
     ports: HashMap<String, Vec<Port>>,
     /// By their own ID.
@@ -25,28 +25,27 @@ pub struct Wiring {
     failed: HashMap<String, Error>,
 }
 
-impl Wiring {
-    /// Asks Neutron about the ports of these servers: one list for each hundred of them, and one more of each kind for what
-    /// is plugged into trunks.
+impl ServerPorts {
+    /// Lists the ports of these servers: one list for each hundred servers, and one more of each kind for sub-ports.
     pub async fn get(session: &Session, servers: &[&str]) -> Self {
-        let mut wiring = Self::default();
+        let mut all = Self::default();
         let lists = servers.chunks(FILTER_VALUES).map(|chunk| async move {
             let filters: Vec<_> = chunk.iter().map(|&server| ("device_id", server)).collect();
             (chunk, ports::ports(session, &filters).await)
         });
-        for (chunk, list) in together(lists.collect()).await {
+        for (chunk, list) in concurrently(lists).await {
             match list {
                 Ok(ports) => ports
                     .into_iter()
-                    .for_each(|port| wiring.ports.entry(port.device_id.clone()).or_default().push(port)),
-                Err(error) => wiring.fail(chunk, error),
+                    .for_each(|port| all.ports.entry(port.device_id.clone()).or_default().push(port)),
+                Err(error) => all.fail(chunk, error),
             }
         }
-        wiring.sub_ports = wiring.get_sub_ports(session).await;
-        wiring
+        all.sub_ports = all.get_sub_ports(session).await;
+        all
     }
 
-    /// The ports of a server, and what is plugged into them.
+    /// The ports of a server, and their sub-ports.
     ///
     /// # Errors
     /// If they could not be listed.
@@ -55,8 +54,8 @@ impl Wiring {
             return Err(error.clone());
         }
         let ports: Vec<&Port> = self.ports.get(server).into_iter().flatten().collect();
-        let plugged = ports.iter().flat_map(|port| sub_port_ids(port));
-        let sub_ports = plugged.filter_map(|id| self.sub_ports.get(id)).cloned().collect();
+        let ids = ports.iter().flat_map(|port| sub_port_ids(port));
+        let sub_ports = ids.filter_map(|id| self.sub_ports.get(id)).cloned().collect();
         Ok((ports, sub_ports))
     }
 
@@ -67,8 +66,8 @@ impl Wiring {
         }
     }
 
-    /// What is plugged into trunks. It is left out, with a warning, where it cannot be had: the server's own addresses are
-    /// worth more than none.
+    /// The sub-ports of trunks. Those that cannot be listed are omitted with a warning: a node without them is better than no
+    /// node.
     async fn get_sub_ports(&self, session: &Session) -> HashMap<String, SubPort> {
         let ids: Vec<&str> = self.ports.values().flatten().flat_map(sub_port_ids).collect();
         let ports = listed(&ids, |filters| async move { ports::ports(session, &filters).await }).await;
@@ -91,7 +90,7 @@ impl Wiring {
     }
 }
 
-/// Lists things by their IDs, a hundred at a time.
+/// Lists objects by their IDs, a hundred at a time.
 async fn listed<'a, T, F>(ids: &[&'a str], list: impl Fn(Vec<(&'static str, &'a str)>) -> F) -> Vec<T>
 where
     F: Future<Output = Result<Vec<T>>>,
@@ -100,10 +99,10 @@ where
         .chunks(FILTER_VALUES)
         .map(|chunk| list(chunk.iter().map(|&id| ("id", id)).collect()));
     let mut all = Vec::new();
-    for list in together(lists.collect()).await {
+    for list in concurrently(lists).await {
         match list {
             Ok(items) => all.extend(items),
-            Err(error) => warn!(error = error.report(), "cannot list what is plugged into trunks"),
+            Err(error) => warn!(error = error.report(), "cannot list sub-ports of trunks"),
         }
     }
     all

@@ -1,9 +1,9 @@
-//! What Kubernetes takes for the value of a label.
+//! Values of labels that Kubernetes accepts.
 
 const LONGEST: usize = 63;
 
-/// The name of a zone as a label: each run of other characters becomes one `-`, the ends are letters or digits, and there
-/// are at most 63 characters.
+/// A name as the value of a label: each run of other characters becomes one `-`, the ends are letters or digits, and there are
+/// at most 63 characters.
 pub fn sanitized(name: &str) -> String {
     let mut label = String::with_capacity(name.len());
     let mut replaced = false;
@@ -17,11 +17,11 @@ pub fn sanitized(name: &str) -> String {
         }
     }
     let trimmed = trim(&label);
-    // Again, because what stands at the cut may be punctuation.
+    // Again, because there may be punctuation at the cut.
     trim(&trimmed[..trimmed.len().min(LONGEST)]).to_owned()
 }
 
-/// Whether Kubernetes takes this for the value of a label.
+/// Whether Kubernetes accepts this as the value of a label.
 pub fn is_valid(value: &str) -> bool {
     value.len() <= LONGEST && value.chars().all(is_inner) && trim(value) == value
 }

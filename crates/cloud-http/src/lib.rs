@@ -26,6 +26,7 @@ mod environment;
 mod failure;
 mod fault;
 mod limit;
+pub mod login;
 mod metrics;
 mod pages;
 mod redact;

@@ -118,7 +118,7 @@ async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
     stage.initialised(&manager, &name).await;
     manager.ready().await;
     assert!(manager.ended().is_none());
-    let told = manager.lines_with("keystone refuses the credentials");
+    let told = manager.lines_with("the cloud refuses the credentials");
     assert_eq!(told.len(), 1, "once, not for each call: {told:#?}");
     assert!(!manager.log().contains(PASSWORD));
 }

@@ -5,20 +5,21 @@ mod connection;
 pub use connection::{Connection, Live};
 
 use crate::{
-    api::{Service, Surroundings, desk::Desks},
+    api::{Service, Surroundings},
     balancers::Balancers,
     config::Config,
     instances::{Instances, node_index::NodeIndex},
     routes::Routes,
 };
 use cloud::Result;
+use cloud_http::login::LoginThrottles;
 use std::sync::Arc;
 
 /// One cloud.
 pub struct Provider {
     live: Live,
     surroundings: Surroundings,
-    desks: Desks,
+    throttles: LoginThrottles,
     instances: Instances,
     balancers: Balancers,
     routes: Routes,
@@ -30,8 +31,8 @@ impl Provider {
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
     pub fn new(config: Config, surroundings: Surroundings) -> Result<Self> {
-        let desks = Desks::default();
-        let live = Live::new(Connection::new(config, &surroundings, &desks)?);
+        let throttles = LoginThrottles::default();
+        let live = Live::new(Connection::new(config, &surroundings, &throttles)?);
         let nodes = Arc::new(NodeIndex::default());
         Ok(Self {
             instances: Instances::new(live.clone(), Arc::clone(&nodes)),
@@ -39,7 +40,7 @@ impl Provider {
             routes: Routes::new(live.clone(), nodes, Arc::clone(&surroundings.gate)),
             live,
             surroundings,
-            desks,
+            throttles,
         })
     }
 
@@ -80,7 +81,7 @@ impl Provider {
     }
 
     async fn connect(&self, config: Config) -> Result<Connection> {
-        let connection = Connection::new(config, &self.surroundings, &self.desks)?;
+        let connection = Connection::new(config, &self.surroundings, &self.throttles)?;
         connection.session.authenticate().await?;
         // A region that is not there, or an interface without endpoints, shows here and not at the first node.
         for service in [Service::Compute, Service::Network] {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// A token and what came with it.
-pub struct Grant {
-    /// The token.
-    pub token: SecretString,
+pub struct Token {
+    /// The token itself.
+    pub secret: SecretString,
     /// Where the services are.
     pub catalog: Catalog,
     /// The project that it is for, if it is for one.
@@ -60,30 +60,30 @@ pub async fn versions(client: &Client, url: &Url) -> Result<Vec<Version>> {
 }
 
 /// `POST /v3/auth/tokens`
-pub async fn token(client: &Client, identity: &Url, global: &Global) -> Result<Grant> {
+pub async fn token(client: &Client, identity: &Url, global: &Global) -> Result<Token> {
     let request = Request::post("token_create", identity)
         .path(["auth", "tokens"])
         .json(&body(global)?)
         // A token more does no harm, and a replica that lost its lease still has to read.
         .idempotency(Idempotency::Safe);
     let response = client.send(request).await?;
-    let token = response
+    let secret = response
         .header("x-subject-token")
         .map(|token| SecretString::from(token.to_owned()));
     let body: TokenBody = response.json()?;
-    let Some(token) = token else {
+    let Some(secret) = secret else {
         return Err(Error::unavailable("token create", "the answer has no token"));
     };
-    Ok(body.token.grant(token))
+    Ok(body.token.with(secret))
 }
 
 #[derive(Deserialize)]
 struct TokenBody {
-    token: Token,
+    token: TokenData,
 }
 
 #[derive(Deserialize)]
-struct Token {
+struct TokenData {
     #[serde(default)]
     catalog: Catalog,
     project: Option<Project>,
@@ -96,15 +96,15 @@ struct Project {
     id: String,
 }
 
-impl Token {
-    fn grant(self, token: SecretString) -> Grant {
+impl TokenData {
+    fn with(self, secret: SecretString) -> Token {
         // By Keystone's own clock, which need not be ours.
         let lifetime = self
             .expires_at
             .zip(self.issued_at)
             .map(|(end, start)| end.duration_since(start));
-        Grant {
-            token,
+        Token {
+            secret,
             catalog: self.catalog,
             project_id: self.project.map(|project| project.id),
             lifetime: lifetime.and_then(|lifetime| lifetime.try_into().ok()),

@@ -1,33 +1,28 @@
-//! Who we are: the token, and how to get another one.
+//! Logging in to Keystone.
 
 use super::{
-    desk::Desk,
-    keystone::{self, Grant, Version},
+    keystone::{self, Token, Version},
     place::Place,
 };
 use crate::{
-    config::{Credential, Global, Method, User},
+    config::{Credential, Global, Identity, Method, User},
     metrics::Metrics,
 };
 use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
 use cloud::{Error, Result};
 use cloud_http::{
-    Auth, Authorized, Client, Failure, Url,
+    Client, Failure, Url,
     bytes::Bytes,
     http::{self, HeaderName, HeaderValue, StatusCode},
+    login::{Grant, LogIn, LoginThrottle, LoginThrottles},
 };
 use secrecy::ExposeSecret;
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
-use tokio::sync::{Notify, OnceCell};
+use std::sync::Arc;
+use tokio::sync::OnceCell;
 use tracing::{debug, info};
 
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
-
-/// So long before its end a token is replaced, so that it does not end on the way.
-const MARGIN: Duration = Duration::from_mins(2);
 
 /// Why Keystone gave no token.
 #[derive(Debug, thiserror::Error)]
@@ -47,94 +42,73 @@ pub struct Misplaced {
     source: Option<Failure>,
 }
 
-/// Gets tokens, and keeps the newest.
-pub struct Login {
+/// Keystone as one user.
+pub struct Keystone {
     client: Client,
     global: Global,
     metrics: Metrics,
     identity: OnceCell<Url>,
-    current: ArcSwapOption<Current>,
     /// Known also when the token is not any more.
     place: ArcSwapOption<Place>,
-    desk: Arc<Desk>,
-    refused: Notify,
 }
 
-/// What we hold.
-pub struct Current {
-    /// The token and what came with it.
-    pub grant: Grant,
-    renew_at: Option<Instant>,
+/// The throttle of these credentials: of all that Keystone judges by. Credentials that cannot be sent have one of their own.
+pub fn throttle(throttles: &LoginThrottles, global: &Global) -> Arc<LoginThrottle> {
+    let Ok(body) = keystone::body(global) else {
+        return Arc::default();
+    };
+    let identity = global.tls.identity.as_ref();
+    let identity = identity.map(|Identity { certificate, key }| (certificate, key.expose_secret()));
+    throttles.of((&global.auth_url, body.to_string(), identity))
 }
 
-impl Login {
+#[async_trait]
+impl LogIn for Keystone {
+    type Credential = Token;
+
+    async fn log_in(&self) -> Result<Grant<Token>> {
+        let identity = self.identity().await?;
+        let timer = self.metrics.request("token_create");
+        let token = keystone::token(&self.client, identity, &self.global).await;
+        let token = timer.end(token).map_err(|error| self.explain(error))?;
+        info!(user = %who(&self.global.method), project = token.project_id, "authenticated");
+        let place = Place::of(token.project_id.as_deref(), &token.catalog, &self.global);
+        self.place.store(Some(Arc::new(place)));
+        let lifetime = match self.global.method {
+            // A token that is re-scoped expires with the one it came from: an early renewal gains nothing.
+            Method::Token(_) => None,
+            Method::Password { .. } | Method::ApplicationCredential { .. } => token.lifetime,
+        };
+        Ok(Grant {
+            credential: token,
+            lifetime,
+        })
+    }
+
+    fn authorize(&self, token: &Token, request: &mut http::Request<Bytes>) -> Result<()> {
+        let mut value = HeaderValue::from_str(token.secret.expose_secret())
+            .map_err(|_| Error::unavailable("authenticate", "the token has characters that no header may have"))?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(TOKEN, value);
+        Ok(())
+    }
+}
+
+impl Keystone {
     /// `client` must have no credentials itself.
-    pub fn new(client: Client, global: Global, metrics: Metrics, desk: Arc<Desk>) -> Self {
+    pub fn new(client: Client, global: Global, metrics: Metrics) -> Self {
         Self {
             client,
             global,
             metrics,
             identity: OnceCell::new(),
-            current: ArcSwapOption::empty(),
             place: ArcSwapOption::empty(),
-            desk,
-            refused: Notify::new(),
         }
     }
 
-    /// Gets a new token, whether there is one or not; together with everybody else who wants one at this moment.
-    ///
-    /// # Errors
-    /// Why there is none. After a refusal nobody asks Keystone for a while, and all get what it said, see [`Desk`].
-    pub async fn renew(&self) -> Result<()> {
-        let seen = self.current.load_full();
-        let is_done = || !is_same(seen.as_ref(), self.current.load().as_ref());
-        self.desk.log_in(is_done, self.ask()).await
-    }
-
-    async fn ask(&self) -> Result<()> {
-        let identity = self.identity().await?;
-        let timer = self.metrics.request("token_create");
-        let asked = keystone::token(&self.client, identity, &self.global).await;
-        let grant = timer.end(asked).map_err(|error| self.explain(error))?;
-        info!(user = %who(&self.global.method), project = grant.project_id, "authenticated");
-        let renew_at = self.renew_at(&grant);
-        let place = Place::of(grant.project_id.as_deref(), &grant.catalog, &self.global);
-        self.place.store(Some(Arc::new(place)));
-        self.current.store(Some(Arc::new(Current { grant, renew_at })));
-        Ok(())
-    }
-
-    /// What we hold, after a first login if need be.
-    pub async fn current(&self) -> Result<Arc<Current>> {
-        if let Some(current) = self.current.load_full() {
-            return Ok(current);
-        }
-        self.renew().await?;
-        self.current
-            .load_full()
-            .ok_or_else(|| Error::unavailable("authenticate", "there is no token"))
-    }
-
-    /// Where the last token led to; `None` if there never was one.
+    /// The project and region of the last token; `None` if there never was one.
     pub fn place(&self) -> Option<Arc<Place>> {
         self.place.load_full()
-    }
-
-    /// Waits until Keystone does not accept the credentials; at once, if it has not since this was last asked.
-    pub async fn refused(&self) {
-        self.refused.notified().await;
-    }
-
-    /// A token that is re-scoped ends with the one it came from: asking early gains nothing.
-    fn renew_at(&self, grant: &Grant) -> Option<Instant> {
-        let lifetime = grant.lifetime.filter(|lifetime| !lifetime.is_zero())?;
-        match self.global.method {
-            Method::Token(_) => None,
-            Method::Password { .. } | Method::ApplicationCredential { .. } => {
-                Instant::now().checked_add(lifetime.saturating_sub(MARGIN.min(lifetime / 10)))
-            }
-        }
     }
 
     async fn identity(&self) -> Result<&Url> {
@@ -158,17 +132,6 @@ impl Login {
         }
     }
 
-    /// Gets a new token for calls whose token does not hold. If that is refused, no service is asked with the old one any
-    /// more: each would ask Keystone about it.
-    async fn replace(&self) -> Result<()> {
-        let old = self.current.load_full();
-        let renewed = self.renew().await;
-        if let Err(Error::Denied { .. }) = renewed {
-            self.current.compare_and_swap(&old, None);
-        }
-        renewed
-    }
-
     fn explain(&self, error: Error) -> Error {
         let failure = Failure::of(&error).cloned();
         let status = failure.as_ref().map(Failure::status);
@@ -185,53 +148,13 @@ impl Login {
     }
 
     fn refuse(&self, source: Option<Failure>) -> Error {
-        self.refused.notify_one();
         let refused = Refused {
             url: self.global.auth_url.clone(),
             who: who(&self.global.method),
             hint: hint(&self.global.method),
             source,
         };
-        Error::Denied {
-            call: "authentication".to_owned(),
-            source: refused.into(),
-        }
-    }
-}
-
-/// A [`Login`] as clients want it.
-pub struct Shared(pub Arc<Login>);
-
-#[async_trait::async_trait]
-impl Auth for Shared {
-    async fn authorize(&self, request: &mut http::Request<Bytes>) -> Result<Authorized> {
-        let current = self.0.current.load();
-        let Some(current) = current.as_ref().filter(|current| current.holds()) else {
-            return Ok(Authorized::Stale);
-        };
-        let mut value = HeaderValue::from_str(current.grant.token.expose_secret())
-            .map_err(|_| Error::unavailable("authenticate", "the token has characters that no header may have"))?;
-        value.set_sensitive(true);
-        request.headers_mut().insert(TOKEN, value);
-        Ok(Authorized::Ready)
-    }
-
-    async fn refresh(&self) -> Result<()> {
-        self.0.replace().await
-    }
-}
-
-impl Current {
-    fn holds(&self) -> bool {
-        self.renew_at.is_none_or(|renew_at| Instant::now() < renew_at)
-    }
-}
-
-fn is_same(one: Option<&Arc<Current>>, other: Option<&Arc<Current>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-        (None, None) => true,
-        _ => false,
+        Error::denied("authentication", refused)
     }
 }
 
@@ -341,6 +264,34 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_same_credentials_have_the_same_throttle() {
+        let throttles = LoginThrottles::default();
+        let global = |password: &str| Global {
+            auth_url: "https://keystone.example/v3".to_owned(),
+            method: Method::Password {
+                user: User::Id("u".to_owned()),
+                password: password.into(),
+            },
+            ..Global::default()
+        };
+        let is_same =
+            |one: &Global, other: &Global| Arc::ptr_eq(&throttle(&throttles, one), &throttle(&throttles, other));
+        assert!(is_same(&global("a"), &global("a")));
+        assert!(!is_same(&global("a"), &global("b")));
+        let elsewhere = Global {
+            auth_url: "https://another.example/v3".to_owned(),
+            ..global("a")
+        };
+        assert!(!is_same(&global("a"), &elsewhere));
+        let mut with_certificate = global("a");
+        with_certificate.tls.identity = Some(Identity {
+            certificate: b"certificate".to_vec(),
+            key: "key".into(),
+        });
+        assert!(!is_same(&global("a"), &with_certificate));
     }
 
     #[rstest]

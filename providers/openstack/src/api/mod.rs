@@ -5,7 +5,6 @@
 pub mod barbican;
 pub mod call;
 pub mod catalog;
-pub mod desk;
 pub mod fault;
 pub mod keystone;
 pub mod login;

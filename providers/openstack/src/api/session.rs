@@ -2,9 +2,8 @@
 
 use super::{
     call::{Call, Listed, Page},
-    desk::Desk,
     fault,
-    login::{Login, Shared},
+    login::Keystone,
     place::Place,
     service::Service,
 };
@@ -13,7 +12,11 @@ use crate::{
     metrics::Metrics,
 };
 use cloud::{Error, Gate, Result};
-use cloud_http::{Client, Config, Credentials, Request, Response, Trust, Url, http::StatusCode};
+use cloud_http::{
+    Client, Config, Credentials, Request, Response, Trust, Url,
+    http::StatusCode,
+    login::{Login, LoginThrottle},
+};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use std::{
@@ -40,7 +43,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     client: Client,
-    login: Arc<Login>,
+    login: Arc<Login<Keystone>>,
     metrics: Metrics,
     global: Global,
     /// By root, so that an endpoint that moves is asked anew.
@@ -75,14 +78,19 @@ impl Session {
     /// # Errors
     /// [`Error::Invalid`] if certificates or key are not usable.
     pub fn new(global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
-        Self::at(Arc::default(), global, timeout, surroundings)
+        Self::throttled(Arc::default(), global, timeout, surroundings)
     }
 
-    /// The same, of credentials that others use too: see [`Desks`](super::desk::Desks).
+    /// The same, with credentials that other sessions use, too: see [`throttle`](super::login::throttle).
     ///
     /// # Errors
     /// As [`Session::new`].
-    pub fn at(desk: Arc<Desk>, global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
+    pub fn throttled(
+        throttle: Arc<LoginThrottle>,
+        global: Global,
+        timeout: Duration,
+        surroundings: &Surroundings,
+    ) -> Result<Self> {
         let Surroundings {
             gate,
             metrics,
@@ -90,9 +98,10 @@ impl Session {
         } = surroundings;
         let config = http_config(&global.tls, timeout, user_agent)?;
         let plain = Client::new(&config, Arc::clone(gate), metrics.http())?;
-        let login = Arc::new(Login::new(plain.clone(), global.clone(), metrics.clone(), desk));
+        let keystone = Keystone::new(plain.clone(), global.clone(), metrics.clone());
+        let login = Arc::new(Login::new(keystone, throttle));
         let client = plain
-            .with_credentials(Credentials::new(Shared(Arc::clone(&login))))
+            .with_credentials(Credentials::new(Arc::clone(&login)))
             .explaining(fault::explain);
         Ok(Self(Arc::new(Inner {
             client,
@@ -118,7 +127,7 @@ impl Session {
 
     /// Where the credentials led to when they were accepted last; `None` if they never were.
     pub fn place(&self) -> Option<Arc<Place>> {
-        self.0.login.place()
+        self.0.login.cloud().place()
     }
 
     /// The configured region; may be empty.
@@ -131,8 +140,8 @@ impl Session {
     /// # Errors
     /// As [`Session::authenticate`]; [`Error::Invalid`] if the token is for no project.
     pub async fn project_id(&self) -> Result<String> {
-        let current = self.0.login.current().await?;
-        let project = current.grant.project_id.clone();
+        let token = self.0.login.current().await?;
+        let project = token.project_id.clone();
         project.ok_or_else(|| Error::invalid("tenant-id", "the token is for no project: set tenant-id or tenant-name"))
     }
 
@@ -232,8 +241,8 @@ impl Session {
     /// A service's URL in the newest catalog.
     async fn listed(&self, service: Service) -> Result<Url> {
         let Global { region, interface, .. } = &self.0.global;
-        let current = self.0.login.current().await?;
-        current.grant.catalog.url(service, region, *interface)
+        let token = self.0.login.current().await?;
+        token.catalog.url(service, region, *interface)
     }
 
     fn client(&self, service: Service) -> Client {

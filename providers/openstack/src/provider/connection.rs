@@ -1,12 +1,13 @@
 //! The connection in use. It is replaced as a whole, and only by one that works.
 
 use crate::{
-    api::{Session, Surroundings, desk::Desks},
+    api::{Session, Surroundings, login},
     config::Config,
     instances, routes,
 };
 use arc_swap::ArcSwap;
 use cloud::Result;
+use cloud_http::login::LoginThrottles;
 use std::sync::Arc;
 
 /// A configuration, a session that was made from it, and what was learned through it.
@@ -26,9 +27,10 @@ impl Connection {
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
-    pub fn new(config: Config, surroundings: &Surroundings, desks: &Desks) -> Result<Self> {
+    pub fn new(config: Config, surroundings: &Surroundings, throttles: &LoginThrottles) -> Result<Self> {
         let (global, timeout) = (config.global.clone(), config.request_timeout);
-        let session = Session::at(desks.of(&global), global, timeout, surroundings)?;
+        let throttle = login::throttle(throttles, &global);
+        let session = Session::throttled(throttle, global, timeout, surroundings)?;
         Ok(Self {
             config,
             learned: instances::Learned::new(&session),

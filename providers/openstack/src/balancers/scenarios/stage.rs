@@ -4,7 +4,6 @@ use super::ground::{Ground, config, session};
 use crate::{
     api::{
         Deleted, Session, Surroundings,
-        desk::Desks,
         octavia::{LoadBalancer, NewLoadBalancer, Octavia, Provisioning},
     },
     balancers::{
@@ -22,6 +21,7 @@ use cloud::{
     Error, Event, Gate, Host, IpFamily, LoadBalancers, Noted, Notes, Progress, Protocol, Result, ServiceRef, Spec,
     Status,
 };
+use cloud_http::login::LoginThrottles;
 use openstack_sim::{Cloud, Sim};
 use prometheus::Registry;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -155,7 +155,7 @@ impl Stage {
     /// The manager reads its configuration anew: another connection.
     pub fn reload(&self) {
         let surroundings = surroundings(self.balancers.metrics.clone(), open());
-        let connection = Connection::new(self.config.clone(), &surroundings, &Desks::default());
+        let connection = Connection::new(self.config.clone(), &surroundings, &LoginThrottles::default());
         self.balancers.live.swap(connection.expect("a connection"));
     }
 
@@ -424,7 +424,7 @@ fn balancers(config: &Config, registry: &Registry, gate: Gate) -> Balancers {
     let http = cloud_http::Metrics::register(registry).expect("metrics");
     let metrics = Metrics::register(registry, http).expect("metrics");
     let surroundings = surroundings(metrics.clone(), gate);
-    let connection = Connection::new(config.clone(), &surroundings, &Desks::default()).expect("a connection");
+    let connection = Connection::new(config.clone(), &surroundings, &LoginThrottles::default()).expect("a connection");
     Balancers::new(Live::new(connection), metrics)
 }
 

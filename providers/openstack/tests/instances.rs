@@ -162,12 +162,15 @@ async fn batches_that_come_together_share_the_list() {
     let (rig, all) = many(999).await;
     rig.provider.authenticate().await.unwrap();
     let mark = rig.cloud.mark();
+    let began = Instant::now();
     let batches = all.chunks(250).map(|batch| describe(&rig, batch, Detail::Full));
     let answers = futures::future::join_all(batches).await;
     assert!(answers.iter().all(|answers| are_found(answers)));
-    // And the one that comes right after them.
-    assert!(are_found(&describe(&rig, &all[..500], Detail::Liveness).await));
     assert_eq!(rig.calls(mark), "12 port_list, 1 server_list");
+    // And the one that comes right after them, unless the machine is so slow that the list has expired.
+    assert!(are_found(&describe(&rig, &all[..500], Detail::Liveness).await));
+    let is_slow = began.elapsed() > Duration::from_secs(2);
+    assert!(is_slow || rig.calls(mark) == "12 port_list, 1 server_list");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 pub mod batch;
 mod concurrently;
 pub mod labels;
+pub mod lanes;
 pub mod list_cache;
 
 pub use concurrently::concurrently;

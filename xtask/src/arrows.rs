@@ -8,7 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cloud-http", &["cloud", "reach", "tally"]),
     ("conformance", &["cloud"]),
     ("fakecloud", &[]),
-    ("provider-kit", &["cloud", "cloud-http"]),
+    ("provider-kit", &["cloud", "cloud-http", "gcfg"]),
     ("reach", &[]),
     ("runtime", &["reach", "tally"]),
     ("controllers", &["cloud", "runtime"]),

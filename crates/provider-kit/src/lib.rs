@@ -5,6 +5,7 @@
 
 pub mod batch;
 mod concurrently;
+pub mod keys;
 pub mod labels;
 pub mod lanes;
 pub mod list_cache;

@@ -1,0 +1,144 @@
+//! What a configuration file says, key by key.
+
+use super::{Effect, Key, Kind, Section};
+use gcfg::{Document, Error, Nanos, Subsections};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The values of a file by section, subsection and key. It has no `Debug`: a value may be a password.
+///
+/// The methods answer `None` for a key that is not given or is of another kind.
+#[derive(Default)]
+pub struct Settings {
+    found: BTreeMap<(&'static str, String, &'static str), Setting>,
+    /// By section.
+    subsections: BTreeSet<(&'static str, String)>,
+}
+
+/// A value and its position.
+struct Setting {
+    value: Value,
+    position: String,
+}
+
+enum Value {
+    Text(String),
+    Boolean(bool),
+    Number(i128),
+    Duration(Nanos),
+    List(Vec<String>),
+}
+
+impl Settings {
+    pub(super) fn read(&mut self, document: &Document, section: &Section) -> Result<(), Error> {
+        let name = section.name;
+        let parts = match section.subsections {
+            Subsections::Any => document.subsections(name),
+            Subsections::None => vec![document.section(name)],
+        };
+        for part in parts {
+            let subsection = part.subsection().unwrap_or_default();
+            if section.subsections == Subsections::Any {
+                self.subsections.insert((name, subsection.to_owned()));
+            }
+            for key in section.keys.iter().filter(|key| key.effect == Effect::Used) {
+                if let Some(value) = value(&part, key)? {
+                    let position = part.position(key.name).map(|at| at.to_string());
+                    let position = format!("{}:{}", document.file(), position.unwrap_or_default());
+                    let at = (name, subsection.to_owned(), key.name);
+                    self.found.insert(at, Setting { value, position });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces what is here by what another file says; lists as a whole.
+    pub fn overlay(&mut self, other: Self) {
+        self.found.extend(other.found);
+        self.subsections.extend(other.subsections);
+    }
+
+    /// Removes a key, and returns whether it was given.
+    pub fn remove(&mut self, section: &'static str, key: &'static str) -> bool {
+        self.found.remove(&(section, String::new(), key)).is_some()
+    }
+
+    /// The names of the subsections of a section; that of `[section]` itself is empty.
+    pub fn subsections(&self, section: &str) -> impl Iterator<Item = &str> {
+        let all = self.subsections.iter().filter(move |(name, _)| *name == section);
+        all.map(|(_, subsection)| subsection.as_str())
+    }
+
+    /// A text that is not empty.
+    pub fn text(&self, section: &'static str, key: &'static str) -> Option<&str> {
+        self.given(section, "", key).filter(|text| !text.is_empty())
+    }
+
+    /// A text, also an empty one.
+    pub fn given(&self, section: &'static str, subsection: &str, key: &'static str) -> Option<&str> {
+        match self.value(section, subsection, key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A boolean.
+    pub fn boolean(&self, section: &'static str, key: &'static str) -> Option<bool> {
+        match self.value(section, "", key)? {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A number; one that does not fit counts as the nearest one that does.
+    pub fn number(&self, section: &'static str, key: &'static str) -> Option<u32> {
+        match self.value(section, "", key)? {
+            Value::Number(value) => Some(u32::try_from((*value).max(0)).unwrap_or(u32::MAX)),
+            _ => None,
+        }
+    }
+
+    /// A duration, which may be negative.
+    pub fn duration(&self, section: &'static str, key: &'static str) -> Option<Nanos> {
+        match self.value(section, "", key)? {
+            Value::Duration(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A list.
+    pub fn list(&self, section: &'static str, key: &'static str) -> Option<&[String]> {
+        match self.value(section, "", key)? {
+            Value::List(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The position of a key, as messages start: `cloud.conf:3:1`.
+    pub fn position(&self, section: &'static str, key: &'static str) -> &str {
+        let setting = self.found.get(&(section, String::new(), key));
+        setting.map_or("cloud.conf", |setting| &setting.position)
+    }
+
+    fn value(&self, section: &'static str, subsection: &str, key: &'static str) -> Option<&Value> {
+        let setting = self.found.get(&(section, subsection.to_owned(), key));
+        setting.map(|setting| &setting.value)
+    }
+}
+
+fn value(section: &gcfg::Section<'_>, key: &Key) -> Result<Option<Value>, Error> {
+    let name = key.name;
+    let text = |text: &str| Value::Text(text.to_owned());
+    Ok(match key.kind {
+        Kind::LenientText => section.text(name).unwrap_or_default().map(text),
+        Kind::Text | Kind::Secret | Kind::Path => section.text(name)?.map(text),
+        Kind::Word => section.word(name)?.map(text),
+        Kind::Boolean => section.boolean(name)?.map(Value::Boolean),
+        Kind::Int => section.int(name)?.map(|number| Value::Number(number.into())),
+        Kind::Uint => section.uint(name)?.map(|number| Value::Number(number.into())),
+        Kind::Duration => section.duration(name)?.map(Value::Duration),
+        Kind::List => section
+            .list(name)
+            .map(|items| Value::List(items.into_iter().map(str::to_owned).collect())),
+    })
+}

@@ -9,5 +9,6 @@ pub mod keys;
 pub mod labels;
 pub mod lanes;
 pub mod list_cache;
+pub mod live_config;
 
 pub use concurrently::concurrently;

@@ -43,7 +43,7 @@ pub fn provider(ask: &Provide<'_>, flags: &Flags) -> Result<Arc<dyn cloud::Provi
     match ask.name {
         "memory" => memory::provider(config, ask.gate.clone(), ask.registry)
             .map_err(|error| format!("--cloud-config: {}", error.report())),
-        "openstack" => openstack::follow::provider(openstack::follow::Start {
+        "openstack" => openstack::provider::start(openstack::provider::Start {
             file: config,
             user_agents: &flags.user_agents.0,
             gate: ask.gate.clone(),

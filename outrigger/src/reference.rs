@@ -25,38 +25,10 @@ pub fn page(name: &str) -> Option<String> {
         "metrics" => metrics(),
         "operator-flags" => Some(operator::reference()),
         "crd" => Some(::operator::standalone::crd_yaml()),
-        "openstack-config" => Some(keys()),
+        "openstack-config" => Some(config::reference_page()),
         "openstack-annotations" => Some(service_annotations()),
         _ => None,
     }
-}
-
-fn keys() -> String {
-    let mut page = "# The keys of cloud.conf for OpenStack\n".to_owned();
-    let mut section = "";
-    for key in config::reference() {
-        if key.section != section {
-            section = key.section;
-            let _ = write!(
-                page,
-                "\n## [{section}]\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
-            );
-        }
-        let default = quoted(key.default);
-        let inert = match key.effect {
-            config::Effect::Used => "",
-            config::Effect::Obsolete => ". No effect any more.",
-            config::Effect::Foreign => ". For another program that reads this file.",
-        };
-        let _ = writeln!(
-            page,
-            "| `{}` | {} | {default} | {}{inert} |",
-            key.key,
-            key.kind,
-            cell(key.meaning)
-        );
-    }
-    page
 }
 
 fn service_annotations() -> String {

@@ -106,7 +106,7 @@ async fn full(connection: &Connection, servers: Vec<Result<Option<Arc<Server>>>>
         config,
         session,
         learned,
-        extensions: _,
+        ..
     } = connection;
     let found: BTreeSet<&str> = servers
         .iter()

@@ -6,7 +6,6 @@
 pub mod api;
 pub mod balancers;
 pub mod config;
-pub mod follow;
 pub mod instances;
 pub mod metrics;
 pub mod provider;

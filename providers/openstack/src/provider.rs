@@ -1,47 +1,82 @@
 //! `OpenStack` as a [`cloud::Provider`]: the parts of the contract over one connection that can be replaced while it is used.
 
 mod connection;
+mod connector;
 
-pub use connection::{Connection, Live};
+pub use connection::Connection;
 
 use crate::{
-    api::{Service, Surroundings},
+    api::{Service, Surroundings, session::user_agent},
     balancers::Balancers,
-    config::Config,
+    config::{Config, Environment},
     instances::{Instances, node_index::NodeIndex},
+    metrics::Metrics,
     routes::Routes,
 };
-use cloud::Result;
-use cloud_http::login::LoginThrottles;
-use std::sync::Arc;
+use cloud::{Gate, Result};
+use connector::Connector;
+use prometheus::Registry;
+use provider_kit::live_config::{Current, LiveConfig};
+use std::{path::Path, sync::Arc};
+
+/// The connection in use, shared by all parts of a provider.
+pub type Live = Current<Connection>;
 
 /// One cloud.
 pub struct Provider {
-    live: Live,
-    surroundings: Surroundings,
-    throttles: LoginThrottles,
+    config: LiveConfig<Connector>,
     instances: Instances,
     balancers: Balancers,
     routes: Routes,
 }
 
+/// What the program gives to the provider.
+pub struct Start<'a> {
+    /// `--cloud-config`
+    pub file: Option<&'a Path>,
+    /// `--user-agent`, in the order given.
+    pub user_agents: &'a [String],
+    /// Whether this process may write.
+    pub gate: Gate,
+    /// Where everything is counted.
+    pub registry: &'a Registry,
+}
+
+/// The provider of the configuration in the file of `--cloud-config`, which it watches. Makes no call to the cloud.
+///
+/// # Errors
+/// One sentence: what is wrong with the configuration, and where.
+pub fn start(start: Start<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
+    let unregistered = |error: prometheus::Error| format!("cannot register metrics: {error}");
+    let surroundings = Surroundings {
+        gate: start.gate,
+        metrics: Metrics::register_all(start.registry).map_err(unregistered)?,
+        user_agent: user_agent(start.user_agents),
+    };
+    let connector = Connector::new(surroundings.clone(), Environment::of_process());
+    let config = LiveConfig::watched(connector, start.file).map_err(|error| error.report())?;
+    Ok(Arc::new(Provider::of(config, surroundings)))
+}
+
 impl Provider {
-    /// A provider that talks to nobody yet: it logs in when it is first asked something.
+    /// A provider of this configuration. Makes no call to the cloud: it logs in when it is first used.
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
     pub fn new(config: Config, surroundings: Surroundings) -> Result<Self> {
-        let throttles = LoginThrottles::default();
-        let live = Live::new(Connection::new(config, &surroundings, &throttles)?);
-        let nodes = Arc::new(NodeIndex::default());
-        Ok(Self {
+        let connector = Connector::new(surroundings.clone(), Environment::default());
+        Ok(Self::of(LiveConfig::given(connector, config)?, surroundings))
+    }
+
+    fn of(config: LiveConfig<Connector>, surroundings: Surroundings) -> Self {
+        let Surroundings { gate, metrics, .. } = surroundings;
+        let (live, nodes) = (config.current().clone(), Arc::new(NodeIndex::default()));
+        Self {
+            config,
             instances: Instances::new(live.clone(), Arc::clone(&nodes)),
-            balancers: Balancers::new(live.clone(), surroundings.metrics.clone()),
-            routes: Routes::new(live.clone(), nodes, Arc::clone(&surroundings.gate)),
-            live,
-            surroundings,
-            throttles,
-        })
+            balancers: Balancers::new(live.clone(), metrics),
+            routes: Routes::new(live, nodes, gate),
+        }
     }
 
     /// Logs in, whether that is needed or not: says whether the configuration is good.
@@ -49,7 +84,7 @@ impl Provider {
     /// # Errors
     /// [`cloud::Error::Denied`] with what to check, if Keystone does not accept the credentials.
     pub async fn authenticate(&self) -> Result<()> {
-        self.live.load().session.authenticate().await
+        self.connection().session.authenticate().await
     }
 
     /// Whether the catalog can serve this at all; logs in if need be.
@@ -57,37 +92,24 @@ impl Provider {
     /// # Errors
     /// [`cloud::Error::Invalid`], saying what the catalog has instead.
     pub async fn check(&self, service: Service) -> Result<()> {
-        self.live.load().session.check(service).await
+        self.connection().session.check(service).await
     }
 
-    /// Waits until Keystone does not accept the credentials in use: time to read them anew from where they came from, and to
-    /// [`reconfigure`](Self::reconfigure).
+    /// Waits until Keystone refuses the credentials in use.
     pub async fn refused(&self) {
-        self.live.load().session.refused().await;
+        self.config.refused().await;
     }
 
-    /// Goes over to another configuration, if that one works: it logs in first, and what is under way ends as it began.
+    /// Replaces the configuration, if the cloud accepts it; calls that began before end with the old one.
     ///
     /// # Errors
-    /// Why the new one does not work, or that it leads elsewhere; the old one stays in use.
+    /// Why the new one cannot be used, or that it is for another project; the old one then stays in use.
     pub async fn reconfigure(&self, config: Config) -> Result<()> {
-        let connection = self.connect(config).await?;
-        // Elsewhere nothing is there: every load balancer would be made a second time, with another address.
-        if let (Some(running), Some(new)) = (self.live.load().session.place(), connection.session.place()) {
-            new.follows(&running)?;
-        }
-        self.live.swap(connection);
-        Ok(())
+        self.config.replace(config).await.map(drop)
     }
 
-    async fn connect(&self, config: Config) -> Result<Connection> {
-        let connection = Connection::new(config, &self.surroundings, &self.throttles)?;
-        connection.session.authenticate().await?;
-        // A region that is not there, or an interface without endpoints, shows here and not at the first node.
-        for service in [Service::Compute, Service::Network] {
-            connection.session.check(service).await?;
-        }
-        Ok(connection)
+    fn connection(&self) -> Arc<Connection> {
+        self.config.current().load()
     }
 }
 
@@ -101,12 +123,20 @@ impl cloud::Provider for Provider {
     }
 
     fn load_balancers(&self) -> Option<&dyn cloud::LoadBalancers> {
-        let enabled = self.live.load().config.load_balancer.enabled;
-        enabled.then_some(&self.balancers as &dyn cloud::LoadBalancers)
+        let has_some = self.connection().has_load_balancers();
+        has_some.then_some(&self.balancers as &dyn cloud::LoadBalancers)
     }
 
     fn routes(&self) -> Option<&dyn cloud::Routes> {
-        let configured = self.live.load().config.router_id.is_some();
+        let configured = self.connection().config.router_id.is_some();
         configured.then_some(&self.routes as &dyn cloud::Routes)
+    }
+
+    fn live(&self) -> Option<&dyn cloud::Live> {
+        self.config.live()
+    }
+
+    fn event_source(&self) -> &'static str {
+        "cloud-provider-openstack"
     }
 }

@@ -1,8 +1,9 @@
-//! Where credentials lead to: a project in a region. What a Service has there is nowhere else. Pure.
+//! A project in a region: where credentials lead to. Pure.
 
 use super::{catalog::Catalog, service::Service};
 use crate::config::Global;
-use cloud::{Error, Result};
+use cloud::Result;
+use provider_kit::live_config::another;
 
 /// A project in a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,35 +27,20 @@ impl Place {
         }
     }
 
-    /// Whether one can go over from `running` to this and find everything there.
+    /// Whether what exists in `running` exists here, too.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if this is another project, or another region.
+    /// [`cloud::Error::Invalid`] if this is another project, or another region.
     pub fn follows(&self, running: &Self) -> Result<()> {
         if self.project != running.project {
-            return Err(elsewhere(
-                "project",
-                self.project.as_deref(),
-                running.project.as_deref(),
-            ));
+            return Err(another("project", running.project.as_deref(), self.project.as_deref()));
         }
-        // Who asks for the same as before gets the same as without a new configuration, whatever the catalog says today.
+        // The same region as before leads where the running configuration would lead, too, whatever the catalog has by now.
         if self.asked != running.asked && self.region != running.region {
-            return Err(elsewhere("region", self.region.as_deref(), running.region.as_deref()));
+            return Err(another("region", running.region.as_deref(), self.region.as_deref()));
         }
         Ok(())
     }
-}
-
-fn elsewhere(what: &str, new: Option<&str>, running: Option<&str>) -> Error {
-    let named = |name: Option<&str>| name.map_or_else(|| format!("no {what}"), |name| format!("{what} {name}"));
-    let (new, running) = (named(new), named(running));
-    Error::invalid(
-        what,
-        format!(
-            "this configuration is for {new}, and the running one is for {running}; restart the manager if you mean it"
-        ),
-    )
 }
 
 #[cfg(test)]

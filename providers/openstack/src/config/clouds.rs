@@ -5,12 +5,10 @@ mod find;
 
 pub(super) use entry::Entry;
 
-use super::{
-    error::Error,
-    sources::{Environment, Reader},
-};
+use super::{Environment, error::Error};
 use entry::{Clouds, PublicClouds};
 use find::Found;
+use provider_kit::live_config::Reader;
 use std::path::Path;
 
 /// What to take from which `clouds.yaml`.

@@ -1,15 +1,15 @@
 //! `[Global]`, with what `clouds.yaml` and the Secret add.
 
 use super::{
-    Global, Interface, ProviderIds, SecretRef,
+    Environment, Global, Interface, ProviderIds,
     clouds::{self, Entry},
     credentials::{self, Means, Values},
     error::Error,
-    keys::reference,
-    settings::Settings,
-    sources::{Environment, Reader, Sources},
+    keys::KEYS,
     tls,
 };
+use cloud::ObjectRef;
+use provider_kit::{keys::Settings, live_config::Reader};
 use std::path::Path;
 
 /// Whether the credentials have to be there by now.
@@ -41,12 +41,12 @@ pub(super) fn build(
     settings: &Settings,
     secret: &FromSecret<'_>,
     credentials: Credentials,
-    sources: &Sources<'_>,
+    environment: &Environment,
     reader: &Reader<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Global, Error> {
     tls::warn(settings, warnings);
-    let Merged { values, means, no_auth } = merge(settings, secret, sources.environment, reader, warnings)?;
+    let Merged { values, means, no_auth } = merge(settings, secret, environment, reader, warnings)?;
     let tls = tls::read(&values, reader, warnings)?;
     let (method, scope) = match credentials {
         Credentials::Awaited => <(_, _)>::default(),
@@ -60,20 +60,17 @@ pub(super) fn build(
         method,
         scope,
         region: values.get("region").unwrap_or_default().to_owned(),
-        provider_ids: sources.environment.provider_ids,
+        provider_ids: environment.provider_ids,
         interface: interface(&values, settings)?,
         tls,
     })
 }
 
 /// `secret-name` and `secret-namespace`, which count only together.
-pub(super) fn secret_ref(settings: &Settings, warnings: &mut Vec<String>) -> Option<SecretRef> {
+pub(super) fn secret_ref(settings: &Settings, warnings: &mut Vec<String>) -> Option<ObjectRef> {
     let (name, namespace) = ("secret-name", "secret-namespace");
     match (settings.text("Global", name), settings.text("Global", namespace)) {
-        (Some(name), Some(namespace)) => Some(SecretRef {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }),
+        (Some(name), Some(namespace)) => Some(ObjectRef::new(namespace, name)),
         (None, None) => None,
         (given, _) => {
             let (given, missing) = if given.is_some() {
@@ -81,7 +78,7 @@ pub(super) fn secret_ref(settings: &Settings, warnings: &mut Vec<String>) -> Opt
             } else {
                 (namespace, name)
             };
-            let place = settings.place("Global", given);
+            let place = settings.position("Global", given);
             warnings.push(format!(
                 "{place}: {given} is ignored because there is no {missing}: set both or none"
             ));
@@ -136,8 +133,8 @@ fn of_type(entry: &Entry) -> Option<Means> {
 
 fn values(settings: &Settings) -> Values {
     let mut values = Values::default();
-    for doc in reference().iter().filter(|doc| doc.section == "Global") {
-        values.fill(doc.key, settings.text("Global", doc.key).unwrap_or_default());
+    for (_, key) in KEYS.keys().filter(|(section, _)| *section == "Global") {
+        values.fill(key.name, settings.text("Global", key.name).unwrap_or_default());
     }
     values
 }
@@ -159,7 +156,7 @@ fn from_disk(
     let use_clouds = settings.boolean("Global", "use-clouds").unwrap_or_default();
     let (cloud, file) = (settings.text("Global", "cloud"), settings.text("Global", "clouds-file"));
     if file.is_some() && !use_clouds {
-        let place = settings.place("Global", "clouds-file");
+        let place = settings.position("Global", "clouds-file");
         warnings.push(format!(
             "{place}: clouds-file is ignored because use-clouds is not set: add use-clouds=true"
         ));
@@ -208,7 +205,7 @@ fn interface(values: &Values, settings: &Settings) -> Result<Interface, Error> {
         Some("internal" | "internalURL") => Ok(Interface::Internal),
         Some("admin" | "adminURL") => Ok(Interface::Admin),
         Some(other) => {
-            let place = settings.place("Global", "os-endpoint-type");
+            let place = settings.position("Global", "os-endpoint-type");
             Err(Error::new(format!(
                 "{place}: there are no {other:?} endpoints: write public, internal or admin"
             )))

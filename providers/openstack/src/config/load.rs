@@ -1,14 +1,15 @@
 //! From texts to a [`Config`].
 
 use super::{
-    Config,
+    Config, Environment, Sources,
     credentials::Means,
     error::Error,
     global::{self, Credentials, FromSecret, SecretClouds},
+    keys::KEYS,
     sections,
-    settings::Settings,
-    sources::{Reader, Secret, Sources},
 };
+use cloud::SecretData;
+use provider_kit::{keys::Settings, live_config::Reader};
 use std::path::PathBuf;
 
 /// A configuration, and what there is to say about it.
@@ -28,10 +29,10 @@ pub struct Loaded {
 ///
 /// # Errors
 /// If it cannot be used; [`Error::warnings`] has what else there is to say about it.
-pub fn load(sources: &Sources<'_>) -> Result<Loaded, Error> {
+pub fn load(sources: &Sources<'_>, environment: &Environment) -> Result<Loaded, Error> {
     let mut warnings = Vec::new();
     let reader = Reader::new(sources.files);
-    match read(sources, &reader, &mut warnings) {
+    match read(sources, environment, &reader, &mut warnings) {
         Ok(config) => Ok(Loaded {
             config,
             warnings,
@@ -41,27 +42,29 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Error> {
     }
 }
 
-fn read(sources: &Sources<'_>, reader: &Reader<'_>, warnings: &mut Vec<String>) -> Result<Config, Error> {
+fn read(
+    sources: &Sources<'_>,
+    environment: &Environment,
+    reader: &Reader<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Config, Error> {
     let file = sources.file.ok_or_else(|| {
         Error::new("there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf")
     })?;
-    let mut settings = Settings::read(file.name, file.content, warnings)?;
+    let mut settings = KEYS.read(file.name, file.content, warnings)?;
     let secret_ref = global::secret_ref(&settings, warnings);
-    let secret = sources.secret.filter(|_| secret_ref.is_some());
-    let name = secret_ref
-        .as_ref()
-        .map(|secret| format!("secret {}/{}", secret.namespace, secret.name));
-    let from_secret = match secret {
-        Some(secret) => overlay(&mut settings, secret, &name.unwrap_or_default(), warnings)?,
-        None => FromSecret::default(),
-    };
-    let credentials = match (&secret_ref, secret) {
-        (Some(_), None) => Credentials::Awaited,
-        _ => Credentials::Needed,
+    let secret = secret_ref.as_ref().map(|named| (named, sources.data.secrets.get(named)));
+    let (from_secret, credentials) = match secret {
+        Some((named, Some(data))) => {
+            let from_secret = overlay(&mut settings, data, &format!("secret {named}"), warnings)?;
+            (from_secret, Credentials::Needed)
+        }
+        Some((_, None)) => (FromSecret::default(), Credentials::Awaited),
+        None => (FromSecret::default(), Credentials::Needed),
     };
     let search_order = sections::search_order(&settings)?;
     Ok(Config {
-        global: global::build(&settings, &from_secret, credentials, sources, reader, warnings)?,
+        global: global::build(&settings, &from_secret, credentials, environment, reader, warnings)?,
         load_balancer: sections::load_balancer(&settings, warnings)?,
         classes: sections::classes(&settings),
         networking: sections::networking(&settings, warnings),
@@ -75,13 +78,13 @@ fn read(sources: &Sources<'_>, reader: &Reader<'_>, warnings: &mut Vec<String>) 
 /// Puts what the Secret says over what the file says.
 fn overlay<'a>(
     settings: &mut Settings,
-    secret: &'a Secret,
+    secret: &'a SecretData,
     name: &str,
     warnings: &mut Vec<String>,
 ) -> Result<FromSecret<'a>, Error> {
-    let named = |key: &str| secret.data.get(key).map(|content| (format!("{name} {key}"), content));
+    let named = |key: &str| secret.get(key).map(|content| (format!("{name} {key}"), content));
     if let Some((name, content)) = named("clouds.conf").or_else(|| named("cloud.conf")) {
-        let mut other = Settings::read(&name, content, warnings)?;
+        let mut other = KEYS.read(&name, content, warnings)?;
         let redirects = ["secret-name", "secret-namespace"].map(|key| other.remove("Global", key));
         if redirects.contains(&true) {
             warnings.push(format!(

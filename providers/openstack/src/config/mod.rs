@@ -1,27 +1,28 @@
 //! What `cloud.conf` and `clouds.yaml` say.
 //!
-//! [`load`] makes a [`Config`] of texts; it asks for other files through [`Files`], and needs no disk. [`reference()`] is
-//! the table of keys that it reads by.
+//! [`load`] makes a [`Config`] of texts; it reads other files through [`Files`], and needs no disk. [`KEYS`] is the table of
+//! keys that it reads by.
 
 mod clouds;
 mod credentials;
+mod environment;
 mod error;
 mod global;
 mod keys;
 mod load;
 mod sections;
-mod settings;
-mod sources;
 mod tls;
 
 #[cfg(test)]
 mod tests;
 
+pub use environment::Environment;
 pub use error::Error;
-pub use keys::{Effect, KeyDoc, Kind, reference};
+pub use keys::{KEYS, reference_page};
 pub use load::{Loaded, load};
-pub use sources::{Disk, Environment, File, Files, Secret, Sources};
+pub use provider_kit::live_config::{Disk, File, Files, Sources};
 
+use cloud::ObjectRef;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -44,16 +45,7 @@ pub struct Config {
     /// `[Metadata] request-timeout`: the deadline of every call of every service.
     pub request_timeout: Duration,
     /// `secret-name` and `secret-namespace`, if both are given.
-    pub secret: Option<SecretRef>,
-}
-
-/// Which Secret overlays the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SecretRef {
-    /// `secret-namespace`
-    pub namespace: String,
-    /// `secret-name`
-    pub name: String,
+    pub secret: Option<ObjectRef>,
 }
 
 /// How to reach Keystone, and as whom.

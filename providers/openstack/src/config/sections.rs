@@ -1,12 +1,9 @@
 //! `[LoadBalancer]`, its classes, `[Networking]` and `[Metadata]`.
 
-use super::{
-    Class, Ipv6, LoadBalancer, Networking,
-    error::Error,
-    settings::{CLASS, Settings},
-};
+use super::{Class, Ipv6, LoadBalancer, Networking, error::Error, keys::CLASS};
 use gcfg::Nanos;
 use ipnet::IpNet;
+use provider_kit::keys::Settings;
 use std::{collections::BTreeMap, time::Duration};
 
 /// `[Metadata] request-timeout` if it is not given.
@@ -55,7 +52,7 @@ pub(super) fn load_balancer(settings: &Settings, warnings: &mut Vec<String>) -> 
 
 /// `[LoadBalancerClass "name"]`; the one without a name has an empty one.
 pub(super) fn classes(settings: &Settings) -> BTreeMap<String, Class> {
-    let names = settings.classes();
+    let names = settings.subsections(CLASS);
     names
         .map(|name| (name.to_owned(), class(settings, CLASS, name)))
         .collect()
@@ -83,7 +80,7 @@ pub(super) fn request_timeout(settings: &Settings, warnings: &mut Vec<String>) -
         Some(Duration::ZERO) => TIMEOUT,
         Some(timeout) => timeout,
         None => {
-            let place = settings.place("Metadata", "request-timeout");
+            let place = settings.position("Metadata", "request-timeout");
             warnings.push(format!(
                 "{place}: request-timeout is negative, {TIMEOUT:?} is used: write a positive one"
             ));
@@ -97,7 +94,7 @@ pub(super) fn search_order(settings: &Settings) -> Result<String, Error> {
     let order = settings
         .text("Metadata", "search-order")
         .map_or_else(|| SEARCH.join(","), str::to_owned);
-    let place = settings.place("Metadata", "search-order");
+    let place = settings.position("Metadata", "search-order");
     check_search_order(&order).map_err(|problem| Error::new(format!("{place}: {problem}")))?;
     Ok(order)
 }
@@ -133,7 +130,7 @@ fn seconds(settings: &Settings, key: &'static str, default: Duration, warnings: 
     let Some(Nanos(nanos)) = settings.duration(LB, key) else {
         return default;
     };
-    let place = settings.place(LB, key);
+    let place = settings.position(LB, key);
     let Some(given) = Nanos(nanos).to_std() else {
         warnings.push(format!(
             "{place}: {key} is negative, {default:?} is used: write a positive one"
@@ -152,14 +149,14 @@ fn seconds(settings: &Settings, key: &'static str, default: Duration, warnings: 
 fn check(settings: &Settings, read: &LoadBalancer, warnings: &mut Vec<String>) -> Result<(), Error> {
     let version = settings.text(LB, "lb-version");
     if let Some(version) = version.filter(|version| read.enabled && *version != "v2") {
-        let place = settings.place(LB, "lb-version");
+        let place = settings.position(LB, "lb-version");
         return Err(Error::new(format!(
             "{place}: there is no lb-version {version:?}: write v2, or remove the line"
         )));
     }
     let mut doubt = |key, value: &str, known: &[&str]| {
         if !known.contains(&value) {
-            let (place, known) = (settings.place(LB, key), known.join(", "));
+            let (place, known) = (settings.position(LB, key), known.join(", "));
             warnings.push(format!(
                 "{place}: {key} {value:?} is not tested: known ones are {known}"
             ));
@@ -179,7 +176,7 @@ fn sort_order(settings: &Settings, warnings: &mut Vec<String>) -> Vec<IpNet> {
         if let Ok(range) = item.parse::<IpNet>() {
             order.push(range.trunc());
         } else {
-            let place = settings.place(section, key);
+            let place = settings.position(section, key);
             warnings.push(format!(
                 "{place}: {item:?} in {key} is ignored: write ranges such as 10.0.0.0/8"
             ));

@@ -1,6 +1,7 @@
 //! Whom to trust, and as whom to be trusted.
 
-use super::{Identity, Tls, Verification, credentials::Values, error::Error, settings::Settings, sources::Reader};
+use super::{Identity, Tls, Verification, credentials::Values, error::Error};
+use provider_kit::{keys::Settings, live_config::Reader};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ pub(super) fn warn(settings: &Settings, warnings: &mut Vec<String>) {
         return;
     };
     if value != "true" && ["true", "yes", "on", "1"].contains(&value.to_lowercase().as_str()) {
-        let place = settings.place("Global", "tls-insecure");
+        let place = settings.position("Global", "tls-insecure");
         warnings.push(format!(
             "{place}: tls-insecure={value} does nothing, certificates are checked: only the exact word true turns that off"
         ));

@@ -1,14 +1,13 @@
-//! The connection in use. It is replaced as a whole, and only by one that works.
+//! A configuration in use.
 
 use crate::{
-    api::{Session, Surroundings, login},
+    api::{Service, Session, Surroundings, login},
     config::Config,
     instances, routes,
 };
-use arc_swap::ArcSwap;
-use cloud::Result;
+use cloud::{Error, Result};
 use cloud_http::login::LoginThrottles;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// A configuration, a session that was made from it, and what was learned through it.
 pub struct Connection {
@@ -20,10 +19,18 @@ pub struct Connection {
     pub learned: instances::Learned,
     /// What was learned about routers.
     pub extensions: routes::Abilities,
+    octavia: OnceLock<Octavia>,
+}
+
+/// Whether the catalog has load balancers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Octavia {
+    Available,
+    Missing,
 }
 
 impl Connection {
-    /// A connection that talks to nobody yet.
+    /// Makes no call to the cloud.
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
@@ -36,27 +43,32 @@ impl Connection {
             learned: instances::Learned::new(&session),
             session,
             extensions: routes::Abilities::default(),
+            octavia: OnceLock::new(),
         })
     }
-}
 
-/// The connection in use, shared by all parts of a provider. Whoever loads it keeps it for one operation.
-#[derive(Clone)]
-pub struct Live(Arc<ArcSwap<Connection>>);
-
-impl Live {
-    /// Starts with this one.
-    pub fn new(connection: Connection) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(connection)))
+    /// Whether load balancers are configured, and the catalog is not known to have none.
+    pub fn has_load_balancers(&self) -> bool {
+        self.config.load_balancer.enabled && self.octavia.get() != Some(&Octavia::Missing)
     }
 
-    /// The connection in use at this moment.
-    pub fn load(&self) -> Arc<Connection> {
-        self.0.load_full()
-    }
-
-    /// Uses this one from now on.
-    pub fn swap(&self, connection: Connection) {
-        self.0.store(Arc::new(connection));
+    /// Looks for load balancers in the catalog. A cloud without them still has nodes, so that it is only a warning.
+    ///
+    /// # Errors
+    /// If the login fails.
+    pub(super) async fn look_for_octavia(&self) -> Result<Option<String>> {
+        let missing = match self.session.check(Service::LoadBalancer).await {
+            Err(error @ Error::Invalid { .. }) => Some(error),
+            other => other.map(|()| None)?,
+        };
+        let octavia = missing.as_ref().map_or(Octavia::Available, |_| Octavia::Missing);
+        self.octavia.get_or_init(|| octavia);
+        let missing = missing.filter(|_| self.config.load_balancer.enabled);
+        Ok(missing.map(|error| {
+            format!(
+                "there will be no load balancers: {}; set enabled=false in [LoadBalancer] if that is as it should be",
+                error.report()
+            )
+        }))
     }
 }

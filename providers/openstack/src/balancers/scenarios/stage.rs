@@ -156,7 +156,7 @@ impl Stage {
     pub fn reload(&self) {
         let surroundings = surroundings(self.balancers.metrics.clone(), open());
         let connection = Connection::new(self.config.clone(), &surroundings, &LoginThrottles::default());
-        self.balancers.live.swap(connection.expect("a connection"));
+        self.balancers.live.replace(connection.expect("a connection"));
     }
 
     /// A manager that may not write.

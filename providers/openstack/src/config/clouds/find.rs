@@ -1,12 +1,10 @@
 //! Where `clouds.yaml` and its companions are.
 
 use super::{
-    super::{
-        error::Error,
-        sources::{Environment, Reader},
-    },
+    super::{Environment, error::Error},
     Request,
 };
+use provider_kit::live_config::Reader;
 use std::path::{Path, PathBuf};
 
 /// A file that is there.

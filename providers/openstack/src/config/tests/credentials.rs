@@ -171,11 +171,9 @@ fn auth_url_is_named_when_it_is_missing() {
 fn nothing_shows_a_secret() {
     let text = "[Global]\nauth-url=x\nuser-id=u\npassword=hidden\ntenant-id=1\ntoken=hidden\ntrustee-password=hidden\n\
                 application-credential-secret=hidden\nsecret-name=a\nsecret-namespace=b";
-    let secret = Secret {
-        data: [("cloud.conf".to_owned(), b"[Global]\npassword=hidden".to_vec())].into(),
-    };
+    let secret = [("cloud.conf".to_owned(), b"[Global]\npassword=hidden".to_vec())].into();
     let loaded = read(text, &Shelf::default(), &environment(), Some(&secret)).unwrap();
-    assert!(!format!("{loaded:?} {secret:?}").contains("hidden"));
+    assert!(!format!("{loaded:?} {:?}", data(Some(&secret))).contains("hidden"));
 }
 
 fn decided(lines: &str) -> Result<String, String> {

@@ -1,14 +1,15 @@
 //! The table of keys says the truth.
 
 use super::*;
+use provider_kit::keys::{Effect, Key, Kind};
 use std::collections::BTreeSet;
 
 #[test]
 fn every_key_stands_once_with_its_meaning() {
     let mut seen = BTreeSet::new();
-    for doc in reference() {
-        assert!(seen.insert((doc.section, doc.key)), "{} twice", doc.key);
-        assert!(!doc.meaning.is_empty() && !doc.meaning.ends_with('.'), "{}", doc.key);
+    for (section, key) in KEYS.keys() {
+        assert!(seen.insert((section, key.name)), "{} twice", key.name);
+        assert!(!key.meaning.is_empty() && !key.meaning.ends_with('.'), "{}", key.name);
     }
 }
 
@@ -16,28 +17,26 @@ fn every_key_stands_once_with_its_meaning() {
 fn a_default_written_down_changes_nothing() {
     let base = format!("[Global]\n{LOGIN}");
     let without = shown(&base);
-    for doc in reference()
-        .iter()
-        .filter(|doc| doc.effect == Effect::Used && !doc.default.is_empty())
-    {
-        let with = shown(&format!("{base}[{}]\n{}={}\n", doc.section, doc.key, doc.default));
-        assert_eq!(with, without, "{} {}={}", doc.section, doc.key, doc.default);
+    let with_default = |key: &Key| key.effect == Effect::Used && !key.default.is_empty();
+    for (section, key) in KEYS.keys().filter(|(_, key)| with_default(key)) {
+        let with = shown(&format!("{base}[{section}]\n{}={}\n", key.name, key.default));
+        assert_eq!(with, without, "{section} {}={}", key.name, key.default);
     }
 }
 
 #[test]
 fn every_key_does_something() {
-    for doc in reference().iter().filter(|doc| doc.effect == Effect::Used) {
-        let section = match doc.section {
+    for (name, key) in KEYS.keys().filter(|(_, key)| key.effect == Effect::Used) {
+        let section = match name {
             "LoadBalancerClass" => "LoadBalancerClass \"c\"",
             section => section,
         };
         let base = format!(
             "[Global]\nauth-url=http://auth.url\n{}\n[{section}]\n",
-            context(doc.key)
+            context(key.name)
         );
-        let with = shown(&format!("{base}{}={}\n", doc.key, sample(doc)));
-        assert_ne!(with, shown(&base), "{} {}", doc.section, doc.key);
+        let with = shown(&format!("{base}{}={}\n", key.name, sample(key)));
+        assert_ne!(with, shown(&base), "{name} {}", key.name);
     }
 }
 
@@ -45,9 +44,9 @@ fn every_key_does_something() {
 fn the_others_do_nothing() {
     let base = format!("[Global]\n{LOGIN}");
     let config = |text: &str| format!("{:?}", file(text));
-    for doc in reference().iter().filter(|doc| doc.effect != Effect::Used) {
-        let with = config(&format!("{base}[{}]\n{}=banana\n", doc.section, doc.key));
-        assert_eq!(with, config(&base), "{} {}", doc.section, doc.key);
+    for (section, key) in KEYS.keys().filter(|(_, key)| key.effect != Effect::Used) {
+        let with = config(&format!("{base}[{section}]\n{}=banana\n", key.name));
+        assert_eq!(with, config(&base), "{section} {}", key.name);
     }
 }
 
@@ -86,11 +85,11 @@ fn context(key: &str) -> &'static str {
     }
 }
 
-fn sample(doc: &KeyDoc) -> &'static str {
-    match (doc.key, doc.kind, doc.default) {
+fn sample(key: &Key) -> &'static str {
+    match (key.name, key.kind, key.default) {
         ("tls-insecure", ..) => "true",
         ("address-sort-order", ..) => "10.0.0.0/8",
-        (_, Kind::Text | Kind::Secret | Kind::List, _) => "sample",
+        (_, Kind::Text | Kind::LenientText | Kind::Secret | Kind::List, _) => "sample",
         (_, Kind::Path, _) => "/sample",
         (_, Kind::Boolean, "true") => "false",
         (_, Kind::Boolean, _) => "true",

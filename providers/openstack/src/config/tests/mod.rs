@@ -2,7 +2,6 @@
 
 mod clouds;
 mod credentials;
-mod files;
 mod keys;
 mod openshift;
 mod peer;
@@ -13,6 +12,7 @@ mod tls;
 mod warnings;
 
 use super::*;
+use cloud::{LiveData, SecretData};
 use secrecy::ExposeSecret;
 use std::{
     collections::BTreeMap,
@@ -57,17 +57,26 @@ fn environment() -> Environment {
     }
 }
 
-fn read(text: &str, files: &Shelf, environment: &Environment, secret: Option<&Secret>) -> Result<Loaded, String> {
+/// What the Secrets that the tests name have, if there is one.
+fn data(secret: Option<&SecretData>) -> LiveData {
+    let names = [ObjectRef::new("kube-system", "openstack-credentials"), ObjectRef::new("b", "a")];
+    let secrets = names.into_iter().zip(secret.into_iter().cycle().cloned());
+    LiveData {
+        secrets: secrets.collect(),
+        ..LiveData::default()
+    }
+}
+
+fn read(text: &str, files: &Shelf, environment: &Environment, secret: Option<&SecretData>) -> Result<Loaded, String> {
     let sources = Sources {
         file: Some(File {
             name: "cloud.conf",
             content: text.as_bytes(),
         }),
-        secret,
-        environment,
+        data: &data(secret),
         files,
     };
-    load(&sources).map_err(|error| error.to_string())
+    load(&sources, environment).map_err(|error| error.to_string())
 }
 
 fn try_file(text: &str) -> Result<Loaded, String> {

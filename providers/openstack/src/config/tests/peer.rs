@@ -40,11 +40,10 @@ fn difference(input: &str, theirs: &Value, environment: &Environment) -> Option<
             name: "cloud.conf",
             content: input.as_bytes(),
         }),
-        secret: None,
-        environment,
+        data: &LiveData::default(),
         files: &Disk,
     };
-    let ours = load(&sources).map(|loaded| loaded.config);
+    let ours = load(&sources, environment).map(|loaded| loaded.config);
     match (theirs["failed"].as_str(), ours) {
         (Some("crash"), _) | (Some(_), Err(_)) => None,
         (Some(stage), Ok(_)) => Some(format!("theirs fails ({stage})")),

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn conf() -> impl Strategy<Value = String> {
-    let keys: Vec<&str> = reference().iter().map(|doc| doc.key).collect();
+    let keys: Vec<&str> = KEYS.keys().map(|(_, key)| key.name).collect();
     let line = prop_oneof![
         4 => (prop::sample::select(keys), "[ -~]{0,8}").prop_map(|(key, value)| format!("{key} = {value}")),
         1 => "\\[(Global|LoadBalancer|LoadBalancerClass \"x\"|Networking|Metadata|Nope)\\]",
@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn no_text_is_too_strange(conf in conf(), clouds in yaml(), other in ".{0,40}") {
         let files = Shelf::default().with("/cwd/clouds.yaml", &clouds).with("/cwd/secure.yaml", &other);
-        let secret = Secret { data: [("clouds.yaml".to_owned(), clouds.clone().into_bytes())].into() };
+        let secret = [("clouds.yaml".to_owned(), clouds.clone().into_bytes())].into();
         for text in [conf.clone(), other, format!("{conf}\nuse-clouds=true"), format!("{conf}\nsecret-name=a\nsecret-namespace=b")] {
             let _ = read(&text, &files, &environment(), None);
             let _ = read(&text, &files, &environment(), Some(&secret));

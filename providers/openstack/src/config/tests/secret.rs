@@ -6,9 +6,9 @@ use rstest::rstest;
 /// The whole file that an installer writes.
 const SEED: &str = "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\n";
 
-fn secret(data: &[(&str, &str)]) -> Secret {
+fn secret(data: &[(&str, &str)]) -> SecretData {
     let data = data.iter().map(|(key, text)| ((*key).to_owned(), (*text).into()));
-    Secret { data: data.collect() }
+    data.collect()
 }
 
 fn with(text: &str, data: &[(&str, &str)]) -> Result<Loaded, String> {
@@ -19,10 +19,7 @@ fn with(text: &str, data: &[(&str, &str)]) -> Result<Loaded, String> {
 #[test]
 fn the_file_alone_is_enough_to_find_the_secret() {
     let loaded = try_file(SEED).expect("missing Secret");
-    let named = SecretRef {
-        namespace: "kube-system".to_owned(),
-        name: "openstack-credentials".to_owned(),
-    };
+    let named = ObjectRef::new("kube-system", "openstack-credentials");
     assert_eq!(loaded.config.secret, Some(named));
     assert_eq!(loaded.config.load_balancer, LoadBalancer::default());
     assert_eq!(loaded.warnings, Vec::<String>::new());

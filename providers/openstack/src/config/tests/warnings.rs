@@ -8,11 +8,10 @@ use rstest::rstest;
 fn no_file() {
     let sources = Sources {
         file: None,
-        secret: None,
-        environment: &environment(),
+        data: &LiveData::default(),
         files: &Shelf::default(),
     };
-    let error = load(&sources).expect_err("no config reader");
+    let error = load(&sources, &environment()).expect_err("no config reader");
     let said = "there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf";
     assert_eq!(error.to_string(), said);
 }
@@ -179,11 +178,10 @@ fn beside_the_error(#[case] text: &str, #[case] said: &[&str]) {
             name: "cloud.conf",
             content: text.as_bytes(),
         }),
-        secret: None,
-        environment: &environment(),
+        data: &LiveData::default(),
         files: &Shelf::default(),
     };
-    let error = load(&sources).expect_err("it cannot be used");
+    let error = load(&sources, &environment()).expect_err("it cannot be used");
     let warnings = error.warnings();
     assert_eq!(warnings.len(), said.len(), "{warnings:?}");
     for (warning, said) in warnings.iter().zip(said) {

@@ -1,11 +1,12 @@
 //! The files that both read.
 
-use super::super::{Effect, KeyDoc, LOGIN, reference};
+use super::super::{KEYS, LOGIN};
 use proptest::{
     prelude::*,
     strategy::ValueTree,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
+use provider_kit::keys::{Effect, Key};
 use std::{fs, path::Path};
 
 /// What may stand after any key.
@@ -94,20 +95,19 @@ pub(super) fn all(folder: &Path) -> Vec<String> {
 }
 
 fn single_keys() -> Vec<String> {
-    let reads_files = |doc: &KeyDoc| matches!(doc.key, "ca-file" | "cert-file" | "key-file" | "cafilecontents");
-    let keys = reference()
-        .into_iter()
-        .filter(|doc| doc.effect == Effect::Used && !reads_files(doc));
+    let reads_files = |key: &Key| matches!(key.name, "ca-file" | "cert-file" | "key-file" | "cafilecontents");
+    let keys = KEYS
+        .keys()
+        .filter(|(_, key)| key.effect == Effect::Used && !reads_files(key));
     let mut all = Vec::new();
-    for doc in keys {
+    for (section, key) in keys {
         for value in VALUES {
-            let line = format!("{}{value}", doc.key);
-            all.push(format!("[Global]\n{LOGIN}[{}]\n{line}\n", doc.section));
-            all.push(format!("[Global]\n{LOGIN}[{} \"x\"]\n{line}\n{line}\n", doc.section));
+            let line = format!("{}{value}", key.name);
+            all.push(format!("[Global]\n{LOGIN}[{section}]\n{line}\n"));
+            all.push(format!("[Global]\n{LOGIN}[{section} \"x\"]\n{line}\n{line}\n"));
             all.push(format!(
-                "[Global]\n{LOGIN}[{}]\n{line}\n{}=true\n",
-                doc.section,
-                doc.key.to_uppercase()
+                "[Global]\n{LOGIN}[{section}]\n{line}\n{}=true\n",
+                key.name.to_uppercase()
             ));
         }
     }

@@ -125,7 +125,9 @@ impl<O: Object> Batch<O> {
             Ok(found) => keys.into_iter().map(|key| found.get(key?)).collect(),
             Err(error) => {
                 let error = error.of_batch();
-                keys.into_iter().map(|key| key.and_then(|_| Err(error.clone()))).collect()
+                keys.into_iter()
+                    .map(|key| key.and_then(|_| Err(error.clone())))
+                    .collect()
             }
         }
     }

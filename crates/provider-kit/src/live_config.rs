@@ -193,12 +193,7 @@ impl Source {
 
 impl State {
     /// Reads the configuration, and logs each warning once, also if it cannot be used: a warning may say why.
-    fn read<C: Configured>(
-        &mut self,
-        cloud: &C,
-        file: Option<&Path>,
-        data: &LiveData,
-    ) -> Result<C::Config> {
+    fn read<C: Configured>(&mut self, cloud: &C, file: Option<&Path>, data: &LiveData) -> Result<C::Config> {
         let name = file.map(|path| path.display().to_string());
         let content = file.map(fs::read).transpose();
         let content = content.map_err(|error| {

@@ -178,10 +178,7 @@ async fn an_object_that_changes_all_the_time_is_an_error() {
         () = others => unreachable!("it never ends"),
     };
     let report = answer.unwrap_err().report();
-    assert_eq!(
-        report,
-        "object cannot be used: other clients change it all the time"
-    );
+    assert_eq!(report, "object cannot be used: other clients change it all the time");
 }
 
 /// A caller that gives up does not lose the edits of the others.

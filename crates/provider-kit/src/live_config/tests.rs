@@ -143,7 +143,13 @@ async fn every_file_is_watched() {
     let files = fixture.config.live().unwrap().files();
     assert_eq!(files, [PathBuf::from("/ca.pem"), fixture.folder.join("cloud.conf")]);
     fs::remove_file(fixture.folder.join("cloud.conf")).unwrap();
-    let error = fixture.config.live().unwrap().reload(&LiveData::default()).await.unwrap_err();
+    let error = fixture
+        .config
+        .live()
+        .unwrap()
+        .reload(&LiveData::default())
+        .await
+        .unwrap_err();
     assert!(
         error.to_string().starts_with("invalid --cloud-config: cannot read"),
         "{error}"

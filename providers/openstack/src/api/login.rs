@@ -1,8 +1,9 @@
 //! Logging in to Keystone.
 
 use super::{
-    keystone::{self, Token, Version},
-    place::Place,
+    auth_url::{self, AuthUrl},
+    keystone::{self, Token},
+    project::Project,
 };
 use crate::{
     config::{Credential, Global, Identity, Method, User},
@@ -49,7 +50,7 @@ pub struct Keystone {
     metrics: Metrics,
     identity: OnceCell<Url>,
     /// Known also when the token is not any more.
-    place: ArcSwapOption<Place>,
+    project: ArcSwapOption<Project>,
 }
 
 /// The throttle of these credentials: of all that Keystone judges by. Credentials that cannot be sent have one of their own.
@@ -72,8 +73,8 @@ impl LogIn for Keystone {
         let token = keystone::token(&self.client, identity, &self.global).await;
         let token = timer.end(token).map_err(|error| self.explain(error))?;
         info!(user = %who(&self.global.method), project = token.project_id, "authenticated");
-        let place = Place::of(token.project_id.as_deref(), &token.catalog, &self.global);
-        self.place.store(Some(Arc::new(place)));
+        let project = Project::of(token.project_id.as_deref(), &token.catalog, &self.global);
+        self.project.store(Some(Arc::new(project)));
         let lifetime = match self.global.method {
             // A token that is re-scoped expires with the one it came from: an early renewal gains nothing.
             Method::Token(_) => None,
@@ -102,13 +103,13 @@ impl Keystone {
             global,
             metrics,
             identity: OnceCell::new(),
-            place: ArcSwapOption::empty(),
+            project: ArcSwapOption::empty(),
         }
     }
 
     /// The project and region of the last token; `None` if there never was one.
-    pub fn place(&self) -> Option<Arc<Place>> {
-        self.place.load_full()
+    pub fn project(&self) -> Option<Arc<Project>> {
+        self.project.load_full()
     }
 
     async fn identity(&self) -> Result<&Url> {
@@ -117,16 +118,16 @@ impl Keystone {
 
     /// Where Keystone's v3 is. A Keystone whose versions cannot be listed may still have one at the usual place.
     async fn discover(&self) -> Result<Url> {
-        let url = match base(&self.global.auth_url)? {
-            Base::Versioned(url) => return Ok(url),
-            Base::Plain(url) => url,
+        let url = match auth_url::parse(&self.global.auth_url)? {
+            AuthUrl::Versioned(url) => return Ok(url),
+            AuthUrl::Plain(url) => url,
         };
         let timer = self.metrics.request("version_list");
         match timer.end(keystone::versions(&self.client, &url).await) {
-            Ok(versions) => best(&url, &versions),
+            Ok(versions) => auth_url::newest(&url, &versions),
             Err(error) if Failure::of(&error).is_some() || matches!(error, Error::NotFound { .. }) => {
                 debug!(error = error.report(), "keystone does not list its versions");
-                Ok(v3(&url))
+                Ok(auth_url::v3(&url))
             }
             Err(error) => Err(error),
         }
@@ -158,63 +159,6 @@ impl Keystone {
     }
 }
 
-/// What `auth-url` is.
-enum Base {
-    /// It names the version.
-    Versioned(Url),
-    /// It does not.
-    Plain(Url),
-}
-
-fn base(auth_url: &str) -> Result<Base> {
-    if auth_url.is_empty() {
-        return Err(Error::invalid("auth-url", "the URL of Keystone is missing"));
-    }
-    let trimmed = auth_url.trim_end_matches('/');
-    let parsed = |text: &str| {
-        let url = Url::parse(text).ok().filter(Url::has_host);
-        url.ok_or_else(|| {
-            Error::invalid(
-                "auth-url",
-                format!("{text:?} is no URL like https://cloud.example:5000/v3"),
-            )
-        })
-    };
-    if trimmed.ends_with("/v3") {
-        return Ok(Base::Versioned(parsed(trimmed)?));
-    }
-    // Keystone has had no v2.0 since 2018, but old files still name it.
-    let plain = trimmed.strip_suffix("/v2.0").unwrap_or(trimmed);
-    Ok(Base::Plain(parsed(plain)?))
-}
-
-/// The link that a Keystone gives, at the place where we know it to be: behind a proxy it may not know its own name.
-fn best(url: &Url, versions: &[Version]) -> Result<Url> {
-    const USABLE: [&str; 3] = ["stable", "current", "supported"];
-    let usable = |version: &&Version| {
-        version.id.starts_with("v3") && USABLE.contains(&version.status.to_ascii_lowercase().as_str())
-    };
-    let Some(version) = versions.iter().find(usable) else {
-        let ids: Vec<_> = versions.iter().map(|version| version.id.as_str()).collect();
-        return Err(Error::invalid(
-            "auth-url",
-            format!("Keystone has no version 3; it has {}", ids.join(", ")),
-        ));
-    };
-    let link = version.links.iter().find(|link| link.rel == "self");
-    let link = link.and_then(|link| Url::parse(&link.href).ok());
-    Ok(link
-        .filter(|link| link.origin() == url.origin())
-        .unwrap_or_else(|| v3(url)))
-}
-
-fn v3(url: &Url) -> Url {
-    let mut url = url.clone();
-    let path = format!("{}/v3", url.path().trim_end_matches('/'));
-    url.set_path(&path);
-    url
-}
-
 /// As whom, in words that hold no secret.
 fn who(method: &Method) -> String {
     let user = |user: &User| match user {
@@ -244,27 +188,6 @@ fn hint(method: &Method) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case::versioned("https://k:5000/v3", "as is https://k:5000/v3")]
-    #[case::slash("https://k/identity/v3/", "as is https://k/identity/v3")]
-    #[case::plain("https://k:5000", "ask https://k:5000/")]
-    #[case::path("https://k/identity/", "ask https://k/identity")]
-    #[case::old("https://k:5000/v2.0/", "ask https://k:5000/")]
-    #[case::missing("", "invalid auth-url: the URL of Keystone is missing")]
-    #[case::no_url(
-        "keystone",
-        r#"invalid auth-url: "keystone" is no URL like https://cloud.example:5000/v3"#
-    )]
-    fn auth_urls(#[case] given: &str, #[case] expected: &str) {
-        let found = match base(given) {
-            Ok(Base::Versioned(url)) => format!("as is {url}"),
-            Ok(Base::Plain(url)) => format!("ask {url}"),
-            Err(error) => error.to_string(),
-        };
-        assert_eq!(found, expected);
-    }
 
     #[test]
     fn the_same_credentials_have_the_same_throttle() {
@@ -292,25 +215,5 @@ mod tests {
             key: "key".into(),
         });
         assert!(!is_same(&global("a"), &with_certificate));
-    }
-
-    #[rstest]
-    #[case::link("v3.14", "stable", "https://k:5000/other/v3/", "https://k:5000/other/v3/")]
-    #[case::foreign_host("v3.14", "stable", "http://10.0.0.1/v3/", "https://k:5000/v3")]
-    #[case::no_link("v3.14", "CURRENT", "", "https://k:5000/v3")]
-    #[case::too_old("v2.0", "stable", "", "invalid auth-url: Keystone has no version 3; it has v2.0")]
-    #[case::experimental(
-        "v3.99",
-        "experimental",
-        "",
-        "invalid auth-url: Keystone has no version 3; it has v3.99"
-    )]
-    fn versions(#[case] id: &str, #[case] status: &str, #[case] href: &str, #[case] expected: &str) {
-        let version: Version = serde_json::from_value(serde_json::json!({
-            "id": id, "status": status, "links": [{"rel": "self", "href": href}],
-        }))
-        .unwrap();
-        let found = best(&Url::parse("https://k:5000").unwrap(), &[version]);
-        assert_eq!(found.map_or_else(|error| error.to_string(), String::from), expected);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Start with [`session::Session`]. Typed bodies have only the fields that are used; nothing here decides.
 
+pub mod auth_url;
 pub mod barbican;
 pub mod call;
 pub mod catalog;
@@ -11,7 +12,7 @@ pub mod login;
 pub mod neutron;
 pub mod nova;
 pub mod octavia;
-pub mod place;
+pub mod project;
 pub mod service;
 pub mod session;
 

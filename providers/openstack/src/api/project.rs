@@ -7,21 +7,21 @@ use provider_kit::live_config::another;
 
 /// A project in a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    project: Option<String>,
+pub struct Project {
+    id: Option<String>,
     /// The region that is asked for; may be empty.
     asked: String,
     /// The region where Nova was found.
     region: Option<String>,
 }
 
-impl Place {
+impl Project {
     /// Where a token leads to, by the catalog that came with it.
     pub fn of(project: Option<&str>, catalog: &Catalog, global: &Global) -> Self {
         let Global { region, interface, .. } = global;
         let found = catalog.region(Service::Compute, region, *interface);
         Self {
-            project: project.map(str::to_owned),
+            id: project.map(str::to_owned),
             asked: region.clone(),
             region: found.map(str::to_owned),
         }
@@ -32,8 +32,8 @@ impl Place {
     /// # Errors
     /// [`cloud::Error::Invalid`] if this is another project, or another region.
     pub fn follows(&self, running: &Self) -> Result<()> {
-        if self.project != running.project {
-            return Err(another("project", running.project.as_deref(), self.project.as_deref()));
+        if self.id != running.id {
+            return Err(another("project", running.id.as_deref(), self.id.as_deref()));
         }
         // The same region as before leads where the running configuration would lead, too, whatever the catalog has by now.
         if self.asked != running.asked && self.region != running.region {
@@ -49,11 +49,11 @@ mod tests {
     use rstest::rstest;
 
     /// `demo/RegionOne/RegionOne`: the project, the region that is asked for, the one that is found; `-` is none.
-    fn place(text: &str) -> Place {
+    fn project(text: &str) -> Project {
         let words: Vec<_> = text.split('/').collect();
         let some = |word: &str| (word != "-").then(|| word.to_owned());
-        Place {
-            project: some(words[0]),
+        Project {
+            id: some(words[0]),
             asked: some(words[1]).unwrap_or_default(),
             region: some(words[2]),
         }
@@ -86,7 +86,7 @@ mod tests {
         "invalid region: this configuration is for region one, and the running one is for region two; restart the manager if you mean it"
     )]
     fn follows(#[case] running: &str, #[case] new: &str, #[case] expected: &str) {
-        let followed = place(new).follows(&place(running));
+        let followed = project(new).follows(&project(running));
         assert_eq!(
             followed.err().map(|error| error.to_string()).unwrap_or_default(),
             expected

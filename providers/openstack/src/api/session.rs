@@ -4,7 +4,7 @@ use super::{
     call::{Call, Listed, Page},
     fault,
     login::Keystone,
-    place::Place,
+    project::Project,
     service::Service,
 };
 use crate::{
@@ -126,8 +126,8 @@ impl Session {
     }
 
     /// Where the credentials led to when they were accepted last; `None` if they never were.
-    pub fn place(&self) -> Option<Arc<Place>> {
-        self.0.login.cloud().place()
+    pub fn project(&self) -> Option<Arc<Project>> {
+        self.0.login.cloud().project()
     }
 
     /// The configured region; may be empty.

@@ -53,7 +53,9 @@ fn read(
     })?;
     let mut settings = KEYS.read(file.name, file.content, warnings)?;
     let secret_ref = global::secret_ref(&settings, warnings);
-    let secret = secret_ref.as_ref().map(|named| (named, sources.data.secrets.get(named)));
+    let secret = secret_ref
+        .as_ref()
+        .map(|named| (named, sources.data.secrets.get(named)));
     let (from_secret, credentials) = match secret {
         Some((named, Some(data))) => {
             let from_secret = overlay(&mut settings, data, &format!("secret {named}"), warnings)?;

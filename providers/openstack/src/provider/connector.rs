@@ -59,7 +59,7 @@ impl Configured for Connector {
         for service in [Service::Compute, Service::Network] {
             new.session.check(service).await?;
         }
-        if let (Some(running), Some(new)) = (running.session.place(), new.session.place()) {
+        if let (Some(running), Some(new)) = (running.session.project(), new.session.project()) {
             new.follows(&running)?;
         }
         Ok(new.look_for_octavia().await?.into_iter().collect())

@@ -59,7 +59,10 @@ fn environment() -> Environment {
 
 /// What the Secrets that the tests name have, if there is one.
 fn data(secret: Option<&SecretData>) -> LiveData {
-    let names = [ObjectRef::new("kube-system", "openstack-credentials"), ObjectRef::new("b", "a")];
+    let names = [
+        ObjectRef::new("kube-system", "openstack-credentials"),
+        ObjectRef::new("b", "a"),
+    ];
     let secrets = names.into_iter().zip(secret.into_iter().cycle().cloned());
     LiveData {
         secrets: secrets.collect(),

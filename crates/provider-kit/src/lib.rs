@@ -10,5 +10,6 @@ pub mod labels;
 pub mod lanes;
 pub mod list_cache;
 pub mod live_config;
+pub mod load_balancer;
 
 pub use concurrently::concurrently;

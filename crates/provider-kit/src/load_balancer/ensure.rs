@@ -1,0 +1,292 @@
+//! Creating a load balancer, and making it match.
+
+use super::{
+    Applied, Basis, Cloud, Completeness, Condition, Content, Created, Digest, Halt, Record, Request, Scope,
+    halt::progress, pending, release::release_previous,
+};
+use cloud::{Error, Noted, Notes, Progress, Result, Spec, Status};
+use std::{collections::VecDeque, sync::Arc};
+use tracing::{debug, info};
+
+/// A load balancer on which no step is left.
+struct Match<O> {
+    completeness: Completeness,
+    /// `None` if nothing had to be read.
+    observed: Option<Arc<O>>,
+}
+
+impl<O> Match<O> {
+    /// Everything matches, which is known without reading it.
+    fn known() -> Self {
+        Self {
+            completeness: Completeness::Complete,
+            observed: None,
+        }
+    }
+}
+
+/// Creates the load balancer of a Service, or makes it match.
+///
+/// # Errors
+/// As the cloud answers, or [`Error::Invalid`] if the Service asks for something that cannot be.
+pub async fn ensure<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<Status>>> {
+    let request = Request::new(cloud, spec, Scope::All).await?;
+    let mut notes = Notes::default();
+    let result = match cloud.locate(&request).await? {
+        None => Err(create(cloud, &request).await),
+        Some(balancer) => make_match(cloud, &request, &balancer, &mut notes).await,
+    };
+    progress(result, notes)
+}
+
+/// Replaces the hosts on every port that is there. What is wrong with anything else is for [`ensure`] to report.
+///
+/// # Errors
+/// [`Error::NotFound`] if there is no load balancer, or, once the hosts match, if a part of it is missing.
+pub async fn update_hosts<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<Status>>> {
+    let request = Request::new(cloud, spec, Scope::Hosts).await?;
+    let mut notes = Notes::default();
+    let Some(balancer) = cloud.locate(&request).await? else {
+        return Err(Error::not_found(format!("load balancer {}", cloud.name(spec))));
+    };
+    let result = make_match(cloud, &request, &balancer, &mut notes).await;
+    progress(result, notes)
+}
+
+/// Answers what to wait for: a new load balancer is never ready at once.
+async fn create<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> Halt {
+    let (state, spec) = (cloud.state(), request.spec);
+    if let Some(times) = state.too_early(spec) {
+        let what = format!("load balancer {}", cloud.name(spec));
+        let reason = format!("it ended in an error state {times} times in a row; it is created again later");
+        return Error::unusable(what, reason).into();
+    }
+    if let Some(left) = state.may_appear(spec) {
+        return pending::unanswered(&cloud.name(spec), left);
+    }
+    match cloud.create(request).await {
+        Err(halt) => halt,
+        Ok(Created { id, content }) => {
+            info!(id, name = cloud.name(spec), "created load balancer");
+            state.creating(spec, &id);
+            if content == Content::Complete {
+                state.created_for(&id, &cloud.digest(request));
+            }
+            pending::poll(cloud, &id, "to be created")
+        }
+    }
+}
+
+async fn make_match<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    balancer: &C::Balancer,
+    notes: &mut Notes,
+) -> Result<Status, Halt> {
+    let (state, id) = (cloud.state(), cloud.id(balancer));
+    if request.scope == Scope::All {
+        cloud.admit(request, balancer)?;
+    }
+    match cloud.condition(balancer) {
+        Condition::Ready => state.ready(id),
+        Condition::Broken => return Err(cloud.repair(request, balancer).await),
+        Condition::Busy(what) => return Err(pending::poll(cloud, id, what)),
+        Condition::Deleting | Condition::Deleted => return Err(pending::poll(cloud, id, "to be deleted")),
+    }
+    let _claim = state.claim(id).ok_or_else(|| pending::busy(id))?;
+    let digest = cloud.digest(request);
+    let matching = synchronize(cloud, request, balancer, &digest, notes).await?;
+    state.succeeded(request.spec);
+    let status = finish(cloud, request, balancer, &digest, &matching, notes).await?;
+    match matching.completeness {
+        Completeness::Missing(part) => Err(Error::not_found(format!("{part} of load balancer {id}")).into()),
+        Completeness::Complete | Completeness::Partial => Ok(status),
+    }
+}
+
+/// Applies the first step, if there is one.
+async fn synchronize<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    balancer: &C::Balancer,
+    digest: &Digest,
+    notes: &mut Notes,
+) -> Result<Match<C::Observed>, Halt> {
+    let (state, id, version) = (cloud.state(), cloud.id(balancer), cloud.version(balancer));
+    let matches = |record: &Record| record.matches(digest, id, &version);
+    if request.record.as_ref().is_some_and(matches) || state.take_created_for(id, digest) {
+        return Ok(Match::known());
+    }
+    let desired = cloud.desired(request, balancer).await?;
+    if let Some(steps) = host_change(cloud, request, &desired, id, &version, digest) {
+        return change_hosts(cloud, request, balancer, digest, steps, notes).await;
+    }
+    loop {
+        let (basis, observed) = observe(cloud, balancer).await?;
+        let all = cloud.plan(request, &observed, &desired)?;
+        let planned = all.len();
+        let steps = cloud.possible(&observed, all, notes);
+        match (steps.first(), basis) {
+            (Some(step), _) => {
+                debug!(id, steps = %listed(&steps), "planned");
+                match apply(cloud, request, balancer, Some(&observed), step, notes).await? {
+                    Effect::Changed => return Err(pending::poll(cloud, id, &format!("({step})"))),
+                    Effect::Conflict => return Err(pending::busy(id)),
+                    // The others can be applied nevertheless.
+                    Effect::Refused => {}
+                }
+            }
+            // What is only assumed is read before it is called finished.
+            (None, Basis::Assumed) => state.invalidate(id),
+            (None, Basis::Read(_)) => {
+                let completeness = if planned > 0 {
+                    Completeness::Partial
+                } else {
+                    cloud.completeness(request, &observed, &desired)
+                };
+                return Ok(Match {
+                    completeness,
+                    observed: Some(observed),
+                });
+            }
+        }
+    }
+}
+
+/// What is on the load balancer: as it was read, or as it should be after the changes of this process.
+async fn observe<C: Cloud>(cloud: &C, balancer: &C::Balancer) -> Result<(Basis, Arc<C::Observed>), Halt> {
+    let (state, id, version) = (cloud.state(), cloud.id(balancer), cloud.version(balancer));
+    if let Some((basis, observed)) = state.observed(id, &version) {
+        return Ok((basis, cloud.refresh(observed, balancer)));
+    }
+    let observed = Arc::new(cloud.observe(balancer).await?);
+    state.read(id, version.clone(), Arc::clone(&observed));
+    Ok((Basis::Read(version), observed))
+}
+
+/// What came of a step.
+enum Effect {
+    Changed,
+    Conflict,
+    Refused,
+}
+
+/// Applies a step, and remembers what came of it.
+async fn apply<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    balancer: &C::Balancer,
+    observed: Option<&C::Observed>,
+    step: &C::Step,
+    notes: &mut Notes,
+) -> Result<Effect, Halt> {
+    let (state, id) = (cloud.state(), cloud.id(balancer));
+    if state.is_futile(step) {
+        let what = format!("load balancer {id} ({step})");
+        return Err(Error::unusable(what, "the cloud accepted this change twice, and nothing changed").into());
+    }
+    let applied = cloud.apply(request, balancer, observed, step).await;
+    match applied {
+        Ok(Applied::Changed(changed)) => {
+            info!(id, %step, "changed load balancer");
+            state.made(step);
+            match changed {
+                Some(changed) => state.changed(id, Arc::new(changed)),
+                None => state.invalidate(id),
+            }
+            cloud.applied(request, balancer, step, notes);
+            Ok(Effect::Changed)
+        }
+        Ok(Applied::Conflict) => {
+            state.invalidate(id);
+            Ok(Effect::Conflict)
+        }
+        Ok(Applied::Refused) => {
+            state.invalidate(id);
+            Ok(Effect::Refused)
+        }
+        Err(halt) => {
+            state.invalidate(id);
+            Err(halt)
+        }
+    }
+}
+
+/// The steps of a change of hosts on a load balancer that need not be read: nothing but the hosts has changed since it matched.
+fn host_change<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    desired: &C::Desired,
+    id: &str,
+    version: &str,
+    digest: &Digest,
+) -> Option<VecDeque<C::Step>> {
+    if let Some(left) = cloud.state().take_host_change(id, digest) {
+        return Some(left);
+    }
+    let record = request.record.as_ref()?;
+    let known = record.matches_but_for_hosts(digest, id, version) && !record.targets.is_empty();
+    known.then(|| cloud.host_steps(request, desired, &record.targets))?
+}
+
+async fn change_hosts<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    balancer: &C::Balancer,
+    digest: &Digest,
+    mut steps: VecDeque<C::Step>,
+    notes: &mut Notes,
+) -> Result<Match<C::Observed>, Halt> {
+    let Some(step) = steps.pop_front() else {
+        return Ok(Match::known());
+    };
+    let id = cloud.id(balancer);
+    match apply(cloud, request, balancer, None, &step, notes).await? {
+        Effect::Changed => {
+            cloud.state().keep_host_change(id, digest, steps);
+            Err(pending::poll(cloud, id, &format!("({step})")))
+        }
+        // The load balancer is read, which shows why.
+        Effect::Conflict | Effect::Refused => Err(pending::busy(id)),
+    }
+}
+
+/// Everything around the load balancer.
+async fn finish<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    balancer: &C::Balancer,
+    digest: &Digest,
+    matching: &Match<C::Observed>,
+    notes: &mut Notes,
+) -> Result<Status, Halt> {
+    let finished = cloud.finish(request, balancer, notes).await?;
+    let id = cloud.id(balancer);
+    let stored = request.record.as_ref().filter(|record| record.id == id);
+    // Other hosts do not lead to another load balancer: a whole reconcile releases those of before.
+    let previous = match request.scope {
+        Scope::Hosts => stored.map_or_else(Vec::new, |record| record.previous.clone()),
+        Scope::All | Scope::Deletion => release_previous(cloud, request, balancer, notes).await?,
+    };
+    let record = Record {
+        previous,
+        ignored_ip: finished.ignored_ip,
+        targets: cloud.targets(request, balancer, matching.observed.as_deref()),
+        ..Record::new(id, cloud.ownership(request, balancer))
+    };
+    match (&matching.completeness, request.scope) {
+        (Completeness::Complete, Scope::Hosts) if stored.is_none() => {}
+        (Completeness::Complete, _) => record
+            .synced(digest, cloud.version(balancer))
+            .write(request.spec, notes),
+        (_, Scope::Hosts) => {}
+        // What was refused is tried and reported once by every process.
+        (Completeness::Partial | Completeness::Missing(_), _) => record.write(request.spec, notes),
+    }
+    cloud.remarks(request, balancer, notes);
+    Ok(finished.status)
+}
+
+fn listed<S: ToString>(steps: &[S]) -> String {
+    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

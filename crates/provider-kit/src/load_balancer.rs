@@ -17,7 +17,7 @@ mod release;
 mod state;
 
 pub use delete::delete;
-pub use digest::{Digest, Fields};
+pub use digest::{Digest, Fields, fingerprint};
 pub use ensure::{ensure, update_hosts};
 pub use halt::Halt;
 pub use pending::{busy, poll};
@@ -84,6 +84,12 @@ pub trait Cloud: Send + Sync + Sized {
     fn admit(&self, request: &Request<'_, Self>, balancer: &Self::Balancer) -> Result<()> {
         let _ = (request, balancer);
         Ok(())
+    }
+
+    /// Whether a load balancer still has the marks by which it is found again. If not, it is read even if its record matches.
+    fn is_marked(&self, request: &Request<'_, Self>, balancer: &Self::Balancer) -> bool {
+        let _ = (request, balancer);
+        true
     }
 
     /// Creates the load balancer of a Service that has none. What can be found wrong is found before anything is created.

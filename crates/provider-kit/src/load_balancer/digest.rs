@@ -34,8 +34,8 @@ impl Digest {
         more: &Fields,
     ) -> Self {
         Self {
-            settings: hash(&(settings(spec, heeds), more)),
-            hosts: hash(&hosts.into_iter().map(host).collect::<BTreeMap<_, _>>()),
+            settings: fingerprint(&(settings(spec, heeds), more)),
+            hosts: fingerprint(&hosts.into_iter().map(host).collect::<BTreeMap<_, _>>()),
         }
     }
 }
@@ -50,6 +50,8 @@ fn settings(spec: &Spec, heeds: impl Fn(&str) -> bool) -> Fields {
         ip,
         ports,
         source_ranges,
+        ranges_from: _,
+        bad_ranges: _,
         affinity,
         traffic,
         families,
@@ -105,8 +107,8 @@ fn host(host: &Host) -> (String, Value) {
     (host.name.clone(), addresses.collect())
 }
 
-fn hash(fields: &impl Serialize) -> String {
-    // Fields have nothing that JSON cannot hold.
+/// A short hash of fields that JSON can hold, the same in every version.
+pub fn fingerprint(fields: &impl Serialize) -> String {
     let text = serde_json::to_string(fields).unwrap_or_default();
     let hash = Sha256::digest(text);
     hash.iter().take(16).fold(String::new(), |mut text, byte| {

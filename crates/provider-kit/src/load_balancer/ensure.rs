@@ -113,19 +113,20 @@ async fn synchronize<C: Cloud>(
     notes: &mut Notes,
 ) -> Result<Match<C::Observed>, Halt> {
     let (state, id, version) = (cloud.state(), cloud.id(balancer), cloud.version(balancer));
-    let matches = |record: &Record| record.matches(digest, id, &version);
-    if request.record.as_ref().is_some_and(matches) || state.take_created_for(id, digest) {
+    let record = request.record.as_ref().filter(|_| cloud.is_marked(request, balancer));
+    if record.is_some_and(|record| record.matches(digest, id, &version)) || state.take_created_for(id, digest) {
         return Ok(Match::known());
     }
     let desired = cloud.desired(request, balancer).await?;
-    if let Some(steps) = host_change(cloud, request, &desired, id, &version, digest) {
+    if let Some(steps) = host_change(cloud, request, record, &desired, id, &version, digest) {
         return change_hosts(cloud, request, balancer, digest, steps, notes).await;
     }
     loop {
         let (basis, observed) = observe(cloud, balancer).await?;
         let all = cloud.plan(request, &observed, &desired)?;
         let planned = all.len();
-        let steps = cloud.possible(&observed, all, notes);
+        let mut refused = Notes::default();
+        let steps = cloud.possible(&observed, all, &mut refused);
         match (steps.first(), basis) {
             (Some(step), _) => {
                 debug!(id, steps = %listed(&steps), "planned");
@@ -139,6 +140,7 @@ async fn synchronize<C: Cloud>(
             // What is only assumed is read before it is called finished.
             (None, Basis::Assumed) => state.invalidate(id),
             (None, Basis::Read(_)) => {
+                notes.events.extend(refused.events);
                 let completeness = if planned > 0 {
                     Completeness::Partial
                 } else {
@@ -216,6 +218,7 @@ async fn apply<C: Cloud>(
 fn host_change<C: Cloud>(
     cloud: &C,
     request: &Request<'_, C>,
+    record: Option<&Record>,
     desired: &C::Desired,
     id: &str,
     version: &str,
@@ -224,7 +227,7 @@ fn host_change<C: Cloud>(
     if let Some(left) = cloud.state().take_host_change(id, digest) {
         return Some(left);
     }
-    let record = request.record.as_ref()?;
+    let record = record?;
     let known = record.matches_but_for_hosts(digest, id, version) && !record.targets.is_empty();
     known.then(|| cloud.host_steps(request, desired, &record.targets))?
 }

@@ -119,8 +119,8 @@ annotations! {
         "the load balancer; set it to use one that exists, also one of another Service";
     LOAD_BALANCER_ADDRESS = "loadbalancer.openstack.org/load-balancer-address", "written", Written,
         "the address that the load balancer is reached by";
-    SEAL = "outrigger.dev/openstack-load-balancer-seal", "written", Written,
-        "says that the load balancer matched this Service when it was last changed, so that it need not be read again";
+    RECORD = "outrigger.dev/load-balancer", "written", Written,
+        "the load balancer that served this Service last, and when both matched, so that it need not be read again";
 }
 
 /// The text of an annotation; one that is there but empty is the empty text, which turns a configured default off.

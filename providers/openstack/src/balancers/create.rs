@@ -1,88 +1,80 @@
 //! Making a load balancer, with everything on it in one call.
 
 use super::{
-    Pass, Reconciler, desired, floating_ip, halt, names, network, node_address,
-    role::Role,
-    seal::Told,
+    Pass, Reconciler, desired, floating_ip, names, network, node_address,
     settings::{Exposure, Settings},
 };
-use crate::api::octavia::{LoadBalancer, NewLoadBalancer};
-use cloud::{Error, IpFamily, Noted, Progress, Result, Spec, Status};
+use crate::api::{
+    neutron::floating_ips::FloatingIp,
+    octavia::{LoadBalancer, NewLoadBalancer},
+};
+use cloud::{Error, IpFamily, Result, Spec};
 use cloud_http::{Failure, Fault, Reach, http::StatusCode};
+use provider_kit::load_balancer::{Content, Created, Halt, Ownership};
 use std::time::Duration;
 use tokio::time::Instant;
-use tracing::{info, warn};
-
-/// How often it is looked whether one came to be whose creation was not answered.
-const AGAIN: Duration = Duration::from_secs(5);
+use tracing::warn;
 
 impl Reconciler {
-    /// Makes the load balancer of a Service that has none. What can be found wrong is found before anything is made.
-    pub(super) async fn create(&self, pass: &Pass<'_>) -> halt::Result<Noted<Progress<Status>>> {
-        let name = names::load_balancer(&pass.spec.cluster, &pass.spec.service);
-        if let Some(times) = self.memory.too_early(&name) {
-            return Err(Error::unusable(
-                format!("load balancer {name}"),
-                format!("it ended in ERROR {times} times in a row; it is created again after a while"),
-            )
-            .into());
-        }
-        if let Some(left) = self.memory.may_come(pass.spec) {
-            return Ok(unborn(&name, left).into());
-        }
+    /// Creates the load balancer of a Service that has none. What can be found wrong is found before anything is created.
+    pub(super) async fn create_for(&self, pass: &Pass<'_>) -> Result<Created, Halt> {
         self.check_certificate(pass).await?;
-        let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
-        let known = known(pass.spec, &pass.settings);
-        let want = want(pass.spec, &pass.settings, Role::Owner, &known);
-        let (session, reservations) = (self.session(), &self.lists.reserved);
-        reservations.give_back(session, want.service, want.ip).await?;
-        // An address of IPv6 has no floating IP. What the Service asks for may not be what it gets, which shows later.
-        let floating = choice.floating.as_ref().filter(|_| !is_v6(pass.spec));
-        let reserved = floating_ip::reserve(
-            session,
-            &self.networks,
-            reservations,
-            &want,
-            floating,
-            choice.vip.port(),
-        )
-        .await?;
+        let choice = network::choose(pass.spec, pass.settings, pass.config)?;
+        let reserved = self.reserve(pass, &choice).await?;
         let asked = Instant::now();
-        let balancer = match Box::pin(self.make(pass, &choice)).await {
+        let created = match self.make(pass, &choice).await {
             Ok(balancer) => balancer,
             Err(error) => {
                 if is_unanswered(&error) {
-                    self.memory.unanswered(pass.spec, asked.elapsed());
+                    self.state.unanswered(pass.spec, asked.elapsed());
                 }
                 if let Some(fip) = reserved {
-                    floating_ip::give_back(session, &fip).await;
+                    floating_ip::give_back(self.session(), &fip).await;
                 }
-                if let Some(address) = self.had(pass).filter(|_| cannot_be_had(&error)) {
-                    warn!(
-                        name,
-                        address,
-                        error = error.report(),
-                        "the address that was had is refused"
-                    );
-                    self.memory.lost_address(pass.spec);
-                    return Ok(with_any_address(&name, address));
-                }
-                return Err(error.into());
+                return Err(self.without_address(pass, error));
             }
         };
-        info!(id = balancer.id, name, "created load balancer");
-        self.memory.making(pass.spec, &balancer.id);
-        if pass.wish().populates() {
-            self.memory.made_for(&balancer.id, pass.digest);
-        }
+        self.learned.got_address(pass.spec);
         if !pass.config.load_balancer.manage_security_groups {
-            self.memory.groupless(&pass.spec.service.uid);
+            self.learned.no_group(&pass.spec.service.uid);
         }
-        let pending = Progress::Pending {
-            poll_after: self.memory.poll(&balancer.id).max(Duration::from_secs(1)),
-            waiting_for: format!("load balancer {} to be made", balancer.id),
+        let content = if pass.wish().populates() {
+            Content::Complete
+        } else {
+            Content::Partial
         };
-        Ok(pending.into())
+        Ok(Created {
+            id: created.id,
+            content,
+        })
+    }
+
+    /// The floating IP that the Service asks for, created before the load balancer so that a refusal shows first. An address of IPv6 has no
+    /// floating IP. What the Service asks for may not be what it gets, which shows later.
+    async fn reserve(&self, pass: &Pass<'_>, choice: &network::Choice) -> Result<Option<FloatingIp>, Halt> {
+        let known = known(pass.spec, pass.settings);
+        let want = want(pass.spec, pass.settings, Ownership::Owner, &known);
+        let (session, reservations) = (self.session(), &self.lists.reserved);
+        reservations.give_back(session, want.service, want.ip).await?;
+        let floating = choice.floating.as_ref().filter(|_| !is_v6(pass.spec));
+        let port = choice.vip.port();
+        floating_ip::reserve(session, &self.networks, reservations, &want, floating, port).await
+    }
+
+    /// A load balancer that cannot have its previous address again gets another one. First it is read whether it was created nevertheless.
+    fn without_address(&self, pass: &Pass<'_>, error: Error) -> Halt {
+        let Some(address) = self.had(pass).filter(|_| cannot_be_had(&error)) else {
+            return error.into();
+        };
+        let name = names::load_balancer(&pass.spec.cluster, &pass.spec.service);
+        warn!(name, address, error = error.report(), "the previous address is refused");
+        self.learned.lost_address(pass.spec);
+        Halt::Pending {
+            poll_after: Duration::from_secs(1),
+            waiting_for: format!(
+                "load balancer {name}, which cannot have the address {address} again and gets another one"
+            ),
+        }
     }
 
     /// Not every provider that Octavia has can give a load balancer more than one address, whatever Octavia itself can do:
@@ -130,7 +122,7 @@ impl Reconciler {
                 self.session(),
                 choice,
                 place.subnet.as_deref(),
-                Role::Owner,
+                Ownership::Owner,
                 hosts,
                 first,
             )
@@ -159,8 +151,8 @@ impl Reconciler {
     fn had<'a>(&self, pass: &'a Pass<'_>) -> Option<&'a str> {
         let Pass { spec, settings, .. } = pass;
         let asks = spec.ip.as_deref().is_some_and(|ip| !ip.is_empty());
-        let own = is_own(pass) && Told::of(spec).is_none_or(|told| told.more.role == Role::Owner);
-        if asks || !own || settings.port_id.is_some() || self.memory.has_lost_address(spec) {
+        let own = is_own(pass) && pass.record.is_none_or(|record| record.ownership == Ownership::Owner);
+        if asks || !own || settings.port_id.is_some() || self.learned.has_lost_address(spec) {
             return None;
         }
         had(spec, settings)
@@ -173,25 +165,6 @@ fn had<'a>(spec: &'a Spec, settings: &'a Settings) -> Option<&'a str> {
     let told = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
     let mut all = settings.address.as_deref().into_iter().chain(told);
     all.find(|address| node_address::family_of(address) == Some(family))
-}
-
-/// It is made with whatever address there is; but first it is looked whether it was made nevertheless.
-fn with_any_address(name: &str, address: &str) -> Noted<Progress<Status>> {
-    let pending = Progress::Pending {
-        poll_after: Duration::from_secs(1),
-        waiting_for: format!(
-            "load balancer {name}, which cannot have the address {address} again and gets another one"
-        ),
-    };
-    pending.into()
-}
-
-/// When to look again for a load balancer whose creation was not answered, and what is being waited for.
-pub(super) fn unborn<T>(name: &str, left: Duration) -> Progress<T> {
-    Progress::Pending {
-        poll_after: left.min(AGAIN),
-        waiting_for: format!("load balancer {name}, which may still be made: the cloud did not answer"),
-    }
 }
 
 /// Whether the cloud may still be at it, directly or behind a proxy that lost its patience.
@@ -236,12 +209,17 @@ pub(super) fn known<'a>(spec: &'a Spec, settings: &'a Settings) -> Vec<&'a str> 
 }
 
 /// What is wanted of the floating IP.
-pub(super) fn want<'a>(spec: &'a Spec, settings: &Settings, role: Role, known: &'a [&'a str]) -> floating_ip::Want<'a> {
+pub(super) fn want<'a>(
+    spec: &'a Spec,
+    settings: &Settings,
+    ownership: Ownership,
+    known: &'a [&'a str],
+) -> floating_ip::Want<'a> {
     floating_ip::Want {
         cluster: &spec.cluster,
         service: &spec.service,
         exposure: settings.exposure,
-        role,
+        ownership,
         ip: spec.ip.as_deref().filter(|ip| !ip.is_empty()),
         known,
         kept: settings.floating_ip,

@@ -49,6 +49,11 @@ pub(crate) struct Features {
 }
 
 impl Features {
+    /// What every Octavia can do with this provider.
+    pub fn oldest(provider: &str) -> Self {
+        Self::of(OLDEST, provider)
+    }
+
     /// What a version and a provider can do.
     pub fn of(version: (u32, u32), provider: &str) -> Self {
         let since = |minor| version >= (2, minor);

@@ -1,21 +1,20 @@
 //! Looking, without changing anything.
 
 use super::{
-    Reconciler,
-    locate::Legacy,
-    names,
+    Reconciler, names,
     settings::{Exposure, Settings},
     status::status,
     tree,
 };
 use crate::api::octavia::{LoadBalancer, Provisioning};
 use cloud::{IpFamily, Owned, Result, ServiceRef, Spec, Status};
+use provider_kit::load_balancer::Scope;
 
 impl Reconciler {
     /// The load balancer of a Service and how it is reached, as `ensure` would say.
     pub(super) async fn find(&self, spec: &Spec) -> Result<Option<Status>> {
         let settings = Settings::unchecked(spec, self.config());
-        let Some(balancer) = Box::pin(self.locate(spec, &settings, Legacy::Always)).await? else {
+        let Some(balancer) = self.locate_for(spec, &settings, Scope::Deletion).await? else {
             return Ok(None);
         };
         let addresses = self.seen_addresses(&balancer, &settings, &spec.families).await?;

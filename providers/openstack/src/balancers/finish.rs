@@ -5,88 +5,60 @@ use super::{
     Pass, Reconciler, annotations as key,
     create::{known, want},
     desired::is_untranslated,
-    ensure::{Completeness, Scope},
+    engine::{Request, identity},
     features::is_ovn,
     floating_ip::{self, Target},
-    former::Farewell,
-    halt::Result,
     network,
-    role::Identity,
-    seal::{More, Past, Told},
+    ownership::Identity,
     security_group::{self, Sources},
     settings::Exposure,
     status::status,
     tree, warnings,
 };
 use crate::api::octavia::LoadBalancer;
-use cloud::{IpFamily, Noted, Notes, Progress, Spec, Status};
+use cloud::{IpFamily, Notes, Result, Spec};
+use provider_kit::load_balancer::{Finished, Halt, Scope};
 
 impl Reconciler {
-    /// Everything besides Octavia, and the answer.
-    pub(super) async fn finish(
+    /// Everything besides Octavia.
+    pub(super) async fn finish_for(
+        &self,
+        request: &Request<'_>,
+        balancer: &LoadBalancer,
+        notes: &mut Notes,
+    ) -> Result<Finished, Halt> {
+        let (pass, identity) = (self.pass(request), identity(request, balancer));
+        let finished = match request.scope {
+            Scope::Hosts => Finished {
+                status: pass.spec.status.clone(),
+                ignored_ip: pass
+                    .record
+                    .filter(|record| record.id == balancer.id)
+                    .and_then(|record| record.ignored_ip.clone()),
+            },
+            Scope::All | Scope::Deletion => self.expose(&pass, balancer, &identity, notes).await?,
+        };
+        self.guard(&pass, balancer, &identity, request.scope).await?;
+        Ok(finished)
+    }
+
+    /// The address that the Service is reached by, and the one that it asks for and goes without.
+    async fn expose(
         &self,
         pass: &Pass<'_>,
         balancer: &LoadBalancer,
         identity: &Identity,
-        scope: Scope,
-        whole: Completeness,
-        mut notes: Notes,
-    ) -> Result<Noted<Progress<Status>>> {
-        // A seal says, too, that the address was seen to and who came before was left, and new hosts do not lead to that.
-        let told = Told::of(pass.spec).filter(|told| told.balancer == balancer.id);
-        let (status, without) = match scope {
-            Scope::All => self.expose(pass, balancer, identity, &mut notes).await?,
-            Scope::Hosts => (
-                pass.spec.status.clone(),
-                told.as_ref().and_then(|told| told.more.without),
-            ),
-        };
-        if let Some(waiting) = self.guard(pass, balancer, identity, scope).await? {
-            return Ok(Noted::new(waiting, notes));
-        }
-        let former = match (scope, &told) {
-            (Scope::All, _) => match Box::pin(self.say_farewell(pass, balancer, &mut notes)).await? {
-                Farewell::Waiting(waiting) => return Ok(Noted::new(waiting, notes)),
-                Farewell::Said { but } => but,
-            },
-            (Scope::Hosts, told) => told.as_ref().map_or_else(Vec::new, |told| told.more.former.clone()),
-        };
-        let more = More {
-            role: identity.role,
-            former,
-            without,
-        };
-        let seal = match (whole, scope, told) {
-            (Completeness::Whole, Scope::All, _) | (Completeness::Whole, Scope::Hosts, Some(_)) => {
-                Some(pass.digest.seal(balancer, &more))
-            }
-            // What is refused is tried and told once by every process.
-            (Completeness::Part | Completeness::Gap(_), Scope::All, _) => {
-                Some(pass.digest.broken_seal(balancer, &more))
-            }
-            (_, Scope::Hosts, _) => None,
-        };
-        if let Some(seal) = seal {
-            note(&mut notes, pass.spec, key::SEAL, seal);
-        }
-        warnings::warn(pass, balancer, identity, &mut notes);
-        Ok(Noted::new(Progress::Done(status), notes))
-    }
-
-    /// The address that the Service is reached by, and the one that it asks for and goes without.
-    async fn expose<'a>(
-        &self,
-        pass: &Pass<'a>,
-        balancer: &LoadBalancer,
-        identity: &Identity,
         notes: &mut Notes,
-    ) -> Result<(Status, Option<&'a str>)> {
-        let (addresses, without) = self.addresses(pass, balancer, identity, notes).await?;
+    ) -> Result<Finished, Halt> {
+        let (addresses, ignored) = self.addresses(pass, balancer, identity, notes).await?;
         note(notes, pass.spec, key::LOAD_BALANCER_ID, balancer.id.clone());
         if let Some(first) = addresses.first() {
             note(notes, pass.spec, key::LOAD_BALANCER_ADDRESS, first.clone());
         }
-        Ok((status(&addresses, &pass.settings, &pass.config.load_balancer), without))
+        Ok(Finished {
+            status: status(&addresses, pass.settings, &pass.config.load_balancer),
+            ignored_ip: ignored.map(str::to_owned),
+        })
     }
 
     async fn addresses<'a>(
@@ -95,7 +67,7 @@ impl Reconciler {
         balancer: &LoadBalancer,
         identity: &Identity,
         notes: &mut Notes,
-    ) -> Result<(Vec<String>, Option<&'a str>)> {
+    ) -> Result<(Vec<String>, Option<&'a str>), Halt> {
         let port = balancer.vip_port_id.as_deref().unwrap_or_default();
         let target = Target {
             port,
@@ -109,11 +81,11 @@ impl Reconciler {
             None => Vec::new(),
         };
         let before: Vec<String> = attached.iter().map(|fip| fip.floating_ip_address.clone()).collect();
-        let choice = network::choose(pass.spec, &pass.settings, pass.config)?;
-        let known = known(pass.spec, &pass.settings);
-        let mut want = want(pass.spec, &pass.settings, identity.role, &known);
-        let without = floating_ip::disregarded(&want, Past::of(pass.spec), &attached).and(pass.spec.ip.as_deref());
-        if let Some(ip) = without {
+        let choice = network::choose(pass.spec, pass.settings, pass.config)?;
+        let known = known(pass.spec, pass.settings);
+        let mut want = want(pass.spec, pass.settings, identity.ownership, &known);
+        let ignored = floating_ip::disregarded(&want, pass.record, &attached).and(pass.spec.ip.as_deref());
+        if let Some(ip) = ignored {
             want.ip = None;
             warnings::goes_without(pass.spec, ip, &before, notes);
         }
@@ -135,7 +107,7 @@ impl Reconciler {
             Exposure::Internal => before.is_empty(),
         });
         if !unchanged {
-            self.memory.touched(&balancer.id);
+            self.state.touched(&balancer.id);
         }
         let address = ensured?;
         notes.events.extend(address.events);
@@ -144,7 +116,7 @@ impl Reconciler {
             .chain(more)
             .filter(|address| !address.is_empty())
             .collect();
-        Ok((addresses, without))
+        Ok((addresses, ignored))
     }
 
     /// The security group of the nodes, if it is ours to look after; else there is none.
@@ -154,7 +126,7 @@ impl Reconciler {
         balancer: &LoadBalancer,
         identity: &Identity,
         scope: Scope,
-    ) -> Result<Option<Progress<Status>>> {
+    ) -> Result<(), Halt> {
         let defaults = &pass.config.load_balancer;
         let service = &pass.spec.service;
         if defaults.manage_security_groups {
@@ -179,25 +151,14 @@ impl Reconciler {
                     Sources::Balancer
                 },
             };
-            self.groups.ensure(self.session(), &self.networks, &want).await?;
-            return Ok(None);
+            return self.groups.ensure(self.session(), &self.networks, &want).await;
         }
-        if scope == Scope::Hosts || self.memory.is_groupless(&service.uid) {
-            return Ok(None);
+        if scope == Scope::Hosts || self.learned.has_no_group(&service.uid) {
+            return Ok(());
         }
-        match self.groups.remove(self.session(), service).await? {
-            Progress::Done(()) => {
-                self.memory.groupless(&service.uid);
-                Ok(None)
-            }
-            Progress::Pending {
-                poll_after,
-                waiting_for,
-            } => Ok(Some(Progress::Pending {
-                poll_after,
-                waiting_for,
-            })),
-        }
+        self.groups.remove(self.session(), service).await?;
+        self.learned.no_group(&service.uid);
+        Ok(())
     }
 }
 

@@ -19,13 +19,10 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    role::Role,
-    seal::Past,
-    settings::{Exposure, Kept},
-};
+use super::settings::{Exposure, Kept};
 use crate::api::neutron::floating_ips::FloatingIp;
 use cloud::{Error, Result, ServiceRef};
+use provider_kit::load_balancer::{Ownership, Record};
 use std::{fmt, net::IpAddr};
 
 pub(crate) use act::{Target, ensure, observe, reserve};
@@ -48,7 +45,7 @@ pub(crate) struct Want<'a> {
     /// Whether it is to be reached from outside.
     pub exposure: Exposure,
     /// Whether the balancer is its own.
-    pub role: Role,
+    pub ownership: Ownership,
     /// `spec.loadBalancerIP`.
     pub ip: Option<&'a str>,
     /// The addresses that it had: of its status and of its annotation.
@@ -99,20 +96,20 @@ impl fmt::Display for Step {
 
 /// The address that a Service asks for and does not get: it had another one, which people know, before we first saw it. It
 /// gets the one that it asks for once that is changed, or nothing is attached any more.
-pub(crate) fn disregarded<'a>(want: &Want<'a>, past: Past<'_>, attached: &[FloatingIp]) -> Option<&'a str> {
+pub(crate) fn disregarded<'a>(want: &Want<'a>, record: Option<&Record>, attached: &[FloatingIp]) -> Option<&'a str> {
     let ip = want.ip?;
-    let floats = want.exposure == Exposure::External && want.role == Role::Owner;
+    let floats = want.exposure == Exposure::External && want.ownership == Ownership::Owner;
     let another = !attached.is_empty() && !attached.iter().any(|fip| has(fip, ip));
-    let old = match past {
-        Past::Unknown => true,
-        Past::Handled { without } => without == Some(ip),
+    let old = match record {
+        None => true,
+        Some(record) => record.ignored_ip.as_deref() == Some(ip),
     };
     (floats && another && old).then_some(ip)
 }
 
 /// The addresses to look for before planning, with what is attached; none if what is attached is enough to know.
 pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str> {
-    if want.exposure == Exposure::Internal || want.role == Role::Guest {
+    if want.exposure == Exposure::Internal || want.ownership == Ownership::Guest {
         return Vec::new();
     }
     match want.ip {
@@ -128,17 +125,17 @@ pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str>
 /// [`Error::Unusable`] if the address that is asked for is somebody else's, or if the balancer is not the Service's own
 /// and has no floating IP yet: to give it one could expose what others keep inside.
 pub(crate) fn plan(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
-    match (want.exposure, want.role) {
-        (Exposure::Internal, Role::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
-        (Exposure::Internal, Role::Guest) => Ok(Vec::new()),
-        (Exposure::External, Role::Guest) => match seen.attached.as_slice() {
+    match (want.exposure, want.ownership) {
+        (Exposure::Internal, Ownership::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
+        (Exposure::Internal, Ownership::Guest) => Ok(Vec::new()),
+        (Exposure::External, Ownership::Guest) => match seen.attached.as_slice() {
             [] => Err(Error::unusable(
                 "the address of the load balancer",
                 "it has no floating IP, and only the Service that owns it, or whoever made it, can give it one",
             )),
             _ => Ok(Vec::new()),
         },
-        (Exposure::External, Role::Owner) => expose(want, seen),
+        (Exposure::External, Ownership::Owner) => expose(want, seen),
     }
 }
 

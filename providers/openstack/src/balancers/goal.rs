@@ -1,15 +1,15 @@
 //! What a pass is after: everything that a Service asks for, or its hosts alone. Pure.
 
 use super::{
-    desired::{Desired, Key, Place, Port, Wish},
-    ensure::Completeness,
+    desired::{Desired, MemberMode, Place, Port, Wish},
+    ownership::Identity,
     plan::{plan, plan_hosts},
-    role::Identity,
     step::Step,
     tree::{Tree, key},
 };
 use cloud::Result;
-use std::fmt;
+use provider_kit::load_balancer::Completeness;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a pass is after.
 #[derive(Debug)]
@@ -19,17 +19,6 @@ pub(super) enum Goal {
     /// The hosts, behind the members' place. Everything else is there only to tell whether it matches, and is `None` where
     /// it cannot be had: what is wrong with a listener must not keep traffic on nodes that are gone.
     Hosts(Place, Option<Desired>),
-}
-
-/// Something of a port that is not there at all: somebody deleted it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gap(&'static str, Key);
-
-impl fmt::Display for Gap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(what, port) = self;
-        write!(f, "{what} of port {port}")
-    }
 }
 
 impl Goal {
@@ -44,23 +33,43 @@ impl Goal {
         }
     }
 
+    /// The steps that replace the hosts of every port, whose pools are known by the port's [`Key`]. `None` if a pool is not known, or if
+    /// members are changed one by one.
+    pub(super) fn host_steps(&self, wish: &Wish<'_>, pools: &BTreeMap<String, String>) -> Option<VecDeque<Step>> {
+        let (Self::All(desired) | Self::Hosts(_, Some(desired))) = self else {
+            return None;
+        };
+        let step = |port: &Port| {
+            Some(Step::SetMembers {
+                key: port.key,
+                pool: Some(pools.get(&port.key.to_string())?.clone()),
+                members: port.members.clone(),
+                differences: vec![format!("={}", port.members.len())],
+            })
+        };
+        match wish.member_mode() {
+            MemberMode::Batch => desired.ports.iter().map(step).collect(),
+            MemberMode::Serial => None,
+        }
+    }
+
     /// Whether everything matches, once no step is left.
-    pub(super) fn whole(&self, tree: &Tree, identity: &Identity) -> Completeness {
+    pub(super) fn completeness(&self, tree: &Tree, identity: &Identity) -> Completeness {
         let desired = match self {
-            Self::All(_) => return Completeness::Whole,
+            Self::All(_) => return Completeness::Complete,
             Self::Hosts(_, desired) => desired.as_ref(),
         };
         match desired.map(|desired| (desired, plan(tree, desired, identity))) {
-            Some((_, Ok(steps))) if steps.is_empty() => Completeness::Whole,
-            Some((desired, Ok(_))) => gap(tree, desired).map_or(Completeness::Part, Completeness::Gap),
+            Some((_, Ok(steps))) if steps.is_empty() => Completeness::Complete,
+            Some((desired, Ok(_))) => missing(tree, desired).map_or(Completeness::Partial, Completeness::Missing),
             // Nobody could make what is not there.
-            Some((_, Err(_))) | None => Completeness::Part,
+            Some((_, Err(_))) | None => Completeness::Partial,
         }
     }
 }
 
-/// The first port that leads nowhere, or that nobody watches. What is there in another shape is no gap: it serves.
-fn gap(tree: &Tree, desired: &Desired) -> Option<Gap> {
+/// The first part of a port that another program deleted. What is there in another shape is not missing: it serves.
+fn missing(tree: &Tree, desired: &Desired) -> Option<String> {
     let lacks = |port: &Port| {
         let listener = tree.listeners.iter().find(|listener| key(listener) == port.key);
         let pool = listener.and_then(|listener| tree.pool_of(listener));
@@ -71,9 +80,6 @@ fn gap(tree: &Tree, desired: &Desired) -> Option<Gap> {
             _ => None,
         }
     };
-    let mut gaps = desired
-        .ports
-        .iter()
-        .filter_map(|port| Some(Gap(lacks(port)?, port.key)));
-    gaps.next()
+    let mut missing = desired.ports.iter().filter_map(|port| Some((lacks(port)?, port.key)));
+    missing.next().map(|(what, port)| format!("{what} of port {port}"))
 }

@@ -1,39 +1,31 @@
 //! Finding the load balancer of a Service: by its ID, by its name, by the name it had long ago.
 
-use super::{Reconciler, annotations as key, names, role::Role, seal::Told, settings::Settings};
+use super::{Reconciler, annotations as key, names, settings::Settings};
 use crate::api::octavia::{LoadBalancer, Provisioning};
 use cloud::{Error, Result, Spec};
-
-/// Whether the name of long ago is tried, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Legacy {
-    /// Only if the Service has been served before: another one cannot have such a load balancer.
-    IfServed,
-    /// In any case: what is said about the Service may be incomplete.
-    Always,
-}
+use provider_kit::load_balancer::{Ownership, Record, Scope};
 
 impl Reconciler {
     /// The load balancer of a Service; `None` only if Octavia says that there is none.
     ///
     /// # Errors
     /// [`Error::NotFound`] if a Service names a load balancer that does not exist and was not its own.
-    pub(super) async fn locate(
+    pub(super) async fn locate_for(
         &self,
         spec: &Spec,
         settings: &Settings,
-        legacy: Legacy,
+        scope: Scope,
     ) -> Result<Option<LoadBalancer>> {
         if let Some(id) = &settings.load_balancer_id {
             let found = self.observer().balancer(id).await?;
             if let Some(balancer) = found.filter(|balancer| balancer.provisioning_status != Provisioning::Deleted) {
                 return Ok(Some(balancer));
             }
-            if legacy == Legacy::IfServed {
+            if scope != Scope::Deletion {
                 missed(id, spec, settings)?;
             }
         }
-        let made = self.memory.made(spec);
+        let made = self.state.created(spec);
         if let Some(id) = made.filter(|id| settings.load_balancer_id.as_ref() != Some(id)) {
             let going = [Provisioning::Deleted, Provisioning::PendingDelete];
             let found = self.observer().balancer(&id).await?;
@@ -42,16 +34,16 @@ impl Reconciler {
             }
         }
         match &settings.load_balancer_id {
-            // Whose ID leads nowhere had another load balancer: one of its name may be that of another cluster of our name.
-            Some(_) => self.marked(spec, legacy).await,
-            None => self.named(spec, legacy).await,
+            // The ID is stale. A match by name alone does not count: another cluster with the same name may own it.
+            Some(_) => self.marked(spec, scope).await,
+            None => self.named(spec, scope).await,
         }
     }
 
     /// The one that bears the Service's own UID.
-    async fn marked(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+    async fn marked(&self, spec: &Spec, scope: Scope) -> Result<Option<LoadBalancer>> {
         let name = names::load_balancer(&spec.cluster, &spec.service);
-        choose(self.all_marked(spec).await?, &name, &spec.service.uid, legacy)
+        choose(self.all_marked(spec).await?, &name, &spec.service.uid, scope)
     }
 
     /// All that bear the Service's own UID, those that are going away among them.
@@ -62,27 +54,27 @@ impl Reconciler {
         Ok(found)
     }
 
-    async fn named(&self, spec: &Spec, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+    async fn named(&self, spec: &Spec, scope: Scope) -> Result<Option<LoadBalancer>> {
         let name = names::load_balancer(&spec.cluster, &spec.service);
         let found = self.octavia.load_balancers_named(&name).await?;
-        if let Some(balancer) = choose(found, &name, &spec.service.uid, legacy)? {
+        if let Some(balancer) = choose(found, &name, &spec.service.uid, scope)? {
             return Ok(Some(balancer));
         }
-        let tried = legacy == Legacy::Always || !spec.status.ingress.is_empty();
+        let tried = scope == Scope::Deletion || !spec.status.ingress.is_empty();
         if !tried || spec.service.uid.is_empty() {
             return Ok(None);
         }
         let name = names::legacy(&spec.service);
         let found = self.octavia.load_balancers_named(&name).await?;
-        choose(found, &name, &spec.service.uid, legacy)
+        choose(found, &name, &spec.service.uid, scope)
     }
 }
 
-/// Whether a load balancer that is gone is to be made again: only if it was the Service's own. Without a seal, as occm left
-/// it, whoever was served before had one of its own.
+/// Whether a load balancer that does not exist any more is created again: only if it was created for the Service. Without a record, as occm
+/// leaves a Service, one that was served before had its own.
 fn missed(id: &str, spec: &Spec, settings: &Settings) -> Result<()> {
     let served = settings.address.is_some() || !spec.status.ingress.is_empty();
-    let own = Told::of(spec).map_or(served, |told| told.balancer == id && told.more.role == Role::Owner);
+    let own = Record::of(spec).map_or(served, |record| record.id == id && record.ownership == Ownership::Owner);
     if own {
         return Ok(());
     }
@@ -94,11 +86,11 @@ fn missed(id: &str, spec: &Spec, settings: &Settings) -> Result<()> {
 
 /// The one that is this Service's. Those that are going away count only for who waits for that, and those that were made for
 /// another Service of the same name never: another cluster may have the same name as ours.
-fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, legacy: Legacy) -> Result<Option<LoadBalancer>> {
+fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, scope: Scope) -> Result<Option<LoadBalancer>> {
     let there = |balancer: &LoadBalancer| {
         let going = match balancer.provisioning_status {
             Provisioning::Deleted => true,
-            Provisioning::PendingDelete => legacy == Legacy::IfServed,
+            Provisioning::PendingDelete => scope != Scope::Deletion,
             _ => false,
         };
         !going && names::uid_of(&balancer.tags).is_none_or(|other| other == uid)
@@ -121,6 +113,7 @@ fn choose(found: Vec<LoadBalancer>, name: &str, uid: &str, legacy: Legacy) -> Re
 mod tests {
     use super::*;
     use crate::balancers::sample::{annotate, asked};
+    use provider_kit::load_balancer::record;
     use rstest::rstest;
 
     /// `1 ACTIVE u`: ID, status, UID.
@@ -137,13 +130,14 @@ mod tests {
     #[rstest]
     #[case::occm_s_own(None, true, true)]
     #[case::never_served(None, false, false)]
-    #[case::own(Some("d lb t h"), true, true)]
-    #[case::another_s_or_the_user_s(Some("d lb t h guest"), true, false)]
-    #[case::never_served_by_that_one(Some("d old t h"), true, false)]
-    fn misses(#[case] seal: Option<&str>, #[case] served: bool, #[case] again: bool) {
+    #[case::own(Some(Record::new("lb", Ownership::Owner)), true, true)]
+    #[case::another_s_or_the_user_s(Some(Record::new("lb", Ownership::Guest)), true, false)]
+    #[case::never_served_by_that_one(Some(Record::new("old", Ownership::Owner)), true, false)]
+    fn misses(#[case] record: Option<Record>, #[case] served: bool, #[case] again: bool) {
         let mut asked = asked("80 -> a; load-balancer-id=lb");
-        if let Some(seal) = seal {
-            asked.spec.annotations.insert(key::SEAL.into(), seal.into());
+        if let Some(record) = record {
+            let record = serde_json::to_string(&record).unwrap();
+            asked.spec.annotations.insert(record::ANNOTATION.into(), record);
         }
         if served {
             annotate(&mut asked.spec, "load-balancer-address", "203.0.113.1");
@@ -165,7 +159,7 @@ mod tests {
     #[case::two_of_a_name(&["1 ACTIVE", "2 ACTIVE"], "several of that name: 1, 2")]
     fn chooses(#[case] found: &[&str], #[case] expected: &str) {
         let found = found.iter().map(|text| balancer(text)).collect();
-        let chosen = match choose(found, "name", "u", Legacy::IfServed) {
+        let chosen = match choose(found, "name", "u", Scope::All) {
             Ok(Some(balancer)) => balancer.id,
             Ok(None) => "none".to_owned(),
             Err(error) => error.report(),

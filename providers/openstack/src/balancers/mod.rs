@@ -1,38 +1,36 @@
 //! Load balancers in front of Services: Octavia, with Neutron's floating IPs and security groups.
 //!
-//! Start with `ensure`: it finds the load balancer (`locate`), decides whose it is (`role`), says what should be there
-//! (`desired`), reads what is (`observe`), and takes the first step of the difference (`plan`, `act`). One change makes the
-//! whole load balancer immutable until it is done, so one step is taken a time, and the answer is `Pending`. What matches is
-//! sealed (`seal`), and is not read again until the Service or the load balancer changes.
+//! Start with `engine`: it is what the load-balancer engine of the provider kit needs to know of Octavia. The engine finds the load balancer
+//! (`locate`), checks whose it is (`ownership`), compares what is there (`observe`) with what should be (`desired`, `plan`), and applies the
+//! first step (`apply`). One change makes the whole load balancer immutable until it is done. Around it are addresses (`floating_ip`), networks
+//! (`network`) and the security groups of the nodes (`security_group`).
 
-mod act;
 pub mod annotations;
+mod apply;
 mod create;
 mod delete;
 mod desired;
-mod ensure;
+mod digest;
+mod engine;
 mod features;
 mod find;
 mod finish;
 mod floating_ip;
-mod former;
 mod goal;
-mod halt;
+mod learned;
 mod locate;
-mod memory;
 mod names;
 mod network;
 mod node_address;
 mod node_selector;
 mod observe;
+mod ownership;
 mod plan;
 mod repair;
-mod role;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod scenarios;
-mod seal;
 mod security_group;
 mod settings;
 mod status;
@@ -50,26 +48,34 @@ use crate::{
 use async_trait::async_trait;
 use cloud::{LoadBalancers, Noted, Owned, Progress, Result, ServiceRef, Spec, Status};
 use desired::Wish;
-use ensure::Scope;
 use features::{Features, Inquiry};
-use memory::Memory;
+use learned::Learned;
 use network::Networks;
 use observe::{Lists, Observer};
-use seal::Digest;
+use provider_kit::load_balancer::{self as kit, Record, State};
 use security_group::SecurityGroups;
 use settings::Settings;
 use std::sync::{Arc, Mutex, PoisonError};
+use step::Step;
+use tree::Tree;
 
-/// The load balancers of one cloud, through whatever connection is in use.
+/// The load balancers of one cloud, through the current connection.
 pub struct Balancers {
     live: Live,
     metrics: Metrics,
-    /// Outlives connections: who was failed over today was so with other credentials, too.
-    memory: Arc<Memory>,
+    /// Survives reconnects, so that for example the once-a-day limit of failovers holds across credential rotation.
+    memory: Memory,
     current: Mutex<Option<Arc<Reconciler>>>,
 }
 
-/// Looks after load balancers through one connection, with all that was learned through it.
+/// What this process remembers.
+#[derive(Clone, Default)]
+struct Memory {
+    state: Arc<State<Tree, Step>>,
+    learned: Arc<Learned>,
+}
+
+/// Reconciles load balancers through one connection, with what was learned through it.
 struct Reconciler {
     connection: Arc<Connection>,
     octavia: Octavia,
@@ -78,15 +84,16 @@ struct Reconciler {
     networks: Networks,
     groups: SecurityGroups,
     lists: Lists,
-    memory: Arc<Memory>,
+    state: Arc<State<Tree, Step>>,
+    learned: Arc<Learned>,
 }
 
-/// One pass over one Service.
+/// One reconcile of one Service.
 struct Pass<'a> {
     spec: &'a Spec,
-    settings: Settings,
+    settings: &'a Settings,
     features: Features,
-    digest: Digest,
+    record: Option<&'a Record>,
     config: &'a Config,
 }
 
@@ -94,7 +101,7 @@ impl Pass<'_> {
     fn wish(&self) -> Wish<'_> {
         Wish {
             spec: self.spec,
-            settings: &self.settings,
+            settings: self.settings,
             features: self.features,
             defaults: &self.config.load_balancer,
         }
@@ -107,7 +114,7 @@ impl Balancers {
         Self {
             live,
             metrics,
-            memory: Arc::default(),
+            memory: Memory::default(),
             current: Mutex::default(),
         }
     }
@@ -119,8 +126,8 @@ impl Balancers {
         match &*current {
             Some(reconciler) if Arc::ptr_eq(&reconciler.connection, &connection) => Arc::clone(reconciler),
             _ => {
-                self.memory.reconfigured();
-                let reconciler = Reconciler::new(connection, Arc::clone(&self.memory));
+                self.memory.learned.reconfigured();
+                let reconciler = Reconciler::new(connection, self.memory.clone());
                 Arc::clone(current.insert(Arc::new(reconciler)))
             }
         }
@@ -128,7 +135,7 @@ impl Balancers {
 }
 
 impl Reconciler {
-    fn new(connection: Arc<Connection>, memory: Arc<Memory>) -> Self {
+    fn new(connection: Arc<Connection>, memory: Memory) -> Self {
         Self {
             octavia: Octavia::new(connection.session.clone()),
             inquiry: Inquiry::default(),
@@ -137,7 +144,8 @@ impl Reconciler {
             networks: Networks::default(),
             groups: SecurityGroups::default(),
             lists: Lists::default(),
-            memory,
+            state: memory.state,
+            learned: memory.learned,
         }
     }
 
@@ -154,26 +162,8 @@ impl Reconciler {
             session: self.session(),
             octavia: &self.octavia,
             lists: &self.lists,
-            memory: &self.memory,
+            state: &self.state,
         }
-    }
-
-    async fn pass<'a>(&'a self, spec: &'a Spec, scope: Scope) -> Result<Pass<'a>> {
-        let config = self.config();
-        let settings = match scope {
-            Scope::All => Settings::of(spec, config)?,
-            // Settings that exclude each other are about ports, not about who is behind them.
-            Scope::Hosts => Settings::unchecked(spec, config),
-        };
-        let provider = &config.load_balancer.lb_provider;
-        let features = self.inquiry.features(&self.octavia, provider).await?;
-        Ok(Pass {
-            digest: Digest::of(spec, &settings, features, config),
-            spec,
-            settings,
-            features,
-            config,
-        })
     }
 }
 
@@ -189,17 +179,17 @@ impl LoadBalancers for Balancers {
 
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let reconcile = self.metrics.reconcile(Operation::Ensure, &spec.service.uid);
-        reconcile.end(halt::progress(self.reconciler().ensure(spec).await))
+        reconcile.end(kit::ensure(&*self.reconciler(), spec).await)
     }
 
     async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let reconcile = self.metrics.reconcile(Operation::Update, &spec.service.uid);
-        reconcile.end(halt::progress(self.reconciler().update_hosts(spec).await))
+        reconcile.end(kit::update_hosts(&*self.reconciler(), spec).await)
     }
 
     async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         let reconcile = self.metrics.reconcile(Operation::Delete, &spec.service.uid);
-        reconcile.end(halt::progress(self.reconciler().delete(spec).await))
+        reconcile.end(kit::delete(&*self.reconciler(), spec).await)
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

@@ -1,12 +1,6 @@
 //! Reading: each thing once, and many things in one list when many are asked for.
 
-use super::{
-    floating_ip::Reserved,
-    halt::{self, Halt},
-    memory::Memory,
-    settings::Exposure,
-    tree::Tree,
-};
+use super::{floating_ip::Reserved, settings::Exposure, step::Step, tree::Tree};
 use crate::api::{
     Session,
     neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
@@ -14,7 +8,10 @@ use crate::api::{
 };
 use cloud::{Error, Result};
 use futures::future::try_join_all;
-use provider_kit::list_cache::ListCache;
+use provider_kit::{
+    list_cache::ListCache,
+    load_balancer::{Halt, State},
+};
 use std::{collections::HashMap, sync::Arc};
 
 /// Lists that many callers share.
@@ -50,7 +47,7 @@ pub(crate) struct Observer<'a> {
     pub session: &'a Session,
     pub octavia: &'a Octavia,
     pub lists: &'a Lists,
-    pub memory: &'a Memory,
+    pub state: &'a State<Tree, Step>,
 }
 
 impl Observer<'_> {
@@ -61,7 +58,7 @@ impl Observer<'_> {
             let all = octavia.load_balancers().await?.into_iter();
             Ok(all.map(|balancer| (balancer.id.clone(), balancer)).collect())
         };
-        let changed = self.memory.changed_at(id);
+        let changed = self.state.changed_at(id);
         let list = self.lists.balancers.get_if_busy(id, changed, read).await?;
         match list.as_ref().and_then(|list| list.get(id)) {
             Some(balancer) => Ok(Some(balancer.clone())),
@@ -70,9 +67,9 @@ impl Observer<'_> {
     }
 
     /// Everything on a load balancer.
-    pub async fn tree(&self, balancer: LoadBalancer) -> halt::Result<Tree> {
+    pub async fn tree(&self, balancer: LoadBalancer) -> Result<Tree, Halt> {
         let id = balancer.id.as_str();
-        let changed = self.memory.changed_at(id);
+        let changed = self.state.changed_at(id);
         let read = || children(self.octavia.clone());
         let list = self.lists.children.get_if_busy(id, changed, read).await?;
         let (listeners, pools, monitors) = if let Some(all) = list {
@@ -112,7 +109,7 @@ impl Observer<'_> {
             }
             Ok(by_port)
         };
-        let changed = self.memory.changed_at(balancer);
+        let changed = self.state.changed_at(balancer);
         match self.lists.floating_ips.get_if_busy(port, changed, read).await? {
             Some(list) if list.contains_key(port) => Ok(list[port].clone()),
             Some(_) if exposure == Exposure::Internal => Ok(Vec::new()),
@@ -127,17 +124,14 @@ impl Observer<'_> {
         Ok(monitors.into_iter().flatten().collect())
     }
 
-    async fn members(&self, pools: &[Pool]) -> halt::Result<HashMap<String, Vec<Member>>> {
+    async fn members(&self, pools: &[Pool]) -> Result<HashMap<String, Vec<Member>>, Halt> {
         let members = |pool: &Pool| {
             let id = pool.id.clone();
             async move {
                 match Box::pin(self.octavia.members(&id)).await {
                     Ok(members) => Ok((id, members)),
                     // The pool went in the meantime; the plan is made anew when its absence shows.
-                    Err(Error::NotFound { what }) => Err(Halt::Pending {
-                        what,
-                        poll_after: std::time::Duration::from_secs(1),
-                    }),
+                    Err(Error::NotFound { what }) => Err(Halt::changed(what)),
                     Err(error) => Err(error.into()),
                 }
             }

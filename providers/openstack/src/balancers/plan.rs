@@ -6,7 +6,7 @@ mod members;
 use super::{
     desired::{Desired, Place, Port, Wish},
     names,
-    role::{Identity, Role},
+    ownership::Identity,
     step::Step,
     tree::{Tree, key},
 };
@@ -14,6 +14,7 @@ use crate::api::octavia::{Listener, LoadBalancerChange, Member, Monitor, NewList
 use changes::{listener_change, marked, monitor_change, pool_changes};
 use cloud::{Error, Result};
 use members::members;
+use provider_kit::load_balancer::Ownership;
 use std::collections::BTreeSet;
 
 /// The steps, in an order in which Octavia takes them: what is in the way goes first, what is no longer needed goes last.
@@ -27,7 +28,7 @@ pub(crate) fn plan(tree: &Tree, desired: &Desired, identity: &Identity) -> Resul
         identity,
     };
     let mark = planner.mark();
-    let guest = identity.role == Role::Guest && identity.former.is_none();
+    let guest = identity.ownership == Ownership::Guest && identity.former.is_none();
     // A guest first says that it is there, so that the owner, if it leaves now, leaves the load balancer behind.
     let (first, last) = if guest { (mark, None) } else { (None, mark) };
     let mut steps = Vec::from_iter(first);
@@ -187,7 +188,7 @@ impl Planner<'_> {
     /// The Go program names a guest's monitors after the load balancer when nodes change and after the Service otherwise:
     /// either name does.
     fn monitor_name(&self, there: &Monitor, wanted: &NewMonitor) -> String {
-        let guest = self.identity.role == Role::Guest && self.identity.former.is_none();
+        let guest = self.identity.ownership == Ownership::Guest && self.identity.former.is_none();
         if guest && names::is_child("monitor", &there.name, &self.tree.balancer.name) {
             there.name.clone()
         } else {

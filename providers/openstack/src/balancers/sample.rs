@@ -5,7 +5,7 @@ use super::{
     desired::{Desired, Place, Port, Wish},
     features::Features,
     names,
-    role::{Identity, Role},
+    ownership::Identity,
     settings::Settings,
     tree::Tree,
 };
@@ -14,6 +14,7 @@ use crate::{
     config::Config,
 };
 use cloud::{Address, AddressKind, Affinity, Host, IpFamily, Protocol, ServiceRef, Spec, TrafficPolicy};
+use provider_kit::load_balancer::Ownership;
 use std::sync::Arc;
 
 /// A Service and all that decides what becomes of it.
@@ -126,14 +127,14 @@ pub(crate) fn owner() -> Identity {
         name: "kube_service_kubernetes_default_web".into(),
         former: None,
         another: None,
-        role: Role::Owner,
+        ownership: Ownership::Owner,
     }
 }
 
 /// What the Service is to another's.
 pub(crate) fn guest() -> Identity {
     Identity {
-        role: Role::Guest,
+        ownership: Ownership::Guest,
         ..owner()
     }
 }

@@ -12,11 +12,7 @@ mod rules;
 #[cfg(test)]
 mod scenarios;
 
-use super::{
-    halt::{self, Halt},
-    network::Networks,
-    node_address,
-};
+use super::{network::Networks, node_address};
 use crate::api::{
     Session,
     neutron::{
@@ -25,10 +21,11 @@ use crate::api::{
     },
 };
 use carriers::{Changes, Member};
-use cloud::{Error, Host, IpFamily, Progress, Result, ServiceRef, Spec};
+use cloud::{Error, Host, IpFamily, Result, ServiceRef, Spec};
 use cloud_http::{Failure, http::StatusCode};
 use edits::Edits;
 use observe::Lists;
+use provider_kit::load_balancer::Halt;
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 use tracing::info;
 
@@ -105,7 +102,7 @@ impl SecurityGroups {
     ///
     /// # Errors
     /// The first that a step met; [`Error::Unusable`] if two groups have the name; [`Error::Quota`].
-    pub(crate) async fn ensure(&self, api: &Session, networks: &Networks, want: &Want<'_>) -> halt::Result<()> {
+    pub(crate) async fn ensure(&self, api: &Session, networks: &Networks, want: &Want<'_>) -> Result<(), Halt> {
         let mut subnets = Vec::new();
         for id in want.subnets {
             let subnet = networks.subnet(api, id).await?;
@@ -128,7 +125,7 @@ impl SecurityGroups {
     ///
     /// # Errors
     /// As Neutron answers.
-    pub(crate) async fn remove(&self, api: &Session, service: &ServiceRef) -> halt::Result<Progress<()>> {
+    pub(crate) async fn remove(&self, api: &Session, service: &ServiceRef) -> Result<(), Halt> {
         let name = name(service);
         // The name has the Service's UID: if there are two, both are ours.
         for group in self.lists.named(api, &name).await? {
@@ -141,15 +138,15 @@ impl SecurityGroups {
             match deleted {
                 Ok(_) => info!(group = name, "deleted security group"),
                 Err(error) if status(&error) == Some(StatusCode::CONFLICT) => {
-                    return Ok(Progress::Pending {
+                    return Err(Halt::Pending {
                         poll_after: SOON,
-                        waiting_for: format!("security group {name} to come off its last port"),
+                        waiting_for: format!("security group {name} to be removed from its last port"),
                     });
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Progress::Done(()))
+        Ok(())
     }
 
     /// The group of a Service; it is made if need be.

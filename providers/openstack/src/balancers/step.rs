@@ -79,21 +79,23 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The pool whose members are changed in their places, or come and go, and the member if it is only one.
-    pub fn members_of(&self) -> Option<(&str, &str)> {
-        match self {
-            Self::SetMembers { pool, .. } => Some((pool.as_deref()?, "")),
-            Self::AskMember { pool, id, .. } => Some((pool, id)),
-            _ => None,
-        }
-    }
-
     /// Whether the same members are there before and after it.
     pub fn keeps_members(&self) -> bool {
         match self {
             Self::SetMembers { differences, .. } => differences.iter().all(|difference| difference.starts_with('~')),
             Self::AskMember { .. } => true,
             _ => false,
+        }
+    }
+}
+
+impl provider_kit::load_balancer::Step for Step {
+    /// The pool whose members are changed in their places, or come and go, and the member if it is only one.
+    fn target(&self) -> Option<String> {
+        match self {
+            Self::SetMembers { pool, .. } => pool.clone(),
+            Self::AskMember { pool, id, .. } => Some(format!("{pool}/{id}")),
+            _ => None,
         }
     }
 }

@@ -23,7 +23,7 @@ impl Reconciler {
         let Some(reference) = &pass.settings.tls_container_ref else {
             return Ok(());
         };
-        if pass.config.load_balancer.container_store != BARBICAN || self.memory.has_certificate(reference) {
+        if pass.config.load_balancer.container_store != BARBICAN || self.learned.has_certificate(reference) {
             return Ok(());
         }
         let existence = match parse(reference)? {
@@ -35,7 +35,7 @@ impl Reconciler {
                 what: format!("certificate {reference}"),
             });
         }
-        self.memory.saw_certificate(reference);
+        self.learned.found_certificate(reference);
         Ok(())
     }
 }

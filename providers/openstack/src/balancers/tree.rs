@@ -1,9 +1,9 @@
 //! A load balancer and everything on it, as Octavia tells it.
 
-use super::{desired::Key, node_address};
+use super::{desired::Key, node_address, ownership::Identity};
 use crate::api::octavia::{AdditionalVip, Listener, LoadBalancer, Member, Monitor, Pool};
-use cloud::{IpFamily, Protocol};
-use std::collections::HashMap;
+use cloud::{IpFamily, Port, Protocol};
+use std::collections::{BTreeMap, HashMap};
 
 /// What is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,6 +48,27 @@ impl Tree {
     /// The members of a pool.
     pub fn members_of(&self, pool: &Pool) -> &[Member] {
         self.members.get(&pool.id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The pools of a Service, by the [`Key`] of their port.
+    pub fn pools_by_port(&self, identity: &Identity) -> BTreeMap<String, String> {
+        let ours = self.listeners.iter().filter(|listener| identity.owns(listener));
+        let pools = ours.filter_map(|listener| Some((key(listener).to_string(), self.pool_of(listener)?.id.clone())));
+        pools.collect()
+    }
+}
+
+/// The pool of a Service with one port, by its [`Key`]: which pool serves which of several ports is not known without reading them.
+pub(crate) fn only_pool(balancer: &LoadBalancer, ports: &[Port]) -> BTreeMap<String, String> {
+    match (ports, balancer.pools.as_slice()) {
+        ([port], [pool]) => {
+            let key = Key {
+                protocol: port.protocol,
+                port: port.port,
+            };
+            BTreeMap::from([(key.to_string(), pool.id.clone())])
+        }
+        _ => BTreeMap::new(),
     }
 }
 

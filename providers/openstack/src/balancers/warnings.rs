@@ -1,6 +1,6 @@
 //! What the user should know about what was asked for and cannot be had. Pure.
 
-use super::{Pass, create::is_own, features::is_ovn, names, role::Identity, tree};
+use super::{Pass, create::is_own, features::is_ovn, names, ownership::Identity, tree};
 use crate::api::octavia::LoadBalancer;
 use cloud::{IpFamily, Notes, Protocol, Spec, TrafficPolicy};
 use std::net::IpAddr;

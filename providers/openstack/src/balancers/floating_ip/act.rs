@@ -12,14 +12,13 @@ use crate::{
         neutron::floating_ips::{self, FloatingIp, FloatingIpQuery, NewFloatingIp},
     },
     balancers::{
-        halt,
         network::{Floating, FloatingSubnet, Networks},
         node_address::family_of,
-        role::Role,
         settings::Exposure,
     },
 };
 use cloud::{Error, Event, IpFamily, Result};
+use provider_kit::load_balancer::{Halt, Ownership};
 use tracing::{debug, info};
 
 /// The balancer's own address, where a floating IP leads to.
@@ -53,7 +52,7 @@ pub(crate) async fn observe(api: &Session, port: &str) -> Result<Vec<FloatingIp>
 ///
 /// # Errors
 /// As [`plan`]; [`Error::Quota`]; [`Error::Unavailable`] where no address can be had, with what Neutron says;
-/// [`halt::Halt::Pending`] if something changed in the meantime.
+/// [`Halt::Pending`] if something changed in the meantime.
 pub(crate) async fn ensure(
     api: &Session,
     networks: &Networks,
@@ -62,7 +61,7 @@ pub(crate) async fn ensure(
     target: Target<'_>,
     floating: Option<&Floating>,
     attached: Vec<FloatingIp>,
-) -> halt::Result<Address> {
+) -> Result<Address, Halt> {
     if family_of(target.address) == Some(IpFamily::V6) {
         return Ok(skipped(want, target));
     }
@@ -96,8 +95,8 @@ pub(crate) async fn reserve(
     want: &Want<'_>,
     floating: Option<&Floating>,
     port: Option<&str>,
-) -> halt::Result<Option<FloatingIp>> {
-    let (Exposure::External, Role::Owner, Some(floating)) = (want.exposure, want.role, floating) else {
+) -> Result<Option<FloatingIp>, Halt> {
+    let (Exposure::External, Ownership::Owner, Some(floating)) = (want.exposure, want.ownership, floating) else {
         return Ok(None);
     };
     if let Some(port) = port
@@ -163,7 +162,7 @@ struct Act<'a> {
 }
 
 impl Act<'_> {
-    async fn take(&self, steps: Vec<Step>) -> halt::Result<Ending> {
+    async fn take(&self, steps: Vec<Step>) -> Result<Ending, Halt> {
         let mut ending = Ending::default();
         let mut reserved = None;
         for step in steps {
@@ -190,7 +189,7 @@ impl Act<'_> {
         Ok(ending)
     }
 
-    async fn lead(&self, fip: &FloatingIp, port: Option<&str>) -> halt::Result<FloatingIp> {
+    async fn lead(&self, fip: &FloatingIp, port: Option<&str>) -> Result<FloatingIp, Halt> {
         // One that was reserved has found its place.
         let placed = port.and(reserved_for(fip)).map(|_| description(self.want));
         let led = floating_ips::lead(self.api, fip, port, placed.as_deref())
@@ -207,7 +206,7 @@ impl Act<'_> {
     }
 
     /// Makes a floating IP; `None` if there is no external network.
-    async fn create(&self, address: Option<&str>, port: Option<&str>) -> halt::Result<Option<FloatingIp>> {
+    async fn create(&self, address: Option<&str>, port: Option<&str>) -> Result<Option<FloatingIp>, Halt> {
         let Some(floating) = self.floating else {
             return Ok(None);
         };
@@ -265,7 +264,7 @@ impl Act<'_> {
 }
 
 /// Deletes a floating IP; one that is gone is a success.
-pub(super) async fn delete(api: &Session, fip: &FloatingIp) -> halt::Result<()> {
+pub(super) async fn delete(api: &Session, fip: &FloatingIp) -> Result<(), Halt> {
     floating_ips::delete(api, fip).await.map_err(|error| soon(fip, error))?;
     info!(address = fip.floating_ip_address, "deleted floating IP");
     Ok(())

@@ -1,12 +1,10 @@
 //! What Neutron's refusals mean.
 
 use super::{FloatingIp, Target};
-use crate::{
-    api::{fault, neutron::floating_ips::Refusal},
-    balancers::halt::Halt,
-};
+use crate::api::{fault, neutron::floating_ips::Refusal};
 use cloud::Error;
 use cloud_http::{Failure, http::StatusCode};
+use provider_kit::load_balancer::Halt;
 use std::{error::Error as _, time::Duration};
 
 /// Something changed between our look and our write: look again soon.
@@ -28,8 +26,8 @@ pub(super) fn is_of_the_subnet(error: &Error) -> bool {
 pub(super) fn raced(target: Target<'_>, error: Error) -> Halt {
     if kind(&error).as_deref() == Some("FloatingIPPortAlreadyAssociated") {
         return Halt::Pending {
-            what: format!("the floating IP of port {}", target.port),
             poll_after: SOON,
+            waiting_for: format!("the floating IP of port {}", target.port),
         };
     }
     error.into()
@@ -39,8 +37,8 @@ pub(super) fn raced(target: Target<'_>, error: Error) -> Halt {
 pub(super) fn soon(fip: &FloatingIp, error: Error) -> Halt {
     if Failure::of(&error).is_some_and(|failure| failure.status() == StatusCode::PRECONDITION_FAILED) {
         return Halt::Pending {
-            what: format!("floating IP {}", fip.floating_ip_address),
             poll_after: SOON,
+            waiting_for: format!("floating IP {}", fip.floating_ip_address),
         };
     }
     error.into()

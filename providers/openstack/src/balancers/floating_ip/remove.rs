@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     api::{Session, neutron::floating_ips::FloatingIp},
-    balancers::{halt::Result, settings::Kept},
+    balancers::settings::Kept,
 };
-use cloud::ServiceRef;
+use cloud::{Result, ServiceRef};
+use provider_kit::load_balancer::Halt;
 use tracing::warn;
 
 /// Gives up the floating IPs of a balancer that is about to be deleted. Those that we made go, unless they are to be kept;
@@ -16,7 +17,7 @@ use tracing::warn;
 ///
 /// # Errors
 /// As the cloud answers; the balancer must not be deleted then, or nobody finds them again.
-pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<()> {
+pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<(), Halt> {
     if kept == Kept::Detached {
         return Ok(());
     }
@@ -34,7 +35,7 @@ pub(crate) async fn release(api: &Session, port: &str, kept: Kept) -> Result<()>
 ///
 /// # Errors
 /// As [`release`].
-pub(crate) async fn abandon(api: &Session, port: &str, wanted: &[&str]) -> Result<()> {
+pub(crate) async fn abandon(api: &Session, port: &str, wanted: &[&str]) -> Result<(), Halt> {
     let is_wanted = |fip: &FloatingIp| wanted.iter().any(|ip| has(fip, ip));
     let attached = observe(api, port).await?;
     for fip in attached.iter().filter(|fip| is_marked(fip) && !is_wanted(fip)) {
@@ -70,7 +71,7 @@ fn tell_left(fip: &FloatingIp) {
 ///
 /// # Errors
 /// As the cloud answers.
-pub(crate) async fn forget(api: &Session, service: &ServiceRef, known: &[&str], kept: Kept) -> Result<()> {
+pub(crate) async fn forget(api: &Session, service: &ServiceRef, known: &[&str], kept: Kept) -> Result<(), Halt> {
     if kept != Kept::WithBalancer {
         return Ok(());
     }

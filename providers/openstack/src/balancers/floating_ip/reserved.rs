@@ -8,15 +8,13 @@ use super::{
     act::{delete, others},
     description, is_marked,
 };
-use crate::{
-    api::{
-        Session,
-        neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
-    },
-    balancers::halt::Result,
+use crate::api::{
+    Session,
+    neutron::floating_ips::{FloatingIp, FloatingIpQuery, floating_ips},
 };
-use cloud::{Error, ServiceRef};
+use cloud::{Error, Result, ServiceRef};
 use cloud_http::{Failure, http::StatusCode};
+use provider_kit::load_balancer::Halt;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -60,7 +58,12 @@ impl Reserved {
     ///
     /// # Errors
     /// As the cloud answers.
-    pub(crate) async fn give_back(&self, api: &Session, service: &ServiceRef, wanted: Option<&str>) -> Result<()> {
+    pub(crate) async fn give_back(
+        &self,
+        api: &Session,
+        service: &ServiceRef,
+        wanted: Option<&str>,
+    ) -> Result<(), Halt> {
         let read = || async {
             let all = Box::pin(floating_ips(api, &FloatingIpQuery::default())).await?;
             self.note_all(&all);

@@ -1,14 +1,12 @@
 //! What happens to floating IPs, on the simulation and on the real services.
 
 use super::{act::Address, *};
-use crate::balancers::{
-    halt::{Halt, Result},
-    network::{
-        Floating, FloatingSubnet, Networks,
-        rig::{Rig, Simulated, Vip, scenarios, simulated},
-    },
+use crate::balancers::network::{
+    Floating, FloatingSubnet, Networks,
+    rig::{Rig, Simulated, Vip, scenarios, simulated},
 };
 use openstack_sim::Fault;
+use provider_kit::load_balancer::Halt;
 use rstest::rstest;
 use serde_json::json;
 
@@ -61,7 +59,7 @@ impl<'a> World<'a> {
             cluster: "kubernetes",
             service: &self.service,
             exposure: asked.exposure,
-            role: Role::Owner,
+            ownership: Ownership::Owner,
             ip: asked.ip,
             known: asked.known,
             kept: asked.kept,
@@ -75,7 +73,7 @@ impl<'a> World<'a> {
         }
     }
 
-    async fn ensure_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<Address> {
+    async fn ensure_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<Address, Halt> {
         let target = Target {
             port: &self.vip.port,
             address: &self.vip.address,
@@ -102,11 +100,11 @@ impl<'a> World<'a> {
         Err(Error::unavailable("floating IP", "always pending").into())
     }
 
-    async fn ensure(&self, asked: Asked<'_>) -> Result<String> {
+    async fn ensure(&self, asked: Asked<'_>) -> Result<String, Halt> {
         Ok(self.ensure_in(asked, FloatingSubnet::Any).await?.ip)
     }
 
-    async fn reserve_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<()> {
+    async fn reserve_in(&self, asked: Asked<'_>, subnet: FloatingSubnet) -> Result<(), Halt> {
         let floating = self.floating(subnet);
         let want = self.want(asked);
         let made = reserve(

@@ -49,10 +49,10 @@ fn want<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> Wa
         } else {
             Exposure::External
         },
-        role: if words.contains(&"guest") {
-            Role::Guest
+        ownership: if words.contains(&"guest") {
+            Ownership::Guest
         } else {
-            Role::Owner
+            Ownership::Owner
         },
         ip: value(asked, "ip="),
         known,
@@ -191,28 +191,42 @@ fn asks_for_an_address(
     assert_eq!(planned(asked, attached, others), expected, "{name}");
 }
 
-const NEVER: Past<'_> = Past::Unknown;
-const BEFORE: Past<'_> = Past::Handled { without: None };
-const WITHOUT_2: Past<'_> = Past::Handled {
-    without: Some("2.2.2.2"),
-};
+/// Whether this manager has reconciled the Service before, and ignored this address.
+enum Past {
+    Never,
+    Before,
+    Ignored(&'static str),
+}
+
+impl Past {
+    fn record(&self) -> Option<Record> {
+        let ignored_ip = match self {
+            Self::Never => return None,
+            Self::Before => None,
+            Self::Ignored(ip) => Some((*ip).to_owned()),
+        };
+        let mut record = Record::new("lb", Ownership::Owner);
+        record.ignored_ip = ignored_ip;
+        Some(record)
+    }
+}
 
 /// The Go program ignores a `loadBalancerIP` that is set later: so the address must not move when the image is swapped.
 #[rstest]
-#[case::set_later_and_ignored_by_occm("ip=2.2.2.2", NEVER, "1.1.1.1@vip", Some("2.2.2.2"))]
-#[case::goes_on_without("ip=2.2.2.2", WITHOUT_2, "1.1.1.1@vip", Some("2.2.2.2"))]
-#[case::changed_again("ip=3.3.3.3", WITHOUT_2, "1.1.1.1@vip", None)]
-#[case::changed_since_we_see_to_it("ip=2.2.2.2", BEFORE, "1.1.1.1@vip", None)]
-#[case::as_asked("ip=1.1.1.1", NEVER, "1.1.1.1@vip", None)]
-#[case::came_off("ip=2.2.2.2", WITHOUT_2, "", None)]
-#[case::a_new_service("ip=2.2.2.2", NEVER, "", None)]
-#[case::asks_for_none("", NEVER, "1.1.1.1@vip", None)]
-#[case::internal("internal ip=10.0.0.9", NEVER, "1.1.1.1@vip", None)]
-#[case::guest("guest ip=2.2.2.2", NEVER, "1.1.1.1@vip", None)]
-fn disregards(#[case] asked: &str, #[case] past: Past<'_>, #[case] attached: &str, #[case] expected: Option<&str>) {
+#[case::set_later_and_ignored_by_occm("ip=2.2.2.2", Past::Never, "1.1.1.1@vip", Some("2.2.2.2"))]
+#[case::goes_on_without("ip=2.2.2.2", Past::Ignored("2.2.2.2"), "1.1.1.1@vip", Some("2.2.2.2"))]
+#[case::changed_again("ip=3.3.3.3", Past::Ignored("2.2.2.2"), "1.1.1.1@vip", None)]
+#[case::changed_since_we_see_to_it("ip=2.2.2.2", Past::Before, "1.1.1.1@vip", None)]
+#[case::as_asked("ip=1.1.1.1", Past::Never, "1.1.1.1@vip", None)]
+#[case::came_off("ip=2.2.2.2", Past::Ignored("2.2.2.2"), "", None)]
+#[case::a_new_service("ip=2.2.2.2", Past::Never, "", None)]
+#[case::asks_for_none("", Past::Never, "1.1.1.1@vip", None)]
+#[case::internal("internal ip=10.0.0.9", Past::Never, "1.1.1.1@vip", None)]
+#[case::guest("guest ip=2.2.2.2", Past::Never, "1.1.1.1@vip", None)]
+fn disregards(#[case] asked: &str, #[case] past: Past, #[case] attached: &str, #[case] expected: Option<&str>) {
     let service = service();
     assert_eq!(
-        disregarded(&want(asked, &service, &[]), past, &fips(attached)),
+        disregarded(&want(asked, &service, &[]), past.record().as_ref(), &fips(attached)),
         expected
     );
 }
@@ -253,7 +267,7 @@ fn descriptions_are_those_of_the_go_program() {
             cluster,
             service: &service,
             exposure: Exposure::External,
-            role: Role::Owner,
+            ownership: Ownership::Owner,
             ip: None,
             known: &[],
             kept: Kept::WithBalancer,

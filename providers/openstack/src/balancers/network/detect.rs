@@ -9,10 +9,11 @@ use crate::{
             ports::{self, Port},
         },
     },
-    balancers::{node_address, role::Role},
+    balancers::node_address,
 };
 use cloud::{Error, Host, IpFamily, Result};
 use ipnet::IpNet;
+use provider_kit::load_balancer::Ownership;
 use std::{
     collections::HashMap,
     net::IpAddr,
@@ -101,7 +102,7 @@ impl Networks {
         api: &Session,
         choice: &Choice,
         vip_subnet: Option<&str>,
-        role: Role,
+        ownership: Ownership,
         hosts: &[Arc<Host>],
         family: Option<IpFamily>,
     ) -> Result<Option<String>> {
@@ -109,7 +110,7 @@ impl Networks {
         match (&choice.members, vip_subnet) {
             (MemberSubnet::Given(subnet), _) => Ok(Some(subnet.clone())),
             (MemberSubnet::OfVip, subnet) => Ok(subnet.map(ToOwned::to_owned)),
-            (MemberSubnet::OfNodes, Some(subnet)) if role == Role::Owner && choice.vip == Vip::OfNodes => {
+            (MemberSubnet::OfNodes, Some(subnet)) if ownership == Ownership::Owner && choice.vip == Vip::OfNodes => {
                 if self.holds_any(api, subnet, hosts, family).await? {
                     return Ok(Some(subnet.to_owned()));
                 }

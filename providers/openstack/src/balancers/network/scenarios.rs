@@ -4,8 +4,8 @@ use super::{
     rig::{Rig, Simulated, scenarios, simulated},
     *,
 };
-use crate::balancers::role::Role;
 use cloud::{Address, AddressKind, Host, IpFamily};
+use provider_kit::load_balancer::Ownership;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ async fn the_subnet_is_that_of_a_node_on_a_port(rig: &Rig) {
          network-id"
     );
     let members = networks
-        .members(&rig.api, &choice, Some("theirs"), Role::Guest, &hosts, Some(V4))
+        .members(&rig.api, &choice, Some("theirs"), Ownership::Guest, &hosts, Some(V4))
         .await;
     assert_eq!(
         members.unwrap().as_ref(),
@@ -77,7 +77,7 @@ async fn members_go_where_the_nodes_went(rig: &Rig) {
         (vec![], old.as_str()),
     ] {
         let members = Networks::default()
-            .members(&rig.api, &detected, Some(&old), Role::Owner, &hosts, Some(V4))
+            .members(&rig.api, &detected, Some(&old), Ownership::Owner, &hosts, Some(V4))
             .await;
         assert_eq!(members.unwrap().as_deref(), Some(expected), "{} hosts", hosts.len());
     }
@@ -139,7 +139,7 @@ async fn what_is_known_is_not_asked_again() {
     let by_network = choice(&[(key::NETWORK_ID, &rig.network)]);
     for choice in [&detected, &by_network] {
         let subnet = networks
-            .members(&rig.api, choice, Some(&rig.subnet), Role::Owner, &hosts, Some(V4))
+            .members(&rig.api, choice, Some(&rig.subnet), Ownership::Owner, &hosts, Some(V4))
             .await;
         assert_eq!(
             subnet.unwrap().as_ref(),
@@ -148,7 +148,7 @@ async fn what_is_known_is_not_asked_again() {
         );
     }
     let unknown = networks
-        .members(&rig.api, &by_network, None, Role::Owner, &hosts, Some(V4))
+        .members(&rig.api, &by_network, None, Ownership::Owner, &hosts, Some(V4))
         .await;
     assert_eq!(unknown.unwrap(), None, "Octavia has not chosen yet");
     assert_eq!(cloud.calls_since(mark).len(), 0);

@@ -5,7 +5,7 @@ use crate::{
         Listener, ListenerChange, Monitor, MonitorChange, NewListener, NewMonitor, NewPool, Persistence, Pool,
         PoolChange,
     },
-    balancers::{desired::merged_headers, names, role::Identity},
+    balancers::{desired::merged_headers, names, ownership::Identity},
 };
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};

@@ -523,7 +523,7 @@ async fn never_ready() {
         Progress::Done(_) => None,
     };
     let (poll, what) = told(&mut stuck).await.unwrap();
-    assert!(poll == 1 && what.ends_with("to be made"), "{what} in {poll} s");
+    assert!(poll == 1 && what.ends_with("to be created"), "{what} in {poll} s");
     delay(std::time::Duration::from_millis(1));
     for minutes in [1, 16, 60] {
         stage.later(std::time::Duration::from_mins(minutes)).await;

@@ -74,7 +74,7 @@ async fn error_that_another_program_left(stage: &mut Stage) {
         stage.calls()
     );
 
-    spec.annotations.remove(key::SEAL);
+    spec.annotations.remove(key::RECORD);
     stage.restart();
     let refused = stage.refused(&mut spec).await;
     assert!(refused.contains("provisioning status is ERROR"), "{refused}");

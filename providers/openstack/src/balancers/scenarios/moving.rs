@@ -3,6 +3,7 @@
 use super::stage::{Stage, annotate, id, port, stories};
 use crate::balancers::annotations as key;
 use cloud::{Error, LoadBalancers, Protocol, Spec};
+use provider_kit::load_balancer::Record;
 
 stories! {
     own_to_another_s
@@ -191,15 +192,12 @@ async fn guest_of_a_broken_host(stage: &mut Stage) {
         told.is_some_and(|told| told.message.contains(&id(&host))),
         "{warnings:?}"
     );
-    let former = format!(" former {}", id(&host));
-    assert!(spec.annotations[key::SEAL].ends_with(&former), "{:?}", spec.annotations);
+    let record = Record::of(&spec).unwrap();
+    assert_eq!(record.previous, [id(&host)], "{:?}", spec.annotations);
     stage.vanish(&id(&host)).await;
     stage.ensure(&mut spec).await.unwrap();
-    assert!(
-        !spec.annotations[key::SEAL].contains("former"),
-        "{:?}",
-        spec.annotations
-    );
+    let record = Record::of(&spec).unwrap();
+    assert!(record.previous.is_empty(), "{:?}", spec.annotations);
 }
 
 async fn deleted_before_it_moved(stage: &mut Stage) {

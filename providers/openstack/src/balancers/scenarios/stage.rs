@@ -8,7 +8,6 @@ use crate::{
     },
     balancers::{
         Balancers, annotations as key,
-        memory::Memory,
         observe::{Lists, Observer},
         sample,
         tree::Tree,
@@ -24,6 +23,7 @@ use cloud::{
 use cloud_http::login::LoginThrottles;
 use openstack_sim::{Cloud, Sim};
 use prometheus::Registry;
+use provider_kit::load_balancer::State;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// One project, and one manager that works in it.
@@ -279,12 +279,12 @@ impl Stage {
 
     /// Everything on a load balancer.
     pub async fn tree(&self, id: &str) -> Tree {
-        let (lists, memory, session) = (Lists::default(), Memory::default(), self.session());
+        let (lists, state, session) = (Lists::default(), State::default(), self.session());
         let observer = Observer {
             session: &session,
             octavia: &self.octavia,
             lists: &lists,
-            memory: &memory,
+            state: &state,
         };
         let balancer = self
             .octavia

@@ -17,7 +17,7 @@ async fn unanswered() -> (Stage, Spec) {
     let Progress::Pending { waiting_for, .. } = stage.pass(&mut spec).await.unwrap() else {
         panic!("it is ready")
     };
-    assert!(waiting_for.contains("may still be made"), "{waiting_for}");
+    assert!(waiting_for.contains("may still be created"), "{waiting_for}");
     assert_eq!(stage.octavia.load_balancers().await.unwrap(), []);
     (stage, spec)
 }

@@ -1,19 +1,17 @@
 //! Taking the steps.
 
 use super::{SecurityGroups, Step, edits::Edit, rules};
-use crate::{
-    api::{
-        Session, fault,
-        neutron::{
-            ports,
-            security_groups::{self, NewSecurityGroupRule, SecurityGroup, SecurityGroupRule},
-        },
+use crate::api::{
+    Session, fault,
+    neutron::{
+        ports,
+        security_groups::{self, NewSecurityGroupRule, SecurityGroup, SecurityGroupRule},
     },
-    balancers::halt::{self, Halt},
 };
 use cloud::{Error, Result, ServiceRef, Spec};
 use cloud_http::Failure;
 use futures::{StreamExt, stream};
+use provider_kit::load_balancer::Halt;
 use tracing::{debug, info};
 
 /// How many ports are changed at the same time.
@@ -40,7 +38,7 @@ impl SecurityGroups {
     }
 
     /// Takes all steps, those of ports side by side, and answers the first error.
-    pub(super) async fn take(&self, api: &Session, group: &SecurityGroup, steps: Vec<Step>) -> halt::Result<()> {
+    pub(super) async fn take(&self, api: &Session, group: &SecurityGroup, steps: Vec<Step>) -> Result<(), Halt> {
         if steps.is_empty() {
             return Ok(());
         }
@@ -59,13 +57,13 @@ impl SecurityGroups {
         let edited = stream::iter(edits)
             .map(|(port, edit)| self.edit(api, group, port, edit))
             .buffer_unordered(AT_ONCE)
-            .fold(Ok(()), async |all: halt::Result<()>, one| all.and(one))
+            .fold(Ok(()), async |all: Result<(), Halt>, one| all.and(one))
             .await;
         self.lists.changed(&group.name);
         allowed.and(revoked).map_err(Halt::from).and(edited)
     }
 
-    async fn edit(&self, api: &Session, group: &SecurityGroup, port: ports::Port, edit: Edit) -> halt::Result<()> {
+    async fn edit(&self, api: &Session, group: &SecurityGroup, port: ports::Port, edit: Edit) -> Result<(), Halt> {
         // Ports were tagged with their groups long ago.
         let tagged = matches!(edit, Edit::Detach(_)) && port.tags.contains(&group.id);
         self.edits.apply(api, &port, edit).await?;

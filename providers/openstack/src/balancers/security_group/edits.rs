@@ -1,14 +1,12 @@
 //! Changing the groups of a port when many Services want to at once.
 
-use crate::{
-    api::{
-        Session, fault,
-        neutron::ports::{self, Port, PortChange},
-    },
-    balancers::halt::{Halt, Result},
+use crate::api::{
+    Session, fault,
+    neutron::ports::{self, Port, PortChange},
 };
-use cloud::Error;
+use cloud::{Error, Result};
 use cloud_http::{Failure, http::StatusCode};
+use provider_kit::load_balancer::Halt;
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -64,7 +62,7 @@ impl Edits {
     ///
     /// # Errors
     /// As Neutron answers; [`Halt::Pending`] if others change the port all the time.
-    pub(crate) async fn apply(&self, api: &Session, port: &Port, edit: Edit) -> Result<()> {
+    pub(crate) async fn apply(&self, api: &Session, port: &Port, edit: Edit) -> Result<(), Halt> {
         loop {
             match self.turn(&port.id, &edit) {
                 Turn::Theirs(done) => {
@@ -103,7 +101,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    async fn run(self, api: &Session, port: &Port, edit: Edit) -> Result<()> {
+    async fn run(self, api: &Session, port: &Port, edit: Edit) -> Result<(), Halt> {
         let mut port = write(api, port.clone(), &[edit]).await?;
         loop {
             let Some(batch) = self.next() else {
@@ -141,7 +139,7 @@ impl Drop for Writer<'_> {
 }
 
 /// Writes until nobody came in between, and answers the port as it is then.
-async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
+async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port, Halt> {
     for _ in 0..ATTEMPTS {
         let groups = edits
             .iter()
@@ -178,8 +176,8 @@ async fn write(api: &Session, mut port: Port, edits: &[Edit]) -> Result<Port> {
         port = fresh;
     }
     Err(Halt::Pending {
-        what: format!("port {}", port.id),
         poll_after: SOON,
+        waiting_for: format!("port {}", port.id),
     })
 }
 

@@ -45,7 +45,7 @@ impl<'a> World<'a> {
         }
     }
 
-    async fn ensure(&self, spec: &Spec, hosts: &[&Arc<Host>]) -> halt::Result<()> {
+    async fn ensure(&self, spec: &Spec, hosts: &[&Arc<Host>]) -> Result<(), Halt> {
         let want = Want {
             spec,
             hosts,
@@ -58,11 +58,11 @@ impl<'a> World<'a> {
     }
 
     /// Removes the group, however often that takes.
-    async fn remove(&self, spec: &Spec) -> halt::Result<()> {
+    async fn remove(&self, spec: &Spec) -> Result<(), Halt> {
         for _ in 0..50 {
-            match self.groups.remove(&self.rig.api, &spec.service).await? {
-                Progress::Done(()) => return Ok(()),
-                Progress::Pending { poll_after, .. } => tokio::time::sleep(poll_after / 10).await,
+            match self.groups.remove(&self.rig.api, &spec.service).await {
+                Err(Halt::Pending { poll_after, .. }) => tokio::time::sleep(poll_after / 10).await,
+                done => return done,
             }
         }
         Err(Error::unusable("the group", "it is always in use").into())
@@ -308,13 +308,10 @@ async fn a_group_in_use_is_not_deleted() {
     world.ensure(&spec, &[]).await.unwrap();
     let body = r#"{"NeutronError": {"type": "SecurityGroupInUse", "message": "in use", "detail": ""}}"#;
     cloud.inject(Fault::answer(409, body).operation("security_group_delete").times(1));
-    let pending = world.groups.remove(&rig.api, &spec.service).await.unwrap();
-    assert!(matches!(pending, Progress::Pending { .. }), "{pending:?}");
+    let pending = world.groups.remove(&rig.api, &spec.service).await;
+    assert!(matches!(pending, Err(Halt::Pending { .. })), "{pending:?}");
     assert_eq!(world.there(&spec).await.len(), 1);
-    assert_eq!(
-        world.groups.remove(&rig.api, &spec.service).await.unwrap(),
-        Progress::Done(())
-    );
+    world.groups.remove(&rig.api, &spec.service).await.unwrap();
 }
 
 #[rstest]

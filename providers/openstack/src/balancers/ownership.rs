@@ -6,6 +6,7 @@ use super::{
 };
 use crate::api::octavia::{Listener, LoadBalancer};
 use cloud::{Error, Result, Spec};
+use provider_kit::load_balancer::{Fate, Ownership, Use};
 
 /// What a Service is to a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,18 +16,9 @@ pub(crate) struct Identity {
     /// The name it had before the cluster got another name, if the load balancer still bears that.
     pub former: Option<String>,
     /// Whether the load balancer is its own.
-    pub role: Role,
+    pub ownership: Ownership,
     /// The UID of another Service, if the load balancer's tags say that it was made for that one.
     pub another: Option<String>,
-}
-
-/// Whether a load balancer is a Service's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It was made for this Service.
-    Owner,
-    /// It was made for another Service or by somebody else, and this Service uses it, too.
-    Guest,
 }
 
 impl Identity {
@@ -37,7 +29,11 @@ impl Identity {
         let own = [&name, &names::legacy(&spec.service)].contains(&&balancer.name);
         let renamed = former.as_ref() == Some(&balancer.name);
         Self {
-            role: if own || renamed { Role::Owner } else { Role::Guest },
+            ownership: if own || renamed {
+                Ownership::Owner
+            } else {
+                Ownership::Guest
+            },
             name,
             former,
             another: names::uid_of(&balancer.tags)
@@ -46,11 +42,21 @@ impl Identity {
         }
     }
 
+    /// What this Service is to a load balancer that it used before. On one that is not its own only its current name counts: under
+    /// another name of the cluster it may be another Service.
+    pub fn previous(balancer: &LoadBalancer, spec: &Spec, settings: &Settings) -> Self {
+        let identity = Self::of(balancer, spec, settings);
+        Self {
+            former: identity.former.filter(|_| identity.ownership == Ownership::Owner),
+            ..identity
+        }
+    }
+
     /// Whether a listener belongs to this Service. What its tags say counts more than its name: another cluster of our
     /// name gives its listeners the same names, and names stay when somebody else takes a listener over.
     pub fn owns(&self, listener: &Listener) -> bool {
         let tagged = self.named().any(|name| listener.tags.contains(name));
-        let untagged = self.role == Role::Owner && listener.tags.is_empty();
+        let untagged = self.ownership == Ownership::Owner && listener.tags.is_empty();
         let named = || {
             self.named()
                 .any(|name| names::is_child("listener", &listener.name, name))
@@ -61,7 +67,7 @@ impl Identity {
     /// Whether this Service may take over a listener on a port that it wants: on its own load balancer any that no other
     /// Service has put its tag on.
     pub fn may_claim(&self, listener: &Listener) -> bool {
-        self.owns(listener) || (self.role == Role::Owner && !is_another_s(listener))
+        self.owns(listener) || (self.ownership == Ownership::Owner && !is_another_s(listener))
     }
 
     /// The Service's name and the one it had.
@@ -79,7 +85,7 @@ impl Identity {
     /// been restored from a backup, and then needs it, or have been copied into another cluster of our name with the ID on it,
     /// and then it is in use there: nobody can tell. So it serves this Service, and is left as it is when that goes.
     pub fn namesake(&self) -> Option<&str> {
-        self.another.as_deref().filter(|_| self.role == Role::Owner)
+        self.another.as_deref().filter(|_| self.ownership == Ownership::Owner)
     }
 
     /// Whether the load balancer goes with this Service: it was made for a Service, not surely for another one, and no other
@@ -87,13 +93,13 @@ impl Identity {
     /// of the owner may be lost.
     pub fn may_delete(&self, balancer: &LoadBalancer) -> bool {
         let admitted = || self.named().any(|name| balancer.tags.contains(name));
-        let ours = self.role == Role::Owner || (names::is_service_tag(&balancer.name) && admitted());
+        let ours = self.ownership == Ownership::Owner || (names::is_service_tag(&balancer.name) && admitted());
         ours && self.another.is_none() && !self.is_shared(balancer)
     }
 
     /// Whether the load balancer was made for a Service, this one or another.
     pub fn is_made_for_a_service(&self, balancer: &LoadBalancer) -> bool {
-        self.role == Role::Owner || names::is_service_tag(&balancer.name)
+        self.ownership == Ownership::Owner || names::is_service_tag(&balancer.name)
     }
 
     /// Whether the Service may use the load balancer.
@@ -101,7 +107,7 @@ impl Identity {
     /// # Errors
     /// If it is somebody else's and cannot be shared, or not by one more.
     pub fn admitted(&self, balancer: &LoadBalancer, settings: &Settings, tags: bool, max_shared: u32) -> Result<()> {
-        if self.role == Role::Owner {
+        if self.ownership == Ownership::Owner {
             return Ok(());
         }
         if !tags {
@@ -124,6 +130,22 @@ impl Identity {
             ));
         }
         Ok(())
+    }
+}
+
+/// What becomes of a load balancer that the Service does not use any more; `certain` says that it was surely created for this Service.
+pub(super) fn fate(balancer: &LoadBalancer, identity: &Identity, use_: Use, certain: bool) -> Fate {
+    let uncertain = match use_ {
+        Use::Current => identity.namesake().is_some(),
+        // Its name alone may have been given by another cluster of our name.
+        Use::Previous => identity.ownership == Ownership::Owner && !certain,
+    };
+    if uncertain {
+        Fate::Keep
+    } else if identity.may_delete(balancer) {
+        Fate::Delete
+    } else {
+        Fate::Detach
     }
 }
 

@@ -12,7 +12,7 @@ use cloud_http::{Failure, http::StatusCode};
 ///
 /// # Errors
 /// As Octavia answers. What is there is to be read again then.
-pub(crate) async fn act(octavia: &Octavia, step: &Step, tree: &Tree) -> Result<Tree> {
+pub(crate) async fn apply(octavia: &Octavia, step: &Step, tree: &Tree) -> Result<Tree> {
     let mut tree = tree.clone();
     match step {
         Step::CreateListener { new, .. } => tree.listeners.push(octavia.create_listener(new).await?),
@@ -43,10 +43,10 @@ pub(crate) async fn act(octavia: &Octavia, step: &Step, tree: &Tree) -> Result<T
             forget_pool(&mut tree, id);
         }
         Step::SetMembers { .. } | Step::AddMember { .. } | Step::AskMember { .. } | Step::RemoveMember { .. } => {
-            act_on_members(octavia, step, &mut tree).await?;
+            apply_to_members(octavia, step, &mut tree).await?;
         }
         Step::CreateMonitor { .. } | Step::UpdateMonitor { .. } | Step::DeleteMonitor { .. } => {
-            act_on_monitor(octavia, step, &mut tree).await?;
+            apply_to_monitor(octavia, step, &mut tree).await?;
         }
         Step::UpdateLoadBalancer { change, .. } => {
             octavia.update_load_balancer(&tree.balancer.id, change).await?;
@@ -85,7 +85,7 @@ pub(crate) fn is_conflict(error: &Error) -> bool {
     Failure::of(error).is_some_and(|failure| failure.status() == StatusCode::CONFLICT)
 }
 
-async fn act_on_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
+async fn apply_to_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
     match step {
         Step::SetMembers { pool, members, .. } => {
             let pool = known(pool.as_deref())?;
@@ -119,7 +119,7 @@ async fn act_on_members(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Resu
     Ok(())
 }
 
-async fn act_on_monitor(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
+async fn apply_to_monitor(octavia: &Octavia, step: &Step, tree: &mut Tree) -> Result<()> {
     match step {
         Step::CreateMonitor { new, .. } => {
             let monitor = octavia.create_monitor(new).await?;

@@ -29,26 +29,29 @@ const SERVED: &[(&str, &str)] = &[("load-balancer-id", "lb"), ("load-balancer-ad
 const NEW: &[(&str, &str)] = &[("load-balancer-id", "lb")];
 
 #[rstest]
-#[case::own_name("kube_service_kubernetes_default_web", &[], SERVED, Role::Owner, None)]
-#[case::name_of_long_ago("auid", &[], SERVED, Role::Owner, None)]
-#[case::another_service_s(OTHER, &[OTHER], NEW, Role::Guest, None)]
-#[case::somebody_s("mine", &["x"], NEW, Role::Guest, None)]
-#[case::cluster_was_renamed("kube_service_old_default_web", &["kube_service_old_default_web"], SERVED, Role::Owner, Some("kube_service_old_default_web"))]
-#[case::renamed_cluster_with_underscores("kube_service_old_er_default_web", &[], SERVED, Role::Owner, Some("kube_service_old_er_default_web"))]
-#[case::guest_of_a_renamed_cluster("kube_service_old_default_other", &["kube_service_old_default_other", "kube_service_old_default_web"], SERVED, Role::Guest, Some("kube_service_old_default_web"))]
-#[case::our_tag_is_there_already("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Role::Guest, None)]
-#[case::another_service_of_our_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Role::Guest, None)]
-#[case::our_uid("kube_service_old_default_web", &["kubernetes_service_uid_uid"], SERVED, Role::Owner, Some("kube_service_old_default_web"))]
-#[case::not_served_before("kube_service_old_default_web", &[], NEW, Role::Guest, None)]
+#[case::own_name("kube_service_kubernetes_default_web", &[], SERVED, Ownership::Owner, None)]
+#[case::name_of_long_ago("auid", &[], SERVED, Ownership::Owner, None)]
+#[case::another_service_s(OTHER, &[OTHER], NEW, Ownership::Guest, None)]
+#[case::somebody_s("mine", &["x"], NEW, Ownership::Guest, None)]
+#[case::cluster_was_renamed("kube_service_old_default_web", &["kube_service_old_default_web"], SERVED, Ownership::Owner, Some("kube_service_old_default_web"))]
+#[case::renamed_cluster_with_underscores("kube_service_old_er_default_web", &[], SERVED, Ownership::Owner, Some("kube_service_old_er_default_web"))]
+#[case::guest_of_a_renamed_cluster("kube_service_old_default_other", &["kube_service_old_default_other", "kube_service_old_default_web"], SERVED, Ownership::Guest, Some("kube_service_old_default_web"))]
+#[case::our_tag_is_there_already("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Ownership::Guest, None)]
+#[case::another_service_of_our_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Ownership::Guest, None)]
+#[case::our_uid("kube_service_old_default_web", &["kubernetes_service_uid_uid"], SERVED, Ownership::Owner, Some("kube_service_old_default_web"))]
+#[case::not_served_before("kube_service_old_default_web", &[], NEW, Ownership::Guest, None)]
 fn identities(
     #[case] name: &str,
     #[case] tags: &[&str],
     #[case] annotations: &[(&str, &str)],
-    #[case] role: Role,
+    #[case] ownership: Ownership,
     #[case] former: Option<&str>,
 ) {
     let is = identity(&service(annotations), &balancer(name, tags));
-    assert_eq!((is.role, is.former.as_deref(), is.name), (role, former, own_name()));
+    assert_eq!(
+        (is.ownership, is.former.as_deref(), is.name),
+        (ownership, former, own_name())
+    );
 }
 
 // upstream: openstack 58
@@ -60,10 +63,10 @@ fn identities(
 )]
 fn another_cluster_s_is_never_renamed(#[case] row: &str, #[case] name: &str) {
     let is = identity(&service(NEW), &balancer(name, &[name]));
-    assert_eq!((is.role, is.former), (Role::Guest, None), "{row}");
+    assert_eq!((is.ownership, is.former), (Ownership::Guest, None), "{row}");
     // Nor later, once it has been served there.
     let later = identity(&service(SERVED), &balancer(name, &[name, &own_name()]));
-    assert_eq!((later.role, later.former), (Role::Guest, None), "{row}");
+    assert_eq!((later.ownership, later.former), (Ownership::Guest, None), "{row}");
 }
 
 // upstream: openstack 56
@@ -134,7 +137,7 @@ fn without_tags_nothing_is_shared() {
 fn namesakes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option<&str>) {
     let is = identity(&service(SERVED), &balancer(name, tags));
     assert_eq!(is.namesake(), expected);
-    assert!(expected.is_none() || is.role == Role::Owner);
+    assert!(expected.is_none() || is.ownership == Ownership::Owner);
 }
 
 #[rstest]
@@ -183,6 +186,43 @@ fn a_former_name_that_was_cut(#[case] row: &str, #[case] namespace: &str, #[case
         },
     );
     let is = identity(&asked, &balancer(&former, &[&former]));
-    let role = if ours { Role::Owner } else { Role::Guest };
-    assert_eq!((is.role, is.former), (role, ours.then_some(former)), "{row}");
+    let role = if ours { Ownership::Owner } else { Ownership::Guest };
+    assert_eq!((is.ownership, is.former), (role, ours.then_some(former)), "{row}");
+}
+
+const OWN: &str = "kube_service_kubernetes_default_web";
+const UID: &str = "kubernetes_service_uid_uid";
+
+#[rstest]
+#[case::own(OWN, &[OWN, UID], Fate::Delete)]
+#[case::own_and_shared(OWN, &[OWN, OTHER, UID], Fate::Detach)]
+#[case::occm_s(OWN, &[OWN], Fate::Keep)]
+#[case::occm_s_and_shared(OWN, &[OWN, OTHER], Fate::Keep)]
+#[case::another_cluster_s_of_our_name(OWN, &[OWN, "kubernetes_service_uid_another"], Fate::Keep)]
+#[case::another_service_s(OTHER, &[OTHER, OWN, "kubernetes_service_uid_another"], Fate::Detach)]
+#[case::another_service_s_that_left(OTHER, &[OWN], Fate::Delete)]
+#[case::never_let_in(OTHER, &[OTHER], Fate::Detach)]
+#[case::user_s("mine", &[OWN], Fate::Detach)]
+fn fates_of_previous_load_balancers(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Fate) {
+    let asked = asked("80 -> a; load-balancer-id=new load-balancer-address=203.0.113.1");
+    let balancer = LoadBalancer {
+        name: name.into(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..LoadBalancer::default()
+    };
+    let identity = Identity::previous(&balancer, &asked.spec, &asked.settings());
+    assert_eq!(fate(&balancer, &identity, Use::Previous, tags.contains(&UID)), expected);
+}
+
+/// Its namesake of another cluster is a guest there, too, and stays.
+#[test]
+fn a_previous_guest_has_no_former_name() {
+    let asked = asked("80 -> a; load-balancer-id=new load-balancer-address=203.0.113.1");
+    let balancer = LoadBalancer {
+        name: OTHER.into(),
+        tags: vec![OTHER.into(), "kube_service_theirs_default_web".into()],
+        ..LoadBalancer::default()
+    };
+    let identity = Identity::previous(&balancer, &asked.spec, &asked.settings());
+    assert_eq!((identity.ownership, identity.former), (Ownership::Guest, None));
 }

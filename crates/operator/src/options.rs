@@ -7,9 +7,10 @@ use crate::trusted_ca;
 use klog::Klog;
 use runtime::{
     flags::{GoDuration, Parsed, Problems, Section, Set, Show, Strings, Switch, Version},
-    logging, version,
+    logging,
+    serve::address,
+    version,
 };
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The name of the lock of the operator.
 pub const OPERATOR_LOCK: &str = "cluster-cloud-controller-manager-leader";
@@ -319,40 +320,10 @@ impl Election {
     }
 }
 
-/// Where to listen: `:9258`, `127.0.0.1:9259`, `[::1]:9259`; `None` for `0` and nothing.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
-    if matches!(text, "" | "0") {
-        return Ok(None);
-    }
-    let everywhere = IpAddr::from(Ipv4Addr::UNSPECIFIED);
-    let parsed = match text.strip_prefix(':') {
-        Some(port) => port.parse().ok().map(|port| SocketAddr::new(everywhere, port)),
-        None => text.replace("localhost:", "127.0.0.1:").parse().ok(),
-    };
-    parsed
-        .map(Some)
-        .ok_or("not an address: write IP:port, :port, or 0 for nowhere")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
-
-    #[rstest]
-    #[case::all(":9258", Ok(Some("0.0.0.0:9258")))]
-    #[case::loopback("127.0.0.1:9259", Ok(Some("127.0.0.1:9259")))]
-    #[case::named("localhost:1", Ok(Some("127.0.0.1:1")))]
-    #[case::six("[::1]:9", Ok(Some("[::1]:9")))]
-    #[case::nowhere("0", Ok(None))]
-    #[case::garbage("here", Err("not an address: write IP:port, :port, or 0 for nowhere"))]
-    fn addresses(#[case] text: &str, #[case] expected: Result<Option<&str>, &str>) {
-        let found = address(text).map(|found| found.map(|found| found.to_string()));
-        assert_eq!(found, expected.map(|expected| expected.map(str::to_owned)));
-    }
 
     fn parse(role: Role, line: &str) -> Result<Options, Vec<String>> {
         let args = line.split_whitespace().map(str::to_owned).collect();

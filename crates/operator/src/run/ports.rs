@@ -1,14 +1,14 @@
 //! The ports: health for everybody on this machine, metrics for those who may.
 
 use super::{Process, Program, profile};
-use crate::{options::address, platforms::tls};
+use crate::platforms::tls;
 use runtime::{
     client::{Builder, explain},
     configz::Configz,
     health::Checks,
     metrics::Metrics,
     serve::{
-        self, Chain, Debugging, Plain, Server, SetVerbosity,
+        self, Chain, Debugging, Plain, Server, SetVerbosity, address,
         authn::{self, Authenticator, Lookup},
         authz::{self, Authorizer},
         tls::{Certificate, Profile},

@@ -42,11 +42,8 @@ impl fmt::Debug for Debugging {
 
 /// `/healthz`, `/livez`, `/readyz`, `/metrics`, `/metrics/slis`, `/configz` and, if wanted, `/debug`.
 pub fn endpoints(checks: &Checks, metrics: &Metrics, configz: &Configz, debugging: Debugging) -> Mux {
-    let (all, slis, configz) = (metrics.clone(), metrics.slis().clone(), configz.clone());
-    let mut mux = Mux::default()
-        .at("/metrics", move |request| {
-            std::future::ready(exposition(&request, all.text()))
-        })
+    let (slis, configz) = (metrics.slis().clone(), configz.clone());
+    let mut mux = metrics_endpoint(metrics)
         .at("/metrics/slis", move |request| {
             std::future::ready(if request.method == Method::DELETE {
                 slis.reset();
@@ -69,6 +66,15 @@ pub fn endpoints(checks: &Checks, metrics: &Metrics, configz: &Configz, debuggin
 #[must_use]
 pub fn health_endpoints(checks: &Checks) -> Mux {
     with_health(Mux::default(), checks)
+}
+
+/// `/metrics` alone, for a port that every client may read.
+#[must_use]
+pub fn metrics_endpoint(metrics: &Metrics) -> Mux {
+    let metrics = metrics.clone();
+    Mux::default().at("/metrics", move |request| {
+        std::future::ready(exposition(&request, metrics.text()))
+    })
 }
 
 fn with_health(mux: Mux, checks: &Checks) -> Mux {

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -17,6 +17,24 @@ pub enum Sharing {
     Alone,
     /// Everybody who says so too (`SO_REUSEPORT`).
     Shared,
+}
+
+/// Parses an address to listen on, as Go programs accept it: `:9258`, `127.0.0.1:9259`, `[::1]:9259`; `None` if it is `0` or empty.
+///
+/// # Errors
+/// If it is anything else.
+pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
+    if matches!(text, "" | "0") {
+        return Ok(None);
+    }
+    let everywhere = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+    let parsed = match text.strip_prefix(':') {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::new(everywhere, port)),
+        None => text.replace("localhost:", "127.0.0.1:").parse().ok(),
+    };
+    parsed
+        .map(Some)
+        .ok_or("not an address: write IP:port, :port, or 0 for nowhere")
 }
 
 /// Listens. An address that means "all" means all of both families, where there are two.
@@ -48,4 +66,22 @@ fn bind(address: SocketAddr, sharing: Sharing) -> io::Result<TcpListener> {
     socket.set_keepalive(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::all(":9258", Ok(Some("0.0.0.0:9258")))]
+    #[case::loopback("127.0.0.1:9259", Ok(Some("127.0.0.1:9259")))]
+    #[case::named("localhost:1", Ok(Some("127.0.0.1:1")))]
+    #[case::six("[::1]:9", Ok(Some("[::1]:9")))]
+    #[case::nowhere("0", Ok(None))]
+    #[case::garbage("here", Err("not an address: write IP:port, :port, or 0 for nowhere"))]
+    fn addresses(#[case] text: &str, #[case] expected: Result<Option<&str>, &str>) {
+        let found = address(text).map(|found| found.map(|found| found.to_string()));
+        assert_eq!(found, expected.map(|expected| expected.map(str::to_owned)));
+    }
 }

@@ -45,8 +45,8 @@ pub(crate) mod uri;
 mod user;
 
 pub use chain::Chain;
-pub use endpoints::{Debugging, SetVerbosity, endpoints, health_endpoints};
-pub use listen::Sharing;
+pub use endpoints::{Debugging, SetVerbosity, endpoints, health_endpoints, metrics_endpoint};
+pub use listen::{Sharing, address};
 pub use metrics::Metrics;
 pub use mux::{BodyError, Handler, Mux, Request};
 pub use plain::Plain;

@@ -1,4 +1,4 @@
-//! A port without TLS, for probes on the loopback: health and nothing that has to be protected.
+//! A port without TLS: health for probes, and metrics where a provider's Go program serves them without TLS.
 
 use super::{
     Error, Limits, Sharing,
@@ -50,7 +50,7 @@ impl Plain {
 
     /// Serves until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
-        tracing::info!(address = %self.address, "serving health");
+        tracing::info!(address = %self.address, "serving without TLS");
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {

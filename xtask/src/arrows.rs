@@ -1,8 +1,8 @@
-//! Which crate may depend on which: the map of the house.
+//! Which crate may depend on which.
 
 use crate::metadata::{Dependency, Metadata, Package};
 
-/// What may depend on what. What is not listed may not; dev-dependencies are free.
+/// What may depend on what, besides [`PROVIDER`]. What is not listed may not; dev-dependencies are free.
 const ARROWS: &[(&str, &[&str])] = &[
     ("cloud", &[]),
     ("cloud-http", &["cloud", "reach", "tally"]),
@@ -15,29 +15,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("manager", &["cloud", "controllers", "runtime"]),
     ("tally", &[]),
     ("testkit", &["cloud", "lab"]),
+    // The cloud inside the process is a simulator, too.
     ("memory", &["cloud", "cloud-http", "fakecloud"]),
     ("lab", &[]),
-    ("openstack", &["cloud", "cloud-http", "gcfg", "provider-kit"]),
     ("operator", &["gcfg", "operator-api", "runtime"]),
     ("operator-api", &[]),
-    ("openstack-sim", &["fakecloud"]),
     ("gcfg", &[]),
     (
         "outrigger",
-        &[
-            "cloud",
-            "lab",
-            "manager",
-            "memory",
-            "openstack",
-            "openstack-sim",
-            "operator",
-            "runtime",
-        ],
+        &["cloud", "lab", "manager", "openstack-sim", "operator", "runtime"],
     ),
     ("bench", &["cloud", "lab", "memory", "openstack-sim"]),
     ("xtask", &[]),
 ];
+
+/// What each crate `providers/<cloud>` may depend on, and each simulator below one.
+const PROVIDER: &[&str] = &["cloud", "cloud-http", "gcfg", "provider-kit"];
+const SIMULATOR: &[&str] = &["fakecloud"];
+/// The crate that may depend on all providers.
+const PRODUCT: &str = "outrigger";
 
 /// Crates of others that not everybody may use.
 const KUBERNETES: &[&str] = &[
@@ -56,7 +52,7 @@ pub(crate) fn problems(metadata: &Metadata) -> Vec<String> {
 }
 
 fn of_package(package: &Package) -> Vec<String> {
-    let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package.name) else {
+    let Some(allowed) = allowed(package) else {
         return vec![format!(
             "arrows: {} is not on the map: add it to xtask/src/arrows.rs",
             package.name
@@ -64,6 +60,7 @@ fn of_package(package: &Package) -> Vec<String> {
     };
     let reason = |other: &Dependency| match &other.path {
         Some(_) if allowed.contains(&other.name.as_str()) => None,
+        Some(path) if package.name == PRODUCT && is_of_providers(path) => None,
         Some(_) => Some(""),
         None => forbidden(package, &other.name),
     };
@@ -74,7 +71,22 @@ fn of_package(package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// Why a package may not use a crate of somebody else's.
+fn allowed(package: &Package) -> Option<&'static [&'static str]> {
+    let listed = ARROWS.iter().find(|(name, _)| *name == package.name);
+    match listed {
+        Some((_, allowed)) => Some(allowed),
+        None if package.is_provider() => Some(PROVIDER),
+        None if package.is_of_a_cloud() => Some(SIMULATOR),
+        None => None,
+    }
+}
+
+/// Whether a crate's folder is `providers/<cloud>`.
+fn is_of_providers(folder: &str) -> bool {
+    folder.rsplit('/').nth(1) == Some("providers")
+}
+
+/// Why a package may not use a crate of another project.
 fn forbidden(package: &Package, other: &str) -> Option<&'static str> {
     let is_pure = ["cloud", "gcfg"].contains(&package.name.as_str());
     let sees_no_cluster =
@@ -119,12 +131,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// `folder name kind dependency`, where `./cloud` is ours and `kube` is not, and what is found.
+    /// `folder name kind dependency`, where `./crates/cloud` is ours and `kube` is not, and what is found.
     const CASES: &[(&str, &str)] = &[
-        ("providers/memory memory normal ./cloud-http", ""),
-        ("crates/cloud cloud normal ./runtime", "cloud may not depend on runtime"),
-        ("crates/cloud cloud build ./runtime", "cloud may not depend on runtime"),
-        ("crates/cloud cloud dev ./runtime", ""),
+        ("providers/memory memory normal ./crates/cloud-http", ""),
+        (
+            "crates/cloud cloud normal ./crates/runtime",
+            "cloud may not depend on runtime",
+        ),
+        (
+            "crates/cloud cloud build ./crates/runtime",
+            "cloud may not depend on runtime",
+        ),
+        ("crates/cloud cloud dev ./crates/runtime", ""),
         ("crates/controllers controllers normal kube", ""),
         (
             "providers/openstack openstack normal kube",
@@ -152,6 +170,25 @@ mod tests {
             "openstack may not depend on reqwest: providers talk to clouds through cloud-http",
         ),
         ("providers/openstack/sim openstack-sim normal hyper", ""),
+        ("providers/nimbus nimbus normal ./crates/provider-kit", ""),
+        (
+            "providers/nimbus nimbus normal ./crates/runtime",
+            "nimbus may not depend on runtime",
+        ),
+        ("providers/nimbus/sim nimbus-sim normal ./crates/fakecloud", ""),
+        (
+            "providers/nimbus nimbus normal ./crates/fakecloud",
+            "nimbus may not depend on fakecloud",
+        ),
+        ("outrigger outrigger normal ./providers/nimbus", ""),
+        (
+            "outrigger outrigger normal ./providers/nimbus/sim",
+            "outrigger may not depend on sim",
+        ),
+        (
+            "crates/manager manager normal ./providers/nimbus",
+            "manager may not depend on nimbus",
+        ),
         (
             "crates/new new normal serde",
             "new is not on the map: add it to xtask/src/arrows.rs",
@@ -164,8 +201,8 @@ mod tests {
         };
         let ours = dependency.strip_prefix("./");
         let dependency = json!({
-            "name": ours.unwrap_or(dependency),
-            "path": ours.map(|name| format!("/house/{name}")),
+            "name": dependency.rsplit('/').next(),
+            "path": ours.map(|folder| format!("/house/{folder}")),
             "kind": Some(kind).filter(|kind| *kind != "normal"),
         });
         let package = json!({

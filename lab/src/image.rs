@@ -9,7 +9,10 @@ use std::{
     process::Command,
 };
 
-const LINKS: &str = include_str!("../../deploy/image/links");
+const LINKS: &str = concat!(
+    include_str!("../../deploy/image/links"),
+    include_str!("../../deploy/image/provider-links")
+);
 const PASSWD: &str = include_str!("../../deploy/image/passwd");
 const GROUP: &str = include_str!("../../deploy/image/group");
 const USER: &str = "65532:0";

@@ -2,17 +2,20 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{ccm, demo, operator, process, reference};
+use crate::{operator, providers, reference};
 use ::operator::{options::Role, render};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
+use runtime::program;
 use std::process::ExitCode;
 
 /// Runs what the arguments ask for.
 pub fn run(args: Vec<String>) -> ExitCode {
     // These flags are Go's: clap never sees them.
     match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        Some(("ccm", rest)) => return ccm::run("outrigger ccm", rest.to_vec()),
+        Some(("ccm", rest)) => {
+            return manager::program::run(&providers::registrations(), "outrigger ccm", rest.to_vec());
+        }
         Some(("operator", rest)) => return operator::run("outrigger operator", Role::Operator, rest.to_vec()),
         Some(("render", rest)) => return render::main("outrigger render", rest.to_vec()),
         _ => {}
@@ -23,14 +26,12 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Err(error) => return show(&error),
     };
     match matches.subcommand() {
-        Some(("demo", matches)) => demo::main(&demo::Options::from(matches)),
+        #[cfg(feature = "demo")]
+        Some(("demo", matches)) => crate::demo::main(&crate::demo::Options::from(matches)),
         Some(("completion", matches)) => completion(matches),
         Some(("man", _)) => man(),
-        Some(("reference", matches)) => {
-            let name = matches.get_one::<String>("page").map(String::as_str);
-            process::print(&name.and_then(reference::page).unwrap_or_default())
-        }
-        Some(("version", _)) => process::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
+        Some(("reference", matches)) => document(matches.get_one("name")),
+        Some(("version", _)) => program::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
         _ => ExitCode::FAILURE,
     }
 }
@@ -50,24 +51,47 @@ fn command() -> Command {
         .required(true)
         .value_parser(value_parser!(Shell))
         .help("For this shell");
-    Command::new("outrigger")
+    let command = Command::new("outrigger")
         .about("Takes a Kubernetes cluster's cloud code out of the tree")
         .version(runtime::version::Info::current().to_string())
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(ccm::command())
+        .subcommand(manager())
         .subcommand(operator::command())
         .subcommand(operator::render_command())
-        .subcommand(demo::command())
         .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
         .subcommand(Command::new("man").about("Print the man page"))
         .subcommand(
             Command::new("reference")
-                .about("Print a page of the reference, in Markdown")
-                .arg(Arg::new("page").required(true).value_parser(reference::PAGES))
+                .about("Print a generated document, or the names and files of all of them")
+                .arg(Arg::new("name"))
                 .hide(true),
         )
-        .subcommand(Command::new("version").about("Print the version"))
+        .subcommand(Command::new("version").about("Print the version"));
+    #[cfg(feature = "demo")]
+    let command = command.subcommand(crate::demo::command());
+    command
+}
+
+fn manager() -> Command {
+    manager::program::command(&providers::registrations(), "ccm")
+        .about("The cloud controller manager; the same flags as every other")
+}
+
+/// Prints the generated document of this name, or the list of them: a name and a file in each line.
+fn document(name: Option<&String>) -> ExitCode {
+    let documents = reference::documents().unwrap_or_default();
+    let Some(name) = name else {
+        let lines = documents.iter().map(|known| format!("{} {}\n", known.name, known.path));
+        return program::print(&lines.collect::<String>());
+    };
+    match documents.iter().find(|known| known.name == *name) {
+        Some(found) => program::print(&found.text),
+        None => {
+            eprintln!("Error: no document {name:?}: `outrigger reference` lists them");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn completion(matches: &ArgMatches) -> ExitCode {
@@ -76,7 +100,7 @@ fn completion(matches: &ArgMatches) -> ExitCode {
     };
     let mut text = Vec::new();
     clap_complete::generate(*shell, &mut command(), "outrigger", &mut text);
-    process::print(&String::from_utf8_lossy(&text))
+    program::print(&String::from_utf8_lossy(&text))
 }
 
 fn man() -> ExitCode {
@@ -90,10 +114,5 @@ fn man() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    process::print(&String::from_utf8_lossy(&text))
-}
-
-/// A flag that is on or off.
-pub fn switch(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    program::print(&String::from_utf8_lossy(&text))
 }

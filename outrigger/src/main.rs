@@ -1,25 +1,22 @@
-//! The binary: a few lines a subcommand. It also answers to the names of the programs it replaces.
+//! The binary: a few lines a subcommand. It also runs under the names of the programs that it replaces.
 
-mod ccm;
 mod command;
+#[cfg(feature = "demo")]
 mod demo;
 mod launcher;
 mod operator;
-mod process;
 mod providers;
 mod reference;
 
-use std::{ffi::OsString, process::ExitCode};
+use runtime::program;
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lab::install_crypto();
-    let words: Result<Vec<String>, OsString> = std::env::args_os().map(OsString::into_string).collect();
-    let mut words = match words {
-        Ok(words) => words.into_iter(),
-        Err(word) => return process::refuse_argument(&word),
+    program::install_crypto();
+    let (program, args) = match program::arguments() {
+        Ok(words) => words,
+        Err(code) => return code,
     };
-    let program = words.next().unwrap_or_default();
-    let args: Vec<String> = words.collect();
     if let Some(code) = by_name(&program, &args) {
         return code;
     }
@@ -31,14 +28,16 @@ fn main() -> ExitCode {
     command::run(args)
 }
 
-/// Runs the program that this path names, if it is one for which we stand in.
-fn by_name(program: &str, args: &[String]) -> Option<ExitCode> {
-    let name = program.rsplit('/').next().unwrap_or_default();
+/// Runs the program that this path names, if it is one that this binary replaces.
+fn by_name(path: &str, args: &[String]) -> Option<ExitCode> {
+    let name = program::name(path);
     if launcher::is_shell(name) {
         return Some(launcher::run(name, args));
     }
-    if name.ends_with("cloud-controller-manager") {
-        return Some(ccm::run(name, args.to_vec()));
+    let registered = providers::registrations();
+    let is_registered = registered.iter().any(|provider| provider.programs.contains(&name));
+    if is_registered || name.ends_with("cloud-controller-manager") {
+        return Some(manager::program::run(&registered, name, args.to_vec()));
     }
     operator::by_name(name, args)
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::process;
+use crate::providers;
 use ::operator::{
     injector,
     options::{Because, Invocation, Options, Refused, Role},
@@ -10,7 +10,7 @@ use ::operator::{
     run::{self, Ended, Program},
 };
 use clap::Command;
-use runtime::logging;
+use runtime::{logging, program};
 use std::process::ExitCode;
 
 /// What the original ends with when it fails: that of Go's log library.
@@ -33,10 +33,10 @@ pub fn by_name(name: &str, args: &[String]) -> Option<ExitCode> {
 /// Runs the operator with these flags, started under this name.
 pub fn run(name: &str, role: Role, args: Vec<String>) -> ExitCode {
     match Options::parse(name, role, args) {
-        Ok(Invocation::Print(text)) => process::print(&text),
+        Ok(Invocation::Print(text)) => program::print(&text),
         Ok(Invocation::Run(options)) => start(name, *options),
         Err(Refused { problems, because }) => {
-            let code = process::refuse(&problems);
+            let code = program::reject(&problems);
             match because {
                 Because::Syntax => ExitCode::from(WRONG_SYNTAX),
                 Because::Values => code,
@@ -70,17 +70,18 @@ pub fn reference() -> String {
 
 fn start(name: &str, options: Options) -> ExitCode {
     // Kept to the end: what is waiting is written then.
-    let (_logs, verbosity) = match process::log(&options.logging, &options.parsed) {
+    let (_logs, verbosity) = match program::start_logging(&options.logging, &options.parsed) {
         Ok(logging) => logging,
         Err(code) => return code,
     };
-    let program = Program {
+    let around = Program {
         name: name.split(' ').next().unwrap_or(name),
+        providers: providers::for_operator().into(),
         verbosity,
     };
     // As kubectl diff: 1 for differences, more for errors.
     let trouble = options.dry_run.is_on().then(|| ExitCode::from(2));
-    match process::block_on(run::run(options, program)) {
+    match program::block_on(run::run(options, around)) {
         Ok(Ended::Stopped) => ExitCode::SUCCESS,
         Ok(Ended::Differences) => ExitCode::FAILURE,
         Err(code) => trouble.unwrap_or(code),
@@ -93,7 +94,7 @@ fn inject(name: &str, args: &[String]) -> ExitCode {
         ExitCode::from(INJECTOR_FAILED)
     };
     let flags = match injector::Flags::parse(args.iter().cloned()) {
-        Ok(injector::Invocation::Print(text)) => return process::print(&text),
+        Ok(injector::Invocation::Print(text)) => return program::print(&text),
         Ok(injector::Invocation::Run(flags)) => flags,
         Err(problems) => return fail(problems.to_string()),
     };

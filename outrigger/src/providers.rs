@@ -1,54 +1,111 @@
-//! The clouds that this binary knows.
+//! The clouds of this binary: one entry each, one file each.
+//!
+//! An entry feeds everything that depends on which clouds there are: `--cloud-provider`, the flags, their help, completions and the
+//! manual page, program names, reference pages, the links of the image, the operator's list and the texts of its custom resource.
 
-use manager::Provide;
-use runtime::flags::{Section, Texts};
-use std::{path::Path, sync::Arc};
+#![cfg_attr(
+    not(feature = "openstack"),
+    allow(dead_code, reason = "a build with few clouds uses only a part of this")
+)]
 
-/// The flags that only one cloud has.
-#[derive(Default)]
-pub struct Flags {
-    user_agents: Texts,
+#[cfg(feature = "memory")]
+mod memory;
+#[cfg(feature = "openstack")]
+mod openstack;
+
+use manager::Registration;
+use operator::standalone::provider::{Needs, Provider};
+use runtime::metrics::Register;
+
+/// All clouds, by name.
+pub const PROVIDERS: &[Entry] = &[
+    #[cfg(feature = "memory")]
+    memory::ENTRY,
+    #[cfg(feature = "openstack")]
+    openstack::ENTRY,
+];
+
+/// One cloud.
+pub struct Entry {
+    /// Its name, program names, flags, defaults and constructor.
+    pub registration: Registration,
+    /// What the operator has to know to run a manager for it.
+    pub needs: Needs,
+    /// Its pages of the reference, besides its events.
+    pub pages: fn() -> Vec<Page>,
+    /// The metrics that only it has.
+    pub metrics: Option<Metrics>,
+    /// The events that only it emits, all of them Warnings on a Service.
+    pub events: &'static [Event],
 }
 
-impl Flags {
-    /// The flags, by section.
-    pub fn sections(&mut self) -> Vec<Section<'_>> {
-        let help = "A word to put before the User-Agent of calls to OpenStack. May be given several times.";
-        vec![Section::new("OpenStack Client").flag("user-agent", &mut self.user_agents, help)]
+/// A page of the reference: `docs/reference/<name>.md`.
+pub struct Page {
+    /// Its name.
+    pub name: &'static str,
+    /// Its Markdown.
+    pub text: String,
+}
+
+/// The metrics of one cloud.
+pub struct Metrics {
+    /// The title of their section in the reference.
+    pub title: &'static str,
+    /// Registers them, and those of the layers that the provider uses.
+    pub register: fn(&dyn Register) -> prometheus::Result<()>,
+}
+
+/// An event that only one cloud emits.
+pub struct Event {
+    /// Its reason.
+    pub reason: &'static str,
+    /// When it is emitted.
+    pub when: &'static str,
+    /// Which program emits it.
+    pub origin: Origin,
+}
+
+/// Which program emits an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The provider's Go program, too.
+    Go,
+    /// Only this one.
+    Outrigger,
+}
+
+/// What the manager has to know of all clouds.
+pub fn registrations() -> Vec<Registration> {
+    PROVIDERS.iter().map(|entry| entry.registration).collect()
+}
+
+/// What the operator has to know of all clouds.
+pub fn for_operator() -> Vec<Provider> {
+    let provider = |entry: &Entry| Provider {
+        name: entry.registration.name,
+        needs: entry.needs,
+    };
+    PROVIDERS.iter().map(provider).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn is_unique<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
+        let mut seen = BTreeSet::new();
+        names.into_iter().all(|name| seen.insert(name))
     }
-}
 
-/// Whether there is a provider of this name.
-///
-/// # Errors
-/// One sentence: there is none.
-pub fn known(name: &str) -> Result<(), String> {
-    match name {
-        "memory" | "openstack" => Ok(()),
-        "external" => {
-            Err("--cloud-provider=external is for kubelets and the other controllers: name a cloud here".to_owned())
-        }
-        name => Err(format!(
-            "unknown cloud provider {name:?}: this program knows memory and openstack"
-        )),
-    }
-}
-
-/// The provider with this name, as the manager asks for it.
-///
-/// # Errors
-/// One sentence: the name is unknown, or its configuration is wrong.
-pub fn provider(ask: &Provide<'_>, flags: &Flags) -> Result<Arc<dyn cloud::Provider>, String> {
-    let config = Some(ask.config).filter(|path| !path.is_empty()).map(Path::new);
-    match ask.name {
-        "memory" => memory::provider(config, ask.gate.clone(), ask.registry)
-            .map_err(|error| format!("--cloud-config: {}", error.report())),
-        "openstack" => openstack::provider::start(openstack::provider::Start {
-            file: config,
-            user_agents: &flags.user_agents.0,
-            gate: ask.gate.clone(),
-            registry: ask.registry,
-        }),
-        name => Err(known(name).err().unwrap_or_else(|| format!("{name} cannot be made"))),
+    #[test]
+    fn names_select_one_provider_and_flags_belong_to_one() {
+        let names: Vec<&str> = PROVIDERS.iter().map(|entry| entry.registration.name).collect();
+        assert!(names.is_sorted() && is_unique(names.iter().copied()), "{names:?}");
+        assert!(is_unique(
+            PROVIDERS.iter().flat_map(|entry| entry.registration.programs).copied()
+        ));
+        // clap panics if two flags have the same name.
+        manager::program::command(&registrations(), "ccm").debug_assert();
     }
 }

@@ -54,7 +54,11 @@ fn starts_the_manager_by_its_name() {
 /// Where another image has no entrypoint, its manifests give the program as the first argument; ours has one.
 #[test]
 fn every_name_of_the_image_may_also_be_the_first_argument() {
-    let names = include_str!("../../deploy/image/links").lines();
+    let names = concat!(
+        include_str!("../../deploy/image/links"),
+        include_str!("../../deploy/image/provider-links")
+    );
+    let names = names.lines();
     let names: Vec<_> = names.filter(|line| line.starts_with('/')).collect();
     assert!(names.contains(&"/bin/openstack-cloud-controller-manager"), "{names:?}");
     for path in names {

@@ -4,20 +4,16 @@ use crate::cases;
 use anyhow::{Context, Result, bail};
 use std::{fs, path::Path, process::Command};
 
-/// Each document and its text.
-fn documents(root: &Path) -> Result<[(&'static str, String); 7]> {
-    Ok([
-        ("docs/upstream-cases.md", cases::document(root)?),
-        ("docs/reference/flags.md", reference("flags")?),
-        ("docs/reference/metrics.md", reference("metrics")?),
-        ("docs/reference/operator-flags.md", reference("operator-flags")?),
-        ("deploy/kubernetes/crd.yaml", reference("crd")?),
-        ("docs/reference/openstack-config.md", reference("openstack-config")?),
-        (
-            "docs/reference/openstack-annotations.md",
-            reference("openstack-annotations")?,
-        ),
-    ])
+/// The file and the text of each document.
+fn documents(root: &Path) -> Result<Vec<(String, String)>> {
+    let mut documents = vec![("docs/upstream-cases.md".to_owned(), cases::document(root)?)];
+    for line in outrigger(&[])?.lines() {
+        let (name, path) = line
+            .split_once(' ')
+            .context("outrigger reference printed something else")?;
+        documents.push((path.to_owned(), outrigger(&[name])?));
+    }
+    Ok(documents)
 }
 
 pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
@@ -38,16 +34,18 @@ pub(crate) fn write(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A page that the program itself, which was built together with this one, writes.
-fn reference(page: &str) -> Result<String> {
+/// The output of `outrigger reference`, of the binary that was built together with this one.
+fn outrigger(arguments: &[&str]) -> Result<String> {
     let program = std::env::current_exe()?.with_file_name("outrigger");
     let output = Command::new(&program)
-        .args(["reference", page])
+        .arg("reference")
+        .args(arguments)
         .output()
         .with_context(|| format!("cannot run {}: build the workspace first", program.display()))?;
     if !output.status.success() {
         bail!(
-            "outrigger reference {page} failed: {}",
+            "outrigger reference {} failed: {}",
+            arguments.join(" "),
             String::from_utf8_lossy(&output.stderr)
         );
     }

@@ -84,7 +84,7 @@ pub const CONTROLLERS: [Controller; 5] = [CLOUD_NODE, CLOUD_NODE_LIFECYCLE, NODE
 pub const WEBHOOKS: [&str; 0] = [];
 
 /// What can be switched on and off by name in a list: `name`, `-name`, and `*` for all that are on by default.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names<'a> {
     /// What things are called in messages.
     pub what: &'a str,

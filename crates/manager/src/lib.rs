@@ -1,14 +1,19 @@
 //! The cloud controller manager: flags to configuration to controllers.
 //!
-//! Read [`options`] first: it is what a user can set. [`validate`] says what may not be combined, [`config`] is what
-//! `/configz` shows, and [`controllers_flag`] which controllers there are and which of them are wanted.
+//! A program calls [`main`] with the [`Registration`] of its cloud, and is a complete cloud controller manager. [`options`] is what a
+//! user can set, [`validate`] checks what may not be combined, [`config`] is what `/configz` shows, and [`controllers_flag`] has the
+//! controllers and selects those that run.
 
 pub mod config;
 pub mod controllers_flag;
 pub mod options;
+pub mod program;
+mod registration;
 mod run;
 mod start;
 pub mod validate;
 
 pub use options::Options;
+pub use program::main;
+pub use registration::{Endpoint, Listener, Registration, Setup};
 pub use run::{Program, Provide, register_metrics, run};

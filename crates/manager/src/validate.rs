@@ -14,7 +14,7 @@ pub use named::named;
 
 use crate::{
     Options,
-    controllers_flag::{self, SERVICE_LB},
+    controllers_flag::SERVICE_LB,
     options::{Cloud, Generic, Orphans, Outrigger, WEBHOOK},
 };
 use runtime::flags::{Problems, Version};
@@ -82,7 +82,7 @@ fn generic(generic: &Generic) -> Problems {
     if generic.cloud.provider.trim().is_empty() {
         problems.push("--cloud-provider cannot be empty, give the name of the cloud's provider");
     }
-    for unknown in controllers_flag::controllers().unknown(&generic.controllers) {
+    for unknown in generic.known_controllers.unknown(&generic.controllers) {
         problems.push(format!("{unknown} (--controllers)"));
     }
     if generic.client.burst.given().is_some_and(|burst| burst < 0) {

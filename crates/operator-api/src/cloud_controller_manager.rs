@@ -8,7 +8,7 @@ mod scope;
 mod status;
 
 pub use claim::Claim;
-pub use definition::{crd, crd_yaml};
+pub use definition::{Texts, crd, crd_yaml};
 pub use scope::{LabelSelector, Requirement, Scope, ServicesWithoutClass};
 pub use status::Status;
 
@@ -68,8 +68,7 @@ pub const OWN_FLAGS: &[&str] = &[
     "fieldPath": ".clusterCIDRs",
 }]))]
 pub struct Spec {
-    /// The cloud, by the name its provider has in --cloud-provider: openstack, or memory for trying things out. It may be changed: the manager is then
-    /// replaced.
+    /// The cloud, by the name of its provider in --cloud-provider: {providers}. It may be changed: the manager is then replaced.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub provider: String,
 
@@ -90,8 +89,7 @@ pub struct Spec {
     )]
     pub image_pull_secrets: Vec<Reference>,
 
-    /// The provider's configuration, in the operator's namespace. A change is taken over without a restart by providers that can
-    /// (openstack); the others read it at the next start.
+    /// The provider's configuration, in the operator's namespace. {changes}
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_config: Option<CloudConfig>,
 
@@ -231,8 +229,8 @@ pub struct KeyReference {
 /// What the manager proves with who it is.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// A `Secret` in the operator's namespace. Its keys become files in /etc/outrigger/credentials, and a rotated credential is used without a
-    /// restart. For openstack: the key clouds.yaml, which a configuration with use-clouds=true takes without being told where it is. memory has none.
+    /// A `Secret` in the operator's namespace. Its keys become files in /etc/outrigger/credentials.
+    /// {credentials}
     pub secret: Reference,
 }
 
@@ -319,6 +317,3 @@ fn secure_port() -> i32 {
 fn cloud_conf() -> String {
     "cloud.conf".to_owned()
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,7 +13,7 @@ use kube::{
 use lab::ControlPlane;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{Claim, ManagementState, OWN_FLAGS, Routes, Spec, Status, crd_yaml},
+    cloud_controller_manager::{Claim, ManagementState, OWN_FLAGS, Routes, Spec, Status, Texts, crd_yaml},
     cluster_operator::ObjectReference,
 };
 use rstest::rstest;
@@ -26,7 +26,7 @@ static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::start().un
 static INSTALLED: OnceCell<()> = OnceCell::const_new();
 
 async fn api() -> Api<CloudControllerManager> {
-    let install = || async { PLANE.install_crds(&[crd_yaml()]).await.unwrap() };
+    let install = || async { PLANE.install_crds(&[crd_yaml(&Texts::default())]).await.unwrap() };
     INSTALLED.get_or_init(install).await;
     Api::all(PLANE.client())
 }

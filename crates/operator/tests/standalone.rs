@@ -13,7 +13,11 @@ use kube::{
 use lab::ControlPlane;
 use operator::{
     Object,
-    standalone::{Context, names, resources, scope},
+    standalone::{
+        Context, names,
+        provider::{Changes, Config, Credentials, Needs, Provider},
+        resources, scope,
+    },
 };
 use operator_api::CloudControllerManager;
 use rstest::rstest;
@@ -33,7 +37,30 @@ const README: &str = include_str!("../../../README.md");
 const CONTEXT: Context<'_> = Context {
     namespace: "outrigger-system",
     image: "localhost/outrigger:dev",
+    providers: PROVIDERS,
 };
+
+const PROVIDERS: &[Provider] = &[
+    Provider {
+        name: "memory",
+        needs: Needs {
+            config: Config::Optional,
+            credentials: Credentials::None,
+            changes: Changes::Unseen,
+        },
+    },
+    Provider {
+        name: "openstack",
+        needs: Needs {
+            config: Config::Needed,
+            credentials: Credentials::File {
+                variable: "OS_CLIENT_CONFIG_FILE",
+                key: "clouds.yaml",
+            },
+            changes: Changes::Followed,
+        },
+    },
+];
 
 /// A control plane of our own, because the files name everything as users will have it.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::start().unwrap());

@@ -15,6 +15,7 @@ pub mod leader_migration;
 pub mod lease;
 pub mod logging;
 pub mod metrics;
+pub mod program;
 pub mod queue;
 pub mod serve;
 pub mod signals;

@@ -8,9 +8,8 @@ mod screen;
 mod stage;
 mod story;
 
-use crate::command::switch;
 use anyhow::{Result, bail};
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use clouds::{Cloud, Memory, Real, Sim};
 use lab::ControlPlane;
 use screen::Screen;
@@ -64,6 +63,10 @@ pub fn command() -> Command {
             "Leave it running at the end, and say how to look around",
         ))
         .arg(pause)
+}
+
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 /// Shows the demo; a wrong outcome is an error.

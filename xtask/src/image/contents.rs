@@ -3,7 +3,10 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{collections::BTreeMap, path::Path};
 
-const LINKS: &str = include_str!("../../../deploy/image/links");
+const LINKS: &str = concat!(
+    include_str!("../../../deploy/image/links"),
+    include_str!("../../../deploy/image/provider-links")
+);
 const PASSWD: &str = include_str!("../../../deploy/image/passwd");
 const GROUP: &str = include_str!("../../../deploy/image/group");
 

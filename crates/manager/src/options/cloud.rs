@@ -54,7 +54,11 @@ impl Default for Cloud {
 impl Cloud {
     pub(super) fn section(&mut self) -> Section<'_> {
         Section::new(SECTION)
-            .flag("cloud-provider", &mut self.provider, "The cloud's provider. Required.")
+            .flag(
+                "cloud-provider",
+                &mut self.provider,
+                "The cloud's provider. Required, unless the name of the program selects one.",
+            )
             .flag(
                 "cloud-config",
                 &mut self.config,

@@ -1,7 +1,7 @@
 //! The generic flags: which cloud, which controllers, how to talk to the API server, who leads.
 
 use super::{Cloud, LeaderElection};
-use crate::controllers_flag;
+use crate::controllers_flag::{self, Names};
 use runtime::{
     feature_gates::{FeatureGates, Gate, Stage},
     flags::{Auto, GoDuration, Section, Strings, Switch},
@@ -54,6 +54,8 @@ pub const REQUEST_HEADER_UID: &str = "RemoteRequestHeaderUID";
 pub struct Generic {
     /// Which controllers to run; as given, aliases not resolved.
     pub controllers: Strings,
+    /// Which names `--controllers` accepts. No flag: a provider adds aliases, or makes `*` include more, where its Go program does.
+    pub known_controllers: Names<'static>,
     /// Pause between the starts of controllers, up to doubled at random.
     pub controller_start_interval: GoDuration,
     /// Informers list anew after a random time between this and twice this.
@@ -83,6 +85,7 @@ impl Default for Generic {
     fn default() -> Self {
         Self {
             controllers: Strings::from(["*"]),
+            known_controllers: controllers_flag::controllers(),
             controller_start_interval: GoDuration::ZERO,
             min_resync_period: GoDuration::from_secs(12 * 60 * 60),
             feature_gates: FeatureGates::new(&[&GATES, &logging::GATES]),
@@ -110,6 +113,7 @@ impl Generic {
     pub(super) fn sections(&mut self) -> Vec<Section<'_>> {
         let Self {
             controllers,
+            known_controllers,
             controller_start_interval,
             min_resync_period,
             feature_gates,
@@ -119,7 +123,7 @@ impl Generic {
         } = self;
         let gates = feature_gates.help();
         let own = Section::new(SECTION)
-            .flag("controllers", controllers, controllers_flag::controllers().help())
+            .flag("controllers", controllers, known_controllers.help())
             .flag(
                 "controller-start-interval",
                 controller_start_interval,

@@ -24,7 +24,7 @@ pub use outrigger::{Fraction, Outrigger};
 pub use selector::NodeSelector;
 pub use serving::{SecureServing, Serving, SniPairs, Webhook};
 
-use crate::{controllers_flag, validate};
+use crate::validate;
 use runtime::{
     flags::{GoDuration, Parsed, Problems, Section, Set, Show, Switch, Version},
     leader_migration::{self, Election, Migration},
@@ -148,20 +148,34 @@ impl Global {
 }
 
 impl Options {
-    /// Parses and validates a command line (without the program's name).
-    ///
-    /// `extra` are further sections, of a provider. `around` says what is wrong with what the flags name; its answer is
-    /// reported with the rest.
+    /// Parses and validates a command line (without the program's name), with upstream's defaults.
     ///
     /// # Errors
-    /// Everything that is wrong, in one go.
+    /// As [`Options::parse_over`].
     pub fn parse<A: Into<String>>(
         program: &str,
         args: impl IntoIterator<Item = A>,
         extra: Vec<Section<'_>>,
         around: impl FnOnce(&Self) -> Problems,
     ) -> Result<Invocation, Problems> {
-        let mut options = Self::default();
+        Self::default().parse_over(program, args, extra, around)
+    }
+
+    /// Parses and validates a command line (without the program's name); `self` has the defaults.
+    ///
+    /// `extra` are the sections of the providers. `around` checks what the flags refer to, for example files; its problems are
+    /// reported with the others.
+    ///
+    /// # Errors
+    /// Everything that is wrong, at once.
+    pub fn parse_over<A: Into<String>>(
+        self,
+        program: &str,
+        args: impl IntoIterator<Item = A>,
+        extra: Vec<Section<'_>>,
+        around: impl FnOnce(&Self) -> Problems,
+    ) -> Result<Invocation, Problems> {
+        let mut options = self;
         let set = options.set(program, extra);
         let help = set.help(Show::for_stdout());
         options.parsed = set.parse_all(args);
@@ -202,12 +216,12 @@ impl Options {
 
     /// The controllers asked for, aliases replaced by names.
     pub fn controllers(&self) -> Vec<String> {
-        controllers_flag::controllers().resolve(&self.generic.controllers)
+        self.generic.known_controllers.resolve(&self.generic.controllers)
     }
 
     /// Whether a controller is wanted, by its name.
     pub fn wants(&self, controller: &str) -> bool {
-        controllers_flag::controllers().wants(&self.controllers(), controller)
+        self.generic.known_controllers.wants(&self.controllers(), controller)
     }
 
     /// The version to report, as `--version=v…` may ask for.

@@ -7,6 +7,7 @@ mod catalogue;
 mod credentials;
 pub(crate) mod crew;
 mod election;
+mod listeners;
 mod live;
 pub(crate) mod process;
 mod secure_port;
@@ -14,22 +15,19 @@ mod secure_port;
 pub use catalogue::register_metrics;
 pub use process::Provide;
 
-use crate::Options;
+use crate::{Options, Setup};
+use listeners::Listeners;
 use live::{First, Following};
 use process::Process;
 use runtime::serve::SetVerbosity;
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// Makes the provider that was asked for; an error is one sentence.
-pub type MakeProvider<'a> = dyn Fn(&Provide<'_>) -> Result<Arc<dyn cloud::Provider>, String> + 'a;
 
 /// What the program around the manager brings along.
 pub struct Program<'a> {
     /// As what it was started.
     pub name: &'a str,
-    /// Makes the provider.
-    pub provide: &'a MakeProvider<'a>,
+    /// Creates the provider.
+    pub setup: &'a dyn Setup,
     /// Sets the verbosity of the log.
     pub verbosity: SetVerbosity,
 }
@@ -42,12 +40,14 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
     let stop = runtime::signals::stop()?;
     let process = Process::start(options, &program)?;
     let port = secure_port::open(&process, &program)?;
+    let listeners = Listeners::open(&process.checks, &process.metrics, &program.setup.listeners())?;
     let mut following = live::follow(&process)?;
     let ended = lead(&process, following.as_mut(), &stop).await;
     if let Some(following) = following {
         following.stop().await;
     }
     process.flush().await;
+    listeners.close().await;
     port.close().await;
     ended
 }

@@ -13,7 +13,7 @@ use runtime::{
     metrics::{Metrics, Register},
     queue,
 };
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
@@ -28,6 +28,14 @@ pub struct Provide<'a> {
     pub gate: Gate,
     /// Where its metrics go.
     pub registry: &'a prometheus::Registry,
+}
+
+impl<'a> Provide<'a> {
+    /// The file of `--cloud-config`, if it is set.
+    #[must_use]
+    pub fn config_file(&self) -> Option<&'a Path> {
+        Some(self.config).filter(|path| !path.is_empty()).map(Path::new)
+    }
 }
 
 /// The fences of the two locks; without migration the second one is never used.
@@ -191,7 +199,7 @@ fn provider(
     registry: &prometheus::Registry,
 ) -> Result<Arc<dyn cloud::Provider>, String> {
     let cloud = &options.generic.cloud;
-    let provider = (program.provide)(&Provide {
+    let provider = program.setup.provider(&Provide {
         name: &cloud.provider,
         config: &cloud.config,
         gate,

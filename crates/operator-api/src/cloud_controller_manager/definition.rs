@@ -26,10 +26,22 @@ const COLUMNS: [(&str, &str, &str); 7] = [
     ("Message", "string", ".status.conditions[?(@.type=='Degraded')].message"),
 ];
 
+/// What the texts for `kubectl explain` say of the providers, which are not known here. Each replaces its name in braces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// The names of the providers.
+    pub providers: String,
+    /// Which providers follow a changed configuration: a sentence.
+    pub changes: String,
+    /// Which keys the Secret of credentials needs: sentences.
+    pub credentials: String,
+}
+
 /// The definition: structural schema, validation rules, columns and texts for `kubectl explain`.
-pub fn crd() -> CustomResourceDefinition {
+pub fn crd(texts: &Texts) -> CustomResourceDefinition {
     let derived = CloudControllerManager::crd();
     let mut crd = json!(derived);
+    fill(&mut crd, texts);
     let columns = COLUMNS.map(|(name, kind, path)| json!({"name": name, "type": kind, "jsonPath": path}));
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
         version["additionalPrinterColumns"] = json!(columns);
@@ -45,8 +57,8 @@ pub fn crd() -> CustomResourceDefinition {
 ///
 /// # Panics
 /// Never: the definition is a constant that the tests write out.
-pub fn crd_yaml() -> String {
-    let mut crd = json!(crd());
+pub fn crd_yaml(texts: &Texts) -> String {
+    let mut crd = json!(crd(texts));
     whole(&mut crd);
     let yaml = serde_saphyr::to_string(&crd).expect("a definition is made of maps, lists and scalars");
     format!("# Generated from the types in crates/operator-api: make docs\n{yaml}")
@@ -133,6 +145,28 @@ fn tidy(schema: &mut Value) {
             fields.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// Puts in what is said of the providers.
+fn fill(schema: &mut Value, texts: &Texts) {
+    let Texts {
+        providers,
+        changes,
+        credentials,
+    } = texts;
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                *text = text
+                    .replace("{providers}", providers)
+                    .replace("{changes}", changes)
+                    .replace("{credentials}", credentials);
+            }
+            fields.values_mut().for_each(|field| fill(field, texts));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, texts)),
         _ => {}
     }
 }

@@ -131,7 +131,8 @@ async fn serve(
     let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
     let (namespace, images) = (settings.namespace.clone(), settings.images.clone());
     let (monitoring, cluster) = (served.monitoring, served.cluster());
-    let mut standalone = standalone::Operator::new(namespace, images, hands.clone(), monitoring, cluster);
+    let providers = process.providers.clone();
+    let mut standalone = standalone::Operator::new(namespace, images, providers, hands.clone(), monitoring, cluster);
     let (on_openshift, anywhere) = (openshift.liveness(), standalone.liveness());
     process.checks.add("operator", Scope::Live, move || {
         on_openshift().and_then(|()| anywhere())

@@ -12,7 +12,7 @@ use crate::{
     openshift,
     options::{Options, Role},
     platforms::tls,
-    standalone,
+    standalone::{self, provider::Provider},
 };
 use cluster::Cluster;
 pub use cluster::Hands;
@@ -35,6 +35,8 @@ const GLANCE: Duration = Duration::from_secs(10);
 pub struct Program<'a> {
     /// As what it was started.
     pub name: &'a str,
+    /// The providers that it has.
+    pub providers: Arc<[Provider]>,
     /// Sets the verbosity of the log.
     pub verbosity: SetVerbosity,
 }
@@ -51,6 +53,7 @@ pub enum Ended {
 /// What every part shares.
 pub(crate) struct Process {
     pub(crate) options: Options,
+    pub(crate) providers: Arc<[Provider]>,
     pub(crate) cluster: Cluster,
     pub(crate) metrics: Metrics,
     pub(crate) leases: lease::Metrics,
@@ -65,7 +68,7 @@ pub(crate) struct Process {
 /// One sentence: why it could not start, or had to end.
 pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String> {
     let stop = runtime::signals::stop()?;
-    let process = Process::start(options, program.name)?;
+    let process = Process::start(options, &program)?;
     if process.options.dry_run.is_on() {
         return dry_run(&process).await;
     }
@@ -79,7 +82,8 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String
 
 impl Process {
     /// Puts everything together; nothing is asked of the cluster yet.
-    fn start(options: Options, name: &str) -> Result<Self, String> {
+    fn start(options: Options, program: &Program<'_>) -> Result<Self, String> {
+        let name = program.name;
         let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
         let version = version::Info::current();
         let release = release(std::env::var("RELEASE_VERSION").ok());
@@ -94,6 +98,7 @@ impl Process {
             leases: lease::Metrics::register(metrics.registry()).map_err(failed)?,
             checks,
             options,
+            providers: program.providers.clone(),
             cluster,
             metrics,
             release,
@@ -158,7 +163,8 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
     }
     if served.standalone && process.options.role == Role::Operator {
         let (namespace, images) = (settings.namespace, settings.images);
-        let mut operator = standalone::Operator::new(namespace, images, hands, served.monitoring, served.cluster());
+        let (providers, monitoring, cluster) = (process.providers.clone(), served.monitoring, served.cluster());
+        let mut operator = standalone::Operator::new(namespace, images, providers, hands, monitoring, cluster);
         let (changes, unknown) = Box::pin(operator.preview()).await;
         text += &changes;
         problems.extend(unknown);

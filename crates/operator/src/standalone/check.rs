@@ -5,7 +5,7 @@
 use super::{
     controllers::Controller,
     names,
-    provider::{self, Config, PROVIDERS},
+    provider::{self, Config, Provider},
     scope::selector,
 };
 use crate::Key;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 const LONGEST: usize = 38;
 
 /// Everything that is wrong, each in one sentence that says what to do; empty if nothing is.
-pub fn problems(manager: &CloudControllerManager) -> Vec<String> {
+pub fn problems(manager: &CloudControllerManager, providers: &[Provider]) -> Vec<String> {
     let spec = &manager.spec;
     let name = manager.metadata.name.as_deref().unwrap_or_default();
     let mut problems = Vec::new();
@@ -29,7 +29,7 @@ pub fn problems(manager: &CloudControllerManager) -> Vec<String> {
             name.len()
         ));
     }
-    problems.extend(provider(spec));
+    problems.extend(provider(spec, providers));
     problems.extend(references(spec));
     problems.extend(controllers(spec));
     problems.extend(args(spec));
@@ -55,17 +55,17 @@ pub(super) fn taken(name: &str, platform: &BTreeSet<Key>) -> Option<String> {
 }
 
 /// Another image may have providers that this program has not heard of.
-fn provider(spec: &Spec) -> Option<String> {
-    match provider::find(&spec.provider) {
+fn provider(spec: &Spec, providers: &[Provider]) -> Option<String> {
+    match provider::find(providers, &spec.provider) {
         None if spec.image.is_none() => {
-            let known: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+            let known: Vec<&str> = providers.iter().map(|provider| provider.name).collect();
             Some(format!(
                 "spec.provider {:?} is not known: it is one of {}, unless spec.image names an image that has another",
                 spec.provider,
                 known.join(", ")
             ))
         }
-        Some(provider) if provider.config == Config::Needed && spec.cloud_config.is_none() => Some(format!(
+        Some(provider) if provider.needs.config == Config::Needed && spec.cloud_config.is_none() => Some(format!(
             "provider {} needs a configuration: name a ConfigMap or a Secret in spec.cloudConfig",
             provider.name
         )),

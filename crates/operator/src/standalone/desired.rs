@@ -3,7 +3,8 @@
 use super::{
     Context, Error, check, names, observe, own,
     pass::{Monitoring, Operator},
-    provider, resources,
+    provider::{self, Changes, Provider},
+    resources,
     status::{Problem, Said},
 };
 use crate::{
@@ -36,6 +37,7 @@ impl Operator {
         let context = Context {
             namespace: &self.namespace,
             image: &image,
+            providers: &self.providers,
         };
         let certificates = names::certificates(&name, &self.namespace);
         let mut objects = resources(manager, &context).map_err(|error| invalid(&error))?;
@@ -52,7 +54,7 @@ impl Operator {
         keys.extend(read.iter().cloned());
         self.watch(&name, &keys).await;
         objects.extend(self.issued(manager, &certificates)?);
-        if follows(manager) {
+        if follows(manager, &self.providers) {
             return Ok(objects);
         }
         hashed(objects, &sources(&self.watches, &read)?)
@@ -150,9 +152,9 @@ fn read(objects: &[Object], namespace: &str) -> BTreeSet<Key> {
 }
 
 /// Whether the Pods look again at what they read. Where they do not, a change has to roll them.
-fn follows(manager: &CloudControllerManager) -> bool {
-    let changes = provider::find(&manager.spec.provider).map(|provider| provider.changes);
-    changes == Some(provider::Changes::Followed)
+fn follows(manager: &CloudControllerManager, providers: &[Provider]) -> bool {
+    let provider = provider::find(providers, &manager.spec.provider);
+    provider.is_some_and(|provider| provider.needs.changes == Changes::Followed)
 }
 
 /// What Pods read. Something that could not be read is not missing: Pods would be rolled for that.

@@ -26,7 +26,6 @@ mod status;
 mod tests;
 
 pub use check::problems;
-pub use operator_api::cloud_controller_manager::crd_yaml;
 pub use pass::{Cluster, Monitoring, Operator};
 
 use crate::{
@@ -40,6 +39,7 @@ use operator_api::{
     CloudControllerManager,
     cloud_controller_manager::{CloudConfig, Spec},
 };
+use provider::{Credentials, Provider};
 use serde_json::{Value, json};
 
 const ALWAYS: [&str; 3] = [
@@ -61,6 +61,8 @@ pub struct Context<'a> {
     pub namespace: &'a str,
     /// The operator's own image.
     pub image: &'a str,
+    /// The providers of that image.
+    pub providers: &'a [Provider],
 }
 
 /// Why a manager cannot be run.
@@ -79,7 +81,7 @@ pub enum Error {
 /// # Errors
 /// If the spec asks for what cannot be.
 pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Result<Vec<Object>, Error> {
-    let problems = problems(manager);
+    let problems = problems(manager, context.providers);
     if !problems.is_empty() {
         return Err(Error::Spec(problems));
     }
@@ -90,19 +92,24 @@ pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Res
     for file in files {
         let documents: Vec<Value> = serde_saphyr::from_multiple(file).map_err(|error| wrong(&error))?;
         for document in documents {
-            objects.push(object(document, manager, &values)?);
+            objects.push(object(document, manager, &values, context)?);
         }
     }
     Ok(objects)
 }
 
-fn object(mut object: Value, manager: &CloudControllerManager, values: &Values) -> Result<Object, Error> {
+fn object(
+    mut object: Value,
+    manager: &CloudControllerManager,
+    values: &Values,
+    context: &Context<'_>,
+) -> Result<Object, Error> {
     placeholder::fill(&mut object, values).map_err(|error| wrong(&error))?;
     own(&mut object, manager);
     if object["kind"] == "Deployment" {
         remains::mark(&mut object["spec"]["template"], manager);
         let pod = &mut object["spec"]["template"]["spec"];
-        set_env(pod, &manager.spec);
+        set_env(pod, &manager.spec, context.providers);
         mount_config(pod, manager.spec.cloud_config.as_ref());
         mount_credentials(pod, &manager.spec);
         place(pod, &manager.spec);
@@ -140,16 +147,24 @@ fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
 }
 
 /// The user's variables, and where the credentials are unless the user says something else.
-fn set_env(pod: &mut Value, spec: &Spec) {
+fn set_env(pod: &mut Value, spec: &Spec, providers: &[Provider]) {
     let mut env: Vec<Value> = spec.env.iter().map(|variable| json!(variable)).collect();
-    let known = provider::find(&spec.provider).and_then(|provider| provider.credentials);
-    if let (Some((variable, key)), Some(_)) = (known, &spec.credentials)
-        && !spec.env.iter().any(|given| given.name == variable)
-    {
-        env.push(json!({"name": variable, "value": format!("{CREDENTIALS}/{key}")}));
-    }
+    let credentials = credentials_variable(spec, providers);
+    env.extend(credentials.filter(|variable| !spec.env.iter().any(|given| variable["name"] == given.name)));
     if !env.is_empty() {
         pod["containers"][0]["env"] = json!(env);
+    }
+}
+
+/// The variable by which the provider finds its credentials, if the user gives any.
+fn credentials_variable(spec: &Spec, providers: &[Provider]) -> Option<Value> {
+    let secret = &spec.credentials.as_ref()?.secret.name;
+    match provider::find(providers, &spec.provider)?.needs.credentials {
+        Credentials::None => None,
+        Credentials::File { variable, key } => Some(json!({"name": variable, "value": format!("{CREDENTIALS}/{key}")})),
+        Credentials::Variable { variable, key } => {
+            Some(json!({"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     act::inventory,
     observe::{self, Managers},
+    provider::Provider,
     status::{Found, Problem, State},
 };
 use crate::{
@@ -47,6 +48,8 @@ const HANGS: Duration = Duration::from_mins(5);
 /// The operator on any Kubernetes.
 pub struct Operator {
     pub(super) namespace: String,
+    /// The providers of the operator's own image.
+    pub(super) providers: Arc<[Provider]>,
     /// Where the operator's own image is written.
     pub(super) file: PathBuf,
     /// What is in that file, and when it was read.
@@ -126,8 +129,16 @@ impl Next {
 }
 
 impl Operator {
-    /// Nothing is written yet. Managers run in `namespace`; `images` is the file with the operator's own image.
-    pub fn new(namespace: String, images: PathBuf, hands: Hands, monitoring: Monitoring, cluster: Cluster) -> Self {
+    /// Nothing is written yet. Managers run in `namespace`; `images` is the file with the operator's own image, and `providers` are
+    /// those of that image.
+    pub fn new(
+        namespace: String,
+        images: PathBuf,
+        providers: Arc<[Provider]>,
+        hands: Hands,
+        monitoring: Monitoring,
+        cluster: Cluster,
+    ) -> Self {
         let changed = Arc::new(Notify::new());
         let reserved = match cluster {
             Cluster::OpenShift => openshift::candidates(&namespace),
@@ -137,6 +148,7 @@ impl Operator {
             watches: Watches::new(hands.eyes.clone(), changed.clone()),
             engine: Engine::new(hands.client.clone()).owned_by(observe::KIND),
             namespace,
+            providers,
             images: text(&images),
             looked: Instant::now(),
             file: images,

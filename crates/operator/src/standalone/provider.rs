@@ -1,53 +1,102 @@
-//! What the operator has to know about a provider to start a manager for it.
+//! What the operator has to know about a provider to run a manager for it. The program passes the list in.
+
+use operator_api::cloud_controller_manager::{self, Texts};
 
 /// A provider that this program has.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provider {
     /// Its name in `--cloud-provider`.
     pub name: &'static str,
-    /// Whether it can do without a configuration.
+    /// What its Pods need.
+    pub needs: Needs,
+}
+
+/// What the Pods of a provider need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// Whether it works without a configuration.
     pub config: Config,
-    /// The variable that says where the credentials are, and their key in the Secret.
-    pub credentials: Option<(&'static str, &'static str)>,
+    /// Where it expects credentials.
+    pub credentials: Credentials,
     /// What it does when its configuration changes.
     pub changes: Changes,
 }
 
-/// What a provider does when its configuration changes.
+/// Whether a provider works without a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Config {
+    /// It does.
+    Optional,
+    /// It does not.
+    Needed,
+}
+
+/// Where a provider expects credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// Nowhere, or in its configuration.
+    None,
+    /// In a file.
+    File {
+        /// The variable with the path of the file.
+        variable: &'static str,
+        /// The key of the Secret with the file's content.
+        key: &'static str,
+    },
+    /// In a variable.
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// The key of the Secret with the variable's value.
+        key: &'static str,
+    },
+}
+
+/// What a provider does when its configuration or its credentials change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changes {
     /// It follows by itself.
     Followed,
-    /// Nothing: its Pods have to be rolled.
+    /// Nothing: its Pods have to be restarted.
     Unseen,
 }
 
-/// Whether a provider can do without a configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Config {
-    /// It can.
-    Optional,
-    /// It cannot.
-    Needed,
+/// The provider of this name, if this program has it.
+pub fn find<'p>(providers: &'p [Provider], name: &str) -> Option<&'p Provider> {
+    providers.iter().find(|provider| provider.name == name)
 }
 
-/// All of them.
-pub const PROVIDERS: [Provider; 2] = [
-    Provider {
-        name: "memory",
-        config: Config::Optional,
-        credentials: None,
-        changes: Changes::Unseen,
-    },
-    Provider {
-        name: "openstack",
-        config: Config::Needed,
-        credentials: Some(("OS_CLIENT_CONFIG_FILE", "clouds.yaml")),
-        changes: Changes::Followed,
-    },
-];
+/// The definition of the custom resource as the file `deploy/kubernetes/crd.yaml`; its texts name these providers.
+#[must_use]
+pub fn crd_yaml(providers: &[Provider]) -> String {
+    cloud_controller_manager::crd_yaml(&texts(providers))
+}
 
-/// The provider of this name, if it is one of ours.
-pub fn find(name: &str) -> Option<&'static Provider> {
-    PROVIDERS.iter().find(|provider| provider.name == name)
+fn texts(providers: &[Provider]) -> Texts {
+    let names = |providers: &mut dyn Iterator<Item = &Provider>| {
+        let names: Vec<&str> = providers.map(|provider| provider.name).collect();
+        names.join(", ")
+    };
+    let mut followers = providers
+        .iter()
+        .filter(|provider| provider.needs.changes == Changes::Followed);
+    let credentials: Vec<String> = providers.iter().filter_map(credentials).collect();
+    Texts {
+        providers: names(&mut providers.iter()),
+        changes: format!(
+            "A change of it, or of the credentials, takes effect without a restart with these providers: {}; with the others the \
+             Pods are restarted.",
+            names(&mut followers)
+        ),
+        credentials: credentials.join(" "),
+    }
+}
+
+fn credentials(provider: &Provider) -> Option<String> {
+    let name = provider.name;
+    match provider.needs.credentials {
+        Credentials::None => None,
+        Credentials::File { variable, key } => Some(format!("For {name}: the key {key}, whose file {variable} names.")),
+        Credentials::Variable { variable, key } => Some(format!("For {name}: the key {key}, the value of {variable}.")),
+    }
 }

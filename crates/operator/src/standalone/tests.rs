@@ -1,11 +1,35 @@
 use super::*;
 use operator_api::cloud_controller_manager::OWN_FLAGS;
+use provider::{Changes, Config, Needs};
 use rstest::rstest;
 
 const CONTEXT: Context<'_> = Context {
     namespace: "outrigger-system",
     image: "example.com/outrigger:1",
+    providers: PROVIDERS,
 };
+
+const PROVIDERS: &[Provider] = &[
+    Provider {
+        name: "memory",
+        needs: Needs {
+            config: Config::Optional,
+            credentials: Credentials::None,
+            changes: Changes::Unseen,
+        },
+    },
+    Provider {
+        name: "openstack",
+        needs: Needs {
+            config: Config::Needed,
+            credentials: Credentials::File {
+                variable: "OS_CLIENT_CONFIG_FILE",
+                key: "clouds.yaml",
+            },
+            changes: Changes::Followed,
+        },
+    },
+];
 
 fn manager(name: &str, spec: Value) -> CloudControllerManager {
     let mut manager = CloudControllerManager::new(name, serde_json::from_value(spec).unwrap());
@@ -240,6 +264,47 @@ fn a_user_s_variable_wins() {
         pod(&objects)["containers"][0]["env"],
         json!([{"name": "OS_CLIENT_CONFIG_FILE", "value": "/elsewhere"}])
     );
+}
+
+/// The provider reads the variable when it starts: the Pods are restarted if the Secret changes.
+#[test]
+fn credentials_can_be_a_variable() {
+    let token = Credentials::Variable {
+        variable: "NIMBUS_TOKEN",
+        key: "token",
+    };
+    let needs = Needs {
+        credentials: token,
+        ..PROVIDERS[0].needs
+    };
+    let context = Context {
+        providers: &[Provider { name: "nimbus", needs }],
+        ..CONTEXT
+    };
+    let spec = json!({"provider": "nimbus", "credentials": {"secret": {"name": "keys"}}});
+    let objects = resources(&manager("west", spec), &context).unwrap();
+    assert_eq!(
+        pod(&objects)["containers"][0]["env"],
+        json!([{"name": "NIMBUS_TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "token"}}}])
+    );
+    let read: Vec<String> = objects
+        .iter()
+        .flat_map(|object| crate::platforms::config_hash::references(object.value()))
+        .map(|reference| reference.to_string())
+        .collect();
+    assert!(read.contains(&"Secret keys".to_owned()), "{read:?}");
+}
+
+#[test]
+fn the_definition_names_the_providers() {
+    let yaml = provider::crd_yaml(PROVIDERS);
+    for text in [
+        "by the name of its provider in --cloud-provider: memory, openstack.",
+        "takes effect without a restart with these providers: openstack; with the others the Pods are restarted",
+        "For openstack: the key clouds.yaml, whose file OS_CLIENT_CONFIG_FILE names.",
+    ] {
+        assert!(yaml.contains(text), "{text}");
+    }
 }
 
 /// A value is data: whatever is in it, the manifest around it stays what it is.

@@ -56,7 +56,7 @@ impl Rig {
         let provide = |ask: &Provide<'_>| Ok(Arc::new(Memory::new(&cloud).with_gate(ask.gate.clone())) as Arc<_>);
         let program = Program {
             name: program,
-            provide: &provide,
+            setup: &provide,
             verbosity: Arc::new(|_| Ok(())),
         };
         let process = Process::start(*options, &program)?;

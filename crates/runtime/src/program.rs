@@ -1,14 +1,14 @@
-//! What every long-running program here does first: logs, and a runtime.
+//! What `main` of a long-running program does first and last: TLS, arguments, output, logs, an async runtime.
 
-#![expect(clippy::print_stderr, reason = "it is a command")]
+#![expect(clippy::print_stderr, reason = "it is part of a command")]
 
-use runtime::{
+use crate::{
     flags::{Parsed, Problems},
     logging::{self, Logs},
     serve::SetVerbosity,
 };
 use std::{
-    ffi::OsStr,
+    ffi::OsString,
     io::{self, Write},
     process::ExitCode,
     sync::Arc,
@@ -16,18 +16,41 @@ use std::{
 };
 use tracing::error;
 
-/// The work is waiting for the network; more threads would only cost memory.
+/// The work waits for the network most of the time; more threads would only cost memory.
 const THREADS: usize = 2;
 
-/// How long a thread that is blocked, for example by a credential plugin that hangs, can hold up the end.
+/// How long a blocked thread, for example one of a credential plugin that hangs, can delay the end of the process.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Prints what was asked for instead of a run.
+/// Selects the TLS implementation of this process. Call it before the first client or server is created.
+pub fn install_crypto() {
+    // An error means that one is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The command line: the path that the program was started by, and its arguments.
+///
+/// # Errors
+/// If an argument is not UTF-8. That has been reported then.
+pub fn arguments() -> Result<(String, Vec<String>), ExitCode> {
+    let words: Result<Vec<String>, OsString> = std::env::args_os().map(OsString::into_string).collect();
+    let mut words = words.map_err(|word| reject_argument(&word))?.into_iter();
+    Ok((words.next().unwrap_or_default(), words.collect()))
+}
+
+/// The program's name: the last part of the path that it was started by.
+#[must_use]
+pub fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Prints the text that was requested instead of a run, for example the help.
+#[must_use]
 pub fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Who reads has seen enough.
+        // The reader, for example `head`, has read as much as it needs.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("Error: cannot print: {error}");
@@ -36,23 +59,21 @@ pub fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Says that an argument is not text.
-#[expect(clippy::unnecessary_debug_formatting, reason = "what cannot be shown is escaped")]
-pub fn refuse_argument(argument: &OsStr) -> ExitCode {
-    eprintln!("Error: the argument {argument:?} is not UTF-8: write it in that encoding");
-    ExitCode::FAILURE
-}
-
 /// Prints everything that is wrong with a command line.
-pub fn refuse(problems: &Problems) -> ExitCode {
+#[must_use]
+pub fn reject(problems: &Problems) -> ExitCode {
     for problem in problems.iter() {
         eprintln!("Error: {problem}");
     }
     ExitCode::FAILURE
 }
 
-/// Begins to log, and says with which flags. Returns the logs, to be kept to the end, and what sets the verbosity later.
-pub fn log(options: &logging::Options, parsed: &Parsed) -> Result<(Logs, SetVerbosity), ExitCode> {
+/// Starts to log, and logs the flags. Returns the logs, which the caller keeps to the end so that buffered lines are written,
+/// and the function that changes the verbosity later.
+///
+/// # Errors
+/// If the process already has a logger. That has been reported then.
+pub fn start_logging(options: &logging::Options, parsed: &Parsed) -> Result<(Logs, SetVerbosity), ExitCode> {
     let logs = logging::init(options).map_err(|problem| {
         eprintln!("Error: cannot log: {problem}");
         ExitCode::FAILURE
@@ -66,7 +87,10 @@ pub fn log(options: &logging::Options, parsed: &Parsed) -> Result<(Logs, SetVerb
     Ok((logs, verbosity))
 }
 
-/// Runs this to its end.
+/// Runs a future to its end, on a runtime of its own.
+///
+/// # Errors
+/// If it fails, or the runtime cannot be started. That has been logged then.
 pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, ExitCode> {
     let ended = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -84,13 +108,22 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, E
     })
 }
 
+#[expect(
+    clippy::unnecessary_debug_formatting,
+    reason = "bytes that cannot be printed are escaped"
+)]
+fn reject_argument(argument: &OsString) -> ExitCode {
+    eprintln!("Error: the argument {argument:?} is not UTF-8: write it in that encoding");
+    ExitCode::FAILURE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::{sync::mpsc, time::Instant};
 
     #[test]
-    fn a_thread_that_hangs_does_not_hold_up_the_end() {
+    fn a_thread_that_hangs_does_not_delay_the_end() {
         const HANG: Duration = Duration::from_secs(30);
         let (release, never) = mpsc::channel::<()>();
         let began = Instant::now();

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod cases;
+mod examples;
 mod generated;
 mod image;
 mod licences;
@@ -60,10 +61,11 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
     problems.extend(reasons::problems(root)?);
+    problems.extend(examples::problems(root)?);
     problems.extend(generated::problems(root)?);
     if problems.is_empty() {
         println!(
-            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, reasons, generated documents"
+            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, reasons, examples, generated documents"
         );
         return Ok(());
     }

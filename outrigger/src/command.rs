@@ -85,13 +85,11 @@ fn document(name: Option<&String>) -> ExitCode {
         let lines = documents.iter().map(|known| format!("{} {}\n", known.name, known.path));
         return program::print(&lines.collect::<String>());
     };
-    match documents.iter().find(|known| known.name == *name) {
-        Some(found) => program::print(&found.text),
-        None => {
-            eprintln!("Error: no document {name:?}: `outrigger reference` lists them");
-            ExitCode::FAILURE
-        }
+    if let Some(found) = documents.iter().find(|known| known.name == *name) {
+        return program::print(&found.text);
     }
+    eprintln!("Error: no document {name:?}: `outrigger reference` lists them");
+    ExitCode::FAILURE
 }
 
 fn completion(matches: &ArgMatches) -> ExitCode {

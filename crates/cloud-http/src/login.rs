@@ -149,7 +149,7 @@ impl<C> Held<C> {
 fn renew_at(lifetime: Duration) -> Option<Instant> {
     let margin = MARGIN.min(lifetime / 10);
     Instant::now()
-        .checked_add(lifetime - margin)
+        .checked_add(lifetime.saturating_sub(margin))
         .filter(|_| !lifetime.is_zero())
 }
 

@@ -53,9 +53,12 @@ struct Lane<O> {
     waiting: Mutex<Vec<Arc<Edit<O>>>>,
 }
 
+/// A change that can be applied again to a newer state of the object.
+type Apply<O> = Box<dyn Fn(&mut O) -> Result<()> + Send + Sync>;
+
 /// What one caller changes.
 struct Edit<O> {
-    apply: Box<dyn Fn(&mut O) -> Result<()> + Send + Sync>,
+    apply: Apply<O>,
     outcome: Mutex<Option<Result<()>>>,
 }
 

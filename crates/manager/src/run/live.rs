@@ -77,7 +77,10 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
     let stop = cancel.clone();
-    tasks.spawn(async move { stop.run_until_cancelled_owned(follower.run()).await.unwrap_or_default() });
+    tasks.spawn(async move {
+        let run = Box::pin(stop.run_until_cancelled_owned(follower.run()));
+        run.await.unwrap_or_default();
+    });
     Ok(Some(Following {
         accepted: receiver,
         cancel,

@@ -72,9 +72,10 @@ impl Cloud {
     fn call(&self, name: &'static str) -> Result<()> {
         let mut state = self.state();
         state.calls.push(name.to_owned());
-        match state.down.contains(name) {
-            true => Err(Error::unavailable(name, "down")),
-            false => Ok(()),
+        if state.down.contains(name) {
+            Err(Error::unavailable(name, "down"))
+        } else {
+            Ok(())
         }
     }
 

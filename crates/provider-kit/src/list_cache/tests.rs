@@ -62,7 +62,7 @@ async fn concurrent_callers_share_one_call() {
 async fn a_list_is_dropped_when_its_lifetime_ends() {
     let fixture = Fixture::new();
     fixture.get(None).await;
-    tokio::time::sleep(LIFETIME - Duration::from_millis(1)).await;
+    tokio::time::sleep(LIFETIME.saturating_sub(Duration::from_millis(1))).await;
     assert_eq!(fixture.get(None).await, 0);
     tokio::time::sleep(Duration::from_millis(2)).await;
     assert!(fixture.cache.state().list.is_none());

@@ -55,7 +55,7 @@ impl Configured for Cloud {
     }
 
     async fn refused(&self, _: &Connection) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

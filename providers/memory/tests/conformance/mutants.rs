@@ -195,9 +195,8 @@ impl Mutant {
     fn bent(&self, node: &NodeRef, answer: Result<Answer>) -> Result<Answer> {
         let off = matches!(&answer, Ok(Answer::Found(instance)) if instance.power == Power::Off);
         match (self.wrong, answer) {
-            (Wrong::DoubtIsMissing, Err(_)) => Ok(Answer::Missing),
+            (Wrong::DoubtIsMissing, Err(_)) | (Wrong::UnmanagedIsMissing, Ok(Answer::Unmanaged)) => Ok(Answer::Missing),
             (Wrong::MissingIsDoubt, Ok(Answer::Missing)) => Err(Error::unavailable("describe", node.name.clone())),
-            (Wrong::UnmanagedIsMissing, Ok(Answer::Unmanaged)) => Ok(Answer::Missing),
             (Wrong::OffIsMissing, Ok(_)) if off => Ok(Answer::Missing),
             (_, Ok(Answer::Found(mut instance))) => {
                 match self.wrong {

@@ -184,15 +184,14 @@ impl kit::Cloud for Reconciler {
         tree: Option<&Tree>,
         step: &Step,
     ) -> Result<Applied<Tree>, Halt> {
-        let applied = match tree {
-            Some(tree) => apply(&self.octavia, step, tree).await.map(Some),
-            None => {
-                let bare = Tree {
-                    balancer: balancer.clone(),
-                    ..Tree::default()
-                };
-                apply(&self.octavia, step, &bare).await.map(|_| None)
-            }
+        let applied = if let Some(tree) = tree {
+            apply(&self.octavia, step, tree).await.map(Some)
+        } else {
+            let bare = Tree {
+                balancer: balancer.clone(),
+                ..Tree::default()
+            };
+            apply(&self.octavia, step, &bare).await.map(|_| None)
         };
         match applied {
             Ok(changed) => Ok(Applied::Changed(changed)),

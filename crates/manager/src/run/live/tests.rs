@@ -157,11 +157,11 @@ impl Server {
             ("GET", "secrets", _) => (200, self.secret()),
             ("GET", "namespaces", "kube-system") => (200, json!({"metadata": {"name": name, "uid": "1-2-3"}})),
             ("GET", "configmaps", name) if maps.contains_key(name) => (200, maps[name].clone()),
-            ("GET", _, "secrets") => (200, list("Secret", vec![self.secret()])),
+            ("GET", _, "secrets") => (200, list("Secret", &[self.secret()])),
             ("GET", _, "configmaps") => {
                 let is_one = |name: &&String| query.contains(&format!("metadata.name%3D{name}"));
                 let found = maps.keys().filter(is_one).map(|name| maps[name].clone());
-                (200, list("ConfigMap", found.collect()))
+                (200, list("ConfigMap", &found.collect::<Vec<_>>()))
             }
             ("POST", _, "configmaps") => {
                 let mut new: Value = serde_json::from_slice(body).unwrap();
@@ -178,7 +178,7 @@ impl Server {
     }
 }
 
-fn list(kind: &str, items: Vec<Value>) -> Value {
+fn list(kind: &str, items: &[Value]) -> Value {
     let kind = format!("{kind}List");
     json!({"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items})
 }

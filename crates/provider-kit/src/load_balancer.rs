@@ -15,6 +15,8 @@ mod pending;
 pub mod record;
 mod release;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use delete::delete;
 pub use digest::{Digest, Fields, fingerprint};

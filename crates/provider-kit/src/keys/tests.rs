@@ -42,7 +42,7 @@ fn values_are_of_their_kind() {
 #[rstest]
 #[case::near("[Global]\nurll=x\n", "did you mean url?")]
 #[case::far("[Global]\nbanana=x\n", "banana")]
-#[case::section("[Globe]\nurl=x\n", "did you mean [Global]?")]
+#[case::section("[Globel]\nurl=x\n", "did you mean [Global]?")]
 #[case::obsolete("[Global]\nold=true\n", "cloud.conf:2:1: old has no effect: there is nothing else")]
 fn the_user_is_warned(#[case] text: &str, #[case] expected: &str) {
     let (settings, warnings) = read(text);

@@ -14,7 +14,7 @@ impl Instances for Acme {
         let servers = match self.api.servers().await {
             Ok(servers) => servers,
             Err(error) => {
-                return nodes.iter().map(|_| Err(Error::unavailable("list servers", error.report()))).collect();
+                return nodes.iter().map(|_| Err(error.clone())).collect();
             }
         };
         let mut answers = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::{Acme, api::LoadBalancer};
 use async_trait::async_trait;
-use cloud::{AddressKind, Deletion, Ingress, LoadBalancers, Noted, Outcome, Owned, Result, Spec, Status, default_name};
+use cloud::{AddressKind, Ingress, LoadBalancers, Noted, Owned, Progress, Result, Spec, Status, default_name};
 use std::time::Duration;
 
 #[async_trait]
@@ -12,7 +12,7 @@ impl LoadBalancers for Acme {
         Ok(found.and_then(|found| found.address).map(status))
     }
 
-    async fn ensure(&self, spec: &Spec) -> Result<Noted<Outcome>> {
+    async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let mut wanted = desired(spec);
         let observed = self.api.load_balancer(&wanted.name).await?;
         // The address is the cloud's: it is no difference.
@@ -22,14 +22,14 @@ impl LoadBalancers for Acme {
         }
         let waiting_for = format!("the address of load balancer {}", wanted.name);
         Ok(match wanted.address {
-            Some(address) => Outcome::Ready(status(address)).into(),
-            None => Outcome::Pending { poll_after: Duration::from_secs(1), waiting_for }.into(),
+            Some(address) => Progress::Done(status(address)).into(),
+            None => Progress::Pending { poll_after: Duration::from_secs(1), waiting_for }.into(),
         })
     }
 
-    async fn delete(&self, spec: &Spec) -> Result<Noted<Deletion>> {
+    async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
         self.api.delete_load_balancer(&default_name(&spec.service.uid)).await?;
-        Ok(Deletion::Gone.into())
+        Ok(Progress::Done(()).into())
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {

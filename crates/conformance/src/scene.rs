@@ -171,9 +171,23 @@ impl Scene {
     /// Ensures until it is ready.
     pub async fn ensure(&self, spec: &Spec) -> Result<Status, Stop> {
         let balancers = self.balancers()?;
-        let status = settle(self, || balancers.ensure(spec))
-            .await
-            .map_err(|error| wrong("ensure", &error))?;
+        let events = Mutex::new(Vec::new());
+        let call = || async {
+            let noted = balancers.ensure(spec).await?;
+            let mut events = events.lock().unwrap_or_else(PoisonError::into_inner);
+            events.extend(noted.notes.events.iter().cloned());
+            Ok(noted)
+        };
+        let status = settle(self, call).await.map_err(|error| wrong("ensure", &error))?;
+        for event in events.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let well_formed = event.reason.starts_with(char::is_uppercase)
+                && event.reason.chars().all(char::is_alphanumeric)
+                && !event.message.is_empty();
+            check!(
+                well_formed,
+                "an event without a reason in CamelCase or a message: {event:?}"
+            );
+        }
         check!(
             !status.ingress.is_empty(),
             "a load balancer is ready and has no ingress"

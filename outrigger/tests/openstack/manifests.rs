@@ -117,7 +117,8 @@ fn launch(stage: &Stage, args: &[&str]) -> Launch {
 fn launch_as(stage: &Stage, kubeconfig: &Path, args: &[&str]) -> Launch {
     let config = stage.configure(&format!("{}{}", stage.global(PASSWORD), stage.load_balancer("")));
     let cluster = &stage.name;
-    let (kubeconfig, port) = (kubeconfig.display(), free_port().port());
+    // Free on this address only: on 127.0.0.1 other programs may listen on it.
+    let (kubeconfig, address) = (kubeconfig.display(), free_port());
     let own = Launch::new(stage.folder.path());
     let args = args.iter().map(|arg| {
         arg.replace("$(CLOUD_CONFIG)", config.to_str().unwrap())
@@ -127,7 +128,8 @@ fn launch_as(stage: &Stage, kubeconfig: &Path, args: &[&str]) -> Launch {
         .arg(&format!("--kubeconfig={kubeconfig}"))
         .arg(&format!("--authentication-kubeconfig={kubeconfig}"))
         .arg(&format!("--authorization-kubeconfig={kubeconfig}"))
-        .arg(&format!("--secure-port={port}"))
+        .arg(&format!("--bind-address={}", address.ip()))
+        .arg(&format!("--secure-port={}", address.port()))
         .arg(&format!("--leader-elect-resource-name={cluster}"))
         .arg(&format!("--node-selector={}={cluster}", crate::rig::LABEL))
         .arg(&format!("--load-balancer-class={cluster}"))

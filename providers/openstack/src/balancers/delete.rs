@@ -1,4 +1,4 @@
-//! Deleting a load balancer, or leaving one that others use, with all that came with it.
+//! Deleting a load balancer, or detaching a Service from one that others use, with all that came with it.
 
 use super::{
     Reconciler, annotations as key,
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tracing::info;
 
 impl Reconciler {
-    /// The floating IP goes first: nobody finds it again once the load balancer is gone.
+    /// The floating IP is deleted first: it cannot be found once the load balancer is gone.
     pub(super) async fn delete_balancer(&self, balancer: &LoadBalancer, settings: &Settings) -> Result<(), Halt> {
         if let Some(port) = tree::floating_port(balancer) {
             floating_ip::release(self.session(), port, settings.floating_ip).await?;
@@ -28,7 +28,7 @@ impl Reconciler {
         // Nothing on a broken load balancer can be changed, one by one or otherwise.
         let cascade = self.config().load_balancer.cascade_delete || balancer.provisioning_status == Provisioning::Error;
         if !cascade {
-            self.undress(balancer).await?;
+            self.empty(balancer).await?;
         }
         let deleted = if cascade {
             self.octavia.delete_load_balancer_cascading(&balancer.id).await
@@ -44,8 +44,8 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Takes everything off a load balancer, one step a time; `None` once there is nothing on it.
-    async fn undress(&self, balancer: &LoadBalancer) -> Result<(), Halt> {
+    /// Removes everything from a load balancer, one step at a time. `Ok` once nothing is on it.
+    async fn empty(&self, balancer: &LoadBalancer) -> Result<(), Halt> {
         let tree = self.observer().tree(balancer.clone()).await?;
         let listeners = tree.listeners.iter().flat_map(|listener| remove(&tree, listener));
         let pools = tree.pools.iter().filter(|pool| !tree.is_used(pool)).map(delete_pool);
@@ -56,7 +56,7 @@ impl Reconciler {
         }
     }
 
-    /// Takes what belongs to one Service off a load balancer that stays; `None` once nothing is left.
+    /// Removes what belongs to one Service from a load balancer that is kept, one step at a time. `Ok` once nothing is left.
     pub(super) async fn leave(&self, balancer: &LoadBalancer, identity: &Identity) -> Result<(), Halt> {
         let tree = self.observer().tree(balancer.clone()).await?;
         let ours = tree.listeners.iter().filter(|listener| identity.owns(listener));

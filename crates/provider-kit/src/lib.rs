@@ -3,6 +3,7 @@
 //! A provider says what its cloud is like: its API, its configuration keys, its annotations, how a load balancer is observed and changed. The
 //! kit does the rest, the same way for every cloud.
 
+pub mod annotations;
 pub mod batch;
 mod concurrently;
 pub mod keys;

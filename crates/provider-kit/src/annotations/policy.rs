@@ -1,0 +1,148 @@
+//! A table of annotations as `ValidatingAdmissionPolicy` objects: the API server itself tells a user what is wrong, and no
+//! webhook has to run.
+
+use super::{
+    Annotation, Kind, Malformed, Table,
+    read::{GO_FALSE, GO_TRUE},
+};
+use serde_json::{Value, json};
+
+const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.annotations : {}";
+// Of a Service that had no load balancer before, everything is new.
+const BEFORE: &str = "oldObject != null && oldObject.spec.type == 'LoadBalancer' && \
+                      has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {}";
+
+/// What has to hold between several annotations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// In CEL, over `variables.annotations`, a map, and nothing else.
+    pub expression: &'static str,
+    /// What is wrong if it does not hold, and what to write instead.
+    pub message: &'static str,
+}
+
+impl Table {
+    /// The objects that make the API server check these annotations on Services of type `LoadBalancer`: malformed values are
+    /// refused, unknown keys and values that the manager would ignore are a warning. Only what a request changes is checked,
+    /// so that a Service that existed before can still be labelled, served and deleted.
+    #[must_use]
+    pub fn policies(&self) -> Vec<Value> {
+        let refused = self.rows.iter().filter(|row| row.malformed == Malformed::Refused);
+        let ignored = self.rows.iter().filter(|row| row.malformed == Malformed::Ignored);
+        let mut deny: Vec<Value> = refused.filter_map(validation).collect();
+        deny.extend(self.rules.iter().map(rule));
+        let mut warn: Vec<Value> = ignored.filter_map(validation).collect();
+        warn.extend(self.unknown_keys());
+        let name = |end: &str| format!("outrigger-{}-annotations{end}", self.cloud);
+        [policy(&name(""), "Deny", &deny), policy(&name("-hints"), "Warn", &warn)].concat()
+    }
+
+    fn unknown_keys(&self) -> Option<Value> {
+        let known: Vec<&str> = self.rows.iter().map(|row| row.key).collect();
+        let begins: Vec<String> = self
+            .prefixes
+            .iter()
+            .map(|prefix| format!("key.startsWith({})", quoted(prefix)))
+            .collect();
+        let strange = format!("({}) && !(key in {})", begins.join(" || "), list(&known));
+        (!begins.is_empty()).then(|| {
+            json!({
+                "expression": format!("!variables.annotations.exists(key, {strange})"),
+                "messageExpression": format!(
+                    "'unknown annotation ' + variables.annotations.filter(key, {strange}).join(', ') + ' is ignored'"
+                ),
+            })
+        })
+    }
+}
+
+/// A policy and its binding to the whole cluster.
+fn policy(name: &str, action: &str, validations: &[Value]) -> Vec<Value> {
+    if validations.is_empty() {
+        return Vec::new();
+    }
+    let version = "admissionregistration.k8s.io/v1";
+    vec![
+        json!({
+            "apiVersion": version,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "failurePolicy": "Ignore",
+                "matchConstraints": {"resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["services"]},
+                ]},
+                "matchConditions": [
+                    {"name": "load-balancers", "expression": "object.spec.type == 'LoadBalancer'"},
+                    {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
+                    {"name": "changed", "expression": format!(
+                        "oldObject == null || oldObject.spec.type != 'LoadBalancer' || ({ANNOTATIONS}) != ({BEFORE})"
+                    )},
+                ],
+                "variables": [
+                    {"name": "annotations", "expression": ANNOTATIONS},
+                    {"name": "before", "expression": BEFORE},
+                ],
+                "validations": validations,
+            },
+        }),
+        json!({
+            "apiVersion": version,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": [action]},
+        }),
+    ]
+}
+
+/// Holds if the annotation does not exist, is as it was, or is of its kind.
+fn validation(row: &Annotation) -> Option<Value> {
+    let (key, value) = (quoted(row.key), format!("variables.annotations[{}]", quoted(row.key)));
+    let check = check(row.kind, &value)?;
+    Some(json!({
+        "expression": format!(
+            "!({key} in variables.annotations) || \
+             ({key} in variables.before && variables.before[{key}] == {value}) || {check}"
+        ),
+        "messageExpression": format!(
+            "{} + {value} + {}",
+            quoted(&format!("annotation {}: \"", row.key)),
+            quoted(&format!("\" is not {}", row.kind)),
+        ),
+    }))
+}
+
+/// Holds, or did not hold before either: what the manager itself writes must not be refused because of it.
+fn rule(rule: &Rule) -> Value {
+    let Rule { expression, message } = rule;
+    let before = expression.replace("variables.annotations", "variables.before");
+    json!({"expression": format!("({expression}) || (oldObject != null && !({before}))"), "message": message})
+}
+
+/// A CEL expression that holds for values of this kind; none if every value is.
+fn check(kind: Kind, value: &str) -> Option<String> {
+    Some(match kind {
+        Kind::Text | Kind::Presence | Kind::List => return None,
+        Kind::Integer { least, most } => {
+            // More digits than this do not fit, and would make the conversion itself fail.
+            format!(
+                "({value}.matches('^[+-]?[0-9]{{1,18}}$') && int({value}.replace('+', '')) >= {least} && int({value}.replace('+', '')) <= {most})"
+            )
+        }
+        Kind::GoBoolean => format!("{value} in {}", list(&[GO_TRUE, GO_FALSE].concat())),
+        Kind::Boolean => format!("{value} in {}", list(&["true", "false"])),
+        Kind::Words(words) => format!("{value} in {}", list(words)),
+        Kind::Ports => format!("{value}.matches('^ *[0-9]{{1,5}} *(, *[0-9]{{1,5}} *)*$')"),
+        Kind::Cidrs => format!("{value}.split(',').all(item, item.trim() == '' || isCIDR(item.trim()))"),
+    })
+}
+
+fn list(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// A CEL string.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}

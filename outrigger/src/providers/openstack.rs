@@ -8,8 +8,8 @@ use super::{
 use crate::reference::cell;
 use manager::{Provide, Registration, Setup};
 use openstack::{
-    balancers::annotations::{self, Applied},
     config,
+    load_balancers::annotations::{self, Applied},
 };
 use operator::standalone::provider::{Changes, Config, Credentials, Needs};
 use runtime::flags::{Section, Texts};

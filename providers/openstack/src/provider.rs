@@ -7,9 +7,9 @@ pub use connection::Connection;
 
 use crate::{
     api::{Service, Surroundings, session::user_agent},
-    balancers::Balancers,
     config::{Config, Environment},
     instances::{Instances, node_index::NodeIndex},
+    load_balancers::Balancers,
     metrics::Metrics,
     routes::Routes,
 };

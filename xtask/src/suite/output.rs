@@ -93,7 +93,7 @@ fn counts(summary: &str) -> Counts {
     }
 }
 
-/// As in `test balancers::plan::adds_a_host ... ok <0.012s>`.
+/// As in `test load_balancers::plan::adds_a_host ... ok <0.012s>`.
 fn test(line: &str) -> Option<(String, f64)> {
     let (name, end) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let (_, time) = end.rsplit_once('<')?;

@@ -20,27 +20,27 @@ const KEPT: &[(&str, &str)] = &[
     // One story of each kind of object.
     (
         "openstack",
-        "balancers::scenarios::broken::on_the_real_services::error_while_it_is_made",
+        "load_balancers::scenarios::broken::on_the_real_services::error_while_it_is_made",
     ),
     (
         "openstack",
-        "balancers::scenarios::creating::on_the_real_services::create_annotate_nothing",
+        "load_balancers::scenarios::creating::on_the_real_services::create_annotate_nothing",
     ),
     (
         "openstack",
-        "balancers::scenarios::exposing::on_the_real_services::two_families",
+        "load_balancers::scenarios::exposing::on_the_real_services::two_families",
     ),
     (
         "openstack",
-        "balancers::scenarios::frugality::on_the_real_services::restart",
+        "load_balancers::scenarios::frugality::on_the_real_services::restart",
     ),
     (
         "openstack",
-        "balancers::floating_ip::scenarios::on_the_real_services::goes_with_the_balancer",
+        "load_balancers::floating_ip::scenarios::on_the_real_services::goes_with_the_balancer",
     ),
     (
         "openstack",
-        "balancers::security_group::scenarios::on_the_real_services::opens_node_ports_on_the_nodes",
+        "load_balancers::security_group::scenarios::on_the_real_services::opens_node_ports_on_the_nodes",
     ),
 ];
 

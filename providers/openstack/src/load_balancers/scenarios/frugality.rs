@@ -1,0 +1,135 @@
+//! How little is asked.
+
+use super::stage::{Stage, annotate, id, port, stories};
+use cloud::{Protocol, Spec};
+
+stories! {
+    a_node_comes
+    serial_calls
+    ovn
+    restart
+}
+
+async fn a_node_comes(stage: &mut Stage) {
+    let mut spec = stage.service("web");
+    stage.ensure(&mut spec).await.unwrap();
+    // The record knows the pool: one write, and one poll before and after it.
+    spec.hosts = stage.hosts.as_slice().into();
+    let before = stage.calls();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(stage.since(&before), "loadbalancer_get×2 loadbalancer_members_update");
+    assert_eq!(stage.members(&id(&spec)).await, "a b c");
+    // So it is for a process that knows nothing else.
+    stage.restart();
+    spec.hosts = stage.hosts[..1].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert!(
+        !stage.since(&before).contains("member_list"),
+        "{}",
+        stage.since(&before)
+    );
+    assert_eq!(stage.members(&id(&spec)).await, "a");
+    let before = stage.calls();
+    stage.update_hosts(&mut spec).await.unwrap();
+    assert_eq!(stage.since(&before), "loadbalancer_get");
+}
+
+async fn serial_calls(stage: &mut Stage) {
+    stage.configure(|config| config.load_balancer.provider_requires_serial_api_calls = true);
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    let before = stage.calls();
+    stage.ensure(&mut spec).await.unwrap();
+    let calls = stage.since(&before);
+    assert!(
+        calls.contains("loadbalancer_member_create×2") && !calls.contains("members_update"),
+        "{calls}"
+    );
+    spec.hosts = stage.hosts[1..].into();
+    stage.update_hosts(&mut spec).await.unwrap();
+    let members = stage.members(&id(&spec)).await;
+    assert!(
+        members.starts_with("member_b_") && members.contains(" member_c_"),
+        "{members}"
+    );
+}
+
+/// Members that are asked elsewhere whether they are well stay in their pool meanwhile.
+#[tokio::test]
+async fn serial_calls_empty_no_pool() {
+    let mut stage = Stage::simulated().await;
+    stage.configure(|config| config.load_balancer.provider_requires_serial_api_calls = true);
+    let mut spec = stage.service("web");
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    for (traffic, expected) in [
+        (
+            cloud::TrafficPolicy::Local {
+                health_check_port: Some(32_000),
+            },
+            Some(32_000),
+        ),
+        (cloud::TrafficPolicy::Cluster, None),
+    ] {
+        spec.traffic = traffic;
+        let before = stage.calls();
+        stage.ensure(&mut spec).await.unwrap();
+        let calls = stage.since(&before);
+        assert!(
+            calls.contains("loadbalancer_member_update×2") && !calls.contains("member_delete"),
+            "{calls}"
+        );
+        let tree = stage.tree(&id(&spec)).await;
+        let asked: Vec<_> = tree
+            .members
+            .values()
+            .flatten()
+            .map(|member| member.monitor_port)
+            .collect();
+        assert_eq!(asked, [expected; 2]);
+    }
+}
+
+async fn ovn(stage: &mut Stage) {
+    stage.configure(|config| {
+        config.load_balancer.lb_provider = "ovn".into();
+        config.load_balancer.lb_method = "SOURCE_IP_PORT".into();
+    });
+    let mut spec = stage.service("web");
+    spec.traffic = cloud::TrafficPolicy::Local {
+        health_check_port: Some(32_000),
+    };
+    annotate(&mut spec, "enable-health-monitor", "true");
+    stage.ensure(&mut spec).await.unwrap();
+    assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
+    // Nothing is sent again that ovn would not keep.
+    stage.restart();
+    spec.annotations.remove(crate::load_balancers::annotations::RECORD);
+    let before = stage.calls();
+    stage.ensure(&mut spec).await.unwrap();
+    let calls = stage.since(&before);
+    assert!(
+        !calls.contains("update") && !calls.contains("create") && !calls.contains("delete"),
+        "{calls}"
+    );
+}
+
+/// Unchanged Services cost a page of each list after a restart.
+async fn restart(stage: &mut Stage) {
+    let mut specs: Vec<Spec> = Vec::new();
+    for number in 0..8 {
+        let mut spec = stage.service(&format!("web-{number}"));
+        spec.ports.push(port(Protocol::Tcp, 443));
+        stage.ensure(&mut spec).await.unwrap();
+        specs.push(spec);
+    }
+    stage.restart();
+    let before = stage.calls();
+    for spec in &mut specs {
+        stage.ensure(spec).await.unwrap();
+    }
+    assert_eq!(
+        stage.since(&before),
+        "floating_ip_list loadbalancer_list security_group_list version_list"
+    );
+}

@@ -5,15 +5,11 @@ use super::{
     Origin::{self, Go, Outrigger},
     Page,
 };
-use crate::reference::cell;
 use manager::{Provide, Registration, Setup};
-use openstack::{
-    config,
-    load_balancers::annotations::{self, Applied},
-};
+use openstack::{config, load_balancers::annotations};
 use operator::standalone::provider::{Changes, Config, Credentials, Needs};
 use runtime::flags::{Section, Texts};
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 pub const ENTRY: Entry = Entry {
     registration: Registration {
@@ -61,34 +57,8 @@ fn pages() -> Vec<Page> {
     let page = |name, text| Page { name, text };
     vec![
         page("openstack-config", config::reference_page()),
-        page("openstack-annotations", annotations_page()),
+        page("openstack-annotations", annotations::TABLE.page()),
     ]
-}
-
-fn annotations_page() -> String {
-    let mut page = "# The annotations of Services for OpenStack\n\n\
-                    | annotation | default | meaning | a change reaches a load balancer that exists |\n|---|---|---|---|\n"
-        .to_owned();
-    for one in annotations::reference() {
-        let _ = writeln!(
-            page,
-            "| `{}` | {} | {} | {} |",
-            one.key,
-            cell(one.default),
-            cell(one.meaning),
-            applied(one.applied)
-        );
-    }
-    page
-}
-
-fn applied(applied: Applied) -> &'static str {
-    match applied {
-        Applied::Always => "yes",
-        Applied::AtCreation => "no",
-        Applied::AtDeletion => "counts when it is deleted or becomes internal",
-        Applied::Written => "written by the manager",
-    }
 }
 
 const EVENTS: &[Event] = &[

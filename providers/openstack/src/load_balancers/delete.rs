@@ -115,12 +115,12 @@ impl Reconciler {
         }
         self.groups.remove(self.session(), &spec.service).await?;
         self.learned.forget_service(spec);
-        if let Some(id) = spec.annotations.get(key::LOAD_BALANCER_ID) {
+        if let Some(id) = spec.annotations.get(key::LOAD_BALANCER_ID.key) {
             self.state.forget(id);
         }
         let ownership = kept.map_or(Ownership::Owner, |kept| identity(request, kept).ownership);
-        let owner = (ownership == Ownership::Owner).then_some(key::LOAD_BALANCER_ID);
-        let written = [key::LOAD_BALANCER_ADDRESS].into_iter().chain(owner);
+        let owner = (ownership == Ownership::Owner).then_some(key::LOAD_BALANCER_ID.key);
+        let written = [key::LOAD_BALANCER_ADDRESS.key].into_iter().chain(owner);
         written
             .filter(|key| spec.annotations.contains_key(*key))
             .for_each(|key| notes.remove(key));

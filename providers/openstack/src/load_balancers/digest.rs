@@ -12,12 +12,16 @@ use std::sync::Arc;
 
 /// What this Service asks for, and what of it Octavia can do: that may be more after an upgrade. What the manager writes itself does not count.
 pub(super) fn digest(spec: &Spec, settings: &Settings, features: Features, config: &Config) -> Digest {
-    let written = [key::LOAD_BALANCER_ADDRESS, key::LOAD_BALANCER_ID, key::RECORD];
+    let written = [
+        key::LOAD_BALANCER_ADDRESS.key,
+        key::LOAD_BALANCER_ID.key,
+        key::RECORD.key,
+    ];
     let heeds = |name: &str| name.contains("openstack") && !written.contains(&name);
     let hosts = settings.node_selector.select(&spec.hosts);
     let chosen = spec
         .annotations
-        .get(key::CLASS)
+        .get(key::CLASS.key)
         .and_then(|name| config.classes.get(name));
     let mut more = defaults(&config.load_balancer);
     more.insert("features", self::features(features));
@@ -167,9 +171,9 @@ mod tests {
     #[rstest]
     #[case::nothing(|_: &mut Spec, _: &mut Config| (), true)]
     #[case::a_label_that_is_not_selected_by(|spec: &mut Spec, _: &mut Config| labelled(spec, "k"), true)]
-    #[case::written(|spec: &mut Spec, _: &mut Config| { spec.annotations.insert(key::LOAD_BALANCER_ID.into(), "x".into()); }, true)]
+    #[case::written(|spec: &mut Spec, _: &mut Config| { spec.annotations.insert(key::LOAD_BALANCER_ID.key.into(), "x".into()); }, true)]
     #[case::another_annotation(|spec: &mut Spec, _: &mut Config| { spec.annotations.insert("example.com/x".into(), "x".into()); }, true)]
-    #[case::an_annotation(|spec: &mut Spec, _: &mut Config| { spec.annotations.insert(key::LB_METHOD.into(), "x".into()); }, false)]
+    #[case::an_annotation(|spec: &mut Spec, _: &mut Config| { spec.annotations.insert(key::LB_METHOD.key.into(), "x".into()); }, false)]
     #[case::a_default(|_: &mut Spec, config: &mut Config| config.load_balancer.create_monitor = true, false)]
     #[case::a_network(|_: &mut Spec, config: &mut Config| config.load_balancer.networks.subnet_id = "x".into(), false)]
     #[case::how_it_is_deleted(|_: &mut Spec, config: &mut Config| config.load_balancer.cascade_delete = false, true)]
@@ -197,6 +201,6 @@ mod tests {
 
     #[test]
     fn the_record_is_documented_under_its_key() {
-        assert_eq!(key::RECORD, record::ANNOTATION);
+        assert_eq!(key::RECORD.key, record::ANNOTATION);
     }
 }

@@ -51,9 +51,9 @@ impl Reconciler {
         notes: &mut Notes,
     ) -> Result<Finished, Halt> {
         let (addresses, ignored) = self.addresses(pass, balancer, identity, notes).await?;
-        note(notes, pass.spec, key::LOAD_BALANCER_ID, balancer.id.clone());
+        note(notes, pass.spec, key::LOAD_BALANCER_ID.key, balancer.id.clone());
         if let Some(first) = addresses.first() {
-            note(notes, pass.spec, key::LOAD_BALANCER_ADDRESS, first.clone());
+            note(notes, pass.spec, key::LOAD_BALANCER_ADDRESS.key, first.clone());
         }
         Ok(Finished {
             status: status(&addresses, pass.settings, &pass.config.load_balancer),

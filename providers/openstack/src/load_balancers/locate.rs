@@ -80,7 +80,7 @@ fn missed(id: &str, spec: &Spec, settings: &Settings) -> Result<()> {
     }
     Err(Error::not_found(format!(
         "load balancer {id} (annotation {})",
-        key::LOAD_BALANCER_ID
+        key::LOAD_BALANCER_ID.key
     )))
 }
 

@@ -29,7 +29,7 @@ use super::{
     settings::{Exposure, Settings},
 };
 use crate::config::{Class, Config};
-use cloud::{Error, Result, Spec};
+use cloud::{Result, Spec};
 
 pub(crate) use detect::Networks;
 pub(crate) use pattern::Pattern;
@@ -112,7 +112,7 @@ pub(crate) enum FloatingSubnet {
 /// Chooses by annotation, class and configuration, in this order.
 ///
 /// # Errors
-/// [`Error::Invalid`], naming it, if there is no such class.
+/// [`cloud::Error::Invalid`], naming it, if there is no such class.
 pub(crate) fn choose(spec: &Spec, settings: &Settings, config: &Config) -> Result<Choice> {
     let none = Class::default();
     let class = match &settings.class {
@@ -152,7 +152,7 @@ fn floating(sources: [&Class; 3], spec: &Spec) -> Floating {
     let [asked, class, configured] = sources;
     let turned_off = spec
         .annotations
-        .get(key::FLOATING_NETWORK_ID)
+        .get(key::FLOATING_NETWORK_ID.key)
         .is_some_and(String::is_empty);
     let considered = if turned_off {
         [asked, class, class]
@@ -200,10 +200,7 @@ fn class<'a>(name: &str, config: &'a Config) -> Result<&'a Class> {
             known if known.is_empty() => "there are none".to_owned(),
             known => format!("there are {known}"),
         };
-        Error::invalid(
-            format!("annotation {}", key::CLASS),
-            format!("there is no [LoadBalancerClass {name:?}]; {known}"),
-        )
+        key::CLASS.invalid(format!("there is no [LoadBalancerClass {name:?}]; {known}"))
     })
 }
 

@@ -116,8 +116,7 @@ impl Identity {
             });
         }
         if settings.exposure == Exposure::Internal && self.is_made_for_a_service(balancer) {
-            return Err(Error::invalid(
-                format!("annotation {}", key::LOAD_BALANCER_ID),
+            return Err(key::LOAD_BALANCER_ID.invalid(
                 "an internal Service cannot use another Service's load balancer: that one may get a floating IP",
             ));
         }

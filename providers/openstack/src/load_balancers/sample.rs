@@ -243,7 +243,7 @@ pub(crate) fn own_name() -> String {
 /// An annotation of ours by its short name.
 pub(crate) fn annotate(spec: &mut Spec, name: &str, value: &str) {
     let name = if name == "internal" {
-        key::INTERNAL.to_owned()
+        key::INTERNAL.key.to_owned()
     } else {
         format!("loadbalancer.openstack.org/{name}")
     };

@@ -2,7 +2,8 @@
 
 use super::{annotations as key, names, node_selector::NodeSelector};
 use crate::config::{Class, Config, LoadBalancer};
-use cloud::{Error, Result, Spec};
+use cloud::{Result, Spec};
+use provider_kit::annotations::Annotation;
 
 /// What a Service asks for, besides its spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,36 +116,34 @@ impl Settings {
         Self {
             exposure: exposure(spec, defaults),
             floating_ip: kept(spec),
-            class: key::non_empty(spec, key::CLASS, ""),
+            class: key::CLASS.non_empty(spec).map(str::to_owned),
             networks: networks(spec),
-            port_id: key::non_empty(spec, key::PORT_ID, ""),
-            load_balancer_id: key::non_empty(spec, key::LOAD_BALANCER_ID, ""),
-            address: key::non_empty(spec, key::LOAD_BALANCER_ADDRESS, ""),
-            connection_limit: key::number(spec, key::CONNECTION_LIMIT, -1),
-            proxy: proxy(key::text(spec, key::PROXY_PROTOCOL, "")),
+            port_id: key::PORT_ID.non_empty(spec).map(str::to_owned),
+            load_balancer_id: key::LOAD_BALANCER_ID.non_empty(spec).map(str::to_owned),
+            address: key::LOAD_BALANCER_ADDRESS.non_empty(spec).map(str::to_owned),
+            connection_limit: key::CONNECTION_LIMIT.integer_or(spec, -1),
+            proxy: proxy(spec),
             headers: headers(spec),
             governed_headers: governed_headers(spec),
-            method: key::non_empty(spec, key::LB_METHOD, "").unwrap_or_else(|| defaults.lb_method.clone()),
+            method: key::LB_METHOD.non_empty(spec).unwrap_or(&defaults.lb_method).to_owned(),
             timeouts: timeouts(spec),
-            tls_container_ref: key::non_empty(spec, key::TLS_CONTAINER_REF, &defaults.default_tls_container_ref),
+            tls_container_ref: configured(spec, key::TLS_CONTAINER_REF, &defaults.default_tls_container_ref),
             monitor: monitoring(spec, defaults),
-            flavor_id: key::non_empty(spec, key::FLAVOR_ID, &defaults.flavor_id),
-            availability_zone: key::non_empty(spec, key::AVAILABILITY_ZONE, &defaults.availability_zone),
-            node_selector: NodeSelector::parse(key::text(spec, key::NODE_SELECTOR, &defaults.node_selector)),
-            hostname: key::non_empty(spec, key::HOSTNAME, ""),
-            load_balancer_tags: key::items(spec, key::LOAD_BALANCER_TAGS),
-            listener_tags: key::items(spec, key::LISTENER_TAGS),
-            pool_tags: key::items(spec, key::POOL_TAGS),
+            flavor_id: configured(spec, key::FLAVOR_ID, &defaults.flavor_id),
+            availability_zone: configured(spec, key::AVAILABILITY_ZONE, &defaults.availability_zone),
+            node_selector: NodeSelector::parse(key::NODE_SELECTOR.text(spec).unwrap_or(&defaults.node_selector)),
+            hostname: key::HOSTNAME.non_empty(spec).map(str::to_owned),
+            load_balancer_tags: key::LOAD_BALANCER_TAGS.list(spec),
+            listener_tags: key::LISTENER_TAGS.list(spec),
+            pool_tags: key::POOL_TAGS.list(spec),
         }
     }
 
     fn checked(self) -> Result<Self> {
         let header = HEADERS.iter().find(|(_, header)| self.headers.contains(header));
         if let (Some(_), Some((annotation, _))) = (self.proxy, header) {
-            return Err(Error::invalid(
-                format!("annotation {}", key::PROXY_PROTOCOL),
-                format!("it cannot be used together with {annotation}"),
-            ));
+            let reason = format!("it cannot be used together with {}", annotation.key);
+            return Err(key::PROXY_PROTOCOL.invalid(reason));
         }
         let tags = [
             (key::LOAD_BALANCER_TAGS, &self.load_balancer_tags),
@@ -156,22 +155,25 @@ impl Settings {
             .flat_map(|(annotation, tags)| tags.iter().map(move |tag| (annotation, tag)))
             .find(|(_, tag)| names::is_service_tag(tag));
         if let Some((annotation, tag)) = taken {
-            return Err(Error::invalid(
-                format!("annotation {annotation}"),
-                format!(
-                    "the tag {tag:?} would be taken for a Service: it must not begin with {}",
-                    names::PREFIX
-                ),
-            ));
+            return Err(annotation.invalid(format!(
+                "the tag {tag:?} would be taken for a Service: it must not begin with {}",
+                names::PREFIX
+            )));
         }
         Ok(self)
     }
 }
 
+/// The text of an annotation, else the configured one. An annotation that is empty turns what is configured off.
+fn configured(spec: &Spec, annotation: Annotation, default: &str) -> Option<String> {
+    let text = annotation.text(spec).unwrap_or(default);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
 /// A Service that has or had a load balancer has ports, or our annotations if it is of another type now. Of one with neither
 /// nothing but the name is known, because it is gone: it may have asked for its address to be kept.
 fn kept(spec: &Spec) -> Kept {
-    if key::truth(spec, key::KEEP_FLOATING_IP, false) {
+    if key::KEEP_FLOATING_IP.boolean_or(spec, false) {
         Kept::Detached
     } else if spec.ports.is_empty() && spec.annotations.is_empty() {
         Kept::Unsaid
@@ -181,7 +183,7 @@ fn kept(spec: &Spec) -> Kept {
 }
 
 fn exposure(spec: &Spec, defaults: &LoadBalancer) -> Exposure {
-    if defaults.internal_lb || key::truth(spec, key::INTERNAL, false) {
+    if defaults.internal_lb || key::INTERNAL.boolean_or(spec, false) {
         Exposure::Internal
     } else {
         Exposure::External
@@ -189,7 +191,7 @@ fn exposure(spec: &Spec, defaults: &LoadBalancer) -> Exposure {
 }
 
 fn networks(spec: &Spec) -> Class {
-    let text = |name| key::text(spec, name, "").to_owned();
+    let text = |annotation: Annotation| annotation.text(spec).unwrap_or_default().to_owned();
     Class {
         floating_network_id: text(key::FLOATING_NETWORK_ID),
         floating_subnet_id: text(key::FLOATING_SUBNET_ID),
@@ -201,8 +203,8 @@ fn networks(spec: &Spec) -> Class {
     }
 }
 
-fn proxy(text: &str) -> Option<Proxy> {
-    match text {
+fn proxy(spec: &Spec) -> Option<Proxy> {
+    match key::PROXY_PROTOCOL.text(spec)? {
         "true" | "v1" => Some(Proxy::V1),
         "v2" => Some(Proxy::V2),
         _ => None,
@@ -210,7 +212,7 @@ fn proxy(text: &str) -> Option<Proxy> {
 }
 
 /// Annotations and the headers that they are about, by their names on the wire.
-const HEADERS: [(&str, &str); 3] = [
+const HEADERS: [(Annotation, &str); 3] = [
     (key::X_FORWARDED_FOR, "X-Forwarded-For"),
     (key::X_FORWARDED_PORT, "X-Forwarded-Port"),
     (key::X_FORWARDED_PROTO, "X-Forwarded-Proto"),
@@ -219,47 +221,43 @@ const HEADERS: [(&str, &str); 3] = [
 fn headers(spec: &Spec) -> Vec<&'static str> {
     let on = HEADERS
         .iter()
-        .filter(|(annotation, _)| key::truth(spec, annotation, false));
+        .filter(|(annotation, _)| annotation.boolean_or(spec, false));
     on.map(|(_, header)| *header).collect()
 }
 
 /// The Go program decides on `X-Forwarded-For` whether the Service says something about it or not, and on no other.
 fn governed_headers(spec: &Spec) -> Vec<&'static str> {
-    let said = |annotation: &str| annotation == key::X_FORWARDED_FOR || spec.annotations.contains_key(annotation);
-    let governed = HEADERS.iter().filter(|(annotation, _)| said(annotation));
+    let said = |annotation: Annotation| annotation == key::X_FORWARDED_FOR || annotation.is_present(spec);
+    let governed = HEADERS.iter().filter(|(annotation, _)| said(*annotation));
     governed.map(|(_, header)| *header).collect()
 }
 
 fn timeouts(spec: &Spec) -> Timeouts {
     Timeouts {
-        client_data: key::number(spec, key::TIMEOUT_CLIENT_DATA, 50_000),
-        member_connect: key::number(spec, key::TIMEOUT_MEMBER_CONNECT, 5_000),
-        member_data: key::number(spec, key::TIMEOUT_MEMBER_DATA, 50_000),
-        tcp_inspect: key::number(spec, key::TIMEOUT_TCP_INSPECT, 0),
+        client_data: key::TIMEOUT_CLIENT_DATA.integer_or(spec, 50_000),
+        member_connect: key::TIMEOUT_MEMBER_CONNECT.integer_or(spec, 5_000),
+        member_data: key::TIMEOUT_MEMBER_DATA.integer_or(spec, 50_000),
+        tcp_inspect: key::TIMEOUT_TCP_INSPECT.integer_or(spec, 0),
     }
 }
 
 fn monitoring(spec: &Spec, defaults: &LoadBalancer) -> Option<Monitoring> {
     let seconds = |duration: std::time::Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
-    key::truth(spec, key::ENABLE_HEALTH_MONITOR, defaults.create_monitor).then(|| Monitoring {
-        delay: key::number(spec, key::HEALTH_MONITOR_DELAY, seconds(defaults.monitor_delay)),
-        timeout: key::number(spec, key::HEALTH_MONITOR_TIMEOUT, seconds(defaults.monitor_timeout)),
-        max_retries: key::number(
-            spec,
-            key::HEALTH_MONITOR_MAX_RETRIES,
-            defaults.monitor_max_retries.into(),
-        ),
-        max_retries_down: key::number(
-            spec,
-            key::HEALTH_MONITOR_MAX_RETRIES_DOWN,
-            defaults.monitor_max_retries_down.into(),
-        ),
-    })
+    key::ENABLE_HEALTH_MONITOR
+        .boolean_or(spec, defaults.create_monitor)
+        .then(|| Monitoring {
+            delay: key::HEALTH_MONITOR_DELAY.integer_or(spec, seconds(defaults.monitor_delay)),
+            timeout: key::HEALTH_MONITOR_TIMEOUT.integer_or(spec, seconds(defaults.monitor_timeout)),
+            max_retries: key::HEALTH_MONITOR_MAX_RETRIES.integer_or(spec, defaults.monitor_max_retries.into()),
+            max_retries_down: key::HEALTH_MONITOR_MAX_RETRIES_DOWN
+                .integer_or(spec, defaults.monitor_max_retries_down.into()),
+        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cloud::Error;
     use rstest::rstest;
 
     const P: &str = "loadbalancer.openstack.org/";
@@ -269,7 +267,7 @@ mod tests {
         let pair = |text: &str| {
             let (name, value) = text.split_once('=').expect("name=value");
             let name = if name == "internal" {
-                key::INTERNAL.to_owned()
+                key::INTERNAL.key.to_owned()
             } else {
                 format!("{P}{name}")
             };

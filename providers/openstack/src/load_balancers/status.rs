@@ -84,7 +84,7 @@ mod tests {
         let mut config = Config::default();
         config.load_balancer.enable_ingress_hostname = names;
         config.load_balancer.ingress_hostname_suffix = "test".into();
-        let annotations = [(key::HOSTNAME, hostname), (key::PROXY_PROTOCOL, proxy)];
+        let annotations = [(key::HOSTNAME.key, hostname), (key::PROXY_PROTOCOL.key, proxy)];
         let spec = Spec {
             annotations: annotations
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))

@@ -45,10 +45,9 @@ fn parse(reference: &str) -> Result<Reference<'_>> {
     match (parts.next(), parts.next()) {
         (Some(id), Some("containers")) if !id.is_empty() => Ok(Reference::Container(id)),
         (Some(id), Some("secrets")) if !id.is_empty() => Ok(Reference::Secret(id)),
-        _ => Err(Error::invalid(
-            format!("annotation {}", key::TLS_CONTAINER_REF),
-            format!("{reference:?} does not end with /containers/<id> or /secrets/<id>"),
-        )),
+        _ => Err(key::TLS_CONTAINER_REF.invalid(format!(
+            "{reference:?} does not end with /containers/<id> or /secrets/<id>"
+        ))),
     }
 }
 

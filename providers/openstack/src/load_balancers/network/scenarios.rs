@@ -85,7 +85,7 @@ async fn members_go_where_the_nodes_went(rig: &Rig) {
 
 async fn a_second_family_has_a_subnet_of_its_own(rig: &Rig) {
     let networks = Networks::default();
-    let by_network = choice(&[(key::NETWORK_ID, &rig.network)]);
+    let by_network = choice(&[(key::NETWORK_ID.key, &rig.network)]);
     let one = networks.place(&rig.api, &by_network, &[], &[V4, V6]).await.unwrap();
     assert_eq!(
         (one.network.as_ref(), one.additional),
@@ -94,7 +94,7 @@ async fn a_second_family_has_a_subnet_of_its_own(rig: &Rig) {
     );
 
     let other = second_family(rig).await;
-    for asked in [(key::NETWORK_ID, &rig.network), (key::SUBNET_ID, &rig.subnet)] {
+    for asked in [(key::NETWORK_ID.key, &rig.network), (key::SUBNET_ID.key, &rig.subnet)] {
         let choice = choice(&[(asked.0, asked.1)]);
         let place = networks.place(&rig.api, &choice, &[], &[V4, V6]).await.unwrap();
         assert_eq!(place.additional, std::slice::from_ref(&other), "{asked:?}");
@@ -136,7 +136,7 @@ async fn what_is_known_is_not_asked_again() {
     assert_eq!(counts, [1, 1, 1, 1]);
 
     let mark = cloud.mark();
-    let by_network = choice(&[(key::NETWORK_ID, &rig.network)]);
+    let by_network = choice(&[(key::NETWORK_ID.key, &rig.network)]);
     for choice in [&detected, &by_network] {
         let subnet = networks
             .members(&rig.api, choice, Some(&rig.subnet), Ownership::Owner, &hosts, Some(V4))

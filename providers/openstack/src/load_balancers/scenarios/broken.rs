@@ -74,7 +74,7 @@ async fn error_that_another_program_left(stage: &mut Stage) {
         stage.calls()
     );
 
-    spec.annotations.remove(key::RECORD);
+    spec.annotations.remove(key::RECORD.key);
     stage.restart();
     let refused = stage.refused(&mut spec).await;
     assert!(refused.contains("provisioning status is ERROR"), "{refused}");

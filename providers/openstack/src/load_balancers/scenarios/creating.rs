@@ -29,7 +29,7 @@ async fn create_annotate_nothing(stage: &mut Stage) {
         stage.since(&before),
         "floating_ip_create floating_ip_list×2 loadbalancer_create loadbalancer_get loadbalancer_list version_list"
     );
-    assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS], address);
+    assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS.key], address);
     let balancer = stage.balancer(&spec).await;
     assert_eq!(id(&spec), balancer.id);
     assert_eq!(stage.listeners(&balancer.id).await, "TCP/80 UDP/53");

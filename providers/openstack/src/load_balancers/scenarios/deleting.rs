@@ -143,7 +143,7 @@ async fn vanished_and_made_again(stage: &mut Stage) {
     stage.vanish(&old).await;
     assert_eq!(stage.address(&mut spec).await, address);
     assert_ne!(id(&spec), old);
-    assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS], address);
+    assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS.key], address);
 
     // What is inside only has no floating IP that would keep the address.
     let mut inside = stage.service("inside");
@@ -158,5 +158,5 @@ async fn vanished_and_made_again(stage: &mut Stage) {
     assert_eq!(stage.address(&mut taker).await, address);
     let other = stage.address(&mut inside).await;
     assert_ne!(other, address, "somebody else has it now");
-    assert_eq!(inside.annotations[key::LOAD_BALANCER_ADDRESS], other);
+    assert_eq!(inside.annotations[key::LOAD_BALANCER_ADDRESS.key], other);
 }

@@ -78,7 +78,7 @@ async fn an_address_that_occm_ignored(stage: &mut Stage) {
     let (one, other) = (stage.ground.floating_ip().await.1, stage.ground.floating_ip().await.1);
     let mut spec = stage.service("web");
     let had = stage.address(&mut spec).await;
-    spec.annotations.remove(key::RECORD);
+    spec.annotations.remove(key::RECORD.key);
     spec.ip = Some(one.clone());
     // New hosts, which may come first, do not count as having seen to the address.
     spec.hosts = stage.hosts[1..].into();

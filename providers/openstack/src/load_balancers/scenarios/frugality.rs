@@ -104,7 +104,7 @@ async fn ovn(stage: &mut Stage) {
     assert_eq!(stage.listeners(&id(&spec)).await, "TCP/80");
     // Nothing is sent again that ovn would not keep.
     stage.restart();
-    spec.annotations.remove(crate::load_balancers::annotations::RECORD);
+    spec.annotations.remove(crate::load_balancers::annotations::RECORD.key);
     let before = stage.calls();
     stage.ensure(&mut spec).await.unwrap();
     let calls = stage.since(&before);

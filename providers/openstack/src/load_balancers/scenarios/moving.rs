@@ -89,7 +89,7 @@ async fn own_to_another_s(stage: &mut Stage) {
     let mut spec = served(stage, "web", 81).await;
     annotate(&mut spec, "load-balancer-id", &id(&host));
     let address = stage.address(&mut spec).await;
-    assert_eq!(Some(&address), host.annotations.get(key::LOAD_BALANCER_ADDRESS));
+    assert_eq!(Some(&address), host.annotations.get(key::LOAD_BALANCER_ADDRESS.key));
     assert_eq!(balancers(stage).await, [id(&host)]);
     assert_eq!(stage.ground.floating_ips().await.len(), 1, "its own went, too");
     assert_eq!(stage.listeners(&id(&host)).await, "TCP/80 TCP/81");
@@ -141,7 +141,7 @@ async fn own_of_occm(stage: &mut Stage) {
 async fn guest_to_none(stage: &mut Stage) {
     let mut host = served(stage, "host", 80).await;
     let mut spec = guest(stage, "web", 81, &host).await;
-    spec.annotations.remove(key::LOAD_BALANCER_ID);
+    spec.annotations.remove(key::LOAD_BALANCER_ID.key);
     // What happens in between is no matter: it is known from the Service.
     stage.pass(&mut spec).await.unwrap();
     stage.settled().await;
@@ -185,7 +185,7 @@ async fn guest_of_a_broken_host(stage: &mut Stage) {
     stage.fail_next(&host);
     stage.refused(&mut host).await;
     stage.settled().await;
-    spec.annotations.remove(key::LOAD_BALANCER_ID);
+    spec.annotations.remove(key::LOAD_BALANCER_ID.key);
     let (_, warnings) = stage.ensure(&mut spec).await.unwrap();
     let told = warnings.iter().find(|warning| warning.reason == "LoadBalancerNotLeft");
     assert!(
@@ -245,7 +245,7 @@ async fn is_missed(stage: &mut Stage, spec: &mut Spec, gone: &str) {
     let refused = stage.update_hosts(spec).await.unwrap_err();
     assert!(matches!(refused, Error::NotFound { .. }), "{}", refused.report());
     assert_eq!(balancers(stage).await, [""; 0], "nothing is made");
-    spec.annotations.remove(key::LOAD_BALANCER_ID);
+    spec.annotations.remove(key::LOAD_BALANCER_ID.key);
     stage.ensure(spec).await.unwrap();
     assert_eq!(balancers(stage).await, [id(spec)]);
     stage.delete(spec).await.unwrap();
@@ -271,7 +271,7 @@ async fn a_user_s_own_that_is_gone(stage: &mut Stage) {
 /// balancer stays as it is when it goes, until somebody says whose it is.
 async fn restored_from_a_backup(stage: &mut Stage) {
     let mut spec = served(stage, "web", 80).await;
-    let (balancer, address) = (id(&spec), spec.annotations[key::LOAD_BALANCER_ADDRESS].clone());
+    let (balancer, address) = (id(&spec), spec.annotations[key::LOAD_BALANCER_ADDRESS.key].clone());
     spec.service.uid = lab::unique("uid");
     stage.restart();
     let (status, warnings) = stage.ensure(&mut spec).await.unwrap();

@@ -398,7 +398,7 @@ pub(super) fn annotate(spec: &mut Spec, name: &str, value: &str) {
 
 /// The ID that stands on the Service.
 pub(super) fn id(spec: &Spec) -> String {
-    spec.annotations.get(key::LOAD_BALANCER_ID).expect("an ID").clone()
+    spec.annotations.get(key::LOAD_BALANCER_ID.key).expect("an ID").clone()
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts")]

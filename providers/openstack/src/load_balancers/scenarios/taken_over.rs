@@ -84,7 +84,7 @@ async fn untouched(stage: &mut Stage, specs: &mut [Spec]) {
         stage.ensure(spec).await.unwrap();
         stage.update_hosts(spec).await.unwrap();
         assert_eq!(spec.status.ingress[0].ip, status.ingress[0].ip);
-        assert!(spec.annotations.contains_key(key::RECORD));
+        assert!(spec.annotations.contains_key(key::RECORD.key));
     }
     let calls = stage.since(&before);
     let is_read = |call: &&str| {

@@ -89,9 +89,9 @@ pub fn look_of(mut object: Value) -> Value {
 }
 
 /// What somebody writes over an operand's content.
-pub const MINE: &str = "mine";
+pub const MINE: &str = "mine-and-not-the-operators";
 /// The same in a Secret.
-pub const MINE_ENCODED: &str = "bWluZQ==";
+pub const MINE_ENCODED: &str = "bWluZS1hbmQtbm90LXRoZS1vcGVyYXRvcnM=";
 
 /// Objects without what is different whenever a certificate is issued: keys, certificates, and the hash over them. What somebody has
 /// written over them is still to be seen.

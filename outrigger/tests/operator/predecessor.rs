@@ -1,29 +1,17 @@
 //! Operands that nobody has listed: the Go operator does not say which there are, and a list can be lost.
 
 use crate::{
+    fixture::Place,
     objects::look_of,
     rig::Manager,
     world::{World, config, infrastructure, kind},
 };
-use kube::api::{ApiResource, DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 const AWS: &str = "aws-cloud-controller-manager";
 const GO: &str = "cluster-controller-manager-operator";
-
-/// Where an object is.
-struct Place {
-    resource: ApiResource,
-    namespace: String,
-    name: String,
-}
-
-impl Place {
-    fn is(&self, kind: &str) -> bool {
-        self.resource.kind == kind
-    }
-}
 
 /// What the Go operator says that it is about, as a list of resources and names.
 type Word = &'static [&'static str];
@@ -46,26 +34,9 @@ const NEWER: Word = &[
 async fn taken_over(word: Word) -> (World, Vec<Place>) {
     let world = World::new("AWS").await;
     world.left_behind(&format!("Deployment {AWS}")).await;
-    let mut places = Vec::new();
-    for (resource, namespace) in world.kinds() {
-        for object in world
-            .api(&resource, &namespace)
-            .list(&ListParams::default())
-            .await
-            .unwrap()
-        {
-            let managers = object.metadata.managed_fields.iter().flatten();
-            let mut managers = managers.filter_map(|each| each.manager.as_deref());
-            if managers.any(|manager| manager == "outrigger-operator") {
-                let place = Place {
-                    resource: resource.clone(),
-                    namespace: namespace.clone(),
-                    name: object.metadata.name.clone().unwrap(),
-                };
-                make_again(&world, &place, GO).await;
-                places.push(place);
-            }
-        }
+    let places = world.places().await;
+    for place in &places {
+        make_again(&world, place, GO).await;
     }
     let reference = |text: &str| {
         let mut parts = text.rsplit('/');

@@ -1,126 +1,13 @@
-//! Somebody edits or deletes what the operator has made, or changes what it is made from.
+//! A user changes what operands are made from, or replaces some of them.
 
 use crate::{
-    objects::{MINE, MINE_ENCODED, blurred},
     rig::Manager,
     world::{World, api_server, config_map, deployment, kind, proxy},
 };
-use kube::api::{ApiResource, DeleteParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
-
-/// What somebody does to an object of this kind.
-fn damage(kind: &str) -> Value {
-    match kind {
-        "ConfigMap" => json!({"data": {"cloud.conf": MINE, "ca-bundle.crt": MINE}}),
-        "Secret" => json!({"data": {"tls.crt": MINE_ENCODED}}),
-        "Deployment" => json!({"metadata": {"labels": {"k8s-app": "mine"}}, "spec": {"replicas": 7}}),
-        // W28: of a DaemonSet only the labels.
-        "DaemonSet" => json!({"metadata": {"labels": {"k8s-app": "mine"}}}),
-        // W17: the ports of a Service.
-        "Service" => json!({"spec": {"ports": [{"name": "https", "port": 4444, "targetPort": 4444}]}}),
-        "PodDisruptionBudget" => json!({"spec": {"minAvailable": 0}}),
-        "Role" | "ClusterRole" => json!({"rules": []}),
-        "RoleBinding" | "ClusterRoleBinding" => json!({"subjects": []}),
-        "ValidatingAdmissionPolicy" => json!({"spec": {"failurePolicy": "Ignore"}}),
-        "ValidatingAdmissionPolicyBinding" => json!({"spec": {"validationActions": ["Audit"]}}),
-        other => panic!("nobody has thought of damaging a {other}"),
-    }
-}
-
-/// Waits until every operand looks like this again.
-async fn looks_like(world: &World, operator: &Manager, operand: &str, expected: &Value) {
-    let look = async || match blurred(world.snapshot().await).get(operand) {
-        Some(found) if found == expected => Ok(()),
-        found => Err(format!("{found:#?} instead of {expected:#}")),
-    };
-    operator.until(&format!("{operand} as before"), look).await;
-}
-
-/// Where an operand is.
-async fn place(world: &World, operand: &str) -> (ApiResource, String, String) {
-    let (name_of_kind, name) = operand.split_once(' ').unwrap();
-    for (resource, namespace) in world.kinds() {
-        if resource.kind == name_of_kind && world.get(&resource, &namespace, name).await.is_some() {
-            return (resource, namespace, name.to_owned());
-        }
-    }
-    panic!("{operand} is not there")
-}
-
-/// How often each object was written.
-fn counted(writes: &[String]) -> BTreeMap<&str, usize> {
-    let mut counted = BTreeMap::new();
-    for write in writes.iter().filter(|write| !write.contains("clusteroperators")) {
-        *counted.entry(write.as_str()).or_default() += 1;
-    }
-    counted
-}
-
-/// W17, W28, operator.md §10.9: each operand in turn is edited and deleted; what is ours is reverted, what the user has added
-/// stays, and nobody writes in circles.
-#[rstest]
-#[case::azure("Azure", "azure")]
-#[ignore = "has the kinds of the others: make test-full runs it"]
-#[case::azure_stack_hub("Azure/AzureStackCloud", "azure")]
-#[case::vsphere("VSphere", "vsphere")]
-#[ignore = "has the kinds of the others: make test-full runs it"]
-#[case::gcp("GCP", "gcp")]
-#[case::aws("AWS", "aws")]
-#[ignore = "has the kinds of the others: make test-full runs it"]
-#[case::ibm("IBMCloud", "ibm")]
-#[ignore = "has the kinds of the others: make test-full runs it"]
-#[case::powervs("PowerVS", "powervs")]
-#[ignore = "has the kinds of the others: make test-full runs it"]
-#[case::nutanix("Nutanix", "nutanix")]
-#[case::openstack("OpenStack", "openstack")]
-#[tokio::test]
-async fn w17_w28_every_operand(#[case] platform: &str, #[case] prefix: &str) {
-    let world = World::new(platform).await;
-    // Our own manager where we have one: with the Secrets of its certificate.
-    world.prefer_our_own();
-    let operator = world.start();
-    let deployment = format!("Deployment {prefix}-cloud-controller-manager");
-    world.roll_out_until(&operator, &deployment).await;
-    world.settled().await;
-    let snapshot = blurred(world.snapshot().await);
-    assert_eq!(
-        snapshot.keys().any(|name| name.starts_with("Secret ")),
-        prefix == "openstack"
-    );
-    for operand in world.operands().await {
-        let before = &snapshot[&operand];
-        let (resource, namespace, name) = place(&world, &operand).await;
-        let mark = world.mark();
-
-        let mut patch = damage(&resource.kind);
-        patch["metadata"]["labels"]["user"] = json!("kept");
-        world.edit(&resource, &namespace, &name, patch).await;
-        let mut expected = before.clone();
-        expected["metadata"]["labels"]["user"] = json!("kept");
-        looks_like(&world, &operator, &operand, &expected).await;
-
-        let api = world.api(&resource, &namespace);
-        api.delete(&name, &DeleteParams::background()).await.unwrap();
-        looks_like(&world, &operator, &operand, before).await;
-        let writes = world.writes_since(mark);
-        assert!(
-            counted(&writes).values().all(|times| *times <= 3),
-            "{operand}: {writes:#?}"
-        );
-    }
-    world.settled().await;
-    world.roll_out_until(&operator, &deployment).await;
-    world.settled().await;
-    let mark = world.mark();
-    world.settled().await;
-    assert_eq!(world.writes_since(mark), [""; 0]);
-    assert_eq!(blurred(world.snapshot().await), snapshot);
-}
+use std::time::{Duration, Instant};
 
 /// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
 #[rstest]

@@ -6,7 +6,6 @@ mod dry_run;
 mod faults;
 mod life;
 mod numbers;
-mod repair;
 mod rights;
 mod scopes;
 mod stop;

@@ -12,18 +12,13 @@ pub use crate::objects::{config_map, deployment, kind};
 pub use furniture::{certificate, images};
 
 use crate::{
-    objects,
+    fixture::Fixture,
     planes::{Plane, Pool},
-    rig::{Entry, Folder, Mark},
-    writes,
+    rig::Mark,
 };
-use kube::{
-    Api, Client,
-    api::{ApiResource, DynamicObject, Patch, PatchParams},
-};
-use lab::ControlPlane;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::ops::Deref;
 
 /// The version that is rolled out.
 pub const RELEASE: &str = "5.0.0-lab";
@@ -34,13 +29,15 @@ static PLANES: Pool = Pool::of(3);
 
 /// A cluster, and what the operator needs to start in it.
 pub struct World {
-    plane: Plane,
-    /// An administrator's client.
-    pub client: Client,
-    /// The operands' namespace.
-    pub namespace: String,
-    /// For the files of the operator.
-    pub folder: Folder,
+    fixture: Fixture,
+}
+
+impl Deref for World {
+    type Target = Fixture;
+
+    fn deref(&self) -> &Fixture {
+        &self.fixture
+    }
 }
 
 /// A kind of `OpenShift`'s configuration.
@@ -107,7 +104,7 @@ impl World {
             plane.install_openshift_crds().await.unwrap();
         }
         let world = Self::unfurnished(plane, namespace);
-        if world.plane.used {
+        if world.is_used() {
             world.clean().await;
         }
         world.make_room().await;
@@ -117,26 +114,8 @@ impl World {
 
     fn unfurnished(plane: Plane, namespace: &str) -> Self {
         Self {
-            client: plane.client(),
-            namespace: namespace.to_owned(),
-            folder: Folder::new(&lab::unique("operator")),
-            plane,
+            fixture: Fixture::on(plane, namespace),
         }
-    }
-
-    /// The control plane.
-    pub fn plane(&self) -> &ControlPlane {
-        &self.plane
-    }
-
-    /// The objects of a kind.
-    pub fn api(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        objects::api(&self.client, resource, namespace)
-    }
-
-    /// Creates an object, or changes it to be like this.
-    pub async fn apply(&self, resource: &ApiResource, namespace: &str, name: &str, content: Value) -> DynamicObject {
-        objects::apply(&self.api(resource, namespace), resource, name, content).await
     }
 
     /// Replaces the status of an object of the cluster.
@@ -149,54 +128,10 @@ impl World {
         patched.unwrap_or_else(|error| panic!("cannot set the status of {} {name}: {error}", resource.kind));
     }
 
-    /// Changes an object as somebody would with `kubectl edit`.
-    pub async fn edit(&self, resource: &ApiResource, namespace: &str, name: &str, patch: Value) {
-        let params = PatchParams {
-            field_manager: Some("kubectl-edit".to_owned()),
-            ..PatchParams::default()
-        };
-        let edited = self
-            .api(resource, namespace)
-            .patch(name, &params, &Patch::Merge(&patch))
-            .await;
-        edited.unwrap_or_else(|error| panic!("cannot edit {} {name}: {error}", resource.kind));
-    }
-
-    /// An object as JSON.
-    pub async fn get(&self, resource: &ApiResource, namespace: &str, name: &str) -> Option<Value> {
-        let found = self.api(resource, namespace).get_opt(name).await.unwrap();
-        found.map(|object| serde_json::to_value(object).unwrap())
-    }
-
-    /// The end of the audit log as of now.
-    pub fn mark(&self) -> Mark {
-        Mark::end_of(&self.plane().audit_log())
-    }
-
-    /// What the operator asked since then, apart from Leases and Events.
-    pub fn requests_since(&self, mark: Mark) -> Vec<Entry> {
-        writes::requests_since(self.plane(), mark)
-    }
-
-    /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
-    pub fn writes_since(&self, mark: Mark) -> Vec<String> {
-        writes::writes_since(self.plane(), mark)
-    }
-
     /// How often the operator has reported since then.
     pub fn reports_since(&self, mark: Mark) -> usize {
         let all = self.writes_since(mark);
         all.iter().filter(|write| write.contains("clusteroperators")).count()
-    }
-
-    /// Waits until the operator has not written anything for a while, and has had the time to.
-    pub async fn settled(&self) {
-        self.quiet(writes::A_WHILE).await;
-    }
-
-    /// Waits until the operator has not written anything for this time.
-    pub async fn quiet(&self, time: Duration) {
-        writes::quiet(self.plane(), time).await;
     }
 }
 

@@ -78,8 +78,8 @@ impl Change {
     /// Whether the operator reports that everything is done; the cluster's other controllers do their part.
     async fn is_done(self, world: &Cluster) -> Result<(), String> {
         world.collect_garbage().await;
-        world.roll_out().await;
-        let (manager, conditions) = (world.get(NAME).await, world.conditions(NAME).await);
+        world.roll_out(9).await;
+        let (manager, conditions) = (world.resource(NAME).await, world.conditions(NAME).await);
         let expected = match self {
             Self::Install | Self::Update | Self::Switch => ["Available=True", "Degraded=False", "Progressing=False"],
             Self::Remove => ["Available=False Removed", "Degraded=False", "Progressing=False"],

@@ -145,7 +145,7 @@ async fn manager(world: &Cluster, address: SocketAddr) -> Manager {
     let launch = args.iter().fold(Launch::new(world.folder.path()), |launch, arg| {
         launch.arg(&arg.as_str().unwrap().replace(MOUNTED, &folder))
     });
-    let kubeconfig = world.plane.kubeconfig().display().to_string();
+    let kubeconfig = world.plane().kubeconfig().display().to_string();
     let launch = ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
         .iter()
         .fold(launch, |launch, flag| launch.flag(&format!("--{flag}={kubeconfig}")));

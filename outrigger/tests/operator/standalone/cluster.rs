@@ -1,33 +1,31 @@
 //! A cluster with our definition.
 
 use crate::{
+    fixture::{Fixture, Place},
     objects::{self, config_map, deployment, kind},
     planes::{Plane, Pool},
-    rig::{Folder, Launch, Manager, Mark},
-    workloads, writes,
+    rig::{Launch, Manager},
 };
-use kube::{
-    Api, Client,
-    api::{ApiResource, DeleteParams, DynamicObject, ListParams},
-};
+use kube::api::{ApiResource, DeleteParams, ListParams};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, ops::Deref, path::Path};
 
 /// The images that the operator is told of.
 pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/outrigger:1"}"#;
 
 static PLANES: Pool = Pool::of(2);
 
-/// A control plane, and what the operator needs to start in it.
+/// A cluster, and what the operator needs to start in it.
 pub struct Cluster {
-    /// The control plane.
-    pub plane: Plane,
-    /// An administrator's client.
-    pub client: Client,
-    /// For the files of the operator.
-    pub folder: Folder,
-    /// Where the operator and its managers live.
-    pub namespace: String,
+    fixture: Fixture,
+}
+
+impl Deref for Cluster {
+    type Target = Fixture;
+
+    fn deref(&self) -> &Fixture {
+        &self.fixture
+    }
 }
 
 /// The kind of our resource.
@@ -70,10 +68,7 @@ impl Cluster {
             plane.install_crds(&definitions).await.unwrap();
         }
         let mut world = Self {
-            client: plane.client(),
-            plane,
-            folder: Folder::new(&lab::unique("standalone")),
-            namespace: String::new(),
+            fixture: Fixture::on(plane, ""),
         };
         world.move_on().await;
         world
@@ -81,7 +76,7 @@ impl Cluster {
 
     /// Begins anew: nothing of ours is there, and the operator lives in a namespace that nobody has used.
     pub async fn move_on(&mut self) {
-        self.namespace = lab::unique("outrigger");
+        self.fixture.namespace = lab::unique("outrigger");
         let api = self.api(&managers(), "");
         let all = (DeleteParams::default(), ListParams::default());
         api.delete_collection(&all.0, &all.1).await.unwrap();
@@ -98,25 +93,14 @@ impl Cluster {
         self.folder.write("images.json", IMAGES);
     }
 
-    /// The objects of a kind.
-    pub fn api(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        objects::api(&self.client, resource, namespace)
-    }
-
-    /// Creates an object, or changes it to be like this.
-    pub async fn apply(&self, resource: &ApiResource, namespace: &str, name: &str, object: Value) {
-        objects::apply(&self.api(resource, namespace), resource, name, object).await;
-    }
-
     /// Asks for a manager.
     pub async fn manager(&self, name: &str, spec: Value) {
         self.apply(&managers(), "", name, json!({ "spec": spec })).await;
     }
 
     /// Asks for no manager any more.
-    pub async fn delete(&self, name: &str) {
-        let api = self.api(&managers(), "");
-        api.delete(name, &DeleteParams::default()).await.unwrap();
+    pub async fn unmanage(&self, name: &str) {
+        self.delete(&managers(), "", name).await;
     }
 
     /// Writes a configuration of a cloud.
@@ -127,7 +111,7 @@ impl Cluster {
 
     /// The operator's command line, as an administrator.
     pub fn operator(&self) -> Launch {
-        self.operator_as(&self.plane.kubeconfig())
+        self.operator_as(&self.plane().kubeconfig())
     }
 
     /// The operator's command line, as somebody.
@@ -149,14 +133,13 @@ impl Cluster {
     }
 
     /// A manager's object.
-    pub async fn get(&self, name: &str) -> Value {
-        let manager = self.api(&managers(), "").get(name).await.unwrap();
-        serde_json::to_value(manager).unwrap()
+    pub async fn resource(&self, name: &str) -> Value {
+        self.get(&managers(), "", name).await.unwrap()
     }
 
     /// What a manager says: `Available=True AsExpected …`, one condition a line, sorted.
     pub async fn conditions(&self, name: &str) -> Vec<String> {
-        objects::conditions(&self.get(name).await)
+        objects::conditions(&self.resource(name).await)
     }
 
     /// Waits until the manager says all of this, and returns all it says.
@@ -176,38 +159,62 @@ impl Cluster {
     /// Waits until the manager's objects are there, lets its Pods run, and waits until it says so.
     pub async fn installed(&self, operator: &Manager, name: &str) {
         self.says(operator, name, &["Progressing=True RollingOut"]).await;
-        self.roll_out().await;
+        self.roll_out(9).await;
         let done = ["Available=True", "Progressing=False", "Degraded=False"];
         self.says(operator, name, &done).await;
     }
 
+    /// Whether the operator has seen the last change of a manager, and reports that it runs; the cluster's other controllers do
+    /// their part.
+    pub async fn is_rolled_out(&self, name: &str) -> Result<(), String> {
+        self.reports(name, ["Available=True", "Degraded=False", "Progressing=False"])
+            .await
+    }
+
+    /// Whether the operator has seen the last change of a manager, and its conditions begin like this.
+    pub async fn reports(&self, name: &str, expected: [&str; 3]) -> Result<(), String> {
+        self.collect_garbage().await;
+        self.roll_out(9).await;
+        let manager = self.resource(name).await;
+        let conditions = objects::conditions(&manager);
+        let seen = manager["status"]["observedGeneration"] == manager["metadata"]["generation"];
+        let alike = |(line, start): (&String, &str)| line.starts_with(start);
+        if seen && conditions.len() == expected.len() && conditions.iter().zip(expected).all(alike) {
+            Ok(())
+        } else {
+            Err(format!("{conditions:#?}"))
+        }
+    }
+
+    /// The places of all that a manager lists as its own.
+    pub async fn places(&self, name: &str) -> Vec<Place> {
+        let manager = self.resource(name).await;
+        let related = manager["status"]["relatedObjects"].as_array().cloned();
+        let place = |reference: Value| {
+            let text = |key: &str| reference[key].as_str().unwrap_or_default().to_owned();
+            let same =
+                |(kind, _): &(ApiResource, String)| kind.plural == text("resource") && kind.group == text("group");
+            let found = self.kinds().into_iter().find(same);
+            Place {
+                resource: found.unwrap_or_else(|| panic!("{reference} is of an unknown kind")).0,
+                namespace: text("namespace"),
+                name: text("name"),
+            }
+        };
+        related.unwrap_or_default().into_iter().map(place).collect()
+    }
+
     /// The Deployment of a manager.
     pub async fn deployment(&self, name: &str) -> Option<Value> {
-        let api = self.api(&deployment(), &self.namespace);
-        let found = api.get_opt(&format!("{name}-cloud-controller-manager")).await.unwrap();
-        found.map(|live| serde_json::to_value(live).unwrap())
+        let name = format!("{name}-cloud-controller-manager");
+        self.get(&deployment(), &self.namespace, &name).await
     }
 
-    /// Says of every Deployment what its controller would: its Pods are available.
-    pub async fn roll_out(&self) {
-        workloads::roll_out(&self.client, &self.namespace, 9).await;
-    }
-
-    /// What the garbage collector does with what is deleted together with its Pods.
-    pub async fn collect_garbage(&self) {
-        workloads::collect_garbage(&self.client, &self.namespace).await;
-    }
-
-    /// What belongs to a manager, by its own word: `deployments x`.
+    /// All that a manager lists as its own: `deployments x`.
     pub async fn related(&self, name: &str) -> Vec<String> {
-        let manager = self.get(name).await;
-        let related = manager["status"]["relatedObjects"].as_array().cloned();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        related
-            .unwrap_or_default()
-            .iter()
-            .map(|each| format!("{} {}", text(&each["resource"]), text(&each["name"])))
-            .collect()
+        let places = self.places(name).await;
+        let title = |place: &Place| format!("{} {}", place.resource.plural, place.name);
+        places.iter().map(title).collect()
     }
 
     /// Waits until nothing of a manager is left.
@@ -258,28 +265,13 @@ impl Cluster {
                 all.insert(format!("{} {name}", resource.kind), object);
             }
         }
-        let status = self.get(name).await["status"].clone();
+        let status = self.resource(name).await["status"].clone();
         all.insert("conditions".to_owned(), json!(self.conditions(name).await));
         for part in ["relatedObjects", "claims", "version", "replicas", "readyReplicas"] {
             all.insert(part.to_owned(), status[part].clone());
         }
         let text = json!(all).to_string().replace(&self.namespace, "NAMESPACE");
         serde_json::from_str(&text).unwrap()
-    }
-
-    /// The end of the audit log as of now.
-    pub fn mark(&self) -> Mark {
-        Mark::end_of(&self.plane.audit_log())
-    }
-
-    /// What the operator wrote since then, apart from Leases and Events: `verb resource name`.
-    pub fn writes_since(&self, mark: Mark) -> Vec<String> {
-        writes::writes_since(&self.plane, mark)
-    }
-
-    /// Waits until the operator has not written anything for a while.
-    pub async fn settled(&self) {
-        writes::quiet(&self.plane, writes::A_WHILE).await;
     }
 }
 

@@ -84,6 +84,6 @@ async fn unchanged(world: &Cluster, mark: &crate::rig::Mark, managers: &[&str]) 
     assert!(!world.writes_since(*mark).iter().any(lasting));
     for name in managers {
         assert!(world.deployment(name).await.is_none());
-        assert_eq!(world.get(name).await.get("status"), None);
+        assert_eq!(world.resource(name).await.get("status"), None);
     }
 }

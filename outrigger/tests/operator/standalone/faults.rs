@@ -182,7 +182,7 @@ async fn an_unknown_configuration_rolls_nothing() {
 
     grant_all_but(&world, "blind", "configmaps").await;
     let mark = world.mark();
-    let operator = world.operator_as(&world.plane.kubeconfig_for("blind", &[])).start();
+    let operator = world.operator_as(&world.plane().kubeconfig_for("blind", &[])).start();
     let said = world.says(&operator, "lab", &["Progressing=True Retrying"]).await;
     let object = format!("cannot read ConfigMap {}/cloud: ", world.namespace);
     for part in [object.as_str(), "Available=True", "Degraded=False"] {

@@ -118,7 +118,7 @@ async fn says_what_is_wrong() {
         .says(&operator, "lab", &["Degraded=False", "Progressing=True"])
         .await;
     world.says(&operator, "cloud", &["Degraded=True"]).await;
-    world.delete("cloud").await;
+    world.unmanage("cloud").await;
     world.settled().await;
     assert!(operator.ended().is_none(), "{}", operator.told());
 }

@@ -100,6 +100,6 @@ async fn conditions_and_certificates() {
     ];
     let complaints = complaints.map(|end| format!("outrigger_operator_condition{{condition=\"{end}"));
     reads(&operator, &port, "wrong", &complaints.each_ref().map(String::as_str)).await;
-    world.delete("wrong").await;
+    world.unmanage("wrong").await;
     reads(&operator, &port, "wrong", &[]).await;
 }

@@ -57,14 +57,14 @@ fn user(world: &Cluster) -> String {
 fn start(world: &Cluster) -> Manager {
     let group = format!("system:serviceaccounts:{}", world.namespace);
     let kubeconfig = world
-        .plane
+        .plane()
         .kubeconfig_for(&user(world), &["system:serviceaccounts", &group]);
     world.operator_as(&kubeconfig).start()
 }
 
 /// What the operator's account asked.
 fn asked(world: &Cluster, mark: Mark) -> Vec<Entry> {
-    let all = mark.read(&world.plane.audit_log()).into_iter();
+    let all = mark.read(&world.plane().audit_log()).into_iter();
     all.filter(|entry| entry.user == user(world)).collect()
 }
 

@@ -22,7 +22,7 @@ async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
     for name in names {
         world.says(operator, name, &["Progressing=True RollingOut"]).await;
     }
-    world.roll_out().await;
+    world.roll_out(9).await;
     for name in names {
         let done = ["Available=True", "Progressing=False", "Degraded=False"];
         world.says(operator, name, &done).await;
@@ -32,7 +32,7 @@ async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
 /// Waits until the operator has looked at the last change of a manager.
 async fn seen(world: &Cluster, operator: &Manager, name: &str) {
     let look = async || {
-        let manager = world.get(name).await;
+        let manager = world.resource(name).await;
         let (seen, last) = (
             &manager["status"]["observedGeneration"],
             &manager["metadata"]["generation"],
@@ -95,7 +95,7 @@ async fn a_place_is_free_when_nobody_runs_there() {
     assert_eq!(selector(&world, "a").await, "--node-selector=zone=north");
     assert!(world.deployment("c").await.is_none());
     world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
-    world.roll_out().await;
+    world.roll_out(9).await;
     run(&world, &operator, &["c"]).await;
     assert_eq!(selector(&world, "c").await, "--node-selector=zone=west");
     world.says(&operator, "a", &["Degraded=False"]).await;
@@ -180,7 +180,7 @@ async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
     run(&world, &operator, &["a"]).await;
     pod(&world, "a").await;
 
-    world.delete("a").await;
+    world.unmanage("a").await;
     world.manager("b", spec(10301, &at("west", "lab/b"))).await;
     world.manager("c", spec(10302, &scope("east"))).await;
     let left = |what: &str| format!("\"a\", of which {what} {}/a-", world.namespace);
@@ -206,7 +206,7 @@ async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
     assert_eq!(selector(&world, "b").await, "--node-selector=zone=west");
 
     pod(&world, "b").await;
-    world.delete("b").await;
+    world.unmanage("b").await;
     world.manager("b", spec(10301, &at("west", "lab/b"))).await;
     world.says(&operator, "b", &["Progressing=True RollingOut"]).await;
 }

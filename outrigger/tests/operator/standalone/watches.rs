@@ -8,7 +8,7 @@ use std::fs;
 /// Waits until a watch of an object has ended, according to the audit log.
 async fn unwatched(world: &Cluster, operator: &Manager, resource: &str, name: &str) {
     let look = async || {
-        let log = fs::read_to_string(world.plane.audit_log()).unwrap();
+        let log = fs::read_to_string(world.plane().audit_log()).unwrap();
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let about = |line: &Value| {
             let uri = line["requestURI"].as_str().unwrap_or_default();
@@ -48,7 +48,7 @@ async fn watches_end() {
     world.config("second", "{\"nodes\": []}").await;
     world.says(&operator, "lab", &["Progressing=True RollingOut"]).await;
 
-    world.delete("lab").await;
+    world.unmanage("lab").await;
     unwatched(&world, &operator, "configmaps", "second").await;
     unwatched(&world, &operator, "deployments", "lab-cloud-controller-manager").await;
     unwatched(&world, &operator, "secrets", "lab-cloud-controller-manager-serving-ca").await;

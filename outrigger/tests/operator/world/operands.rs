@@ -1,29 +1,37 @@
 //! What the operator makes, and what becomes of it.
 
 use super::{World, is_ours, kind};
-use crate::{objects::look_of, rig::Manager, workloads};
+use crate::{fixture::Place, objects::look_of, rig::Manager};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 impl World {
-    /// Everything that our field manager has written, with its kind and name.
-    async fn ours(&self) -> Vec<(String, DynamicObject)> {
+    /// Every object that our field manager has written, and its place.
+    async fn ours(&self) -> Vec<(Place, DynamicObject)> {
         let mut ours = Vec::new();
         for (resource, namespace) in self.kinds() {
-            let api = self.api(&resource, &namespace);
-            let found = api.list(&ListParams::default()).await.unwrap();
-            ours.extend(found.into_iter().filter(is_ours).map(|object| {
-                let name = object.metadata.name.as_deref().unwrap_or_default();
-                (format!("{} {name}", resource.kind), object)
+            let found = self.api(&resource, &namespace).list(&ListParams::default()).await;
+            ours.extend(found.unwrap().into_iter().filter(is_ours).map(|object| {
+                let place = Place {
+                    resource: resource.clone(),
+                    namespace: namespace.clone(),
+                    name: object.metadata.name.clone().unwrap(),
+                };
+                (place, object)
             }));
         }
         ours
     }
 
-    /// What the operands are, by kind and name, sorted: everything that our field manager has written.
+    /// The places of the operands: everything that our field manager has written.
+    pub async fn places(&self) -> Vec<Place> {
+        self.ours().await.into_iter().map(|(place, _)| place).collect()
+    }
+
+    /// The operands by kind and name, sorted.
     pub async fn operands(&self) -> Vec<String> {
-        let mut found: Vec<String> = self.ours().await.into_iter().map(|(name, _)| name).collect();
+        let mut found: Vec<_> = self.places().await.iter().map(Place::title).collect();
         found.sort();
         found
     }
@@ -69,11 +77,6 @@ impl World {
         operator.until("all operands", look).await;
     }
 
-    /// Says of every workload what its controller would: so many of its Pods are available.
-    pub async fn roll_out(&self, available: i64) {
-        workloads::roll_out(&self.client, &self.namespace, available).await;
-    }
-
     /// Waits until this operand is there, and lets the Pods of all of them run.
     pub async fn roll_out_until(&self, operator: &Manager, operand: &str) {
         let look = async || {
@@ -94,11 +97,6 @@ impl World {
         operator.until("the roll-out", look).await;
     }
 
-    /// What the garbage collector does with what is deleted together with its Pods.
-    pub async fn collect_garbage(&self) {
-        workloads::collect_garbage(&self.client, &self.namespace).await;
-    }
-
     /// Waits until no operand has this in its kind or name.
     pub async fn gone(&self, operator: &Manager, text: &str) {
         let look = async || {
@@ -116,7 +114,7 @@ impl World {
     pub async fn snapshot(&self) -> BTreeMap<String, Value> {
         let ours = self.ours().await.into_iter();
         let mut all: BTreeMap<String, Value> = ours
-            .map(|(name, object)| (name, look_of(serde_json::to_value(object).unwrap())))
+            .map(|(place, object)| (place.title(), look_of(serde_json::to_value(object).unwrap())))
             .collect();
         let operator = self.cluster_operator().await;
         all.insert("conditions".to_owned(), json!(self.conditions().await));

@@ -1,0 +1,108 @@
+//! A cluster with one manager: what the suites that run on `OpenShift` and standalone have in common.
+
+use crate::{
+    fixture::{Fixture, Place},
+    objects::blurred,
+    rig::{Launch, Manager},
+    standalone::cluster::Cluster,
+    world::World,
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, ops::Deref};
+
+/// The state of a cluster: every operand by kind and name, and what the operator reports.
+pub type Snapshot = BTreeMap<String, Value>;
+
+/// The name of the manager that a user asks for.
+pub const LAB: &str = "lab";
+
+/// Where the manager comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Flavour {
+    /// A platform of `OpenShift`, and the name that its objects begin with.
+    OpenShift(&'static str, &'static str),
+    /// A resource of ours, on another Kubernetes.
+    Standalone,
+}
+
+/// A cluster in which one manager should run.
+pub enum Managed {
+    /// With the name that its objects begin with.
+    OpenShift(World, &'static str),
+    /// Asked for by a resource that is named [`LAB`].
+    Standalone(Cluster),
+}
+
+impl Flavour {
+    /// A cluster before the operator's first start.
+    pub async fn cluster(self) -> Managed {
+        match self {
+            Self::OpenShift(platform, name) => Managed::OpenShift(World::new(platform).await, name),
+            Self::Standalone => {
+                let cluster = Cluster::new().await;
+                cluster.manager(LAB, json!({"provider": "memory"})).await;
+                Managed::Standalone(cluster)
+            }
+        }
+    }
+}
+
+impl Deref for Managed {
+    type Target = Fixture;
+
+    fn deref(&self) -> &Fixture {
+        match self {
+            Self::OpenShift(world, _) => world,
+            Self::Standalone(cluster) => cluster,
+        }
+    }
+}
+
+impl Managed {
+    /// The operator's command line.
+    pub fn operator(&self) -> Launch {
+        match self {
+            Self::OpenShift(world, _) => world.common(world.operator()),
+            Self::Standalone(cluster) => cluster.operator(),
+        }
+    }
+
+    /// The name of the manager's Deployment.
+    pub fn deployment(&self) -> String {
+        let name = match self {
+            Self::OpenShift(_, name) => name,
+            Self::Standalone(_) => LAB,
+        };
+        format!("{name}-cloud-controller-manager")
+    }
+
+    /// Waits until the manager's objects exist, lets its Pods run, and waits until the operator reports that.
+    pub async fn rolled_out(&self, operator: &Manager) {
+        match self {
+            Self::OpenShift(world, _) => {
+                let deployment = format!("Deployment {}", self.deployment());
+                world.roll_out_until(operator, &deployment).await;
+            }
+            Self::Standalone(cluster) => {
+                let look = async || cluster.is_rolled_out(LAB).await;
+                operator.until("the roll-out", look).await;
+            }
+        }
+    }
+
+    /// The current state, without what differs whenever a certificate is issued.
+    pub async fn snapshot(&self) -> Snapshot {
+        match self {
+            Self::OpenShift(world, _) => blurred(world.snapshot().await),
+            Self::Standalone(cluster) => cluster.snapshot(LAB).await,
+        }
+    }
+
+    /// The places of the operands: on `OpenShift` all that the operator has written, standalone all that it lists.
+    pub async fn places(&self) -> Vec<Place> {
+        match self {
+            Self::OpenShift(world, _) => world.places().await,
+            Self::Standalone(cluster) => cluster.places(LAB).await,
+        }
+    }
+}

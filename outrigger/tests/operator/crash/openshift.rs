@@ -38,32 +38,6 @@ pub enum Change {
 }
 
 impl Change {
-    pub const ALL: [Self; 9] = [
-        Self::Install("AWS"),
-        Self::Install("Azure"),
-        Self::InstallOurs,
-        Self::TakeOver,
-        Self::Upgrade,
-        Self::Release,
-        Self::Shrink,
-        Self::Switch,
-        Self::Remove,
-    ];
-
-    /// With fewer writes something is wrong with the test.
-    pub fn least_writes(self) -> usize {
-        match self {
-            Self::Install("Azure") => 16,
-            Self::Install(_) | Self::TakeOver => 9,
-            Self::InstallOurs => 11,
-            Self::Switch => 14,
-            Self::Upgrade => 1,
-            Self::Release => 2,
-            Self::Shrink => 3,
-            Self::Remove => 6,
-        }
-    }
-
     /// The version after the change.
     fn release(self) -> &'static str {
         match self {

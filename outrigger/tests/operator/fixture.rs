@@ -1,7 +1,7 @@
 //! A cluster on a real API server: the same on `OpenShift` and standalone.
 
 use crate::{
-    objects,
+    objects::{self, kind},
     planes::Plane,
     rig::{Entry, Folder, Mark},
     workloads, writes,
@@ -11,7 +11,7 @@ use kube::{
     api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams},
 };
 use lab::ControlPlane;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A control plane, and what the operator needs to start on it.
@@ -134,5 +134,22 @@ impl Fixture {
     /// Deletes, as the garbage collector does, the workloads that are deleted together with their Pods.
     pub async fn collect_garbage(&self) {
         workloads::collect_garbage(&self.client, &self.namespace).await;
+    }
+
+    /// A token of an account that may read metrics, and nothing else.
+    pub async fn metrics_token(&self) -> String {
+        let (account, role, namespace) = ("prometheus", "metrics-reader", &self.namespace);
+        let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
+        let accounts = kind("", "v1", "ServiceAccount", "serviceaccounts");
+        self.apply(&accounts, namespace, account, json!({})).await;
+        let rules = json!({"rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]});
+        self.apply(&rbac("ClusterRole", "clusterroles"), "", role, rules).await;
+        let binding = json!({
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        });
+        let bindings = rbac("ClusterRoleBinding", "clusterrolebindings");
+        self.apply(&bindings, "", role, binding).await;
+        objects::token(&self.client, namespace, account).await
     }
 }

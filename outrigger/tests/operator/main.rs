@@ -15,7 +15,6 @@ mod contest;
 mod crash;
 mod dry_run;
 mod every_operand;
-mod expiry;
 mod faults;
 mod fixture;
 mod flavour;

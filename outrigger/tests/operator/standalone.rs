@@ -5,7 +5,6 @@ pub mod cluster;
 mod dry_run;
 mod faults;
 mod life;
-mod numbers;
 mod rights;
 mod scopes;
 mod stop;

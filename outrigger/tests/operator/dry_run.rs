@@ -96,7 +96,7 @@ async fn before_the_first_install() {
 #[tokio::test]
 async fn one_is_refused() {
     let world = World::new("AWS").await;
-    crate::faults::refuse_services(&world).await;
+    crate::policies::refuse_services(&world).await;
     let exit = preview(&world, &[]).await;
     assert_eq!(exit.code, 2, "{exit:#?}");
     assert!(exit.stderr.contains("no Services on Mondays"), "{}", exit.stderr);

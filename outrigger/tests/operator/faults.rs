@@ -2,11 +2,12 @@
 
 use crate::{
     health::told,
+    policies::{allow, refuse, refuse_services, refused},
     rig::{Manager, Mark},
     wire::Wire,
     world::{World, config_map, kind},
 };
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -139,62 +140,6 @@ fn written_once(world: &World, mark: Mark) {
     assert_eq!(distinct.len(), writes.len(), "{writes:#?}");
 }
 
-/// Refuses all new Services of a namespace.
-pub async fn refuse_services(world: &World) {
-    let service = json!({"spec": {"ports": [{"port": 1}]}});
-    refuse(world, "Service", "services", &["CREATE"], service).await;
-}
-
-/// Refuses to do this, among it to make one, to objects of a kind in a namespace. An object like that shows when it is in force.
-async fn refuse(world: &World, name: &str, plural: &str, operations: &[&str], mut object: Value) {
-    let group = "admissionregistration.k8s.io";
-    let policies = kind(group, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
-    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": operations, "resources": [plural]});
-    let policy = json!({"spec": {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
-        "validations": [{"expression": "false", "message": format!("no {name}s on Mondays")}],
-    }});
-    let of = format!("no-{plural}.lab");
-    world.apply(&policies, "", &of, policy).await;
-    let binding = json!({"spec": {
-        "policyName": of, "validationActions": ["Deny"],
-        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}},
-    }});
-    world.apply(&bindings(), "", &of, binding).await;
-    object["apiVersion"] = json!("v1");
-    object["kind"] = json!(name);
-    object["metadata"] = json!({"name": "try"});
-    let object: DynamicObject = serde_json::from_value(object).unwrap();
-    let api = world.api(&kind("", "v1", name, plural), &world.namespace);
-    let dry = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    testkit::wait::until("the policy", async || match api.create(&dry, &object).await {
-        Ok(_) => Err("it is not in force".to_owned()),
-        Err(_) => Ok(()),
-    })
-    .await;
-}
-
-/// Takes back what [`refuse`] did.
-async fn allow(world: &World, plural: &str) {
-    let api = world.api(&bindings(), "");
-    api.delete(&format!("no-{plural}.lab"), &DeleteParams::default())
-        .await
-        .unwrap();
-}
-
-fn bindings() -> ApiResource {
-    kind(
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingAdmissionPolicyBinding",
-        "validatingadmissionpolicybindings",
-    )
-}
-
 /// W17: an object that a policy refuses is named with the policy's words; all others are made; nobody hammers.
 #[tokio::test]
 async fn policy_refuses_an_object() {
@@ -235,7 +180,7 @@ async fn policy_refuses_an_object() {
     assert!(tries <= 8, "{tries} tries");
     assert!(world.reports_since(mark) <= 4, "{:#?}", world.writes_since(mark));
 
-    allow(&world, "services").await;
+    allow(&world, &kind("", "v1", "Service", "services")).await;
     world.roll_out_until(&operator, AWS).await;
     world.installed(&operator, 7).await;
 }
@@ -247,7 +192,7 @@ async fn policy_refuses_a_new_configuration() {
     let operator = world.start();
     world.roll_out_until(&operator, AWS).await;
     world.settled().await;
-    refuse(&world, "ConfigMap", "configmaps", &["CREATE", "UPDATE"], json!({})).await;
+    refuse(&world, &config_map(), &["CREATE", "UPDATE"], json!({})).await;
     let deployment = async || {
         let deployments = kind("apps", "v1", "Deployment", "deployments");
         let live = world.get(&deployments, &world.namespace, "aws-cloud-controller-manager");
@@ -260,7 +205,7 @@ async fn policy_refuses_a_new_configuration() {
     world.settled().await;
     assert_eq!(deployment().await, before);
 
-    allow(&world, "configmaps").await;
+    allow(&world, &config_map()).await;
     let look = async || match deployment().await {
         template if template == before => Err(template.to_string()),
         _ => Ok(()),
@@ -287,21 +232,8 @@ async fn webhook_is_away() {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}},
     }]});
     world.apply(&webhooks, "", "away.lab", webhook).await;
-    let budget: DynamicObject = serde_json::from_value(json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "try"}, "spec": {"minAvailable": 1},
-    }))
-    .unwrap();
     let budgets = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
-    let dry = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    let api = world.api(&budgets, &world.namespace);
-    testkit::wait::until("the webhook", async || match api.create(&dry, &budget).await {
-        Ok(_) => Err("it is not asked".to_owned()),
-        Err(_) => Ok(()),
-    })
-    .await;
+    refused(&world, &budgets, json!({"spec": {"minAvailable": 1}})).await;
     let operator = world.start();
     world.installed(&operator, 6).await;
     let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
@@ -309,11 +241,7 @@ async fn webhook_is_away() {
         said.contains("away.lab.example") && said.contains("PodDisruptionBudget"),
         "{said}"
     );
-    world
-        .api(&webhooks, "")
-        .delete("away.lab", &DeleteParams::default())
-        .await
-        .unwrap();
+    world.delete(&webhooks, "", "away.lab").await;
     world.roll_out_until(&operator, AWS).await;
     world.installed(&operator, 7).await;
 }
@@ -404,7 +332,7 @@ async fn policy_refuses_a_new_configuration_for_long() {
     world.set_platform("AWS").await;
     let operator = world.start();
     world.roll_out_until(&operator, AWS).await;
-    refuse(&world, "ConfigMap", "configmaps", &["CREATE", "UPDATE"], json!({})).await;
+    refuse(&world, &config_map(), &["CREATE", "UPDATE"], json!({})).await;
     world.set_source("[Global]\nZone = eu-lab-1d\n").await;
     let conditions = degraded(&world, &operator).await;
     let line = conditions

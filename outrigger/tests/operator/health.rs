@@ -1,7 +1,7 @@
 //! How the operands are, and what the cluster is told of it.
 
 use crate::{
-    faults::refuse_services,
+    policies::refuse_services,
     rig::Manager,
     world::{OPERATOR_NAMESPACE, RELEASE, World, config, deployment, images, kind},
 };

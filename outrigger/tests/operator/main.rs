@@ -25,6 +25,7 @@ mod later;
 mod numbers;
 mod objects;
 mod planes;
+mod policies;
 mod predecessor;
 mod programs;
 mod repair;

@@ -1,66 +1,20 @@
 //! What is refused, unknown or cannot be read is said in the manager's conditions, in words that name the object.
 
 use super::cluster::{Cluster, definition, managers, scope};
-use crate::world::kind;
-use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use crate::{
+    objects::{deployment, kind},
+    policies::{allow, refuse},
+};
+use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
-
-const ADMISSION: &str = "admissionregistration.k8s.io";
-
-/// Refuses all new Deployments of the operator's namespace.
-async fn refuse_deployments(world: &Cluster) {
-    let policies = kind(
-        ADMISSION,
-        "v1",
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-    );
-    let rule = json!({
-        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"],
-    });
-    let policy = json!({"spec": {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
-        "validations": [{"expression": "false", "message": "no Deployments on Mondays"}],
-    }});
-    world.apply(&policies, "", "mondays.lab", policy).await;
-    let binding = json!({"spec": {
-        "policyName": "mondays.lab", "validationActions": ["Deny"],
-        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}},
-    }});
-    world.apply(&bindings(), "", "mondays.lab", binding).await;
-    let pod = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
-    let attempt: DynamicObject = serde_json::from_value(json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "try"},
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod},
-    }))
-    .unwrap();
-    let api = world.api(&crate::world::deployment(), &world.namespace);
-    let dry = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    testkit::wait::until("the policy", async || match api.create(&dry, &attempt).await {
-        Ok(_) => Err("it is not in force".to_owned()),
-        Err(_) => Ok(()),
-    })
-    .await;
-}
-
-fn bindings() -> kube::api::ApiResource {
-    kind(
-        ADMISSION,
-        "v1",
-        "ValidatingAdmissionPolicyBinding",
-        "validatingadmissionpolicybindings",
-    )
-}
 
 /// Told at once, with the words of the policy; everything else is made; and it heals by itself.
 #[tokio::test]
 async fn a_policy_refuses_an_operand() {
     let world = Cluster::new().await;
-    refuse_deployments(&world).await;
+    let pod = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
+    let attempt = json!({"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod}});
+    refuse(&world, &deployment(), &["CREATE"], attempt).await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     let said = world.says(&operator, "lab", &["Degraded=True SyncingFailed"]).await;
@@ -79,8 +33,7 @@ async fn a_policy_refuses_an_operand() {
     let budgets = world.api(&budgets, &world.namespace);
     assert!(budgets.get_opt("lab-cloud-controller-manager").await.unwrap().is_some());
 
-    let api = world.api(&bindings(), "");
-    api.delete("mondays.lab", &DeleteParams::default()).await.unwrap();
+    allow(&world, &deployment()).await;
     world.installed(&operator, "lab").await;
 }
 

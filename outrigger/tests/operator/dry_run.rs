@@ -1,23 +1,33 @@
-//! A dry run says all that can be said, and nobody hears of it but who asked.
+//! A dry run reports what would change, in the way of `kubectl diff`, and changes nothing: on `OpenShift` and standalone.
 
 use crate::{
-    rig::Exit,
+    flavour::{Flavour, LAB, Managed},
+    objects::deployment,
+    rig::{Exit, Launch, Mark},
     rights::{OPERANDS, as_itself, release},
-    world::{World, deployment, kind},
+    standalone::cluster::{Cluster, managers, scope},
+    world::{World, infrastructure, kind, proxy},
 };
 use kube::api::ListParams;
+use rstest::rstest;
 use serde_json::{Value, json};
 
-async fn preview(world: &World, flags: &[&str]) -> Exit {
-    let launch = world.common(world.operator()).flag("--dry-run");
-    let launch = flags.iter().fold(launch, |launch, flag| launch.flag(flag));
-    launch.start().exited().await
+/// The other manager of a standalone cluster.
+const WEST: &str = "west";
+
+async fn preview(launch: Launch) -> Exit {
+    launch.flag("--dry-run").start().exited().await
 }
 
-fn shows(exit: &Exit, expected: &[impl AsRef<str>]) {
+/// There are changes: these lines, and no line with any of the others.
+fn shows(exit: &Exit, code: i32, expected: &[impl AsRef<str>], absent: &[&str]) {
+    assert_eq!(exit.code, code, "{exit:#?}");
     for line in expected.iter().map(AsRef::as_ref) {
         let shown = exit.stdout.lines().any(|each| each == line);
         assert!(shown, "{line} is not in {}", exit.stdout);
+    }
+    for part in absent {
+        assert!(!exit.stdout.contains(part), "{part} is in {}", exit.stdout);
     }
 }
 
@@ -31,40 +41,109 @@ async fn events(world: &World) -> Vec<String> {
     ours.map(|event| event.data["reason"].to_string()).collect()
 }
 
-/// A dry run says what would change, in the way of `kubectl diff`, and changes nothing.
-#[tokio::test]
-async fn before_and_after_an_installation() {
-    let world = World::new("AWS").await;
-    let mark = world.mark();
-    let exit = preview(&world, &[]).await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
-    let new = [
-        "+kind: Deployment",
-        "+  name: aws-cloud-controller-manager",
-        "+kind: Service",
-    ];
-    shows(&exit, &new);
-    assert!(exit.stdout.contains("--- "), "{}", exit.stdout);
-    let lasting = |write: &String| !write.starts_with("patch ") && !write.starts_with("create ");
-    assert_eq!(world.operands().await, [""; 0]);
-    assert_eq!(world.cluster_operator().await, Value::Null);
-    assert!(
-        !world.writes_since(mark).iter().any(lasting),
-        "{:?}",
-        world.writes_since(mark)
-    );
+/// Nothing was written but what the server was asked to try.
+fn assert_only_tried(world: &Managed, mark: Mark) {
+    let tries: &[&str] = match world {
+        Managed::OpenShift(..) => &["patch ", "create "],
+        Managed::Standalone(_) => &["patch "],
+    };
+    let mut writes = world.writes_since(mark);
+    writes.retain(|write| !tries.iter().any(|verb| write.starts_with(verb)));
+    assert!(writes.is_empty(), "{writes:?}");
+}
 
-    world.left_behind("Deployment aws-cloud-controller-manager").await;
-    let exit = preview(&world, &[]).await;
+/// The operator has neither created nor reported anything.
+async fn assert_untouched(world: &Managed) {
+    match world {
+        Managed::OpenShift(world, _) => {
+            assert_eq!(world.operands().await, [""; 0]);
+            assert_eq!(world.cluster_operator().await, Value::Null);
+        }
+        Managed::Standalone(cluster) => {
+            for name in [LAB, WEST] {
+                assert!(cluster.deployment(name).await.is_none());
+                assert_eq!(cluster.resource(name).await.get("status"), None);
+            }
+        }
+    }
+}
+
+/// What a manager asks for that shares the cluster with another.
+fn spec(zone: &str, port: u16) -> Value {
+    json!({"provider": "memory", "securePort": port, "scope": scope(zone)})
+}
+
+/// Installs everything, and ends the operator.
+async fn install(world: &Managed) {
+    let operator = world.operator().start();
+    world.rolled_out(&operator).await;
+    if let Managed::Standalone(cluster) = world {
+        let look = async || cluster.is_rolled_out(WEST).await;
+        operator.until("the other manager", look).await;
+    }
+    world.settled().await;
+    operator.signal("TERM");
+    operator.exited().await;
+}
+
+/// On `OpenShift` a user edits an operand; standalone one manager is changed, and the other one removed.
+async fn change(world: &Managed) {
+    match world {
+        Managed::OpenShift(world, _) => {
+            let edit = json!({"spec": {"replicas": 5}});
+            let name = "aws-cloud-controller-manager";
+            world.edit(&deployment(), &world.namespace, name, edit).await;
+        }
+        Managed::Standalone(cluster) => {
+            let edit = async |name: &str, spec: Value| cluster.edit(&managers(), "", name, json!({"spec": spec})).await;
+            edit(LAB, json!({"logVerbosity": 7})).await;
+            edit(WEST, json!({"managementState": "Removed"})).await;
+        }
+    }
+}
+
+#[rstest]
+#[case::openshift(
+    Flavour::OpenShift("AWS", "aws"),
+    &["+kind: Deployment", "+  name: aws-cloud-controller-manager", "+kind: Service"],
+    &["-  replicas: 5", "+  replicas: 2"],
+    &[],
+)]
+#[case::standalone(
+    Flavour::Standalone,
+    &["+kind: Deployment", "+  name: lab-cloud-controller-manager", "+  name: west-cloud-controller-manager", "+  tls.key: \"***\""],
+    &["+        - --v=7", "-kind: Deployment", "-  name: west-cloud-controller-manager"],
+    &["-  name: lab-cloud"],
+)]
+#[tokio::test]
+async fn before_and_after_an_installation(
+    #[case] flavour: Flavour,
+    #[case] new: &[&str],
+    #[case] changed: &[&str],
+    #[case] kept: &[&str],
+) {
+    let world = flavour.cluster().await;
+    if let Managed::Standalone(cluster) = &world {
+        cluster.manager(LAB, spec("east", 10300)).await;
+        cluster.manager(WEST, spec("west", 10301)).await;
+    }
+    let mark = world.mark();
+    let exit = preview(world.operator()).await;
+    shows(&exit, 1, new, &["PRIVATE KEY"]);
+    assert!(exit.stdout.contains("--- LIVE/"), "{}", exit.stdout);
+    assert_untouched(&world).await;
+    assert_only_tried(&world, mark);
+
+    install(&world).await;
+    let exit = preview(world.operator()).await;
     assert_eq!((exit.code, exit.stdout.as_str()), (0, ""), "{exit:#?}");
 
-    let edit = json!({"spec": {"replicas": 5}});
-    world
-        .edit(&deployment(), &world.namespace, "aws-cloud-controller-manager", edit)
-        .await;
-    let exit = preview(&world, &[]).await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
-    shows(&exit, &["-  replicas: 5", "+  replicas: 2"]);
+    change(&world).await;
+    let (before, mark) = (world.snapshot().await, world.mark());
+    let exit = preview(world.operator()).await;
+    shows(&exit, 1, changed, kept);
+    assert_only_tried(&world, mark);
+    assert_eq!(world.snapshot().await, before);
 }
 
 /// With the rights of the release, before anything is there: bindings whose roles would be made by the same run included. Secrets
@@ -79,17 +158,12 @@ async fn before_the_first_install() {
     operator.exited().await;
     let before = events(&world).await;
     world.set_platform("VSphere").await;
-    let exit = preview(&world, &[&as_itself(&world)]).await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
+    let exit = preview(world.common(world.operator()).flag(&as_itself(&world))).await;
     let kinds = ["Deployment", "Role", "RoleBinding", "ClusterRoleBinding"];
-    shows(&exit, &kinds.map(|kind| format!("+kind: {kind}")));
+    shows(&exit, 1, &kinds.map(|kind| format!("+kind: {kind}")), &[]);
     assert_eq!(events(&world).await, before);
-    assert_eq!(
-        world
-            .get(&deployment(), OPERANDS, "vsphere-cloud-controller-manager")
-            .await,
-        None
-    );
+    let name = "vsphere-cloud-controller-manager";
+    assert_eq!(world.get(&deployment(), OPERANDS, name).await, None);
 }
 
 /// One object that the server refuses is named, and the others are shown.
@@ -97,12 +171,23 @@ async fn before_the_first_install() {
 async fn one_is_refused() {
     let world = World::new("AWS").await;
     crate::policies::refuse_services(&world).await;
-    let exit = preview(&world, &[]).await;
-    assert_eq!(exit.code, 2, "{exit:#?}");
+    let exit = preview(world.common(world.operator())).await;
+    shows(&exit, 2, &["+kind: Deployment"], &["+kind: Service\n"]);
     assert!(exit.stderr.contains("no Services on Mondays"), "{}", exit.stderr);
-    assert!(exit.stdout.contains("+kind: Deployment"), "{}", exit.stdout);
-    assert!(!exit.stdout.contains("+kind: Service\n"), "{}", exit.stdout);
     assert_eq!(events(&world).await, [""; 0]);
+}
+
+/// One manager that cannot run is named, and the others are shown.
+#[tokio::test]
+async fn one_is_in_conflict() {
+    let world = Cluster::new().await;
+    for name in ["older", "younger"] {
+        world.manager(name, json!({"provider": "memory"})).await;
+    }
+    let exit = preview(world.operator()).await;
+    shows(&exit, 2, &["+  name: older-cloud-controller-manager"], &["younger"]);
+    let complaint = "CloudControllerManager younger: in conflict with CloudControllerManager";
+    assert!(exit.stderr.contains(complaint), "{}", exit.stderr);
 }
 
 /// What a run would leave alone is not shown as deleted, and what it would delete is.
@@ -112,15 +197,10 @@ async fn a_removal() {
     world.left_behind("Deployment aws-cloud-controller-manager").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = json!({"metadata": {"annotations": {annotation: "false"}}});
-    world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
-    // Where there is no Proxy nobody says what should be trusted, and what is there stays.
-    let proxies = world.api(&crate::world::proxy(), "");
-    proxies
-        .delete("cluster", &kube::api::DeleteParams::default())
-        .await
-        .unwrap();
-    let exit = preview(&world, &[]).await;
-    assert_eq!(exit.code, 1, "{exit:#?}");
-    shows(&exit, &["-kind: Deployment", "-kind: Service", "-  name: cloud-conf"]);
-    assert!(!exit.stdout.contains(".ccm-trusted-ca\n"), "{}", exit.stdout);
+    world.edit(&infrastructure(), "", "cluster", off).await;
+    // Without a Proxy no object names what should be trusted, and what exists stays.
+    world.delete(&proxy(), "", "cluster").await;
+    let exit = preview(world.common(world.operator())).await;
+    let gone = ["-kind: Deployment", "-kind: Service", "-  name: cloud-conf"];
+    shows(&exit, 1, &gone, &[".ccm-trusted-ca\n"]);
 }

@@ -2,7 +2,6 @@
 
 mod certificates;
 pub mod cluster;
-mod dry_run;
 mod faults;
 mod life;
 mod rights;

@@ -4,7 +4,6 @@ mod certificates;
 pub mod cluster;
 mod faults;
 mod life;
-mod rights;
 mod scopes;
 mod stop;
 mod watches;

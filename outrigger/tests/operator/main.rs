@@ -10,7 +10,6 @@
 mod rig;
 
 mod bad_input;
-mod certificates;
 mod contest;
 mod crash;
 mod dry_run;
@@ -31,6 +30,7 @@ mod programs;
 mod repair;
 mod rights;
 mod standalone;
+mod trusted_ca;
 mod upstream_rights;
 mod webhooks;
 mod wire;

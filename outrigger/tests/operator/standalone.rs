@@ -1,9 +1,9 @@
 //! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
 
-mod certificates;
 pub mod cluster;
 mod faults;
 mod life;
 mod scopes;
+mod serving_certificate;
 mod stop;
 mod watches;

@@ -1,7 +1,6 @@
 //! What administrators and installers get wrong: it is said in words, nothing is installed by halves, and a repair is enough.
 
-use crate::world::{RELEASE, World, config, config_map, deployment, images, infrastructure};
-use kube::api::DeleteParams;
+use crate::world::{RELEASE, World, config_map, deployment, images, infrastructure, kind, name_on};
 use rstest::rstest;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ async fn w2_images(#[case] text: Option<&str>, #[case] cause: &str) {
     );
 
     world.folder.write("images.json", &images().to_string());
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     world.says(&operator, &["Degraded=False", "Upgradeable=True"]).await;
 }
 
@@ -55,16 +54,14 @@ async fn images_with_a_key_twice() {
     let text = format!(r#"{{"{key}": "first", "unknown": [1], "{key}": "last"}}"#);
     world.folder.write("images.json", &text);
     let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     assert_eq!(image(&world).await, "last");
 }
 
 /// What runs goes on while nobody knows what should run.
 #[tokio::test]
 async fn images_that_break_later() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let (world, operator) = World::running("AWS").await;
     let before = world.operands().await;
     world.folder.write("images.json", "[]");
     let conditions = world
@@ -85,16 +82,14 @@ async fn images_that_break_later() {
         image => Err(image),
     };
     operator.until("the new image", look).await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     world.says(&operator, &["Degraded=False"]).await;
 }
 
 /// A cluster that never rests does not keep the operator from reading its own files.
 #[tokio::test]
 async fn images_change_while_the_cluster_is_busy() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let (world, operator) = World::running("AWS").await;
     let mut next = images();
     next["cloudControllerManagerAWS"] = json!("next");
     world.folder.write("images.json", &next.to_string());
@@ -130,19 +125,16 @@ async fn no_infrastructure() {
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
     world.set_platform("AWS").await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
 }
 
 /// An Infrastructure that is gone is no reason to take anything away.
 #[tokio::test]
 async fn infrastructure_goes() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let before = world.operands().await;
-    let api = world.api(&infrastructure(), "");
-    api.delete("cluster", &DeleteParams::default()).await.unwrap();
+    world.delete(&infrastructure(), "", "cluster").await;
     world.settled().await;
     assert_eq!(world.operands().await, before);
     world.says(&operator, &["Available=True", "Degraded=False"]).await;
@@ -185,7 +177,7 @@ async fn infrastructure_without_a_status() {
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 
     world.set_platform("AWS").await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     let before = world.operands().await;
     world
         .set_status(
@@ -215,10 +207,9 @@ async fn w6_cloud_config(#[case] platform: &str, #[case] text: &str, #[case] key
         world.set_source(text).await;
     } else {
         let map = json!({"data": {"other": "x"}});
-        let api = world.api(&config_map(), "openshift-config");
-        api.delete("cloud-provider-config", &DeleteParams::default())
-            .await
-            .unwrap();
+        world
+            .delete(&config_map(), "openshift-config", "cloud-provider-config")
+            .await;
         world
             .apply(&config_map(), "openshift-config", "cloud-provider-config", map)
             .await;
@@ -249,10 +240,7 @@ async fn w6_cloud_config(#[case] platform: &str, #[case] text: &str, #[case] key
         )
         .await;
     world.set_platform(platform).await;
-    let name = platform.to_lowercase();
-    world
-        .roll_out_until(&operator, &format!("Deployment {name}-cloud-controller-manager"))
-        .await;
+    world.runs(&operator, name_on(platform)).await;
     world
         .says(&operator, &["CloudConfigControllerDegraded=False AsExpected"])
         .await;
@@ -272,7 +260,7 @@ async fn source_that_is_missing() {
     world
         .apply(&config_map(), "openshift-config", "elsewhere", source)
         .await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     let written = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
     assert!(
         written["data"]["cloud.conf"].as_str().unwrap().contains("Zone"),
@@ -287,9 +275,7 @@ async fn w3_azure_without_details() {
     let status = json!({"platformStatus": {"azure": Value::Null}});
     world.set_status(&infrastructure(), "cluster", status).await;
     let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "azure").await;
     let written = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
     let text = written["data"]["cloud.conf"].as_str().unwrap();
     assert!(text.contains("AzurePublicCloud"), "{text}");
@@ -329,8 +315,7 @@ async fn w3_vsphere_failure_domain_of_nowhere() {
 #[tokio::test]
 async fn w12_without_a_network(#[case] platform: &str, #[case] operands: usize) {
     let world = World::new(platform).await;
-    let networks = world.api(&config("Network", "networks"), "");
-    networks.delete("cluster", &DeleteParams::default()).await.unwrap();
+    world.delete(&kind("Network"), "", "cluster").await;
     let operator = world.start();
     world.installed(&operator, operands).await;
     world
@@ -349,9 +334,7 @@ async fn w12_without_a_network(#[case] platform: &str, #[case] operands: usize) 
 async fn w11_gates_of_another_version() {
     let world = World::new("AWS").await;
     let status = json!({"featureGates": [{"version": "4.0.0-old", "enabled": [], "disabled": []}]});
-    world
-        .set_status(&config("FeatureGate", "featuregates"), "cluster", status)
-        .await;
+    world.set_status(&kind("FeatureGate"), "cluster", status).await;
     let operator = world.start();
     let line = operator.logged("FeatureGate").await;
     assert!(line.contains(RELEASE) && line.contains("4.0.0-old"), "{line}");
@@ -362,7 +345,7 @@ async fn w11_gates_of_another_version() {
     assert!(!conditions.contains("Degraded=True"), "{conditions}");
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
     world.set_gates(&[]).await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
 }
 
 /// A sentence, and the original's exit code, before anything is asked of the cluster.

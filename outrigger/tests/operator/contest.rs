@@ -20,12 +20,10 @@ const AWS: &str = "aws-cloud-controller-manager";
 /// the two writes at the speed of the API server; it is said who it is; and when it gives up all is well.
 #[tokio::test]
 async fn somebody_changes_it_back() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let mark = world.mark();
-    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    let services = world.api(&kind("Service"), &world.namespace);
     let (insists, times) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let other = tokio::spawn({
         let (services, insists, times) = (services.clone(), insists.clone(), times.clone());

@@ -32,7 +32,7 @@ fn shows(exit: &Exit, code: i32, expected: &[impl AsRef<str>], absent: &[&str]) 
 }
 
 async fn events(world: &World) -> Vec<String> {
-    let api = world.api(&kind("", "v1", "Event", "events"), "");
+    let api = world.api(&kind("Event"), "");
     let all = api.list(&ListParams::default()).await.unwrap();
     let ours = all.into_iter().filter(|event| {
         let namespace = &event.data["involvedObject"]["namespace"];
@@ -104,7 +104,7 @@ async fn change(world: &Managed) {
 
 #[rstest]
 #[case::openshift(
-    Flavour::OpenShift("AWS", "aws"),
+    Flavour::OpenShift("AWS"),
     &["+kind: Deployment", "+  name: aws-cloud-controller-manager", "+kind: Service"],
     &["-  replicas: 5", "+  replicas: 2"],
     &[],
@@ -193,8 +193,7 @@ async fn one_is_in_conflict() {
 /// What a run would leave alone is not shown as deleted, and what it would delete is.
 #[tokio::test]
 async fn a_removal() {
-    let world = World::new("AWS").await;
-    world.left_behind("Deployment aws-cloud-controller-manager").await;
+    let world = World::left_behind("AWS").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = json!({"metadata": {"annotations": {annotation: "false"}}});
     world.edit(&infrastructure(), "", "cluster", off).await;

@@ -11,14 +11,12 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-const AWS: &str = "Deployment aws-cloud-controller-manager";
-
 /// Only one works; the other takes over as soon as the first has stopped cleanly.
 #[tokio::test]
 async fn two_operators() {
     let world = World::new("AWS").await;
     let first = world.start();
-    world.roll_out_until(&first, AWS).await;
+    world.runs(&first, "aws").await;
     world.settled().await;
     let mark = world.mark();
     let second = world.start();
@@ -29,7 +27,7 @@ async fn two_operators() {
     first.signal("TERM");
     assert_eq!(first.exited().await.code, 0);
     let stopped = Instant::now();
-    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
+    let services = world.api(&kind("Service"), &world.namespace);
     services
         .delete("aws-cloud-controller-manager", &DeleteParams::default())
         .await
@@ -57,9 +55,7 @@ async fn api_server_restarts() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(operator.ended().is_none(), "{}", operator.told());
     world.plane().start_apiserver().unwrap();
-    world
-        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "azure").await;
     world.installed(&operator, 14).await;
     let conditions = world.says(&operator, &["Available=True", "Degraded=False"]).await;
     assert!(!conditions.contains("Degraded=True"), "{conditions}");
@@ -70,26 +66,20 @@ async fn api_server_restarts() {
 async fn delete_some(world: &World) -> usize {
     let name = "vsphere-cloud-controller-manager";
     let role = format!("{name}:{name}");
-    let rbac = |kind_, plural| kind("rbac.authorization.k8s.io", "v1", kind_, plural);
     let here = world.namespace.as_str();
     let all = [
-        (kind("", "v1", "Service", "services"), here, name),
-        (
-            kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-            here,
-            name,
-        ),
-        (rbac("Role", "roles"), here, name),
-        (rbac("RoleBinding", "rolebindings"), here, &role),
+        (kind("Service"), here, name),
+        (kind("PodDisruptionBudget"), here, name),
+        (kind("Role"), here, name),
+        (kind("RoleBinding"), here, &role),
         // The same name in another place: one must not be taken for the other.
-        (rbac("ClusterRole", "clusterroles"), "", name),
-        (rbac("ClusterRoleBinding", "clusterrolebindings"), "", &role),
+        (kind("ClusterRole"), "", name),
+        (kind("ClusterRoleBinding"), "", &role),
         (config_map(), here, "cloud-conf"),
         (config_map(), here, "ccm-trusted-ca"),
     ];
     let deletions = all.iter().map(async |(resource, namespace, name)| {
-        let api = world.api(resource, namespace);
-        api.delete(name, &DeleteParams::background()).await.unwrap();
+        world.delete(resource, namespace, name).await;
     });
     futures::future::join_all(deletions).await.len()
 }
@@ -105,8 +95,7 @@ async fn w19_deleted_while_nobody_looked() {
     let kubeconfig = world.folder.write("cut.kubeconfig", &kubeconfig);
     let launch = world.common(world.operator());
     let operator = launch.flag(&format!("--kubeconfig={}", kubeconfig.display())).start();
-    let deployment = "Deployment vsphere-cloud-controller-manager";
-    world.roll_out_until(&operator, deployment).await;
+    world.runs(&operator, "vsphere").await;
     world.settled().await;
     let snapshot = world.snapshot().await;
 
@@ -116,7 +105,7 @@ async fn w19_deleted_while_nobody_looked() {
     let mark = world.mark();
     wire.mend();
     world.installed(&operator, 11).await;
-    world.roll_out_until(&operator, deployment).await;
+    world.runs(&operator, "vsphere").await;
     world.settled().await;
     assert_eq!(world.snapshot().await, snapshot);
     written_once(&world, mark);
@@ -180,21 +169,19 @@ async fn policy_refuses_an_object() {
     assert!(tries <= 8, "{tries} tries");
     assert!(world.reports_since(mark) <= 4, "{:#?}", world.writes_since(mark));
 
-    allow(&world, &kind("", "v1", "Service", "services")).await;
-    world.roll_out_until(&operator, AWS).await;
+    allow(&world, &kind("Service")).await;
+    world.runs(&operator, "aws").await;
     world.installed(&operator, 7).await;
 }
 
 /// A configuration that cannot be written rolls no Pods: they would start with the old one, and stay with it.
 #[tokio::test]
 async fn policy_refuses_a_new_configuration() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     world.settled().await;
     refuse(&world, &config_map(), &["CREATE", "UPDATE"], json!({})).await;
     let deployment = async || {
-        let deployments = kind("apps", "v1", "Deployment", "deployments");
+        let deployments = kind("Deployment");
         let live = world.get(&deployments, &world.namespace, "aws-cloud-controller-manager");
         live.await.unwrap()["spec"]["template"].clone()
     };
@@ -219,12 +206,7 @@ async fn policy_refuses_a_new_configuration() {
 #[tokio::test]
 async fn webhook_is_away() {
     let world = World::new("AWS").await;
-    let webhooks = kind(
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-    );
+    let webhooks = kind("ValidatingWebhookConfiguration");
     let rule = json!({"apiGroups": ["policy"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["poddisruptionbudgets"]});
     let webhook = json!({"webhooks": [{
         "name": "away.lab.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -232,7 +214,7 @@ async fn webhook_is_away() {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}},
     }]});
     world.apply(&webhooks, "", "away.lab", webhook).await;
-    let budgets = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+    let budgets = kind("PodDisruptionBudget");
     refused(&world, &budgets, json!({"spec": {"minAvailable": 1}})).await;
     let operator = world.start();
     world.installed(&operator, 6).await;
@@ -242,7 +224,7 @@ async fn webhook_is_away() {
         "{said}"
     );
     world.delete(&webhooks, "", "away.lab").await;
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     world.installed(&operator, 7).await;
 }
 
@@ -250,22 +232,13 @@ async fn webhook_is_away() {
 #[tokio::test]
 async fn namespace_is_terminating() {
     let world = World::new("AWS").await;
-    let namespaces = kind("", "v1", "Namespace", "namespaces");
-    world
-        .api(&namespaces, "")
-        .delete(&world.namespace, &DeleteParams::default())
-        .await
-        .unwrap();
+    let namespaces = kind("Namespace");
+    world.delete(&namespaces, "", &world.namespace).await;
     let mark = world.mark();
     let operator = world.start();
     let line = operator.logged("not everything could be written").await;
     assert!(line.contains("being terminated"), "{line}");
-    let policies = kind(
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-    );
+    let policies = kind("ValidatingAdmissionPolicy");
     let look = async || {
         let name = "openshift-cloud-controller-manager-cloud-provider-aws";
         world
@@ -331,7 +304,7 @@ async fn policy_refuses_a_new_configuration_for_long() {
     let world = World::apart(&lab::unique("ccm")).await;
     world.set_platform("AWS").await;
     let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     refuse(&world, &config_map(), &["CREATE", "UPDATE"], json!({})).await;
     world.set_source("[Global]\nZone = eu-lab-1d\n").await;
     let conditions = degraded(&world, &operator).await;
@@ -356,9 +329,8 @@ async fn policy_refuses_a_new_configuration_for_long() {
 async fn namespace_is_terminating_for_long() {
     let world = World::apart(&lab::unique("ccm")).await;
     world.set_platform("AWS").await;
-    let namespaces = kind("", "v1", "Namespace", "namespaces");
-    let api = world.api(&namespaces, "");
-    api.delete(&world.namespace, &DeleteParams::default()).await.unwrap();
+    let namespaces = kind("Namespace");
+    world.delete(&namespaces, "", &world.namespace).await;
     let operator = world.start();
     let conditions = degraded(&world, &operator).await;
     let line = conditions
@@ -393,7 +365,7 @@ async fn somebody_was_there_before() {
     let label = json!({"metadata": {"labels": {"user": "kept"}}});
     world.edit(&config_map(), &world.namespace, "cloud-conf", label).await;
     let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     let found = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
     assert_eq!(found["metadata"]["labels"]["user"], "kept");
     assert_ne!(found["data"]["cloud.conf"], "old");
@@ -403,17 +375,11 @@ async fn somebody_was_there_before() {
 /// Somebody deletes our word: it is said again, in full, and with it what is ours.
 #[tokio::test]
 async fn cluster_operator_is_deleted() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let before = world.snapshot().await;
-    let operators = crate::world::config("ClusterOperator", "clusteroperators");
-    world
-        .api(&operators, "")
-        .delete("cloud-controller-manager", &DeleteParams::default())
-        .await
-        .unwrap();
+    let operators = crate::objects::kind("ClusterOperator");
+    world.delete(&operators, "", "cloud-controller-manager").await;
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
     assert_eq!(world.snapshot().await, before);

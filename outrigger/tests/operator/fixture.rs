@@ -139,16 +139,15 @@ impl Fixture {
     /// A token of an account that may read metrics, and nothing else.
     pub async fn metrics_token(&self) -> String {
         let (account, role, namespace) = ("prometheus", "metrics-reader", &self.namespace);
-        let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
-        let accounts = kind("", "v1", "ServiceAccount", "serviceaccounts");
+        let accounts = kind("ServiceAccount");
         self.apply(&accounts, namespace, account, json!({})).await;
         let rules = json!({"rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]});
-        self.apply(&rbac("ClusterRole", "clusterroles"), "", role, rules).await;
+        self.apply(&kind("ClusterRole"), "", role, rules).await;
         let binding = json!({
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
         });
-        let bindings = rbac("ClusterRoleBinding", "clusterrolebindings");
+        let bindings = kind("ClusterRoleBinding");
         self.apply(&bindings, "", role, binding).await;
         objects::token(&self.client, namespace, account).await
     }

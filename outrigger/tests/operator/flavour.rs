@@ -5,7 +5,7 @@ use crate::{
     objects::blurred,
     rig::{Launch, Manager},
     standalone::cluster::Cluster,
-    world::World,
+    world::{World, name_on},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, ops::Deref};
@@ -19,8 +19,8 @@ pub const LAB: &str = "lab";
 /// Where the manager comes from.
 #[derive(Debug, Clone, Copy)]
 pub enum Flavour {
-    /// A platform of `OpenShift`, and the name that its objects begin with.
-    OpenShift(&'static str, &'static str),
+    /// A platform of `OpenShift`.
+    OpenShift(&'static str),
     /// A resource of ours, on another Kubernetes.
     Standalone,
 }
@@ -37,7 +37,7 @@ impl Flavour {
     /// A cluster before the operator's first start.
     pub async fn cluster(self) -> Managed {
         match self {
-            Self::OpenShift(platform, name) => Managed::OpenShift(World::new(platform).await, name),
+            Self::OpenShift(platform) => Managed::OpenShift(World::new(platform).await, name_on(platform)),
             Self::Standalone => {
                 let cluster = Cluster::new().await;
                 cluster.manager(LAB, json!({"provider": "memory"})).await;
@@ -67,22 +67,10 @@ impl Managed {
         }
     }
 
-    /// The name of the manager's Deployment.
-    pub fn deployment(&self) -> String {
-        let name = match self {
-            Self::OpenShift(_, name) => name,
-            Self::Standalone(_) => LAB,
-        };
-        format!("{name}-cloud-controller-manager")
-    }
-
     /// Waits until the manager's objects exist, lets its Pods run, and waits until the operator reports that.
     pub async fn rolled_out(&self, operator: &Manager) {
         match self {
-            Self::OpenShift(world, _) => {
-                let deployment = format!("Deployment {}", self.deployment());
-                world.roll_out_until(operator, &deployment).await;
-            }
+            Self::OpenShift(world, name) => world.runs(operator, name).await,
             Self::Standalone(cluster) => {
                 let look = async || cluster.is_rolled_out(LAB).await;
                 operator.until("the roll-out", look).await;

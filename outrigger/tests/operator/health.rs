@@ -3,7 +3,7 @@
 use crate::{
     policies::refuse_services,
     rig::Manager,
-    world::{OPERATOR_NAMESPACE, RELEASE, World, config, deployment, images, kind},
+    world::{OPERATOR_NAMESPACE, RELEASE, World, deployment, images, kind},
 };
 use futures::StreamExt;
 use kube::{
@@ -16,7 +16,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-const AWS: &str = "Deployment aws-cloud-controller-manager";
 const NEXT: &str = "5.1.0-lab";
 
 async fn version(world: &World) -> Value {
@@ -26,9 +25,7 @@ async fn version(world: &World) -> Value {
 async fn upgraded(world: &World) -> Manager {
     let gate = |version: &str| json!({"version": version, "enabled": [], "disabled": []});
     let status = json!({"featureGates": [gate(RELEASE), gate(NEXT)]});
-    world
-        .set_status(&config("FeatureGate", "featuregates"), "cluster", status)
-        .await;
+    world.set_status(&kind("FeatureGate"), "cluster", status).await;
     let mut images = images();
     images["cloudControllerManagerAWS"] = json!("registry.lab/aws:2");
     world.folder.write("images.json", &images.to_string());
@@ -49,7 +46,7 @@ async fn w1_versions_after_the_roll_out() {
         .await;
     world.settled().await;
     assert_eq!(version(&world).await, Value::Null);
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
     operator.signal("TERM");
     operator.exited().await;
@@ -60,7 +57,7 @@ async fn w1_versions_after_the_roll_out() {
     world.settled().await;
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
     told(&world, &operator, "default", "StatusUpgrade").await;
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": NEXT}]));
     let available =
         format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {NEXT}");
@@ -69,7 +66,7 @@ async fn w1_versions_after_the_roll_out() {
 
 /// Waits for an event of this reason, and returns what it says. W26: a reason is one word.
 pub async fn told(world: &World, operator: &Manager, namespace: &str, reason: &str) -> String {
-    let events = kind("", "v1", "Event", "events");
+    let events = kind("Event");
     let look = async || {
         let found = world
             .api(&events, namespace)
@@ -86,9 +83,7 @@ pub async fn told(world: &World, operator: &Manager, namespace: &str, reason: &s
 /// W4: when nothing runs the cluster is told soon, in words and with the reason of the Pods; and when it runs again, too.
 #[tokio::test]
 async fn w4_nothing_runs() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
 
     crash_looping_pod(&world).await;
     let since = Instant::now();
@@ -114,7 +109,7 @@ async fn w4_nothing_runs() {
         world.settled().await;
     }
     assert_eq!(transition(&world, "Available").await, since);
-    let pods = world.api(&kind("", "v1", "Pod", "pods"), &world.namespace);
+    let pods = world.api(&kind("Pod"), &world.namespace);
     pods.delete("aws-1", &DeleteParams::default().grace_period(0))
         .await
         .unwrap();
@@ -127,15 +122,11 @@ async fn w4_nothing_runs() {
 /// W4: something else that fails hides neither that nothing runs nor that it runs again: a policy that refuses an object.
 #[tokio::test]
 async fn w4_nothing_runs_and_an_object_is_refused() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     refuse_services(&world).await;
-    let services = world.api(&kind("", "v1", "Service", "services"), &world.namespace);
-    services
-        .delete("aws-cloud-controller-manager", &DeleteParams::default())
-        .await
-        .unwrap();
+    world
+        .delete(&kind("Service"), &world.namespace, "aws-cloud-controller-manager")
+        .await;
     let line = operator.logged("not everything could be written").await;
     assert!(line.contains("no Services on Mondays"), "{line}");
 
@@ -151,9 +142,7 @@ async fn w4_nothing_runs_and_an_object_is_refused() {
 /// W4: the same with images that nobody can make out, so that nobody knows what should run: what did should.
 #[tokio::test]
 async fn w4_nothing_runs_and_images_are_broken() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     world.folder.write("images.json", "[]");
     let degraded = "Degraded=True SyncingFailed Failed to resync";
     world.says(&operator, &[degraded, "Available=True"]).await;
@@ -182,11 +171,9 @@ async fn transition(world: &World, condition: &str) -> String {
 /// W2: whatever is reported on the way, with a new version and without one, says why.
 #[tokio::test]
 async fn w2_every_report_says_why() {
-    let world = World::new("AWS SingleReplica").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS SingleReplica").await;
     world.settled().await;
-    let operators = config("ClusterOperator", "clusteroperators");
+    let operators = kind("ClusterOperator");
     let version = world.cluster_operator().await["metadata"]["resourceVersion"].to_string();
     let api = world.api(&operators, "");
     let (seen, version) = (Arc::new(Mutex::new(Vec::new())), version.replace('"', ""));
@@ -201,7 +188,7 @@ async fn w2_every_report_says_why() {
     });
     world.set_platform("AWS").await;
     world.installed(&operator, 7).await;
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     world.says(&operator, &["Progressing=False"]).await;
     world.settled().await;
     watching.abort();
@@ -226,14 +213,9 @@ async fn crash_looping_pod(world: &World) {
         .await
         .unwrap();
     let labels = &live["spec"]["template"]["metadata"]["labels"];
-    let pods = kind("", "v1", "Pod", "pods");
+    let pods = kind("Pod");
     world
-        .apply(
-            &kind("", "v1", "ServiceAccount", "serviceaccounts"),
-            &world.namespace,
-            "default",
-            json!({}),
-        )
+        .apply(&kind("ServiceAccount"), &world.namespace, "default", json!({}))
         .await;
     let pod = json!({"metadata": {"labels": labels}, "spec": {
         "automountServiceAccountToken": false,
@@ -254,9 +236,7 @@ async fn crash_looping_pod(world: &World) {
 /// A node that restarts is not an outage: with one of two Pods nothing is said, and nothing written, for a while.
 #[tokio::test]
 async fn one_of_two_is_away() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let (before, mark) = (world.conditions().await, world.mark());
     world.roll_out(1).await;
@@ -288,15 +268,13 @@ async fn stalled() {
         "{conditions}"
     );
     assert_eq!(version(&world).await, Value::Null);
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
 }
 
 /// W26: who leads is told in the operator's namespace, and every reason is one word.
 #[tokio::test]
 async fn w26_events() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    let (world, operator) = World::running("AWS").await;
     let said = told(&world, &operator, &world.namespace, "ResourceCreateSuccess").await;
     assert!(said.contains("Resource was successfully created"), "{said}");
     told(&world, &operator, OPERATOR_NAMESPACE, "LeaderElection").await;
@@ -306,7 +284,7 @@ async fn w26_events() {
     world.set_gates(&["CloudControllerManagerWebhook"]).await;
     let said = told(&world, &operator, &world.namespace, "FeatureGatesModified").await;
     assert!(said.contains("CloudControllerManagerWebhook"), "{said}");
-    let events = kind("", "v1", "Event", "events");
+    let events = kind("Event");
     for event in world.api(&events, "").list(&ListParams::default()).await.unwrap() {
         let reason = event.data["reason"].as_str().unwrap_or_default();
         assert!(!reason.contains(' '), "{reason:?}");
@@ -317,7 +295,7 @@ async fn w26_events() {
 #[tokio::test]
 async fn w27_report_of_another_time() {
     let world = World::new("AWS").await;
-    let operators = config("ClusterOperator", "clusteroperators");
+    let operators = kind("ClusterOperator");
     world
         .apply(&operators, "", "cloud-controller-manager", json!({"spec": {}}))
         .await;
@@ -335,7 +313,7 @@ async fn w27_report_of_another_time() {
         version(&world).await,
         json!([{"name": "operator", "version": "4.0.0-old"}])
     );
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     let conditions = world
         .says(&operator, &["Available=True AsExpected", "Degraded=False AsExpected"])
         .await;

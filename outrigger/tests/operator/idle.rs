@@ -30,11 +30,7 @@ async fn burst(world: &World, namespace: &str) {
 /// Only watches are open, and only the lease is renewed; what others do in the same namespaces is nobody's business.
 #[tokio::test]
 async fn asks_nothing() {
-    let world = World::new("Azure").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment azure-cloud-controller-manager")
-        .await;
+    let (world, operator) = World::running("Azure").await;
     world.settled().await;
     let mark = world.mark();
     tokio::time::sleep(WHILE).await;
@@ -50,7 +46,7 @@ async fn asks_nothing() {
     burst(&world, "openshift-config").await;
     // W19: the same name elsewhere is something else.
     let service = json!({"spec": {"ports": [{"port": 1}]}});
-    let services = kind("", "v1", "Service", "services");
+    let services = kind("Service");
     world
         .apply(&services, "openshift-config", "azure-cloud-controller-manager", service)
         .await;

@@ -75,7 +75,7 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
 
 /// What the events of this reason say, those of earlier worlds included, each as often as it was said.
 async fn events(world: &World, reason: &str) -> Vec<String> {
-    let api = world.api(&kind("", "v1", "Event", "events"), "default");
+    let api = world.api(&kind("Event"), "default");
     let found = api.list(&ListParams::default()).await.unwrap();
     let found = found.into_iter().filter(|event| event.data["reason"] == reason);
     let said = found.flat_map(|event| {
@@ -147,11 +147,9 @@ async fn switches_and_removes() {
         "{operands:#?}"
     );
     world.gone(&operator, "vsphere").await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
 
-    let infrastructure = kind("config.openshift.io", "v1", "Infrastructure", "infrastructures");
+    let infrastructure = kind("Infrastructure");
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     world
         .edit(
@@ -182,9 +180,7 @@ async fn switches_and_removes() {
             serde_json::json!({"metadata": {"annotations": {annotation: Value::Null}}}),
         )
         .await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
     let conditions = world.conditions().await;
     assert!(!conditions.contains(annotation), "{conditions}");
 }
@@ -192,16 +188,14 @@ async fn switches_and_removes() {
 /// A value of the annotation that nobody can make out changes nothing, and that is said.
 #[tokio::test]
 async fn an_unclear_annotation() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    let deployment = "Deployment aws-cloud-controller-manager";
-    world.roll_out_until(&operator, deployment).await;
+    let (world, operator) = World::running("AWS").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = serde_json::json!({"metadata": {"annotations": {annotation: "off"}}});
     world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
     let ignored = format!(r#"{annotation} is "off", which is neither true nor false: it is ignored"#);
     world.says(&operator, &[&format!("{}; {ignored}", available())]).await;
     complained(&world, &operator, "neither true nor false").await;
+    let deployment = "Deployment aws-cloud-controller-manager";
     assert!(world.operands().await.contains(&deployment.to_owned()));
 }
 
@@ -244,7 +238,7 @@ async fn rolls_without_a_word() {
     );
     world.says(&operator, &[&said]).await;
     let mark = world.mark();
-    let daemon_sets = kind("apps", "v1", "DaemonSet", "daemonsets");
+    let daemon_sets = kind("DaemonSet");
     let api = world.api(&daemon_sets, &world.namespace);
     for updated in 0..50 {
         let status = serde_json::json!({"status": {
@@ -272,8 +266,7 @@ async fn removes_what_config_sync_wrote() {
     let sync = world.common(world.program("config-sync-controllers")).start();
     sync.leading().await;
     let operator = world.start();
-    let deployment = "Deployment aws-cloud-controller-manager";
-    world.roll_out_until(&operator, deployment).await;
+    world.runs(&operator, "aws").await;
     assert!(world.operands().await.contains(&"ConfigMap cloud-conf".to_owned()));
 
     world.set_platform("None").await;
@@ -282,7 +275,7 @@ async fn removes_what_config_sync_wrote() {
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 
     world.set_platform("AWS").await;
-    world.roll_out_until(&operator, deployment).await;
+    world.runs(&operator, "aws").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = serde_json::json!({"metadata": {"annotations": {annotation: "false"}}});
     world.edit(&crate::world::infrastructure(), "", "cluster", off).await;

@@ -37,12 +37,7 @@ async fn openshift() {
 async fn prometheus() {
     let world = World::before(&[our_definition()]).await;
     let operator = world.start();
-    let managers = kind(
-        "outrigger.dev",
-        "v1alpha1",
-        "CloudControllerManager",
-        "cloudcontrollermanagers",
-    );
+    let managers = kind("CloudControllerManager");
     let manager = json!({"spec": {"provider": "memory"}});
     world.apply(&managers, "", "lab", manager).await;
     let look = async || match world.operands().await {
@@ -54,10 +49,7 @@ async fn prometheus() {
     let mut definitions = lab::openshift_crds().unwrap();
     definitions.retain(|text| text.contains("monitoring.coreos.com"));
     world.plane().install_crds(&definitions).await.unwrap();
-    let monitors = world.api(
-        &kind("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors"),
-        &world.namespace,
-    );
+    let monitors = world.api(&kind("ServiceMonitor"), &world.namespace);
     let look = async || match monitors.list(&kube::api::ListParams::default()).await {
         Ok(found) if !found.items.is_empty() => Ok(()),
         found => Err(format!("{found:?}")),

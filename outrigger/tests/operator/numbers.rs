@@ -51,7 +51,7 @@ fn conditions(name: &str, [available, degraded, progressing]: [u8; 3]) -> [Strin
 
 /// Dashboards and alerts for the Go operator find its names; a controller that does not run has none.
 #[rstest]
-#[case::openshift(Flavour::OpenShift("AWS", "aws"), "clusteroperator", "cloudcontrollermanager")]
+#[case::openshift(Flavour::OpenShift("AWS"), "clusteroperator", "cloudcontrollermanager")]
 #[case::standalone(Flavour::Standalone, "cloudcontrollermanager", "clusteroperator")]
 #[tokio::test]
 async fn names_of_the_original(#[case] flavour: Flavour, #[case] controller: &str, #[case] other: &str) {

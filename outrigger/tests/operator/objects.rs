@@ -8,20 +8,49 @@ use kube::{
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A kind by its three names; the group is empty for the core.
-pub fn kind(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
-    let gvk = kube::core::GroupVersionKind::gvk(group, version, kind);
-    ApiResource::from_gvk_with_plural(&gvk, plural)
+/// A kind of the cluster by its name.
+pub fn kind(name: &str) -> ApiResource {
+    let (group, version) = match name {
+        "ConfigMap" | "Event" | "Namespace" | "Pod" | "Secret" | "Service" | "ServiceAccount" => ("", "v1"),
+        "DaemonSet" | "Deployment" => ("apps", "v1"),
+        "Lease" => ("coordination.k8s.io", "v1"),
+        "PodDisruptionBudget" => ("policy", "v1"),
+        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => ("rbac.authorization.k8s.io", "v1"),
+        "PrometheusRule" | "ServiceMonitor" => ("monitoring.coreos.com", "v1"),
+        "APIServer" | "ClusterOperator" | "ClusterVersion" | "FeatureGate" | "Infrastructure" | "Network" | "Proxy" => {
+            ("config.openshift.io", "v1")
+        }
+        "CloudControllerManager" => ("outrigger.dev", "v1alpha1"),
+        name if name.starts_with("Validating") || name.starts_with("Mutating") => {
+            ("admissionregistration.k8s.io", "v1")
+        }
+        other => panic!("the tests do not know the kind {other}"),
+    };
+    let singular = name.to_lowercase();
+    let plural = match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{singular}s"),
+    };
+    ApiResource::from_gvk_with_plural(&kube::core::GroupVersionKind::gvk(group, version, name), &plural)
+}
+
+/// Kinds with the namespace of their objects, from namespaces and names of kinds with blanks between them.
+pub fn kinds(all: &[(&str, &'static str)]) -> Vec<(ApiResource, String)> {
+    let of = |(namespace, names): &(&str, &'static str)| {
+        let namespace = (*namespace).to_owned();
+        names.split(' ').map(move |name| (kind(name), namespace.clone()))
+    };
+    all.iter().flat_map(of).collect()
 }
 
 /// The kind of a `ConfigMap`.
 pub fn config_map() -> ApiResource {
-    kind("", "v1", "ConfigMap", "configmaps")
+    kind("ConfigMap")
 }
 
 /// The kind of a Deployment.
 pub fn deployment() -> ApiResource {
-    kind("apps", "v1", "Deployment", "deployments")
+    kind("Deployment")
 }
 
 /// A token of a `ServiceAccount`.

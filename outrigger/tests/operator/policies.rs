@@ -4,17 +4,15 @@ use crate::{fixture::Fixture, objects::kind};
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-const GROUP: &str = "admissionregistration.k8s.io";
-
 /// Refuses all new Services.
 pub async fn refuse_services(world: &Fixture) {
     let service = json!({"spec": {"ports": [{"port": 1}]}});
-    refuse(world, &kind("", "v1", "Service", "services"), &["CREATE"], service).await;
+    refuse(world, &kind("Service"), &["CREATE"], service).await;
 }
 
 /// Refuses these operations, CREATE among them, on objects of a kind, and waits until an object like this one is refused.
 pub async fn refuse(world: &Fixture, resource: &ApiResource, operations: &[&str], object: Value) {
-    let policies = kind(GROUP, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
+    let policies = kind("ValidatingAdmissionPolicy");
     let rule = json!({
         "apiGroups": [resource.group], "apiVersions": [resource.version], "operations": operations,
         "resources": [resource.plural],
@@ -62,6 +60,5 @@ fn name(resource: &ApiResource) -> String {
 }
 
 fn bindings() -> ApiResource {
-    let plural = "validatingadmissionpolicybindings";
-    kind(GROUP, "v1", "ValidatingAdmissionPolicyBinding", plural)
+    kind("ValidatingAdmissionPolicyBinding")
 }

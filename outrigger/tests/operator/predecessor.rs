@@ -4,13 +4,12 @@ use crate::{
     fixture::Place,
     objects::look_of,
     rig::Manager,
-    world::{World, config, infrastructure, kind},
+    world::{World, infrastructure, kind},
 };
 use kube::api::{DeleteParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-const AWS: &str = "aws-cloud-controller-manager";
 const GO: &str = "cluster-controller-manager-operator";
 
 /// What the Go operator says that it is about, as a list of resources and names.
@@ -32,8 +31,7 @@ const NEWER: Word = &[
 
 /// A cluster on AWS with operands of the Go operator, and with its word.
 async fn taken_over(word: Word) -> (World, Vec<Place>) {
-    let world = World::new("AWS").await;
-    world.left_behind(&format!("Deployment {AWS}")).await;
+    let world = World::left_behind("AWS").await;
     let places = world.places().await;
     for place in &places {
         make_again(&world, place, GO).await;
@@ -116,7 +114,7 @@ async fn w18_what_the_go_operator_left_goes(#[case] word: Word) {
     world.set_platform("AWS SingleReplica").await;
     let operator = world.start();
     left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;
-    world.roll_out_until(&operator, &format!("Deployment {AWS}")).await;
+    world.runs(&operator, "aws").await;
     world.settled().await;
     left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;
 }
@@ -124,25 +122,17 @@ async fn w18_what_the_go_operator_left_goes(#[case] word: Word) {
 /// Our own word is lost, and nothing of ours should be there: it is found without it.
 #[tokio::test]
 async fn a_list_that_is_lost() {
-    let world = World::new("AWS").await;
-    world.left_behind(&format!("Deployment {AWS}")).await;
-    let operators = world.api(&config("ClusterOperator", "clusteroperators"), "");
-    operators
-        .delete("cloud-controller-manager", &DeleteParams::default())
-        .await
-        .unwrap();
+    let world = World::left_behind("AWS").await;
+    world
+        .delete(&kind("ClusterOperator"), "", "cloud-controller-manager")
+        .await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = json!({"metadata": {"annotations": {annotation: "false"}}});
     world.edit(&infrastructure(), "", "cluster", off).await;
     let operator = world.start();
     world.gone(&operator, "aws").await;
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
-    let policies = kind(
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-    );
+    let policies = kind("ValidatingAdmissionPolicy");
     let name = "openshift-cloud-controller-manager-cloud-provider-aws";
     assert_eq!(world.get(&policies, "", name).await, None::<Value>);
 }

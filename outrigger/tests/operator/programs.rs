@@ -3,7 +3,7 @@
 use crate::{
     repair::{define_adherence, set_profile},
     rig::{Launch, Manager, free_port},
-    world::{OPERATOR_NAMESPACE, RELEASE, World, config, config_map},
+    world::{OPERATOR_NAMESPACE, RELEASE, World, config_map, kind},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -75,9 +75,7 @@ async fn side_by_side(#[case] first: &str) {
         sync.leading().await;
         (operator(&world).start(), sync)
     };
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
     world.settled().await;
     assert_eq!(writers(&world, mark).len(), 1, "{:?}", writers(&world, mark));
     // A release brings the ClusterOperator; where none did, both may find none, and one of them comes second.
@@ -99,9 +97,7 @@ async fn config_sync_goes() {
     let sync = config_sync(&world).start();
     sync.leading().await;
     let operator = operator(&world).start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
     sync.signal("TERM");
     assert_eq!(sync.exited().await.code, 0);
     world.set_source("[Global]\nZone = another\n").await;
@@ -154,9 +150,7 @@ async fn operator_waits_for_config_sync() {
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
     world.set_source("[Global]\n").await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
 }
 
 const UPSTREAM: &str = include_str!("../../../crates/operator/tests/release/upstream-deployment.yaml");
@@ -237,8 +231,7 @@ async fn upstreams_deployment() {
     ];
     world.says(operator, &said).await;
     assert!(world.get(&config_map(), OPERANDS, "cloud-conf").await.is_some());
-    let manager = "Deployment gcp-cloud-controller-manager";
-    world.roll_out_until(operator, manager).await;
+    world.runs(operator, "gcp").await;
     for (process, _) in &started {
         process.signal("TERM");
         assert_eq!(process.exited().await.code, 0, "{}", process.told());
@@ -247,7 +240,7 @@ async fn upstreams_deployment() {
 
 /// Says which version the cluster has.
 async fn set_version(world: &World) {
-    let versions = config("ClusterVersion", "clusterversions");
+    let versions = kind("ClusterVersion");
     let spec = json!({"spec": {"clusterID": "2c0a1d5e-7f0b-4a55-9f57-6f3c1b0d8e11"}});
     world.apply(&versions, "", "version", spec).await;
     let status = json!({

@@ -11,16 +11,15 @@ use std::time::{Duration, Instant};
 
 /// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
 #[rstest]
-#[case::of_a_namespace("RoleBinding", "rolebindings", "Role")]
-#[case::of_the_cluster("ClusterRoleBinding", "clusterrolebindings", "ClusterRole")]
+#[case::of_a_namespace("RoleBinding", "Role")]
+#[case::of_the_cluster("ClusterRoleBinding", "ClusterRole")]
 #[tokio::test]
-async fn w17_role_ref(#[case] binding: &str, #[case] plural: &str, #[case] role: &str) {
-    let world = World::new("VSphere").await;
-    world.left_behind("Deployment vsphere-cloud-controller-manager").await;
+async fn w17_role_ref(#[case] binding: &str, #[case] role: &str) {
+    let world = World::left_behind("VSphere").await;
     let name = "vsphere-cloud-controller-manager:vsphere-cloud-controller-manager";
     let group = "rbac.authorization.k8s.io";
     let namespace = if role == "Role" { world.namespace.as_str() } else { "" };
-    let api = world.api(&kind(group, "v1", binding, plural), namespace);
+    let api = world.api(&kind(binding), namespace);
     api.delete(name, &DeleteParams::default()).await.unwrap();
     let other = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": binding, "metadata": {"name": name},
@@ -30,14 +29,10 @@ async fn w17_role_ref(#[case] binding: &str, #[case] plural: &str, #[case] role:
         .await
         .unwrap();
     // Its neighbours go at the same time: one that is difficult does not stop the others.
-    let budgets = world.api(
-        &kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-        &world.namespace,
-    );
-    budgets
-        .delete("vsphere-cloud-controller-manager", &DeleteParams::default())
-        .await
-        .unwrap();
+    let budget = "vsphere-cloud-controller-manager";
+    world
+        .delete(&kind("PodDisruptionBudget"), &world.namespace, budget)
+        .await;
 
     let operator = world.start();
     let look = async || match api.get_opt(name).await.unwrap() {
@@ -71,10 +66,8 @@ pub async fn runs_with(world: &World, operator: &Manager, name: &str, parts: &[&
 /// W10, W11: what the cluster says about its proxy and its features, and the flags about TLS, reaches the Pods at once.
 #[tokio::test]
 async fn w10_w11_proxy_gates_and_tls() {
-    let world = World::new("OpenStack").await;
-    let operator = world.start();
+    let (world, operator) = World::running("OpenStack").await;
     let name = "openstack-cloud-controller-manager";
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
     runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS12"]).await;
 
     let status =
@@ -103,17 +96,13 @@ async fn w10_w11_proxy_gates_and_tls() {
     let operator = launch.flag("--tls-min-version=VersionTLS13").start();
     runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS13"]).await;
     assert!(!container(&world, name).await.contains("--tls-cipher-suites"));
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "openstack").await;
 }
 
 /// W11: a feature that is about the cloud configuration reaches it at once, and leaves it again.
 #[tokio::test]
 async fn w11_gate_of_the_configuration() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    let (world, operator) = World::running("AWS").await;
     let mode = async |expected: bool| {
         let look = async || {
             let found = world.get(&config_map(), &world.namespace, "cloud-conf").await;
@@ -169,7 +158,7 @@ async fn w10_tls_profile() {
     define_adherence(&world).await;
     let operator = world.start();
     let name = "openstack-cloud-controller-manager";
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "openstack").await;
     runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS12"]).await;
     set_profile(&world, json!({"type": "Modern", "modern": {}})).await;
     runs_with(&world, &operator, name, &["--tls-min-version=VersionTLS13"]).await;
@@ -181,7 +170,7 @@ async fn w10_tls_profile() {
     set_profile(&world, custom).await;
     let suites = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
     runs_with(&world, &operator, name, &[suites]).await;
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "openstack").await;
     world.settled().await;
     let said = operator.lines_with("ROT13");
     assert_eq!(said.len(), 1, "{said:?}");
@@ -191,10 +180,8 @@ async fn w10_tls_profile() {
 /// W16: credentials that come, change and go reach the Pods.
 #[tokio::test]
 async fn w16_credentials_roll_the_pods() {
-    let world = World::new("GCP").await;
-    let operator = world.start();
+    let (world, operator) = World::running("GCP").await;
     let name = "gcp-cloud-controller-manager";
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
     let hash = async || {
         let live = world.get(&deployment(), &world.namespace, name).await.unwrap();
         let template = &live["spec"]["template"]["metadata"]["annotations"];
@@ -206,7 +193,7 @@ async fn w16_credentials_roll_the_pods() {
     assert!(seen[0].is_some(), "a hash although the Secret is missing");
     for content in ["one", "two"] {
         let secret = json!({"stringData": {"service_account.json": content}});
-        let secrets = kind("", "v1", "Secret", "secrets");
+        let secrets = kind("Secret");
         world
             .apply(&secrets, &world.namespace, "gcp-ccm-cloud-credentials", secret)
             .await;
@@ -217,17 +204,13 @@ async fn w16_credentials_roll_the_pods() {
         let new = operator.until("another hash", look).await;
         seen.push(Some(new));
     }
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "gcp").await;
 }
 
 /// W14, operator.md §10.10: what the managed configuration says wins, and every other key is copied.
 #[tokio::test]
 async fn configuration_changes() {
-    let world = World::new("AWS").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    let (world, operator) = World::running("AWS").await;
     let maps = config_map();
     let says = async |operator: &Manager, part: &str| {
         let look = async || {
@@ -254,11 +237,7 @@ async fn configuration_changes() {
 /// A configuration that somebody has made immutable is replaced, and then left alone.
 #[tokio::test]
 async fn sealed_by_somebody_else() {
-    let world = World::new("GCP").await;
-    let operator = world.start();
-    world
-        .roll_out_until(&operator, "Deployment gcp-cloud-controller-manager")
-        .await;
+    let (world, operator) = World::running("GCP").await;
     let maps = config_map();
     world
         .edit(&maps, &world.namespace, "cloud-conf", json!({"immutable": true}))
@@ -292,7 +271,7 @@ async fn w23_managed_configuration() {
     let world = World::new("VSphere").await;
     let (maps, name) = (config_map(), "vsphere-cloud-controller-manager");
     let operator = world.start();
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "vsphere").await;
     assert!(world.get(&maps, MANAGED, "kube-cloud-config").await.is_none());
 
     world.set_gates(&["VSphereMultiVCenterDay2"]).await;
@@ -317,17 +296,13 @@ async fn w23_managed_configuration() {
     holds(&operator, "vc2.lab").await;
 
     // The user's own one is immutable now, so the copies are.
-    let sources = world.api(&maps, "openshift-config");
-    sources
-        .delete("cloud-provider-config", &DeleteParams::default())
-        .await
-        .unwrap();
+    world.delete(&maps, "openshift-config", "cloud-provider-config").await;
     let sealed = json!({"data": {"cloud.conf": vcenter("vc3.lab")}, "immutable": true});
     world
         .apply(&maps, "openshift-config", "cloud-provider-config", sealed)
         .await;
     holds(&operator, "vc3.lab").await;
-    world.roll_out_until(&operator, &format!("Deployment {name}")).await;
+    world.runs(&operator, "vsphere").await;
     world.settled().await;
     let before = world.get(&maps, MANAGED, "kube-cloud-config").await.unwrap();
     assert_eq!(before["immutable"], true);
@@ -361,9 +336,7 @@ pub fn vcenter(server: &str) -> String {
 async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
     let world = World::new(platform).await;
     let operator = world.start();
-    world
-        .roll_out_until(&operator, &format!("Deployment {name}-cloud-controller-manager"))
-        .await;
+    world.runs(&operator, name).await;
     for (operand, object) in world.snapshot().await {
         let text = object.to_string();
         for literal in [
@@ -378,9 +351,8 @@ async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
 /// Only what the operator has made is its own to delete, whatever the list says.
 #[tokio::test]
 async fn foreign_objects_stay() {
-    let world = World::new("AWS").await;
-    world.left_behind("Deployment aws-cloud-controller-manager").await;
-    let services = kind("", "v1", "Service", "services");
+    let world = World::left_behind("AWS").await;
+    let services = kind("Service");
     world
         .apply(
             &services,
@@ -404,7 +376,7 @@ async fn foreign_objects_stay() {
     world.says(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
     assert!(world.get(&services, &world.namespace, "foreign").await.is_some());
-    let namespaces = kind("", "v1", "Namespace", "namespaces");
+    let namespaces = kind("Namespace");
     let kept = world.get(&namespaces, "", "openshift-config").await.unwrap();
     assert_eq!(kept["metadata"]["deletionTimestamp"], Value::Null);
 }

@@ -146,14 +146,10 @@ async fn apply(world: &Fixture, manifests: &[&str], mut change: impl FnMut(&mut 
                 let found = object.pointer(pointer).and_then(Value::as_str);
                 found.unwrap_or_default().to_owned()
             };
-            let (name_of_kind, name, namespace) = (text("/kind"), text("/metadata/name"), text("/metadata/namespace"));
-            let api_version = text("/apiVersion");
-            let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-            let resource = kind(
-                group,
-                version,
-                &name_of_kind,
-                &format!("{}s", name_of_kind.to_lowercase()),
+            let (resource, name, namespace) = (
+                kind(&text("/kind")),
+                text("/metadata/name"),
+                text("/metadata/namespace"),
             );
             world.apply(&resource, &namespace, &name, object.clone()).await;
         }

@@ -5,7 +5,6 @@ use crate::{
     rights::{OPERANDS, release},
     world::{World, certificate, config_map, proxy},
 };
-use kube::api::DeleteParams;
 use serde_json::json;
 
 const BUNDLE: &str = "ca-bundle.crt";
@@ -133,9 +132,7 @@ async fn w9_bundles() {
             reported.filter(|_| exact).map(drop).ok_or(conditions)
         };
         operator.until(&format!("the report of a bundle: {name}"), look).await;
-        world
-            .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-            .await;
+        world.runs(&operator, "aws").await;
     }
 }
 
@@ -146,8 +143,7 @@ async fn w7_bundle_comes_and_goes() {
     let operator = world.start();
     trusts(&world, &operator, 2).await;
 
-    let maps = world.api(&config_map(), "openshift-config");
-    maps.delete("user-ca", &DeleteParams::default()).await.unwrap();
+    world.delete(&config_map(), "openshift-config", "user-ca").await;
     trusts(&world, &operator, 1).await;
     let missed = format!(
         "{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected: the bundle of the proxy \
@@ -232,9 +228,7 @@ async fn system_without_certificates() {
             .any(|operand| operand.starts_with("Deployment"))
     );
     world.folder.write("bundle.pem", &certificate("system"));
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
 }
 
 /// The same where there are no operands: the operator is not available there before all of it works.

@@ -32,11 +32,10 @@ async fn started(world: &World) -> Manager {
 
 /// Takes away what our own manifests have granted.
 async fn withdraw(world: &World) {
-    for (kind_, plural, namespaces) in [
-        ("ClusterRoleBinding", "clusterrolebindings", &[""][..]),
+    for (kind_, namespaces) in [
+        ("ClusterRoleBinding", &[""][..]),
         (
             "RoleBinding",
-            "rolebindings",
             &[
                 OPERANDS,
                 OPERATOR_NAMESPACE,
@@ -47,7 +46,7 @@ async fn withdraw(world: &World) {
         ),
     ] {
         for namespace in namespaces {
-            let api = world.api(&kind(GROUP, "v1", kind_, plural), namespace);
+            let api = world.api(&kind(kind_), namespace);
             for binding in api.list(&kube::api::ListParams::default()).await.unwrap() {
                 if binding.data["subjects"]
                     .to_string()
@@ -62,13 +61,8 @@ async fn withdraw(world: &World) {
 }
 
 async fn grant(world: &World, namespace: &str, rules: Value) {
-    let (role, plural) = if namespace.is_empty() {
-        ("ClusterRole", "clusterroles")
-    } else {
-        ("Role", "roles")
-    };
-    let resource = kind(GROUP, "v1", role, plural);
-    world.apply(&resource, namespace, NAME, json!({"rules": rules})).await;
+    let role = if namespace.is_empty() { "ClusterRole" } else { "Role" };
+    world.apply(&kind(role), namespace, NAME, json!({"rules": rules})).await;
     bind(world, namespace, NAME, role, NAME).await;
 }
 
@@ -77,12 +71,12 @@ async fn bind(world: &World, namespace: &str, name: &str, kind_: &str, role: &st
         "roleRef": {"apiGroup": GROUP, "kind": kind_, "name": role},
         "subjects": [{"apiGroup": GROUP, "kind": "User", "name": user()}],
     });
-    let resource = if namespace.is_empty() {
-        kind(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings")
+    let binding_kind = if namespace.is_empty() {
+        "ClusterRoleBinding"
     } else {
-        kind(GROUP, "v1", "RoleBinding", "rolebindings")
+        "RoleBinding"
     };
-    world.apply(&resource, namespace, name, binding).await;
+    world.apply(&kind(binding_kind), namespace, name, binding).await;
 }
 
 /// Every platform is installed. What may not be removed of the last one is named with the verb, and nothing is worse for it.
@@ -99,15 +93,13 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
     world.set_platform(platform).await;
     let operator = started(&world).await;
     let deployment = format!("Deployment {name}-cloud-controller-manager");
-    world.roll_out_until(&operator, &deployment).await;
+    world.runs(&operator, name).await;
     world
         .says(&operator, &["Available=True", "Degraded=False", "Upgradeable=True"])
         .await;
 
     world.set_platform("IBMCloud").await;
-    world
-        .roll_out_until(&operator, "Deployment ibm-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "ibm").await;
     world.gone(&operator, &deployment).await;
     let Some(left) = left else {
         let conditions = world.says(&operator, &["Available=True", "Progressing=False"]).await;

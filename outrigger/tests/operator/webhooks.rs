@@ -6,7 +6,7 @@ use crate::{
 };
 use axum::{Json, Router, extract::State, routing::post, serve::Listener};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use kube::api::{ApiResource, DeleteParams};
+use kube::api::ApiResource;
 use serde_json::{Value, json};
 use std::{
     io,
@@ -28,8 +28,6 @@ use tokio_rustls::{
     },
     server::TlsStream,
 };
-
-const AWS: &str = "Deployment aws-cloud-controller-manager";
 
 /// A webhook that gives the same answer to everybody.
 struct Webhook {
@@ -125,23 +123,11 @@ impl Listener for Port {
 }
 
 fn validating() -> ApiResource {
-    let group = "admissionregistration.k8s.io";
-    kind(
-        group,
-        "v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-    )
+    kind("ValidatingWebhookConfiguration")
 }
 
 fn mutating() -> ApiResource {
-    let group = "admissionregistration.k8s.io";
-    kind(
-        group,
-        "v1",
-        "MutatingWebhookConfiguration",
-        "mutatingwebhookconfigurations",
-    )
+    kind("MutatingWebhookConfiguration")
 }
 
 /// Waits until the API server asks: it learns of a webhook a moment after it is there.
@@ -170,7 +156,7 @@ async fn refuses() {
     let webhook = Webhook::answering(no).await;
     let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["services"]});
     webhook.register(&world, &validating(), rule).await;
-    let services = kind("", "v1", "Service", "services");
+    let services = kind("Service");
     let service =
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "try"}, "spec": {"ports": [{"port": 1}]}});
     in_force(&world, &webhook, &services, service).await;
@@ -197,12 +183,8 @@ async fn refuses() {
     let tries = operator.until("another try", look).await;
     assert!(tries <= 20, "{tries} tries");
 
-    let configurations = world.api(&validating(), "");
-    configurations
-        .delete("somebody.lab", &DeleteParams::default())
-        .await
-        .unwrap();
-    world.roll_out_until(&operator, AWS).await;
+    world.delete(&validating(), "", "somebody.lab").await;
+    world.runs(&operator, "aws").await;
     world.installed(&operator, 7).await;
 }
 
@@ -227,7 +209,7 @@ async fn changes_what_is_ours() {
 
     let mark = world.mark();
     let operator = world.start();
-    world.roll_out_until(&operator, AWS).await;
+    world.runs(&operator, "aws").await;
     let name = "aws-cloud-controller-manager";
     let live = world.get(&deployment(), &world.namespace, name).await.unwrap();
     assert_eq!(live["spec"]["replicas"], 3, "the webhook is not asked");

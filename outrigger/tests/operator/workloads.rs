@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// Every Deployment and `DaemonSet` of a namespace.
 async fn all(client: &Client, namespace: &str) -> Vec<(Api<DynamicObject>, DynamicObject)> {
     let mut found = Vec::new();
-    for (name, plural) in [("Deployment", "deployments"), ("DaemonSet", "daemonsets")] {
-        let api = objects::api(client, &kind("apps", "v1", name, plural), namespace);
+    for name in ["Deployment", "DaemonSet"] {
+        let api = objects::api(client, &kind(name), namespace);
         let list = api.list(&ListParams::default()).await.unwrap();
         found.extend(list.into_iter().map(|object| (api.clone(), object)));
     }

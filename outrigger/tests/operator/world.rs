@@ -10,6 +10,7 @@ mod said;
 
 pub use crate::objects::{config_map, deployment, kind};
 pub use furniture::{certificate, images};
+pub use programs::name_on;
 
 use crate::{
     fixture::Fixture,
@@ -40,24 +41,19 @@ impl Deref for World {
     }
 }
 
-/// A kind of `OpenShift`'s configuration.
-pub fn config(name: &str, plural: &str) -> ApiResource {
-    kind("config.openshift.io", "v1", name, plural)
-}
-
 /// The kind of the Infrastructure.
 pub fn infrastructure() -> ApiResource {
-    config("Infrastructure", "infrastructures")
+    kind("Infrastructure")
 }
 
 /// The kind of the `APIServer`.
 pub fn api_server() -> ApiResource {
-    config("APIServer", "apiservers")
+    kind("APIServer")
 }
 
 /// The kind of the Proxy.
 pub fn proxy() -> ApiResource {
-    config("Proxy", "proxies")
+    kind("Proxy")
 }
 
 impl World {

@@ -4,7 +4,7 @@ use super::{Scenario, Snapshot};
 use crate::{
     objects::blurred,
     rig::{Door, Folder, Manager},
-    world::{RELEASE, World, config, images, infrastructure},
+    world::{RELEASE, World, images, infrastructure, kind},
 };
 use kube::{Client, api::PostParams};
 use serde_json::json;
@@ -80,9 +80,7 @@ impl Change {
                 use_another_image(world);
                 let gates = [RELEASE, NEXT].map(|version| json!({"version": version, "enabled": [], "disabled": []}));
                 let status = json!({"featureGates": gates});
-                world
-                    .set_status(&config("FeatureGate", "featuregates"), "cluster", status)
-                    .await;
+                world.set_status(&kind("FeatureGate"), "cluster", status).await;
             }
             Self::Shrink => world.set_platform("AWS SingleReplica").await,
             Self::Switch => world.set_platform("AWS").await,
@@ -204,7 +202,7 @@ async fn leave(world: &World, installed: &Snapshot) {
         let object = serde_json::from_value(object).unwrap();
         world.api(resource, &namespace).create(&params, &object).await.unwrap();
     }
-    let operators = config("ClusterOperator", "clusteroperators");
+    let operators = kind("ClusterOperator");
     world
         .apply(&operators, "", "cloud-controller-manager", json!({"spec": {}}))
         .await;

@@ -50,7 +50,7 @@ impl Change {
                 spec["extraArgs"] = json!(["--node-monitor-period=10s"]);
             }
             Self::Switch => {
-                let secret = kind("", "v1", "Secret", "secrets");
+                let secret = kind("Secret");
                 for name in ["cloud", "keys"] {
                     let data = json!({"stringData": {"cloud.conf": "[Global]\nuse-clouds=true\n", "clouds.yaml": "clouds: {}"}});
                     world.apply(&secret, &world.namespace, name, data).await;

@@ -6,7 +6,7 @@ use crate::{
     repair::vcenter,
     rig::{Entry, Manager},
     standalone::cluster::{definition, managers},
-    world::{OPERATOR_NAMESPACE, World, config_map},
+    world::{OPERATOR_NAMESPACE, World, config_map, name_on},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -17,15 +17,15 @@ pub const MANAGED: &str = "openshift-config-managed";
 pub const OPERANDS: &str = "openshift-cloud-controller-manager";
 /// The name of the operator's account.
 const NAME: &str = "cluster-cloud-controller-manager";
-const PLATFORMS: [(&str, &str); 8] = [
-    ("AWS", "aws"),
-    ("Azure", "azure"),
-    ("GCP", "gcp"),
-    ("VSphere", "vsphere"),
-    ("Nutanix", "nutanix"),
-    ("OpenStack", "openstack"),
-    ("IBMCloud", "ibm"),
-    ("PowerVS", "powervs"),
+const PLATFORMS: [&str; 8] = [
+    "AWS",
+    "Azure",
+    "GCP",
+    "VSphere",
+    "Nutanix",
+    "OpenStack",
+    "IBMCloud",
+    "PowerVS",
 ];
 const MANIFESTS: [&str; 3] = [
     include_str!("../../../../deploy/openshift/0000_26_cloud-controller-manager-operator_02_rbac_operator.yaml"),
@@ -117,21 +117,19 @@ impl Scenario for World {
 
     /// Every platform after the other.
     async fn live(&self, operator: &Manager) {
-        for (platform, name) in PLATFORMS {
+        for platform in PLATFORMS {
             self.set_platform(platform).await;
-            let deployment = format!("Deployment {name}-cloud-controller-manager");
-            self.roll_out_until(operator, &deployment).await;
+            self.runs(operator, name_on(platform)).await;
         }
         self.set_gates(&["VSphereMultiVCenterDay2"]).await;
         self.set_platform("VSphere").await;
-        let deployment = "Deployment vsphere-cloud-controller-manager";
-        self.roll_out_until(operator, deployment).await;
+        self.runs(operator, "vsphere").await;
         // The managed configuration is as immutable as what it is made from, and is replaced together with it.
         for server in ["vc2.lab", "vc3.lab"] {
             seal_source(self, server).await;
             managed(self, operator, server).await;
         }
-        self.roll_out_until(operator, deployment).await;
+        self.runs(operator, "vsphere").await;
         // The operator reads the Pods to report why none runs.
         self.roll_out(0).await;
         self.says(operator, &["Available=False NothingRuns"]).await;
@@ -190,9 +188,7 @@ async fn one_verb_short() {
     assert!(line.contains("cannot patch resource"), "{line}");
     world.installed(&operator, 6).await;
     release_again(&world).await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
 }
 
 /// operator.md §2.0: what lasts for two minutes and a half is told in the conditions, with the verb; not before, and not for ever.
@@ -215,9 +211,7 @@ async fn one_verb_short_for_long() {
     }
     assert!(world.reports_since(mark) <= 5, "{:#?}", world.writes_since(mark));
     release_again(&world).await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
     world.says(&operator, &["Degraded=False", "Upgradeable=True"]).await;
 }
 
@@ -248,9 +242,7 @@ async fn may_not_look() {
         "{operands:?}"
     );
     release_again(&world).await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
 }
 
 const ON_OPENSHIFT: &str = include_str!("../../../../deploy/kubernetes/on-openshift.yaml");
@@ -264,9 +256,7 @@ async fn our_own_kind_on_openshift() {
     world.plane().install_crds(&[definition()]).await.unwrap();
     world.set_platform("AWS").await;
     let operator = release(&world, |_| {}).await;
-    world
-        .roll_out_until(&operator, "Deployment aws-cloud-controller-manager")
-        .await;
+    world.runs(&operator, "aws").await;
     let line = operator.logged("cannot watch").await;
     assert!(line.contains("cloudcontrollermanagers"), "{line}");
 

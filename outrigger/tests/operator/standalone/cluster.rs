@@ -30,12 +30,7 @@ impl Deref for Cluster {
 
 /// The kind of our resource.
 pub fn managers() -> ApiResource {
-    kind(
-        "outrigger.dev",
-        "v1alpha1",
-        "CloudControllerManager",
-        "cloudcontrollermanagers",
-    )
+    kind("CloudControllerManager")
 }
 
 /// The definition of our resource.
@@ -53,6 +48,15 @@ impl Cluster {
     /// A cluster with our definition, and those of the Prometheus operator.
     pub async fn new() -> Self {
         Self::on(PLANES.take().await, definition()).await
+    }
+
+    /// A cluster with a manager `lab` that runs, and its operator.
+    pub async fn running() -> (Self, Manager) {
+        let cluster = Self::new().await;
+        cluster.manager("lab", json!({"provider": "memory"})).await;
+        let operator = cluster.start();
+        cluster.installed(&operator, "lab").await;
+        (cluster, operator)
     }
 
     /// A cluster with this definition of our resource.
@@ -88,7 +92,7 @@ impl Cluster {
                 }
             }
         }
-        let namespaces = kind("", "v1", "Namespace", "namespaces");
+        let namespaces = kind("Namespace");
         self.apply(&namespaces, "", &self.namespace, json!({})).await;
         self.folder.write("images.json", IMAGES);
     }
@@ -233,26 +237,14 @@ impl Cluster {
 
     /// Every kind that the operator makes, and where.
     pub fn kinds(&self) -> Vec<(ApiResource, String)> {
-        let here = self.namespace.clone();
-        let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
-        let monitoring = |name, plural| kind("monitoring.coreos.com", "v1", name, plural);
-        vec![
-            (config_map(), here.clone()),
-            (kind("", "v1", "Secret", "secrets"), here.clone()),
-            (kind("", "v1", "Service", "services"), here.clone()),
-            (kind("", "v1", "ServiceAccount", "serviceaccounts"), here.clone()),
-            (deployment(), here.clone()),
+        objects::kinds(&[
             (
-                kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-                here.clone(),
+                self.namespace.as_str(),
+                "ConfigMap Secret Service ServiceAccount Deployment PodDisruptionBudget Role RoleBinding ServiceMonitor PrometheusRule",
             ),
-            (rbac("Role", "roles"), here.clone()),
-            (rbac("RoleBinding", "rolebindings"), here.clone()),
-            (monitoring("ServiceMonitor", "servicemonitors"), here.clone()),
-            (monitoring("PrometheusRule", "prometheusrules"), here),
-            (rbac("RoleBinding", "rolebindings"), "kube-system".to_owned()),
-            (rbac("ClusterRoleBinding", "clusterrolebindings"), String::new()),
-        ]
+            ("kube-system", "RoleBinding"),
+            ("", "ClusterRoleBinding"),
+        ])
     }
 
     /// Everything as somebody sees it who does not look at versions, times and keys: all that the operator made, and what a manager says.

@@ -5,7 +5,7 @@ use crate::{
     objects::{deployment, kind},
     policies::{allow, refuse},
 };
-use kube::api::{DeleteParams, ListParams};
+use kube::api::ListParams;
 use serde_json::{Value, json};
 
 /// Told at once, with the words of the policy; everything else is made; and it heals by itself.
@@ -29,7 +29,7 @@ async fn a_policy_refuses_an_operand() {
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
-    let budgets = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+    let budgets = kind("PodDisruptionBudget");
     let budgets = world.api(&budgets, &world.namespace);
     assert!(budgets.get_opt("lab-cloud-controller-manager").await.unwrap().is_some());
 
@@ -42,11 +42,7 @@ async fn a_policy_refuses_an_operand() {
 async fn the_namespace_is_terminating() {
     let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
-    let namespaces = world.api(&kind("", "v1", "Namespace", "namespaces"), "");
-    namespaces
-        .delete(&world.namespace, &DeleteParams::default())
-        .await
-        .unwrap();
+    world.delete(&kind("Namespace"), "", &world.namespace).await;
     let operator = world.operator().flag("--leader-elect=false").start();
     let said = world
         .says(&operator, "lab", &["Progressing=True Retrying", "Degraded=False"])
@@ -58,15 +54,7 @@ async fn the_namespace_is_terminating() {
     for part in [object.as_str(), "because it is being terminated"] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
-    let bound = world.api(
-        &kind(
-            "rbac.authorization.k8s.io",
-            "v1",
-            "ClusterRoleBinding",
-            "clusterrolebindings",
-        ),
-        "",
-    );
+    let bound = world.api(&kind("ClusterRoleBinding"), "");
     let name = "outrigger:lab-cloud-controller-manager";
     assert!(
         bound.get_opt(name).await.unwrap().is_some(),
@@ -101,15 +89,12 @@ async fn grant_all_but(world: &Cluster, user: &str, hidden: &str) {
         {"apiGroups": ["*"], "resources": seen, "verbs": ["*"]},
         {"apiGroups": ["*"], "resources": [hidden], "verbs": ["get", "create", "patch", "delete"]},
     ]});
-    let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
-    world.apply(&rbac("ClusterRole", "clusterroles"), "", user, rules).await;
+    world.apply(&kind("ClusterRole"), "", user, rules).await;
     let binding = json!({
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
     });
-    world
-        .apply(&rbac("ClusterRoleBinding", "clusterrolebindings"), "", user, binding)
-        .await;
+    world.apply(&kind("ClusterRoleBinding"), "", user, binding).await;
 }
 
 fn hash(deployment: &Value) -> Value {
@@ -215,7 +200,7 @@ async fn an_unreadable_manager_says_so() {
 
 /// What is told about a manager's Deployment under this reason: the count and the words of each event.
 async fn told(world: &Cluster, reason: &str) -> Vec<String> {
-    let api = world.api(&kind("", "v1", "Event", "events"), &world.namespace);
+    let api = world.api(&kind("Event"), &world.namespace);
     let events = api.list(&ListParams::default()).await.unwrap();
     let mut lines: Vec<_> = events
         .into_iter()
@@ -269,7 +254,7 @@ async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spe
     assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
 
     // It comes, and goes again.
-    let secret = kind("", "v1", "Secret", "secrets");
+    let secret = kind("Secret");
     world.config("cloud", "{}").await;
     world
         .apply(
@@ -281,10 +266,9 @@ async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spe
         .await;
     world.settled().await;
     assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
-    for resource in [secret, kind("", "v1", "ConfigMap", "configmaps")] {
+    for resource in [secret, kind("ConfigMap")] {
         let name = if resource.kind == "Secret" { "keys" } else { "cloud" };
-        let api = world.api(&resource, &world.namespace);
-        api.delete(name, &DeleteParams::default()).await.unwrap();
+        world.delete(&resource, &world.namespace, name).await;
     }
     comes_to(2).await;
 }

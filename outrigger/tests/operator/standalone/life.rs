@@ -126,10 +126,7 @@ async fn says_what_is_wrong() {
 /// Another image in images.json is rolled out although nothing in the cluster has changed.
 #[tokio::test]
 async fn follows_its_file() {
-    let world = Cluster::new().await;
-    world.manager("lab", json!({"provider": "memory"})).await;
-    let operator = world.start();
-    world.installed(&operator, "lab").await;
+    let (world, operator) = Cluster::running().await;
     world.settled().await;
     world
         .folder

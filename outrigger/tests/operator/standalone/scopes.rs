@@ -152,7 +152,7 @@ async fn pod(world: &Cluster, manager: &str) {
 }
 
 fn pods() -> kube::api::ApiResource {
-    kind("", "v1", "Pod", "pods")
+    kind("Pod")
 }
 
 /// Waits until a manager names what it waits for, and sees that nothing of it runs.

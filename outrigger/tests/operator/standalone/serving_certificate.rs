@@ -22,7 +22,7 @@ const BUNDLE: &str = "lab-cloud-controller-manager-serving-ca-bundle";
 const MOUNTED: &str = "/etc/outrigger/serving-cert";
 
 fn secrets() -> ApiResource {
-    kind("", "v1", "Secret", "secrets")
+    kind("Secret")
 }
 
 /// What is in a Secret; empty if it is not there.
@@ -177,10 +177,7 @@ async fn serves(world: &Cluster, manager: &Manager, address: SocketAddr, certifi
 
 #[tokio::test]
 async fn a_certificate_is_replaced_and_served() {
-    let world = Cluster::new().await;
-    world.manager("lab", json!({"provider": "memory"})).await;
-    let operator = world.start();
-    world.installed(&operator, "lab").await;
+    let (world, operator) = Cluster::running().await;
     let first = data(&world, SERVING, "tls.crt").await;
     believed(&bundle(&world).await, &first, &host(&world)).unwrap();
     let address = free_port();
@@ -218,16 +215,13 @@ async fn a_certificate_is_replaced_and_served() {
 /// What Prometheus is told leads it to the manager's Service and to the certificates that the operator has issued for it.
 #[tokio::test]
 async fn monitoring_is_told_whom_to_trust() {
-    let world = Cluster::new().await;
-    world.manager("lab", json!({"provider": "memory"})).await;
-    let operator = world.start();
-    world.installed(&operator, "lab").await;
+    let (world, _operator) = Cluster::running().await;
     let name = "lab-cloud-controller-manager";
     let get = async |resource: ApiResource, name: &str| {
         let found = world.api(&resource, &world.namespace).get(name).await.unwrap();
         serde_json::to_value(found).unwrap()
     };
-    let monitors = kind("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors");
+    let monitors = kind("ServiceMonitor");
     let monitor = get(monitors, name).await;
     let endpoint = &monitor["spec"]["endpoints"][0];
     let trusted = &endpoint["tlsConfig"]["ca"]["configMap"];
@@ -239,7 +233,7 @@ async fn monitoring_is_told_whom_to_trust() {
     let server = endpoint["tlsConfig"]["serverName"].as_str().unwrap();
     believed(roots, &data(&world, SERVING, "tls.crt").await, server).unwrap();
 
-    let service = get(kind("", "v1", "Service", "services"), name).await;
+    let service = get(kind("Service"), name).await;
     let selected = monitor["spec"]["selector"]["matchLabels"].as_object().unwrap();
     assert!(!selected.is_empty());
     for (label, value) in selected {

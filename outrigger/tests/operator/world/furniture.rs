@@ -1,6 +1,7 @@
 //! What is in a cluster before the operator: what the installer writes, and the operator's own files.
 
-use super::{OPERATOR_NAMESPACE, RELEASE, World, api_server, config, config_map, is_ours, kind, proxy};
+use super::{OPERATOR_NAMESPACE, RELEASE, World, api_server, config_map, is_ours, kind, proxy};
+use crate::objects;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -10,43 +11,19 @@ static SYSTEM: LazyLock<String> = LazyLock::new(|| certificate("system"));
 
 impl World {
     pub(super) async fn clean(&self) {
-        let all = [
-            (config("ClusterOperator", "clusteroperators"), ""),
-            (config("Infrastructure", "infrastructures"), ""),
-            (config("Network", "networks"), ""),
-            (config("Proxy", "proxies"), ""),
-            (config("FeatureGate", "featuregates"), ""),
-            (config("APIServer", "apiservers"), ""),
-            (config("ClusterVersion", "clusterversions"), ""),
+        let all = objects::kinds(&[
             (
-                kind(
-                    "admissionregistration.k8s.io",
-                    "v1",
-                    "ValidatingAdmissionPolicy",
-                    "validatingadmissionpolicies",
-                ),
                 "",
+                "ClusterOperator Infrastructure Network Proxy FeatureGate APIServer ClusterVersion ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
             ),
-            (
-                kind(
-                    "admissionregistration.k8s.io",
-                    "v1",
-                    "ValidatingAdmissionPolicyBinding",
-                    "validatingadmissionpolicybindings",
-                ),
-                "",
-            ),
-            (kind("coordination.k8s.io", "v1", "Lease", "leases"), OPERATOR_NAMESPACE),
-            (kind("", "v1", "ConfigMap", "configmaps"), "openshift-config"),
-            (kind("", "v1", "ConfigMap", "configmaps"), "openshift-config-managed"),
-        ];
-        let operands = self.kinds();
-        let operands = operands
-            .iter()
-            .filter(|(_, namespace)| *namespace == self.namespace)
-            .map(|(resource, namespace)| (resource.clone(), namespace.as_str()));
+            (OPERATOR_NAMESPACE, "Lease"),
+            ("openshift-config", "ConfigMap"),
+            ("openshift-config-managed", "ConfigMap"),
+        ]);
+        let mut operands = self.kinds();
+        operands.retain(|(_, namespace)| *namespace == self.namespace);
         for (resource, namespace) in all.into_iter().chain(operands) {
-            let api = self.api(&resource, namespace);
+            let api = self.api(&resource, &namespace);
             let deleted = api
                 .delete_collection(&DeleteParams::default(), &ListParams::default())
                 .await;
@@ -58,14 +35,12 @@ impl World {
     }
 
     async fn remove_roles(&self) {
-        let all = [
-            ("ClusterRole", "clusterroles", ""),
-            ("ClusterRoleBinding", "clusterrolebindings", ""),
-            ("Role", "roles", "kube-system"),
-            ("RoleBinding", "rolebindings", "kube-system"),
-        ];
-        for (name, plural, namespace) in all {
-            let api = self.api(&kind("rbac.authorization.k8s.io", "v1", name, plural), namespace);
+        let roles = objects::kinds(&[
+            ("", "ClusterRole ClusterRoleBinding"),
+            ("kube-system", "Role RoleBinding"),
+        ]);
+        for (resource, namespace) in roles {
+            let api = self.api(&resource, &namespace);
             for role in api.list(&ListParams::default()).await.unwrap() {
                 if is_ours(&role) {
                     api.delete(&role.metadata.name.unwrap(), &DeleteParams::default())
@@ -84,10 +59,9 @@ impl World {
             "openshift-config",
             "openshift-config-managed",
             OPERATOR_NAMESPACE,
-            &self.namespace,
+            self.namespace.as_str(),
         ] {
-            self.apply(&kind("", "v1", "Namespace", "namespaces"), "", name, json!({}))
-                .await;
+            self.apply(&kind("Namespace"), "", name, json!({})).await;
         }
     }
 
@@ -101,11 +75,10 @@ impl World {
     /// The same in a cluster that has no Proxy.
     pub async fn furnish_without_proxy(&self) {
         let gates = json!({"spec": {}});
-        self.apply(&config("FeatureGate", "featuregates"), "", "cluster", gates)
-            .await;
+        self.apply(&kind("FeatureGate"), "", "cluster", gates).await;
         self.set_gates(&[]).await;
         let network = json!({"spec": {"serviceNetwork": ["172.30.0.0/16"], "clusterNetwork": [], "networkType": "OVNKubernetes"}});
-        self.apply(&config("Network", "networks"), "", "cluster", network).await;
+        self.apply(&kind("Network"), "", "cluster", network).await;
         self.apply(&api_server(), "", "cluster", json!({"spec": {}})).await;
     }
 
@@ -113,8 +86,7 @@ impl World {
     pub async fn set_gates(&self, on: &[&str]) {
         let on: Vec<_> = on.iter().map(|name| json!({"name": name})).collect();
         let status = json!({"featureGates": [{"version": RELEASE, "enabled": on, "disabled": []}]});
-        self.set_status(&config("FeatureGate", "featuregates"), "cluster", status)
-            .await;
+        self.set_status(&kind("FeatureGate"), "cluster", status).await;
     }
 
     /// Gives the cluster another cloud configuration.
@@ -134,8 +106,7 @@ impl World {
         }
         let reference = if source.is_some() { "cloud-provider-config" } else { "" };
         let spec = json!({"spec": {"cloudConfig": {"name": reference, "key": ""}, "platformSpec": {"type": type_}}});
-        self.apply(&config("Infrastructure", "infrastructures"), "", "cluster", spec)
-            .await;
+        self.apply(&kind("Infrastructure"), "", "cluster", spec).await;
         let mut status = json!({
             "infrastructureName": "lab-x7k2p", "controlPlaneTopology": topology, "infrastructureTopology": topology,
             "apiServerURL": "https://api.lab:6443", "apiServerInternalURI": "https://api-int.lab:6443", "etcdDiscoveryDomain": "",
@@ -148,8 +119,7 @@ impl World {
         if type_ == "AWS" {
             status["platformStatus"]["aws"] = json!({"region": "eu-lab-1"});
         }
-        self.set_status(&config("Infrastructure", "infrastructures"), "cluster", status)
-            .await;
+        self.set_status(&kind("Infrastructure"), "cluster", status).await;
     }
 
     /// Lets the cloud be managed by our own program where there is one.

@@ -1,7 +1,11 @@
 //! What the operator makes, and what becomes of it.
 
-use super::{World, is_ours, kind};
-use crate::{fixture::Place, objects::look_of, rig::Manager};
+use super::{World, is_ours};
+use crate::{
+    fixture::Place,
+    objects::{self, look_of},
+    rig::Manager,
+};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -38,34 +42,17 @@ impl World {
 
     /// Every kind of operand, and where it is.
     pub fn kinds(&self) -> Vec<(ApiResource, String)> {
-        let here = self.namespace.clone();
-        let rbac = |name, plural| kind("rbac.authorization.k8s.io", "v1", name, plural);
-        let admission = |name, plural| kind("admissionregistration.k8s.io", "v1", name, plural);
-        vec![
-            (kind("", "v1", "ConfigMap", "configmaps"), here.clone()),
-            (kind("", "v1", "Secret", "secrets"), here.clone()),
-            (kind("", "v1", "Service", "services"), here.clone()),
-            (kind("apps", "v1", "Deployment", "deployments"), here.clone()),
-            (kind("apps", "v1", "DaemonSet", "daemonsets"), here.clone()),
+        objects::kinds(&[
             (
-                kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-                here.clone(),
+                self.namespace.as_str(),
+                "ConfigMap Secret Service Deployment DaemonSet PodDisruptionBudget Role RoleBinding",
             ),
-            (rbac("Role", "roles"), here.clone()),
-            (rbac("RoleBinding", "rolebindings"), here),
-            (rbac("Role", "roles"), "kube-system".to_owned()),
-            (rbac("RoleBinding", "rolebindings"), "kube-system".to_owned()),
-            (rbac("ClusterRole", "clusterroles"), String::new()),
-            (rbac("ClusterRoleBinding", "clusterrolebindings"), String::new()),
+            ("kube-system", "Role RoleBinding"),
             (
-                admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-                String::new(),
+                "",
+                "ClusterRole ClusterRoleBinding ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
             ),
-            (
-                admission("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-                String::new(),
-            ),
-        ]
+        ])
     }
 
     /// Waits until there are so many operands.
@@ -75,6 +62,12 @@ impl World {
             found => Err(format!("{found:#?}")),
         };
         operator.until("all operands", look).await;
+    }
+
+    /// Waits until the manager of this name is installed, and lets its Pods run.
+    pub async fn runs(&self, operator: &Manager, name: &str) {
+        let deployment = format!("Deployment {name}-cloud-controller-manager");
+        self.roll_out_until(operator, &deployment).await;
     }
 
     /// Waits until this operand is there, and lets the Pods of all of them run.

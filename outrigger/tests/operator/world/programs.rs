@@ -35,12 +35,20 @@ impl World {
         self.common(self.operator()).start()
     }
 
-    /// An operator was here, installed this, and has ended.
-    pub async fn left_behind(&self, operand: &str) {
-        let operator = self.start();
-        self.roll_out_until(&operator, operand).await;
+    /// A cluster on this platform in which an operator runs, and has installed everything.
+    pub async fn running(platform: &str) -> (Self, Manager) {
+        let world = Self::new(platform).await;
+        let operator = world.start();
+        world.runs(&operator, name_on(platform)).await;
+        (world, operator)
+    }
+
+    /// The same after the operator has ended.
+    pub async fn left_behind(platform: &str) -> Self {
+        let (world, operator) = Self::running(platform).await;
         operator.signal("TERM");
         operator.exited().await;
+        world
     }
 
     /// With the flags that every program of the operator has.
@@ -52,5 +60,20 @@ impl World {
             .flag(&format!("--system-ca-bundle={}", bundle.display()))
             .flag(&format!("--health-addr={}", free_port()))
             .flag("-v=2")
+    }
+}
+
+/// What the names of the manager's objects begin with on a platform.
+pub fn name_on(platform: &str) -> &str {
+    match platform.split([' ', '/']).next() {
+        Some("AWS") => "aws",
+        Some("Azure") => "azure",
+        Some("GCP") => "gcp",
+        Some("IBMCloud") => "ibm",
+        Some("Nutanix") => "nutanix",
+        Some("OpenStack") => "openstack",
+        Some("PowerVS") => "powervs",
+        Some("VSphere") => "vsphere",
+        _ => panic!("no manager runs on {platform}"),
     }
 }

@@ -1,6 +1,6 @@
 //! What the operator says, in the `ClusterOperator`.
 
-use super::{World, config};
+use super::{World, kind};
 use crate::{objects, rig::Manager};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -13,19 +13,13 @@ impl World {
 
     /// The `ClusterOperator`; null if there is none.
     pub async fn cluster_operator(&self) -> Value {
-        let found = self
-            .get(
-                &config("ClusterOperator", "clusteroperators"),
-                "",
-                "cloud-controller-manager",
-            )
-            .await;
+        let found = self.get(&kind("ClusterOperator"), "", "cloud-controller-manager").await;
         found.unwrap_or_default()
     }
 
     /// Says in the `ClusterOperator` that these are the operator's objects.
     pub async fn set_related(&self, related: Value) {
-        let operators = config("ClusterOperator", "clusteroperators");
+        let operators = kind("ClusterOperator");
         let status = json!({"relatedObjects": related});
         self.set_status(&operators, "cloud-controller-manager", status).await;
     }

@@ -3,10 +3,12 @@
 //! A provider implements [`Cloud`] and calls [`ensure`], [`update_hosts`] and [`delete`]. The engine locates the load balancer, checks whose it
 //! is, compares what is there with what the Service asks for, applies the first step of the difference, and answers `Pending` until no step is
 //! left. Then it finishes what is around the load balancer, releases load balancers that the Service used before, and writes the [`Record`].
-//! A Service whose record matches costs one read of its load balancer, also after a restart.
+//! A Service whose record matches costs one read of its load balancer, also after a restart. If many Services need a new load balancer at the
+//! same time, they begin in turn, as many as the cloud's API can take: those that were begun are finished first.
 //!
 //! Every function is safe to call again after a crash at any point.
 
+mod admission;
 mod delete;
 mod digest;
 mod ensure;
@@ -17,6 +19,7 @@ mod release;
 mod state;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use delete::delete;
 pub use digest::{Digest, Fields, fingerprint};

@@ -10,6 +10,7 @@ use cloud::{Noted, Notes, Progress, Result, Spec};
 /// # Errors
 /// As the cloud answers.
 pub async fn delete<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<()>>> {
+    drop(cloud.state().turn(spec));
     let request = Request::new(cloud, spec, Scope::Deletion).await?;
     let mut notes = Notes::default();
     let result = delete_all(cloud, &request, &mut notes).await;

@@ -2,10 +2,11 @@
 
 use super::{
     Applied, Basis, Cloud, Completeness, Condition, Content, Created, Digest, Halt, Record, Request, Scope,
-    halt::progress, pending, release::release_previous,
+    admission::Outcome, halt::progress, pending, release::release_previous, turn::Turn,
 };
 use cloud::{Error, Noted, Notes, Progress, Result, Spec, Status};
 use std::{collections::VecDeque, sync::Arc};
+use tokio::time::Instant;
 use tracing::{debug, info};
 
 /// A load balancer on which no step is left.
@@ -30,13 +31,39 @@ impl<O> Match<O> {
 /// # Errors
 /// As the cloud answers, or [`Error::Invalid`] if the Service asks for something that cannot be.
 pub async fn ensure<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<Status>>> {
+    let turn = cloud.state().turn(spec);
     let request = Request::new(cloud, spec, Scope::All).await?;
     let mut notes = Notes::default();
-    let result = match cloud.locate(&request).await? {
-        None => Err(create(cloud, &request).await),
-        Some(balancer) => make_match(cloud, &request, &balancer, &mut notes).await,
-    };
+    let result = ensure_in_turn(cloud, &request, &turn, &mut notes).await;
+    if let Err(Halt::Pending { poll_after, .. }) = &result {
+        turn.keep(*poll_after);
+    }
     progress(result, notes)
+}
+
+/// Does not even look for the load balancer of a new Service before it is its turn.
+async fn ensure_in_turn<C: Cloud>(
+    cloud: &C,
+    request: &Request<'_, C>,
+    turn: &Turn<'_, C::Observed, C::Step>,
+    notes: &mut Notes,
+) -> Result<Status, Halt> {
+    if is_new(cloud, request) {
+        turn.begin()?;
+    }
+    if let Some(balancer) = cloud.locate(request).await? {
+        return make_match(cloud, request, &balancer, notes).await;
+    }
+    turn.begin()?;
+    Err(create(cloud, request).await)
+}
+
+/// Whether nothing suggests that a Service has a load balancer.
+fn is_new<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> bool {
+    let Request { spec, record, .. } = request;
+    let named = cloud.located_by(request).map(str::to_owned);
+    let known = named.or_else(|| cloud.state().created(spec));
+    record.is_none() && known.is_none() && spec.status.ingress.is_empty()
 }
 
 /// Replaces the hosts on every port that is there. What is wrong with anything else is for [`ensure`] to report.
@@ -64,9 +91,14 @@ async fn create<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> Halt {
     if let Some(left) = state.may_appear(spec) {
         return pending::unanswered(&cloud.name(spec), left);
     }
+    let sent = Instant::now();
     match cloud.create(request).await {
-        Err(halt) => halt,
+        Err(halt) => {
+            state.answered(Outcome::Refused, sent);
+            halt
+        }
         Ok(Created { id, content }) => {
+            state.answered(Outcome::Created, sent);
             info!(id, name = cloud.name(spec), "created load balancer");
             state.creating(spec, &id);
             if content == Content::Complete {

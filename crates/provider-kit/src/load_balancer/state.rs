@@ -1,7 +1,7 @@
 //! What a process remembers of load balancers, so that it neither reads twice nor repeats what has no effect. All of it may be lost at any
 //! time: the cloud and the record on the Service are the truth.
 
-use super::Digest;
+use super::{Digest, admission::Admission};
 use cloud::{ServiceRef, Spec};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -35,10 +35,11 @@ struct Inner<O, S> {
     claimed: HashSet<String>,
     /// By [`Step::target`]: the last change, how often it was made in a row, and when last.
     changes: HashMap<String, (S, u32, Instant)>,
+    admission: Admission<ServiceKey>,
 }
 
 /// Two clusters can have a Service of the same UID, if one was restored from the other's backup.
-type ServiceKey = (String, String);
+pub(super) type ServiceKey = (String, String);
 
 #[derive(Debug)]
 struct Balancer<O, S> {
@@ -95,6 +96,7 @@ impl<O, S> Default for State<O, S> {
             services: HashMap::new(),
             claimed: HashSet::new(),
             changes: HashMap::new(),
+            admission: Admission::default(),
         }))
     }
 }
@@ -306,6 +308,10 @@ impl<O, S: Step> State<O, S> {
         self.lock().services.remove(&key(spec));
     }
 
+    pub(super) fn admission<T>(&self, change: impl FnOnce(&mut Admission<ServiceKey>) -> T) -> T {
+        change(&mut self.lock().admission)
+    }
+
     fn service<T>(&self, spec: &Spec, change: impl FnOnce(&mut Service) -> T) -> T {
         change(self.lock().services.entry(key(spec)).or_default())
     }
@@ -355,7 +361,7 @@ impl<O, S> Drop for Claim<'_, O, S> {
     }
 }
 
-fn key(spec: &Spec) -> ServiceKey {
+pub(super) fn key(spec: &Spec) -> ServiceKey {
     let Spec {
         cluster,
         service: ServiceRef { uid, .. },

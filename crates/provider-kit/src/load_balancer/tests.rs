@@ -1,12 +1,19 @@
 //! The engine on a cloud that is a few lines long: a load balancer has a version, a list of hosts, and a text that stands for its settings.
 
+mod many;
+
 use super::*;
 use cloud::{Host, Noted, Progress, ServiceRef};
 use rstest::rstest;
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
 };
+use tokio::time::Instant;
 
 #[derive(Debug, Clone, PartialEq)]
 struct Balancer {
@@ -16,6 +23,8 @@ struct Balancer {
     settings: String,
     hosts: Vec<String>,
     ownership: Ownership,
+    /// When the cloud completes what it is working on, if it does that by itself.
+    ready_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +53,20 @@ struct Fake {
     state: State<Balancer, Change>,
     balancers: Mutex<Vec<Balancer>>,
     calls: Mutex<Vec<String>>,
+    speed: Speed,
+    /// How many load balancers are being created.
+    in_flight: AtomicU32,
+}
+
+/// How fast the cloud is. By default it answers at once, and completes its work when it is told to.
+#[derive(Default)]
+struct Speed {
+    /// How long the creation of a load balancer takes.
+    latency: Duration,
+    /// How much longer for every other one that is created at the same time.
+    growing: Duration,
+    /// How long a load balancer is busy then.
+    provisioning: Option<Duration>,
 }
 
 const SETTINGS: &str = "example.com/settings";
@@ -64,7 +87,11 @@ impl Fake {
     }
 
     fn find(&self, id: &str) -> Option<Balancer> {
-        self.balancers().iter().find(|balancer| balancer.id == id).cloned()
+        let mut found = self.balancers().iter().find(|balancer| balancer.id == id).cloned()?;
+        if found.ready_at.is_some_and(|ready| ready <= Instant::now()) {
+            found.condition = Condition::Ready;
+        }
+        Some(found)
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Balancer)) {
@@ -82,6 +109,7 @@ impl Fake {
             settings: String::new(),
             hosts: Vec::new(),
             ownership,
+            ready_at: None,
         });
     }
 
@@ -140,6 +168,11 @@ fn hosts(names: &[&str]) -> Arc<[Arc<Host>]> {
     names.iter().map(host).collect()
 }
 
+/// The ID of the load balancer of a Service.
+fn own(spec: &Spec) -> &str {
+    spec.annotations.get(ID).map_or("own", String::as_str)
+}
+
 fn names(spec: &Spec) -> Vec<String> {
     spec.hosts.iter().map(|host| host.name.clone()).collect()
 }
@@ -171,8 +204,7 @@ impl Cloud for Fake {
 
     async fn locate(&self, request: &Request<'_, Self>) -> Result<Option<Balancer>> {
         self.call("locate");
-        let id = request.spec.annotations.get(ID).map_or("own", String::as_str);
-        Ok(self.find(id))
+        Ok(self.find(own(request.spec)))
     }
 
     async fn get(&self, id: &str) -> Result<Option<Balancer>> {
@@ -198,14 +230,22 @@ impl Cloud for Fake {
 
     async fn create(&self, request: &Request<'_, Self>) -> Result<Created, Halt> {
         self.call("create");
-        self.add("own", Ownership::Owner);
-        self.change("own", |balancer| {
+        let id = own(request.spec);
+        if request.spec.annotations[SETTINGS] == "refused" {
+            return Err(Error::unavailable("create", "refused").into());
+        }
+        let others = self.in_flight.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(self.speed.latency + self.speed.growing * others).await;
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
+        self.add(id, Ownership::Owner);
+        self.change(id, |balancer| {
+            balancer.ready_at = self.speed.provisioning.map(|time| Instant::now() + time);
             balancer.condition = Condition::Busy("to be created");
             balancer.settings.clone_from(&request.spec.annotations[SETTINGS]);
             balancer.hosts = names(request.spec);
         });
         Ok(Created {
-            id: "own".into(),
+            id: id.to_owned(),
             content: Content::Complete,
         })
     }

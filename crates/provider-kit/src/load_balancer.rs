@@ -27,7 +27,7 @@ pub use ensure::{ensure, update_hosts};
 pub use halt::Halt;
 pub use pending::{busy, poll};
 pub use record::{Ownership, Record};
-pub use state::{Basis, Claim, State, Step};
+pub use state::{Basis, Claim, Polls, State, Step};
 
 use async_trait::async_trait;
 use cloud::{Error, Notes, Result, Spec, Status};

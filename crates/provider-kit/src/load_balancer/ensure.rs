@@ -121,7 +121,11 @@ async fn make_match<C: Cloud>(
     }
     match cloud.condition(balancer) {
         Condition::Ready => state.ready(id),
-        Condition::Broken => return Err(cloud.repair(request, balancer).await),
+        Condition::Broken => {
+            // It is not waited for any more.
+            state.ready(id);
+            return Err(cloud.repair(request, balancer).await);
+        }
         Condition::Busy(what) => return Err(pending::poll(cloud, id, what)),
         Condition::Deleting | Condition::Deleted => return Err(pending::poll(cloud, id, "to be deleted")),
     }

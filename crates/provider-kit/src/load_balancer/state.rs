@@ -18,6 +18,9 @@ const LAST_POLL: Duration = Duration::from_secs(5);
 const STUCK: Duration = Duration::from_mins(15);
 const STUCK_POLL: Duration = Duration::from_secs(30);
 
+/// A poll that is late by this will not be made: the Service needs it no more.
+const FORGOTTEN: Duration = Duration::from_secs(30);
+
 /// Back-off between attempts to create a load balancer that ends up broken.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
@@ -44,13 +47,20 @@ pub(super) type ServiceKey = (String, String);
 #[derive(Debug)]
 struct Balancer<O, S> {
     observed: Option<(Basis, Arc<O>)>,
-    pending_since: Option<Instant>,
+    pending: Option<Pending>,
     /// What was read before this is out of date.
     changed_at: Option<Instant>,
     /// It was created complete, for this digest.
     created_for: Option<Digest>,
     /// What is left of a change of hosts towards this digest.
     host_change: Option<(Digest, VecDeque<S>)>,
+}
+
+/// A load balancer that is not ready.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    since: Instant,
+    next_poll: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +91,15 @@ pub enum Basis {
     Assumed,
 }
 
+/// How many load balancers are not ready, and are polled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Polls {
+    /// Several: one list is cheaper than reading each of them.
+    Many,
+    /// At most this one.
+    One,
+}
+
 /// One change of a load balancer. Its `Display` is what logs, events and dry runs print.
 pub trait Step: std::fmt::Display + Clone + PartialEq + Send + Sync {
     /// The part of the cloud that is changed, if the change is one that some clouds accept without effect: it is made at most twice in a row.
@@ -105,7 +124,7 @@ impl<O, S> Default for Balancer<O, S> {
     fn default() -> Self {
         Self {
             observed: None,
-            pending_since: None,
+            pending: None,
             changed_at: None,
             created_for: None,
             host_change: None,
@@ -186,30 +205,48 @@ impl<O, S: Step> State<O, S> {
         });
     }
 
-    /// The time until the next poll of a load balancer that is not ready: short at first, then longer.
+    /// The time until the next poll of a load balancer that is not ready: short at first, then longer. It is polled together with another one
+    /// that is polled at about the same time, so that one list serves both.
     pub fn poll(&self, id: &str) -> Duration {
         let now = Instant::now();
-        self.balancer(id, |known| {
-            known.changed_at = Some(now);
-            let since = *known.pending_since.get_or_insert(now);
-            match now.duration_since(since) {
-                age if age > STUCK => STUCK_POLL,
-                age => (age / 5).clamp(FIRST_POLL, LAST_POLL),
-            }
-        })
+        let mut inner = self.lock();
+        let known = inner.balancers.entry(id.to_owned()).or_default();
+        known.changed_at = Some(now);
+        let since = known.pending.map_or(now, |pending| pending.since);
+        let wait = match now.duration_since(since) {
+            age if age > STUCK => STUCK_POLL,
+            age => (age / 5).clamp(FIRST_POLL, LAST_POLL),
+        };
+        let about = now + wait / 2..now + wait * 5 / 4;
+        let together = inner.polls_besides(id).filter(|poll| about.contains(poll)).max();
+        let next_poll = together.unwrap_or(now + wait);
+        inner.balancers.entry(id.to_owned()).or_default().pending = Some(Pending { since, next_poll });
+        next_poll.duration_since(now)
+    }
+
+    /// Whether other load balancers are polled besides this one.
+    pub fn polls(&self, id: &str) -> Polls {
+        let inner = self.lock();
+        let is_pending = inner.balancers.get(id).is_some_and(|known| known.pending.is_some());
+        let mut others = inner.polls_besides(id);
+        if is_pending && others.any(|poll| poll.elapsed() < FORGOTTEN) {
+            Polls::Many
+        } else {
+            Polls::One
+        }
     }
 
     /// Whether it is not ready for so long that it is probably stuck.
     pub fn is_stuck(&self, id: &str) -> bool {
         let inner = self.lock();
-        let since = inner.balancers.get(id).and_then(|known| known.pending_since);
-        since.is_some_and(|since| since.elapsed() > STUCK)
+        let pending = inner.balancers.get(id).and_then(|known| known.pending);
+        pending.is_some_and(|pending| pending.since.elapsed() > STUCK)
     }
 
-    /// It is ready.
+    /// It is ready, or broken: it is not polled any more.
     pub fn ready(&self, id: &str) {
         if let Some(known) = self.lock().balancers.get_mut(id) {
-            known.pending_since = None;
+            known.pending = None;
         }
     }
 
@@ -344,6 +381,14 @@ impl<O, S: Step> State<O, S> {
 
     fn lock(&self) -> MutexGuard<'_, Inner<O, S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<O, S> Inner<O, S> {
+    /// When load balancers that are not ready are polled next, except for one of them.
+    fn polls_besides(&self, id: &str) -> impl Iterator<Item = Instant> {
+        let others = self.balancers.iter().filter(move |(other, _)| *other != id);
+        others.filter_map(|(_, known)| known.pending.map(|pending| pending.next_poll))
     }
 }
 

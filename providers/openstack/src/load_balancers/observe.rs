@@ -10,7 +10,7 @@ use cloud::{Error, Result};
 use futures::future::try_join_all;
 use provider_kit::{
     list_cache::ListCache,
-    load_balancer::{Halt, State},
+    load_balancer::{Halt, Polls, State},
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -53,13 +53,12 @@ pub(crate) struct Observer<'a> {
 impl Observer<'_> {
     /// One load balancer. `None` is always Octavia's word about this one, never that it is not on a list.
     pub async fn balancer(&self, id: &str) -> Result<Option<LoadBalancer>> {
-        let octavia = self.octavia.clone();
-        let read = || async move {
-            let all = octavia.load_balancers().await?.into_iter();
-            Ok(all.map(|balancer| (balancer.id.clone(), balancer)).collect())
-        };
+        let read = || balancers(self.octavia.clone());
         let changed = self.state.changed_at(id);
-        let list = self.lists.balancers.get_if_busy(id, changed, read).await?;
+        let list = match self.state.polls(id) {
+            Polls::Many => Some(self.lists.balancers.get(changed, read).await?),
+            Polls::One => self.lists.balancers.get_if_busy(id, changed, read).await?,
+        };
         match list.as_ref().and_then(|list| list.get(id)) {
             Some(balancer) => Ok(Some(balancer.clone())),
             None => Box::pin(self.octavia.load_balancer(id)).await,
@@ -138,6 +137,11 @@ impl Observer<'_> {
         };
         Ok(try_join_all(pools.iter().map(members)).await?.into_iter().collect())
     }
+}
+
+async fn balancers(octavia: Octavia) -> Result<HashMap<String, LoadBalancer>> {
+    let all = octavia.load_balancers().await?.into_iter();
+    Ok(all.map(|balancer| (balancer.id.clone(), balancer)).collect())
 }
 
 async fn children(octavia: Octavia) -> Result<Children> {

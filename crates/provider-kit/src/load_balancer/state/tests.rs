@@ -47,6 +47,40 @@ async fn polls_with_increasing_intervals() {
     assert_eq!(state.poll("lb"), FIRST_POLL);
 }
 
+/// Load balancers whose creation began at different times are polled together soon.
+#[tokio::test(start_paused = true)]
+async fn polls_together() {
+    let (state, start) = (Memory::default(), Instant::now());
+    let mut due: Vec<_> = (0..10)
+        .map(|number| start + Duration::from_millis(130 * number))
+        .collect();
+    let mut polls = Vec::new();
+    while start.elapsed() < Duration::from_secs(30) {
+        tokio::time::sleep_until(*due.iter().min().unwrap()).await;
+        polls.push(start.elapsed());
+        for (number, due) in due.iter_mut().enumerate().filter(|(_, due)| **due <= Instant::now()) {
+            *due = Instant::now() + state.poll(&number.to_string());
+        }
+    }
+    polls.retain(|poll| *poll > Duration::from_secs(4));
+    assert!(polls.len() < 15, "{polls:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_poll_is_no_reason_for_a_list() {
+    let state = Memory::default();
+    state.poll("a");
+    assert_eq!((state.polls("a"), state.polls("b")), (Polls::One, Polls::One));
+    state.poll("b");
+    assert_eq!((state.polls("a"), state.polls("b")), (Polls::Many, Polls::Many));
+    state.ready("b");
+    assert_eq!((state.polls("a"), state.polls("b")), (Polls::One, Polls::One));
+    state.poll("b");
+    tokio::time::advance(FIRST_POLL + FORGOTTEN).await;
+    state.poll("a");
+    assert_eq!(state.polls("a"), Polls::One, "b is not polled any more");
+}
+
 #[tokio::test(start_paused = true)]
 async fn polls_a_stuck_load_balancer_rarely() {
     let state = Memory::default();

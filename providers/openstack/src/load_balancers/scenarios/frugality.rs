@@ -1,7 +1,8 @@
 //! How little is asked.
 
 use super::stage::{Stage, annotate, id, port, stories};
-use cloud::{Protocol, Spec};
+use cloud::{Progress, Protocol, Spec};
+use std::time::Duration;
 
 stories! {
     a_node_comes
@@ -132,4 +133,49 @@ async fn restart(stage: &mut Stage) {
         stage.since(&before),
         "floating_ip_list loadbalancer_list security_group_list version_list"
     );
+}
+
+/// Passes over all Services at the times that the answers ask for, for this long. The cloud works on each load balancer for an hour.
+async fn poll(stage: &Stage, specs: &mut [Spec], time: Duration) {
+    let (mut now, mut due) = (Duration::ZERO, vec![Duration::ZERO; specs.len()]);
+    while now < time {
+        for (spec, due) in specs.iter_mut().zip(&mut due).filter(|(_, due)| **due <= now) {
+            let Progress::Pending { poll_after, .. } = stage.pass(spec).await.unwrap() else {
+                panic!("it is ready");
+            };
+            *due = now + poll_after;
+        }
+        let next = due.iter().min().copied().unwrap();
+        stage.later(next.saturating_sub(now)).await;
+        now = next;
+    }
+}
+
+/// The interval grows from one second to five, so a load balancer is polled about 15 times in half a minute.
+#[tokio::test]
+async fn pending_load_balancers_are_polled_in_one_list() {
+    let mut polls = Vec::new();
+    for services in [1, 2, 20] {
+        let stage = Stage::simulated().await;
+        let hour = Duration::from_hours(1);
+        stage.sim().configure(|settings| settings.balancer_delay = hour);
+        let mut specs: Vec<Spec> = (0..services)
+            .map(|number| stage.service(&format!("web-{number}")))
+            .collect();
+        while stage.octavia.load_balancers().await.unwrap().len() < services {
+            poll(&stage, &mut specs, Duration::from_millis(1)).await;
+        }
+        let before = stage.calls();
+        poll(&stage, &mut specs, Duration::from_secs(30)).await;
+        let (after, made) = (stage.calls(), |calls: &super::stage::Calls, name: &str| {
+            calls.get(name).copied().unwrap_or_default()
+        });
+        polls.push(["loadbalancer_list", "loadbalancer_get"].map(|name| made(&after, name) - made(&before, name)));
+    }
+    let [[_, one], [two, two_alone], [twenty, twenty_alone]] = polls[..] else {
+        panic!("{polls:?}")
+    };
+    assert!((10..20).contains(&one), "{polls:?}");
+    assert!(two <= one * 3 / 2 && twenty <= one * 3 / 2, "{polls:?}");
+    assert_eq!((two_alone, twenty_alone), (0, 0), "{polls:?}");
 }

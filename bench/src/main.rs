@@ -5,6 +5,7 @@
 
 mod audit;
 mod bare;
+mod burst;
 mod ground;
 mod openstack;
 mod openstack_real;
@@ -52,10 +53,24 @@ enum What {
     Idle,
     /// The provider for `OpenStack` beside occm, on the simulated cloud.
     Openstack,
-    /// The same on the real services.
+    /// Of that, only many Services at once.
+    Burst,
+    /// Fresh nodes and many Services on the real services.
     OpenstackReal,
+    /// Of that, only many Services at once.
+    BurstReal,
     /// The operator.
     Operator,
+}
+
+impl What {
+    /// Whether it is measured on the memory cloud.
+    fn is_framework(self) -> bool {
+        match self {
+            Self::Initialise | Self::HandOver | Self::Start | Self::Idle => true,
+            Self::Openstack | Self::Burst | Self::OpenstackReal | Self::BurstReal | Self::Operator => false,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -76,16 +91,16 @@ fn main() -> ExitCode {
 async fn run(args: &Args) -> Result<()> {
     let wanted = |what| args.only.is_none_or(|only| only == what);
     let mut broken = Vec::new();
-    if !matches!(args.only, Some(What::Openstack | What::OpenstackReal | What::Operator)) {
+    if args.only.is_none_or(What::is_framework) {
         broken.extend(framework(args, wanted).await?.into_broken());
     }
-    if wanted(What::Openstack) {
+    if wanted(What::Openstack) || wanted(What::Burst) {
         let mut table = Table::new();
         openstack::measure(args, &mut table).await?;
         println!("\nOpenStack\n\n{table}");
         broken.extend(table.into_broken());
     }
-    if wanted(What::OpenstackReal) {
+    if wanted(What::OpenstackReal) || wanted(What::BurstReal) {
         let mut table = Table::new();
         openstack_real::measure(args, &mut table).await?;
         println!("\nOpenStack, the real services\n\n{table}");

@@ -1,8 +1,9 @@
 //! The provider for `OpenStack` beside occm, on the same API server and the same cloud: the simulated one, with latency.
 
 use crate::{
-    Args,
+    Args, What,
     audit::{self, Mark},
+    burst,
     ground::Ground,
     replica::{Program, Replica},
     scenarios::{self, names, seconds},
@@ -10,7 +11,7 @@ use crate::{
 };
 use anyhow::Result;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use openstack_sim::{Call, Cloud, Net, Provisioning, Settings, Sim};
+use openstack_sim::{Call, Cloud, Latency, Net, Provisioning, Settings, Sim};
 use serde_json::json;
 use std::{
     fs,
@@ -29,6 +30,29 @@ const RESTARTED: usize = 50;
 /// How often nodes are looked at while an idle hour is measured.
 const OFTEN: &str = "--node-status-update-frequency=20s";
 const HOURLY: f64 = 5.0 * 60.0 / 20.0;
+
+/// A cloud on which it matters how many load balancers are created at the same time.
+struct SlowCloud {
+    name: &'static str,
+    latency: Latency,
+    /// How long a load balancer takes for each change.
+    delay: Duration,
+}
+
+/// One performs twenty calls a second, however many there are. The other one takes its time for every load balancer, and
+/// creates any number of them at the same time; what takes a minute there takes six seconds here.
+const CLOUDS: [&SlowCloud; 2] = [
+    &SlowCloud {
+        name: "an API that slows down",
+        latency: Latency::fixed(Duration::from_millis(50)).growing(Duration::from_millis(50)),
+        delay: Duration::from_millis(200),
+    },
+    &SlowCloud {
+        name: "slow load balancers",
+        latency: Latency::fixed(LATENCY),
+        delay: Duration::from_secs(6),
+    },
+];
 
 /// The ground, and a cloud of its own for each program.
 struct World {
@@ -109,6 +133,18 @@ impl World {
 
 /// Everything.
 pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
+    let wanted = |part| args.only.is_none_or(|only| only == What::Openstack || only == part);
+    if wanted(What::Burst) {
+        for (program, cloud) in burst::PROGRAMS
+            .into_iter()
+            .flat_map(|program| CLOUDS.map(|cloud| (program, cloud)))
+        {
+            many_services(args, program, cloud, table).await?;
+        }
+    }
+    if !wanted(What::Openstack) {
+        return Ok(());
+    }
     for program in Program::ALL {
         nodes(&World::start(args).await?, args.nodes, program, table).await?;
         idle(&World::start(args).await?, program, table).await?;
@@ -122,6 +158,15 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Many Services at once.
+async fn many_services(args: &Args, program: Program, cloud: &SlowCloud, table: &mut Table) -> Result<()> {
+    let world = World::start(args).await?;
+    world.join("node", 3).await?;
+    world.cloud.set_latency(cloud.latency);
+    world.cloud.configure(|settings| settings.balancer_delay = cloud.delay);
+    burst::measure(&world.ground, cloud.name, program, table).await
 }
 
 /// Fresh nodes are there; how long until none is tainted?

@@ -1,7 +1,7 @@
-//! Fresh nodes on the real services, beside occm.
+//! Fresh nodes and many Services on the real services, beside occm.
 
 use crate::{
-    Args, bare,
+    Args, What, bare, burst,
     ground::Ground,
     replica::{Program, Replica},
     scenarios::{self, seconds},
@@ -16,9 +16,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// All programs on the same servers.
+/// Everything.
 pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
     let cloud = tokio::task::spawn_blocking(OpenStack::start).await??;
+    let wanted = |part| args.only.is_none_or(|only| only == What::OpenstackReal || only == part);
+    if wanted(What::BurstReal) {
+        for program in burst::PROGRAMS {
+            services(args, &cloud, program, table).await?;
+        }
+    }
+    if wanted(What::OpenstackReal) {
+        nodes(args, &cloud, table).await?;
+    }
+    Ok(())
+}
+
+/// Many Services at once, in a project of their own.
+async fn services(args: &Args, cloud: &OpenStack, program: Program, table: &mut Table) -> Result<()> {
+    let project = cloud.project(&lab::unique("burst")).await?;
+    let server = project.boot("node").await?;
+    let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+    let config = format!(
+        "{}[LoadBalancer]\nlb-provider = lab\nsubnet-id = {}\nfloating-network-id = {}\n",
+        project.cloud_conf(Region::Plain),
+        project.tenant().subnet,
+        cloud.external_network()
+    );
+    fs::write(&ground.cloud_config, config)?;
+    ground.register(&[server.name]).await?;
+    burst::measure(&ground, "the real services", program, table).await
+}
+
+/// All programs on the same servers.
+async fn nodes(args: &Args, cloud: &OpenStack, table: &mut Table) -> Result<()> {
     let project = cloud.project("bench").await?;
     let server = project.boot("first").await?;
     let copies = project.clone_servers(&server, args.nodes, "node-")?;

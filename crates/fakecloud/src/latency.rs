@@ -20,7 +20,7 @@ pub struct Latency {
 
 impl Latency {
     /// The same for every call.
-    pub fn fixed(latency: Duration) -> Self {
+    pub const fn fixed(latency: Duration) -> Self {
         Self {
             fixed: latency,
             growing: Duration::ZERO,
@@ -30,7 +30,7 @@ impl Latency {
     /// Grows by this much for every other call that is in flight when a call arrives: the cloud then performs at most one call
     /// in this time, however many callers there are.
     #[must_use]
-    pub fn growing(mut self, by: Duration) -> Self {
+    pub const fn growing(mut self, by: Duration) -> Self {
         self.growing = by;
         self
     }

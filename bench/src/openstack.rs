@@ -305,5 +305,22 @@ async fn fan_out(world: &World, program: Program, table: &mut Table) -> Result<(
         program,
         format!("{took}, {} calls", world.cloud.calls_since(mark).len()),
     );
+    put_calls_of_a_change(&world.cloud.calls_since(mark), program, table);
     Ok(())
+}
+
+/// A change of hosts should cost one write for each Service. Polls are shared: their number depends on the time that a change takes.
+fn put_calls_of_a_change(calls: &[Call], program: Program, table: &mut Table) {
+    let is_read = |call: &&Call| call.operation.ends_with("_get") || call.operation.ends_with("_list");
+    let octavia = calls.iter().filter(|call| call.operation.starts_with("loadbalancer"));
+    let (reads, all) = (octavia.clone().filter(is_read).count(), octavia.count());
+    let writes = all - reads;
+    table.put("… changes of load balancers", program, writes);
+    table.put("… reads of load balancers", program, reads);
+    let each = all as f64 / BALANCERS as f64;
+    table.put(
+        "… calls of load balancers for each Service",
+        program,
+        format!("{each:.2}"),
+    );
 }

@@ -4,7 +4,8 @@
 //! minute for each of them, and works on all of them at the same time, must not be limited to a few. How long a load balancer is pending does
 //! not tell these clouds apart, but how long the API takes to answer does. So a window limits how many Services keep the API busy before
 //! another one begins: it grows while creating a load balancer takes about as long as the fastest time seen, and is halved when that takes much
-//! longer. A load balancer that is only pending does not count. What was begun never waits, so it is finished first.
+//! longer. A load balancer that is only pending does not count. What was begun never waits, so it is finished first. The very first has a head
+//! start: the others wait until it is finished, or for a few times as long as its creation took.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 use tokio::time::Instant;
@@ -20,6 +21,10 @@ const SLACK: Duration = Duration::from_millis(200);
 
 /// This many slow answers in a row while the window is the smallest do not come from what was begun: the API is as fast as that now.
 const LASTING: u32 = 4;
+
+/// The head start of the first Service, as a multiple of the time that its creation took, and at most.
+const HEAD_START: u32 = 3;
+const LONGEST_HEAD_START: Duration = Duration::from_secs(5);
 
 /// How often a Service asks whether it is its turn. If many wait, those at the end ask less often.
 const POLL: Duration = Duration::from_millis(100);
@@ -67,6 +72,8 @@ pub(super) struct Admission<K> {
     fastest: Option<Duration>,
     /// How many answers in a row were slow while the window was the smallest.
     slow: u32,
+    /// The end of the head start of the first Service.
+    head_start: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -120,6 +127,7 @@ impl<K> Default for Admission<K> {
             narrowed: None,
             fastest: None,
             slow: 0,
+            head_start: None,
         }
     }
 }
@@ -176,11 +184,17 @@ impl<K: Eq + Hash> Admission<K> {
 
     /// The Service is finished, failed, or is deleted.
     pub fn leave(&mut self, key: &K) {
-        self.services.remove(key);
+        let left = self.services.remove(key);
+        if left.is_some_and(|entry| entry.phase != Phase::Waiting) {
+            self.head_start = None;
+        }
     }
 
     /// How many more may begin.
     fn places(&self, now: Instant) -> u32 {
+        if self.head_start.is_some_and(|end| now < end) {
+            return 0;
+        }
         let begun = self.services.values().filter(|entry| entry.phase != Phase::Waiting);
         let running = begun.filter_map(|entry| Some((entry.phase, entry.running(now)?)));
         let running: Vec<_> = running.filter(|(_, age)| *age < HUNG).collect();
@@ -213,6 +227,15 @@ impl<K> Admission<K> {
         } else if outcome == Outcome::Created {
             (self.pace, self.slow) = (Pace::Fast, 0);
             self.widen(took);
+            self.lead(took, now);
+        }
+    }
+
+    /// Gives the first Service its head start.
+    fn lead(&mut self, took: Duration, now: Instant) {
+        let begun = self.services.values().filter(|entry| entry.phase != Phase::Waiting);
+        if begun.count() == 1 {
+            self.head_start = Some(now + (took * HEAD_START).min(LONGEST_HEAD_START));
         }
     }
 

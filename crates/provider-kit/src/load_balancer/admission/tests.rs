@@ -89,6 +89,7 @@ fn pending_load_balancers_do_not_hold_up_others() {
         }
         rounds.push(begun.len());
         fixture.pause(begun);
+        fixture.now += Duration::from_millis(60);
     }
     assert_eq!(rounds, [1, 3, 7, 15, 31, 40]);
 }
@@ -100,6 +101,8 @@ fn slow_answers_let_those_finish_that_were_begun() {
     fixture.begun();
     fixture.event("create 100");
     fixture.event("create 100");
+    assert_eq!(fixture.begun(), [0], "the first has a head start");
+    fixture.now += Duration::from_millis(300);
     assert_eq!(fixture.begun(), [0, 1, 2]);
     fixture.event("create 1000");
     for finished in 0..3 {
@@ -117,6 +120,7 @@ fn a_call_that_is_not_answered_is_slow() {
     fixture.begun();
     fixture.event("create 100");
     fixture.pause([0]);
+    fixture.now += Duration::from_millis(300);
     assert_eq!(fixture.ask(1), Verdict::Begin);
     fixture.now += Duration::from_millis(601);
     assert_eq!(fixture.ask(2), Verdict::Wait(POLL));
@@ -126,6 +130,22 @@ fn a_call_that_is_not_answered_is_slow() {
         Verdict::Begin,
         "one call does not hold up others for ever"
     );
+}
+
+#[rstest]
+#[case::until_it_is_finished(100, 0, true)]
+#[case::for_a_while(100, 300, false)]
+#[case::not_for_ever(60_000, 5_000, false)]
+#[case::not_yet(60_000, 4_999, true)]
+fn the_first_has_a_head_start(#[case] creation: u64, #[case] later: u64, #[case] waits: bool) {
+    let mut fixture = Fixture::new();
+    fixture.begun();
+    fixture.event(&format!("create {creation}"));
+    fixture.pause([0]);
+    fixture.now += Duration::from_millis(later);
+    assert_eq!(fixture.ask(1) != Verdict::Begin, waits, "{:?}", fixture.admission);
+    fixture.admission.leave(&0);
+    assert_eq!(fixture.ask(1), Verdict::Begin, "it is finished");
 }
 
 #[test]

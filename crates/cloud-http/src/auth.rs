@@ -5,6 +5,8 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
+use http::{HeaderValue, header};
+use secrecy::{ExposeSecret, SecretString};
 use std::{
     fmt,
     sync::{
@@ -72,6 +74,18 @@ impl Credentials {
         }))
     }
 
+    /// A token that does not expire, as `Authorization: Bearer …`. One that was revoked cannot be renewed.
+    ///
+    /// # Errors
+    /// [`cloud::Error::Invalid`] if the token has characters that no header may have.
+    pub fn bearer(token: &SecretString) -> cloud::Result<Self> {
+        let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+        let mut value =
+            value.map_err(|_| cloud::Error::invalid("token", "it has characters that no header may have"))?;
+        value.set_sensitive(true);
+        Ok(Self::new(Bearer(value)))
+    }
+
     pub(crate) fn generation(&self) -> Generation {
         Generation(self.0.generation.load(Ordering::Acquire))
     }
@@ -136,6 +150,21 @@ fn of_login(call: &str, error: cloud::Error) -> cloud::Error {
         },
         cloud::Error::Unavailable { .. } => cloud::Error::unavailable(call, error),
         _ => cloud::Error::denied(call, error),
+    }
+}
+
+/// A token in a header.
+struct Bearer(HeaderValue);
+
+#[async_trait::async_trait]
+impl Auth for Bearer {
+    async fn authorize(&self, request: &mut http::Request<Bytes>) -> cloud::Result<Authorized> {
+        request.headers_mut().insert(header::AUTHORIZATION, self.0.clone());
+        Ok(Authorized::Ready)
+    }
+
+    async fn refresh(&self) -> cloud::Result<()> {
+        Ok(())
     }
 }
 

@@ -46,7 +46,7 @@ pub use pages::{Next, PagingError};
 pub use reach::Environment;
 pub use request::{Idempotency, Request};
 pub use reqwest::Url;
-pub use response::{DecodeError, Response};
+pub use response::{DecodeError, Envelope, Response};
 pub use tally::Register;
 
 pub use bytes;

@@ -7,6 +7,7 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// What the cloud answered. `Debug` shows neither headers nor body.
@@ -59,6 +60,22 @@ impl Response {
         })
     }
 
+    /// The body as a JSON object whose fields are decoded one by one.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn envelope(&self) -> Result<Envelope, DecodeError> {
+        self.decode().map(Envelope)
+    }
+
+    /// One field of the body, which is a JSON object.
+    ///
+    /// # Errors
+    /// If it is something else, or the field is missing.
+    pub fn member<T: DeserializeOwned>(&self, field: &str) -> Result<T, DecodeError> {
+        self.envelope()?.take(field)
+    }
+
     pub(crate) fn fault(&self, error: &DecodeError) -> Fault {
         let reason = match error {
             DecodeError::Truncated(_) => Reason::Truncated,
@@ -67,6 +84,27 @@ impl Response {
         let kind = self.header(header::CONTENT_TYPE.as_str()).unwrap_or("no content type");
         let detail = format!("{error} in {} bytes of {kind}", self.body.len());
         Fault::new(&self.request, reason, detail)
+    }
+}
+
+/// A JSON object around what was asked for.
+pub struct Envelope(Map<String, Value>);
+
+impl Envelope {
+    /// Its fields.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// Takes a field out of it.
+    ///
+    /// # Errors
+    /// If it is missing or cannot be decoded.
+    pub fn take<T: DeserializeOwned>(&mut self, field: &str) -> Result<T, DecodeError> {
+        let value = self.0.remove(field);
+        let value = value.ok_or_else(|| DecodeError::Garbled(format!("the field {field} is missing")))?;
+        serde_json::from_value(value).map_err(|error| DecodeError::Garbled(redact::parser_message(&error.to_string())))
     }
 }
 

@@ -9,10 +9,14 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 pub trait Live: Send + Sync {
     /// The objects of the cluster that the configuration is made from, besides its files. They may be known only after a
     /// [`Live::reload`].
-    fn sources(&self) -> Vec<LiveSource>;
+    fn sources(&self) -> Vec<LiveSource> {
+        Vec::new()
+    }
 
     /// The files that the configuration was made from, to be watched.
-    fn files(&self) -> Vec<PathBuf>;
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Reads the files anew, with the data of all [`Live::sources`], and tries whether the cloud accepts it. Only then it
     /// takes effect; otherwise everything stays as it was. Answers what the user should know.

@@ -8,6 +8,7 @@ mod error;
 mod instances;
 mod live;
 mod load_balancers;
+mod node_firewall;
 mod provider_id;
 mod routes;
 
@@ -20,6 +21,7 @@ pub use load_balancers::{
     Affinity, BadRanges, Event, EventKind, Host, Ingress, IngressPort, IpFamily, IpMode, LoadBalancers, Noted, Notes,
     Owned, Port, Progress, Protocol, RangesFrom, ServiceRef, Spec, Status, TrafficPolicy, default_name,
 };
+pub use node_firewall::{Exposed, Exposure, NodeFirewall};
 pub use provider_id::ProviderId;
 pub use routes::{NewRoute, Route, RouteTarget, Routes};
 
@@ -49,6 +51,11 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Routes between the pods of different nodes, if this cloud offers them.
     fn routes(&self) -> Option<&dyn Routes> {
+        None
+    }
+
+    /// A firewall in front of the nodes, if this cloud offers one and it is configured.
+    fn node_firewall(&self) -> Option<&dyn NodeFirewall> {
         None
     }
 

@@ -3,6 +3,7 @@ mod answers;
 mod ip;
 mod kubectl;
 pub mod node;
+pub mod node_firewall;
 pub mod node_ipam;
 pub mod node_lifecycle;
 pub mod nodes;

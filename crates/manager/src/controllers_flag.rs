@@ -77,8 +77,26 @@ pub const SERVICE_LB: Controller = Controller {
     default: Switch::On,
 };
 
+/// Opens the ports of Services in the firewall in front of the nodes. It runs only where the provider is configured for it.
+pub const NODE_FIREWALL: Controller = Controller {
+    name: "do-firewall",
+    alias: "node-firewall",
+    historic: &[],
+    client: "service-controller",
+    event_source: "node-firewall",
+    metric: "node-firewall",
+    default: Switch::On,
+};
+
 /// All controllers, by name.
-pub const CONTROLLERS: [Controller; 5] = [CLOUD_NODE, CLOUD_NODE_LIFECYCLE, NODE_IPAM, NODE_ROUTE, SERVICE_LB];
+pub const CONTROLLERS: [Controller; 6] = [
+    CLOUD_NODE,
+    CLOUD_NODE_LIFECYCLE,
+    NODE_FIREWALL,
+    NODE_IPAM,
+    NODE_ROUTE,
+    SERVICE_LB,
+];
 
 /// The admission webhooks this program can serve. There are none: a provider may bring its own.
 pub const WEBHOOKS: [&str; 0] = [];

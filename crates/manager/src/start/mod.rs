@@ -2,6 +2,7 @@
 
 mod health;
 mod node;
+mod node_firewall;
 mod node_ipam;
 mod node_lifecycle;
 mod route;
@@ -51,6 +52,7 @@ pub(crate) fn controller(name: &str, start: Start<'_>) -> Result<Started, String
         name if name == controllers_flag::SERVICE_LB.name => service::start(start),
         name if name == controllers_flag::NODE_ROUTE.name => route::start(start),
         name if name == controllers_flag::NODE_IPAM.name => node_ipam::start(start),
+        name if name == controllers_flag::NODE_FIREWALL.name => Ok(node_firewall::start(start)),
         name => Err(format!("{name} cannot be started by this program")),
     }
 }

@@ -6,11 +6,13 @@
 pub mod annotations;
 pub mod batch;
 mod concurrently;
+pub mod json;
 pub mod keys;
 pub mod labels;
 pub mod lanes;
 pub mod list_cache;
 pub mod live_config;
 pub mod load_balancer;
+pub mod rest;
 
 pub use concurrently::concurrently;

@@ -202,7 +202,7 @@ impl fmt::Display for Kind {
     }
 }
 
-fn row(key: &Key) -> String {
+pub(crate) fn row(key: &Key) -> String {
     let default = match key.default {
         "" => String::new(),
         default => format!("`{default}`"),

@@ -6,6 +6,7 @@
 pub mod annotations;
 pub mod batch;
 mod concurrently;
+mod fresh;
 pub mod json;
 pub mod keys;
 pub mod labels;
@@ -14,5 +15,9 @@ pub mod list_cache;
 pub mod live_config;
 pub mod load_balancer;
 pub mod rest;
+mod timed;
+pub mod variables;
 
 pub use concurrently::concurrently;
+pub use fresh::Fresh;
+pub use timed::Timed;

@@ -5,6 +5,7 @@
 //! this cloud, or a list may omit a part of the cloud that is down. What does not exist is remembered, so that it is read once.
 
 mod found;
+mod machines;
 mod memory;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use crate::{concurrently, list_cache::ListCache};
 use async_trait::async_trait;
 use cloud::{NodeRef, ProviderId, Result};
 use found::Found;
+pub use machines::{Describe, Machines};
 use memory::Memory;
 use std::{
     borrow::Cow,

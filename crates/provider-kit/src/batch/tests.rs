@@ -276,3 +276,78 @@ async fn doubt_is_an_error(#[case] wanted: &str, #[case] down: &'static str, #[c
     cloud.state().down.insert(down);
     assert_eq!(find(&Batch::default(), &cloud, wanted).await, expected);
 }
+
+impl Describe for Cloud {
+    fn id(provider_id: &ProviderId) -> Result<&str> {
+        let id = provider_id.as_str().strip_prefix("cloud://");
+        id.ok_or_else(|| Error::invalid("spec.providerID", "it is of another cloud"))
+    }
+
+    fn describe(server: &Server, _: cloud::Detail) -> Result<cloud::Instance> {
+        match server.name.as_str() {
+            "booting" => Err(Error::unusable("server", "it has no address")),
+            _ => Ok(cloud::Instance {
+                provider_id: ProviderId::parse(format!("cloud://{}", server.id)),
+                ..cloud::Instance::default()
+            }),
+        }
+    }
+}
+
+#[tokio::test]
+async fn machines_are_described_one_answer_a_node() {
+    let machines = Machines::new(Cloud::of("1=a 2=b 3=booting"));
+    let node = |name: &str, id: &str| NodeRef::named(name).with_provider_id(format!("cloud://{id}"));
+    let foreign = NodeRef::named("x").with_provider_id("other://1");
+    let nodes = [
+        node("a", "1"),
+        NodeRef::named("b"),
+        node("gone", "9"),
+        node("booting", "3"),
+        foreign,
+    ];
+    let answers = cloud::Instances::describe(&machines, &nodes, cloud::Detail::Full).await;
+    let told: Vec<String> = answers.iter().map(told_answer).collect();
+    let expected = [
+        "cloud://1",
+        "cloud://2",
+        "missing",
+        "server cannot be used: it has no address",
+        "invalid spec.providerID: it is of another cloud",
+    ];
+    assert_eq!(told, expected);
+}
+
+fn told_answer(answer: &Result<cloud::Answer>) -> String {
+    match answer {
+        Ok(cloud::Answer::Found(instance)) => instance
+            .provider_id
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        Ok(cloud::Answer::Missing) => "missing".to_owned(),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn ids_of_hosts_are_in_their_provider_ids_or_looked_up() {
+    let cloud = Cloud::of("1=a 2=b");
+    let machines = Machines::new(cloud.clone());
+    let host = |name: &str, id: Option<&str>| {
+        Arc::new(cloud::Host {
+            name: name.to_owned(),
+            provider_id: id.and_then(ProviderId::parse),
+            ..cloud::Host::default()
+        })
+    };
+    let known = [host("a", Some("cloud://1"))];
+    assert_eq!(
+        (machines.ids(&known).await.unwrap(), cloud.calls()),
+        (vec!["1".to_owned()], String::new())
+    );
+    let mixed = [host("a", Some("cloud://1")), host("b", None), host("gone", None)];
+    assert_eq!(machines.ids(&mixed).await.unwrap(), ["1", "2"]);
+    assert!(machines.ids(&[host("a", Some("other://1"))]).await.is_err());
+}

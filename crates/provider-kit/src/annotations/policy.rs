@@ -12,13 +12,53 @@ const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.an
 const BEFORE: &str = "oldObject != null && oldObject.spec.type == 'LoadBalancer' && \
                       has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {}";
 
-/// What has to hold between several annotations.
+/// What has to hold between annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    /// In CEL, over `variables.annotations`, a map, and nothing else.
-    pub expression: &'static str,
-    /// What is wrong if it does not hold, and what to write instead.
-    pub message: &'static str,
+pub enum Rule {
+    /// At most one of the two may be given.
+    Exclusive(Annotation, Annotation),
+    /// With this value of the first one, the others must be given.
+    Needs(Annotation, &'static str, &'static [Annotation]),
+    /// The two may not have these values at the same time.
+    Conflict((Annotation, &'static str), (Annotation, &'static str)),
+}
+
+impl Rule {
+    /// A CEL expression over a map of annotations. An empty annotation counts as not given.
+    fn expression(&self, map: &str) -> String {
+        let value = |row: &Annotation| format!("{map}[?{}].orValue('')", quoted(row.key));
+        let has = |row: &Annotation, word: &str| format!("{} == {}", value(row), quoted(word));
+        let given = |row: &Annotation| format!("{} != ''", value(row));
+        match self {
+            Self::Exclusive(one, other) => format!("!({} && {})", given(one), given(other)),
+            Self::Needs(row, word, others) => {
+                let others: Vec<String> = others.iter().map(given).collect();
+                format!("!({}) || ({})", has(row, word), others.join(" && "))
+            }
+            Self::Conflict((one, word), (other, another)) => {
+                format!("!({} && {})", has(one, word), has(other, another))
+            }
+        }
+    }
+
+    /// What is wrong if it does not hold.
+    fn message(&self) -> String {
+        match self {
+            Self::Exclusive(one, other) => {
+                format!("only one of the annotations {} and {} may be given", one.key, other.key)
+            }
+            Self::Needs(row, word, others) => {
+                let others: Vec<&str> = others.iter().map(|other| other.key).collect();
+                format!("annotation {}: \"{word}\" needs {}", row.key, others.join(" and "))
+            }
+            Self::Conflict((one, word), (other, another)) => {
+                format!(
+                    "annotation {}: \"{word}\" cannot be used together with \"{another}\" of {}",
+                    one.key, other.key
+                )
+            }
+        }
+    }
 }
 
 impl Table {
@@ -114,9 +154,11 @@ fn validation(row: &Annotation) -> Option<Value> {
 
 /// Holds, or did not hold before either: what the manager itself writes must not be refused because of it.
 fn rule(rule: &Rule) -> Value {
-    let Rule { expression, message } = rule;
-    let before = expression.replace("variables.annotations", "variables.before");
-    json!({"expression": format!("({expression}) || (oldObject != null && !({before}))"), "message": message})
+    let (now, before) = (
+        rule.expression("variables.annotations"),
+        rule.expression("variables.before"),
+    );
+    json!({"expression": format!("({now}) || (oldObject != null && !({before}))"), "message": rule.message()})
 }
 
 /// A CEL expression that holds for values of this kind; none if every value is.

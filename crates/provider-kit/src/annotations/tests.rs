@@ -20,10 +20,11 @@ const TABLE: Table = Table {
     title: "Example",
     prefixes: &["x.dev/"],
     rows: ROWS,
-    rules: &[Rule {
-        expression: "true",
-        message: "never",
-    }],
+    rules: &[
+        Rule::Exclusive(TEXT, NUMBER),
+        Rule::Needs(WORD, "TWO", &[TEXT, LIST]),
+        Rule::Conflict((WORD, "ONE"), (TRUTH, "true")),
+    ],
 };
 
 fn spec(key: &str, value: Option<&str>) -> Spec {
@@ -171,10 +172,10 @@ fn a_policy_refuses_and_another_warns() {
         panic!("two policies and their bindings");
     };
     let expressions = |policy: &serde_json::Value| policy["spec"]["validations"].as_array().map_or(0, Vec::len);
-    // Numbers, truths, words, ports and CIDRs that are refused, and the rule.
+    // Numbers, truths, words, ports and CIDRs that are refused, and the rules.
     assert_eq!(
         (expressions(deny), &binding["spec"]["validationActions"][0]),
-        (6, &"Deny".into())
+        (8, &"Deny".into())
     );
     // A number and a truth that are ignored, and unknown keys.
     assert_eq!(
@@ -187,4 +188,21 @@ fn a_policy_refuses_and_another_warns() {
         unknown.contains("key.startsWith('x.dev/')") && unknown.contains("'x.dev/word'"),
         "{unknown}"
     );
+}
+
+#[test]
+fn rules_name_the_annotations() {
+    let [deny, ..] = &TABLE.policies()[..] else {
+        panic!("a policy");
+    };
+    let messages: Vec<_> = deny["spec"]["validations"].as_array().unwrap()[5..]
+        .iter()
+        .map(|one| &one["message"])
+        .collect();
+    let expected = [
+        "only one of the annotations x.dev/text and x.dev/number may be given",
+        "annotation x.dev/word: \"TWO\" needs x.dev/text and x.dev/list",
+        "annotation x.dev/word: \"ONE\" cannot be used together with \"true\" of x.dev/truth",
+    ];
+    assert_eq!(messages, expected);
 }

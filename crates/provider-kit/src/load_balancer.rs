@@ -16,6 +16,7 @@ mod halt;
 mod pending;
 pub mod record;
 mod release;
+pub mod single;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -35,4 +35,4 @@ pub use case::{Case, cases};
 pub use report::{CaseResult, Failed, Report, Verdict};
 pub use run::{run, run_all, run_concurrently};
 pub use scene::Scene;
-pub use world::{LoadBalancer, Naming, Stop, World, WriteFault};
+pub use world::{LoadBalancer, Marks, Naming, Stop, World, WriteFault};

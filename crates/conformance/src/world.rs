@@ -62,6 +62,16 @@ pub trait World: Send + Sync {
         Naming::Uid
     }
 
+    /// What load balancers of this cloud say about whose they are.
+    fn marks(&self) -> Marks {
+        Marks::ClusterAndService
+    }
+
+    /// How many hosts a load balancer must have at least.
+    fn fewest_hosts(&self) -> usize {
+        0
+    }
+
     /// The protocols that load balancers of this cloud know.
     fn protocols(&self) -> Vec<Protocol> {
         vec![Protocol::Tcp, Protocol::Udp, Protocol::Sctp]
@@ -116,6 +126,15 @@ pub enum Naming {
     /// The namespace and the name of the Service, because running clusters have such balancers; something else tells two
     /// Services of one name apart.
     NamespaceAndName,
+}
+
+/// What a load balancer says about whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marks {
+    /// The cluster, by `--cluster-name`, and the Service.
+    ClusterAndService,
+    /// The cluster, by the configuration of the provider, and no Service.
+    ConfiguredCluster,
 }
 
 /// How a write goes wrong.

@@ -40,7 +40,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 async fn ensure_hosts(scene: &Scene) -> Result<(), Stop> {
     let all = scene.spec(4).await?;
-    for hosts in host_changes(&all) {
+    for hosts in host_changes(scene, &all) {
         let spec = Spec {
             hosts: hosts.into(),
             ..all.clone()
@@ -53,7 +53,7 @@ async fn ensure_hosts(scene: &Scene) -> Result<(), Stop> {
 
 async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
     let all = scene.spec(4).await?;
-    for (number, hosts) in host_changes(&all).into_iter().enumerate() {
+    for (number, hosts) in host_changes(scene, &all).into_iter().enumerate() {
         let spec = Spec {
             hosts: hosts.into(),
             ..all.clone()
@@ -67,17 +67,17 @@ async fn update_hosts(scene: &Scene) -> Result<(), Stop> {
     exactly(scene, &all.cluster, 1).await
 }
 
-/// Two of four, one more, one less, one replaced, none, all.
-fn host_changes(all: &Spec) -> Vec<Vec<Arc<cloud::Host>>> {
+/// Two of four, one more, one less, one replaced, none (where that can be), all.
+fn host_changes(scene: &Scene, all: &Spec) -> Vec<Vec<Arc<cloud::Host>>> {
+    let enough = |hosts: &&[usize]| hosts.len() >= scene.world().fewest_hosts();
     let pick = |indices: &[usize]| {
         indices
             .iter()
             .filter_map(|index| all.hosts.get(*index).cloned())
             .collect()
     };
-    [&[0, 1][..], &[0, 1, 2], &[0, 2], &[0, 3], &[], &[0, 1, 2, 3]]
-        .map(pick)
-        .into()
+    let changes = [&[0, 1][..], &[0, 1, 2], &[0, 2], &[0, 3], &[], &[0, 1, 2, 3]];
+    changes.into_iter().filter(enough).map(pick).collect()
 }
 
 async fn update_hosts_of_none(scene: &Scene) -> Result<(), Stop> {

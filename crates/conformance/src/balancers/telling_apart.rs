@@ -1,7 +1,7 @@
 //! Not confused with others.
 
 use crate::{
-    Case, Scene, Stop,
+    Case, Marks, Scene, Stop,
     balancers::{as_asked, owned_are},
     case::{case, check, same},
     sample::port,
@@ -30,6 +30,11 @@ async fn two_uids(scene: &Scene) -> Result<(), Stop> {
 }
 
 async fn two_clusters(scene: &Scene) -> Result<(), Stop> {
+    if scene.world().marks() == Marks::ConfiguredCluster {
+        return Err(Stop::unable(
+            "tell clusters apart by --cluster-name: its configuration names the cluster",
+        ));
+    }
     let one = scene.spec(2).await?;
     let cluster = scene.cluster("-other");
     let other = Spec {
@@ -55,6 +60,9 @@ async fn remain_apart(scene: &Scene, one: &Spec, other: &Spec) -> Result<(), Sto
 
 async fn owned(scene: &Scene) -> Result<(), Stop> {
     let (one, other) = (scene.spec(1).await?, scene.spec(1).await?);
+    if scene.world().marks() == Marks::ConfiguredCluster {
+        return owned_by_one_cluster(scene, &one, &other).await;
+    }
     let foreign = Spec {
         cluster: scene.cluster("-other"),
         ..scene.spec(1).await?
@@ -70,4 +78,14 @@ async fn owned(scene: &Scene) -> Result<(), Stop> {
     scene.delete(&other).await?;
     owned_are(scene, &one.cluster, &[]).await?;
     owned_are(scene, &foreign.cluster, &[&foreign]).await
+}
+
+async fn owned_by_one_cluster(scene: &Scene, one: &Spec, other: &Spec) -> Result<(), Stop> {
+    owned_are(scene, &one.cluster, &[]).await?;
+    for spec in [one, other] {
+        scene.ensure(spec).await?;
+    }
+    owned_are(scene, &one.cluster, &[one, other]).await?;
+    scene.delete(one).await?;
+    owned_are(scene, &one.cluster, &[other]).await
 }

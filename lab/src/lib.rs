@@ -15,6 +15,7 @@ mod patience;
 pub mod peer;
 mod pki;
 mod process;
+pub mod python;
 
 pub use control_plane::{ControlPlane, Purpose};
 pub use node::{Cluster, Node};

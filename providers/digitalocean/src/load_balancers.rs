@@ -1,0 +1,199 @@
+//! The load balancers of Services.
+
+use crate::{
+    annotations as key,
+    api::{
+        Api, is_busy,
+        types::{Certificate, LoadBalancer},
+    },
+    desired::{self, NETWORK},
+    instances::Instances,
+};
+use async_trait::async_trait;
+use cloud::{Error, Ingress, IpMode, Notes, Result, Spec, Status};
+use provider_kit::{
+    annotations::Annotation,
+    json::{self, Object},
+    load_balancer::{Scope, single::Single},
+    rest::Collection,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tracing::info;
+
+/// How load balancers are read, built and changed.
+pub struct LoadBalancers {
+    pub api: Arc<Api>,
+    pub instances: Arc<Instances>,
+}
+
+#[async_trait]
+impl Single for LoadBalancers {
+    type Object = LoadBalancer;
+    const ID: Annotation = key::LOAD_BALANCER_ID;
+    const DISOWN: Annotation = key::DISOWN;
+    const ANNOTATIONS: &'static [Annotation] = key::ROWS;
+
+    fn name(&self, spec: &Spec) -> String {
+        desired::name(spec)
+    }
+
+    fn configuration(&self) -> Value {
+        let config = &self.api.config;
+        json!([config.default_type, config.tag, config.vpc_id])
+    }
+
+    fn is_marked(&self, object: &LoadBalancer) -> bool {
+        let tags = json::items(&object.settings, "tags");
+        let tag = self.api.config.tag.as_ref();
+        tag.is_some_and(|tag| tags.iter().any(|one| one == tag.as_str()))
+    }
+
+    fn collection(&self) -> &Collection<LoadBalancer> {
+        &self.api.load_balancers
+    }
+
+    async fn body(&self, spec: &Spec, existing: Option<&LoadBalancer>, scope: Scope) -> Result<Object> {
+        let kind = desired::kind(spec, &self.api.config, existing)?;
+        let ids = self.instances.ids(&desired::usable(spec, kind)?).await?;
+        let mut droplet_ids: Vec<u64> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+        droplet_ids.sort_unstable();
+        if let (Some(existing), Scope::Hosts) = (existing, scope) {
+            return Ok(with_droplets(existing, &droplet_ids));
+        }
+        let certificate = match kind {
+            NETWORK => None,
+            _ => self.certificate(spec, existing).await?,
+        };
+        desired::body(spec, &self.api, kind, certificate.as_deref(), &droplet_ids, existing)
+    }
+
+    fn differences(&self, object: &LoadBalancer, body: &Object) -> Vec<String> {
+        let defaults = json!({"size_unit": 1, "http_idle_timeout_seconds": 60, "sticky_sessions": {"type": "none"}});
+        let mut fields = json::differences(&object.settings, body, &defaults);
+        // What the API does not change, or sets by itself.
+        fields.retain(|field| match field.as_str() {
+            "algorithm" | "type" | "network" | "region" | "vpc_uuid" | "subnet_uuid" | "tags" => false,
+            "size_unit" => !body.contains_key("size"),
+            _ => true,
+        });
+        fields
+    }
+
+    fn is_busy(&self, error: &Error) -> bool {
+        is_busy(error)
+    }
+
+    /// The type is recorded, so that another default does not change it, and so is a certificate that was renewed.
+    async fn finish(&self, spec: &Spec, object: &LoadBalancer, notes: &mut Notes) -> Result<()> {
+        // Load balancers from before there was a cluster ID, and those that another cluster disowned, have no tag of this cluster.
+        if let Some(tag) = self.api.config.tag.as_ref().filter(|_| !self.is_marked(object)) {
+            self.api.tag_load_balancer(tag, &object.id).await?;
+            info!(id = object.id, tag, "tagged load balancer");
+        }
+        let kind = desired::kind(spec, &self.api.config, Some(object))?;
+        let renewed = used(object).filter(|_| key::CERTIFICATE_ID.non_empty(spec).is_some());
+        let certificate = renewed.map(|id| (key::CERTIFICATE_ID, id));
+        for (row, value) in [(key::TYPE, kind)].into_iter().chain(certificate) {
+            if row.text(spec) != Some(value) {
+                notes.annotate(row.key, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Behind the PROXY protocol nodes must not short-cut the address: pods expect its header.
+    fn status(&self, spec: &Spec, object: &LoadBalancer) -> Status {
+        if let Some(hostname) = key::HOSTNAME.non_empty(spec) {
+            let hostname = Some(hostname.to_lowercase());
+            let ingress = Ingress {
+                hostname,
+                ..Ingress::default()
+            };
+            return Status { ingress: vec![ingress] };
+        }
+        let proxied = object.settings.get("enable_proxy_protocol") == Some(&Value::Bool(true));
+        let ips = ["ip", "ipv6"].map(|field| json::text(&object.settings, field));
+        let by_ip = |ip: &str| Ingress {
+            ip: Some(ip.to_owned()),
+            ip_mode: proxied.then_some(IpMode::Proxy),
+            ..Ingress::default()
+        };
+        let ips = ips.into_iter().filter(|ip| !ip.is_empty());
+        Status {
+            ingress: ips.map(by_ip).collect(),
+        }
+    }
+
+    fn event(&self, error: &Error) -> Option<&'static str> {
+        let Error::Invalid { field, reason } = error else {
+            return None;
+        };
+        let nodes_cannot = field == "nodes" && reason.contains("ExternalIP");
+        (nodes_cannot || field.ends_with(key::NETWORK_STACK.key)).then_some("LoadBalancerConfigError")
+    }
+}
+
+impl LoadBalancers {
+    /// The certificate that the Service asks for, or the one that has replaced it: DigitalOcean renews certificates of Let's Encrypt,
+    /// and puts the new one on the load balancer. To ask for the old one again would undo that.
+    async fn certificate(&self, spec: &Spec, existing: Option<&LoadBalancer>) -> Result<Option<String>> {
+        let Some(asked) = self.asked_certificate(spec).await? else {
+            return Ok(None);
+        };
+        let Some(used) = existing.and_then(used).filter(|used| *used != asked) else {
+            return Ok(Some(asked));
+        };
+        let current = self.api.certificates.find(used).await?;
+        let Some(current) = current.filter(|current| current.kind == "lets_encrypt") else {
+            return Ok(Some(asked));
+        };
+        let is_renewed = |old: Certificate| old.name == current.name;
+        let is_replaced = self.api.certificates.find(&asked).await?.is_none_or(is_renewed);
+        Ok(Some(if is_replaced { current.id } else { asked }))
+    }
+
+    async fn asked_certificate(&self, spec: &Spec) -> Result<Option<String>> {
+        if let Some(id) = key::CERTIFICATE_ID.non_empty(spec) {
+            return Ok(Some(id.to_owned()));
+        }
+        let Some(name) = key::CERTIFICATE_NAME.non_empty(spec) else {
+            return Ok(None);
+        };
+        let first = self
+            .api
+            .certificates
+            .list(Some(("name", name)))
+            .await?
+            .into_iter()
+            .next();
+        let missing = || key::CERTIFICATE_NAME.invalid(format!("there is no certificate {name:?}"));
+        first.map(|certificate| Some(certificate.id)).ok_or_else(missing)
+    }
+}
+
+/// The certificate on a load balancer.
+fn used(object: &LoadBalancer) -> Option<&str> {
+    let rules = json::items(&object.settings, "forwarding_rules");
+    let mut ids = rules.iter().filter_map(|rule| rule["certificate_id"].as_str());
+    ids.find(|id| !id.is_empty())
+}
+
+/// The load balancer as it is, with other Droplets.
+fn with_droplets(object: &LoadBalancer, droplet_ids: &[u64]) -> Object {
+    let mut body = object.settings.clone();
+    let region = body.get("region").and_then(|region| region.get("slug")).cloned();
+    body.extend([
+        ("droplet_ids".to_owned(), json!(droplet_ids)),
+        ("region".to_owned(), region.unwrap_or_default()),
+    ]);
+    // The API shows both sizes and takes one.
+    let shown_only = [
+        "ip",
+        "ipv6",
+        "created_at",
+        if body.contains_key("size_unit") { "size" } else { "" },
+    ];
+    body.retain(|field, _| !shown_only.contains(&field.as_str()));
+    json::object(Value::Object(body))
+}

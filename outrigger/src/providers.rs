@@ -4,10 +4,12 @@
 //! manual page, program names, reference pages, the links of the image, the operator's list and the texts of its custom resource.
 
 #![cfg_attr(
-    not(feature = "openstack"),
+    not(all(feature = "digitalocean", feature = "openstack")),
     allow(dead_code, reason = "a build with few clouds uses only a part of this")
 )]
 
+#[cfg(feature = "digitalocean")]
+mod digitalocean;
 #[cfg(feature = "memory")]
 mod memory;
 #[cfg(feature = "openstack")]
@@ -19,6 +21,8 @@ use runtime::metrics::Register;
 
 /// All clouds, by name.
 pub const PROVIDERS: &[Entry] = &[
+    #[cfg(feature = "digitalocean")]
+    digitalocean::ENTRY,
     #[cfg(feature = "memory")]
     memory::ENTRY,
     #[cfg(feature = "openstack")]
@@ -33,6 +37,8 @@ pub struct Entry {
     pub needs: Needs,
     /// Its pages of the reference, besides its events.
     pub pages: fn() -> Vec<Page>,
+    /// Admission policies that check its annotations.
+    pub policies: fn() -> Vec<serde_json::Value>,
     /// The metrics that only it has.
     pub metrics: Option<Metrics>,
     /// The events that only it emits, all of them Warnings on a Service.

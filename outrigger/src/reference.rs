@@ -38,6 +38,7 @@ pub fn documents() -> Option<Vec<Document>> {
     for entry in PROVIDERS {
         documents.extend((entry.pages)().into_iter().map(|one| page(one.name, one.text)));
         documents.extend(events(entry));
+        documents.extend(admission(entry));
     }
     Some(documents)
 }
@@ -78,6 +79,21 @@ fn events(entry: &Entry) -> Option<Document> {
         let _ = writeln!(text, "| {reason} | {} |", cell(when));
     }
     Some(page(format!("{name}-events"), text))
+}
+
+/// The admission policies of a provider: a manifest to apply.
+fn admission(entry: &Entry) -> Option<Document> {
+    let (name, items) = (entry.registration.name, (entry.policies)());
+    if items.is_empty() {
+        return None;
+    }
+    let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let yaml = serde_saphyr::to_string(&list).ok()?;
+    Some(Document {
+        name: format!("{name}-admission"),
+        path: format!("deploy/{name}/admission.yaml"),
+        text: format!("# Generated from the table of annotations by `make docs`.\n{yaml}"),
+    })
 }
 
 /// What the Go framework's manager does not count, by the beginnings of the names.

@@ -13,6 +13,7 @@ pub const ENTRY: Entry = Entry {
         changes: Changes::Unseen,
     },
     pages: Vec::new,
+    policies: Vec::new,
     metrics: None,
     events: &[],
 };

@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
         changes: Changes::Followed,
     },
     pages,
+    policies: Vec::new,
     metrics: Some(Metrics {
         title: "With OpenStack: as in occm",
         register: |registry| openstack::metrics::Metrics::register_all(registry).map(drop),

@@ -202,3 +202,62 @@ impl Metrics {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn rule(protocol: &str, ports: &str, side: &str) -> Value {
+        json!({"protocol": protocol, "ports": ports, side: world()})
+    }
+
+    /// A firewall as the API shows it, with these inbound ports and tags, and this name for all outbound ports.
+    fn firewall(ports: &[&str], tags: &[&str], all: &str) -> Firewall {
+        let inbound: Vec<Value> = ports.iter().map(|port| rule("tcp", port, "sources")).collect();
+        let outbound = ["icmp", "udp", "tcp"].map(|protocol| rule(protocol, all, "destinations"));
+        let shown = json!({
+            "id": "1", "name": "nodes", "status": "succeeded", "droplet_ids": [1], "pending_changes": [],
+            "inbound_rules": inbound, "outbound_rules": outbound, "tags": tags,
+        });
+        serde_json::from_value(shown).unwrap()
+    }
+
+    #[rstest]
+    #[case::same(&["80", "30080"], &["b", "a"], "0", true)]
+    #[case::another_name_for_all(&["30080", "80"], &["a", "b"], "all", true)]
+    #[case::port_missing(&["80"], &["a", "b"], "0", false)]
+    #[case::port_more(&["80", "81", "30080"], &["a", "b"], "0", false)]
+    #[case::no_ports(&[], &["a", "b"], "0", false)]
+    #[case::tags(&["80", "30080"], &["a"], "0", false)]
+    #[case::outbound(&["80", "30080"], &["a", "b"], "443", false)]
+    fn is_written_only_if_it_differs(
+        #[case] ports: &[&str],
+        #[case] tags: &[&str],
+        #[case] all: &str,
+        #[case] expected: bool,
+    ) {
+        let settings = PublicFirewall {
+            name: "nodes".into(),
+            tags: vec!["a".into(), "b".into()],
+        };
+        let config = Config::new(&[("DO_ACCESS_TOKEN", "t")].into_iter().collect()).unwrap();
+        let port = |port: u16| cloud::Port {
+            name: port.to_string(),
+            protocol: Protocol::Tcp,
+            port: 1,
+            node_port: Some(port),
+            app_protocol: None,
+        };
+        let spec = Spec {
+            ports: vec![port(30_080), port(80)],
+            ..Spec::default()
+        };
+        let services = [Exposed {
+            exposure: Exposure::NodePort,
+            spec,
+        }];
+        let desired = request(&services, &config, &settings);
+        assert_eq!(is_same(&firewall(ports, tags, all), &desired), expected);
+    }
+}

@@ -69,15 +69,7 @@ impl Single for LoadBalancers {
     }
 
     fn differences(&self, object: &LoadBalancer, body: &Object) -> Vec<String> {
-        let defaults = json!({"size_unit": 1, "http_idle_timeout_seconds": 60, "sticky_sessions": {"type": "none"}});
-        let mut fields = json::differences(&object.settings, body, &defaults);
-        // What the API does not change, or sets by itself.
-        fields.retain(|field| match field.as_str() {
-            "algorithm" | "type" | "network" | "region" | "vpc_uuid" | "subnet_uuid" | "tags" => false,
-            "size_unit" => !body.contains_key("size"),
-            _ => true,
-        });
-        fields
+        differences(&object.settings, body)
     }
 
     fn is_busy(&self, error: &Error) -> bool {
@@ -179,6 +171,18 @@ fn used(object: &LoadBalancer) -> Option<&str> {
     ids.find(|id| !id.is_empty())
 }
 
+/// The fields that differ. What the API does not change, or sets by itself, does not count.
+fn differences(settings: &Object, body: &Object) -> Vec<String> {
+    let defaults = json!({"size_unit": 1, "http_idle_timeout_seconds": 60, "sticky_sessions": {"type": "none"}});
+    let mut fields = json::differences(settings, body, &defaults);
+    fields.retain(|field| match field.as_str() {
+        "algorithm" | "type" | "network" | "region" | "vpc_uuid" | "subnet_uuid" | "tags" => false,
+        "size_unit" => !body.contains_key("size"),
+        _ => true,
+    });
+    fields
+}
+
 /// The load balancer as it is, with other Droplets.
 fn with_droplets(object: &LoadBalancer, droplet_ids: &[u64]) -> Object {
     let mut body = object.settings.clone();
@@ -196,4 +200,99 @@ fn with_droplets(object: &LoadBalancer, droplet_ids: &[u64]) -> Object {
     ];
     body.retain(|field, _| !shown_only.contains(&field.as_str()));
     json::object(Value::Object(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// As the API shows what it was sent.
+    fn shown() -> Value {
+        json!({
+            "name": "web", "algorithm": "round_robin", "type": "REGIONAL", "network": "EXTERNAL", "network_stack": "IPV4",
+            "region": {"slug": "fra1"}, "tags": ["k8s:c1"], "vpc_uuid": "v", "size": "lb-small", "size_unit": 1,
+            "forwarding_rules": [
+                {"entry_port": 80, "certificate_id": "", "tls_passthrough": false},
+                {"entry_port": 443, "certificate_id": "c", "tls_passthrough": false},
+            ],
+            "health_check": {"protocol": "http", "port": 10256, "path": "/healthz", "proxy_protocol": false},
+            "sticky_sessions": {}, "droplet_ids": [2, 1], "http_idle_timeout_seconds": 60, "firewall": {"allow": null, "deny": []},
+            "enable_proxy_protocol": false, "ip": "192.0.2.1", "created_at": "2026-01-01T00:00:00Z",
+        })
+    }
+
+    fn sent() -> Value {
+        json!({
+            "name": "web", "algorithm": "least_connections", "type": "REGIONAL", "network": "EXTERNAL", "network_stack": "IPV4",
+            "region": "fra1", "tags": ["k8s:c1"],
+            "forwarding_rules": [{"entry_port": 443, "certificate_id": "c"}, {"entry_port": 80}],
+            "health_check": {"protocol": "http", "port": 10256, "path": "/healthz", "proxy_protocol": false},
+            "sticky_sessions": {"type": "none"}, "droplet_ids": [1, 2], "firewall": {"allow": [], "deny": []},
+            "enable_proxy_protocol": false,
+        })
+    }
+
+    #[rstest]
+    #[case::as_sent("", Value::Null, "")]
+    #[case::name("/name", json!("other"), "name")]
+    #[case::size("/size_unit", json!(2), "size_unit")]
+    #[case::default_size("/size_unit", json!(1), "")]
+    #[case::slug("/size", json!("lb-large"), "size")]
+    #[case::same_slug("/size", json!("lb-small"), "")]
+    #[case::stack("/network_stack", json!("DUALSTACK"), "network_stack")]
+    #[case::rules("/forwarding_rules", json!([{"entry_port": 80}]), "forwarding_rules")]
+    #[case::certificate("/forwarding_rules/0/certificate_id", json!("d"), "forwarding_rules")]
+    #[case::check("/health_check/port", json!(31_000), "health_check")]
+    #[case::check_that_the_api_completes("/health_check", json!({"protocol": "http", "port": 10256}), "")]
+    #[case::sessions("/sticky_sessions", json!({"type": "cookies", "cookie_name": "c"}), "sticky_sessions")]
+    #[case::droplets("/droplet_ids", json!([1, 3]), "droplet_ids")]
+    #[case::redirect("/redirect_http_to_https", json!(true), "redirect_http_to_https")]
+    #[case::proxy_protocol("/enable_proxy_protocol", json!(true), "enable_proxy_protocol")]
+    #[case::keepalive("/enable_backend_keepalive", json!(true), "enable_backend_keepalive")]
+    #[case::records("/disable_lets_encrypt_dns_records", json!(true), "disable_lets_encrypt_dns_records")]
+    #[case::idle("/http_idle_timeout_seconds", json!(90), "http_idle_timeout_seconds")]
+    #[case::clients("/firewall/allow", json!(["ip:192.0.2.9"]), "firewall")]
+    #[case::what_cannot_change("/vpc_uuid", json!("w"), "")]
+    #[case::tags("/tags", json!([]), "")]
+    fn only_what_differs_is_written(#[case] field: &str, #[case] value: Value, #[case] expected: &str) {
+        let mut body = sent();
+        match body.pointer_mut(field) {
+            Some(current) if !field.is_empty() => *current = value,
+            _ if field.is_empty() => {}
+            _ => body[field.trim_start_matches('/')] = value,
+        }
+        assert_eq!(
+            differences(&json::object(shown()), &json::object(body)).join(" "),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_size_that_is_not_asked_for_any_more_is_reset() {
+        let mut large = shown();
+        large["size_unit"] = 3.into();
+        assert_eq!(differences(&json::object(large), &json::object(sent())), ["size_unit"]);
+    }
+
+    #[test]
+    fn other_droplets_leave_everything_else_as_it_is() {
+        let mut settings = shown();
+        settings["project_id"] = "p".into();
+        let object = LoadBalancer {
+            id: "1".into(),
+            status: "active".into(),
+            settings: json::object(settings.clone()),
+        };
+        let body = Value::Object(with_droplets(&object, &[7]));
+        assert_eq!((&body["droplet_ids"], &body["region"]), (&json!([7]), &json!("fra1")));
+        assert_eq!(
+            (&body["project_id"], &body["vpc_uuid"], body.get("size")),
+            (&json!("p"), &json!("v"), None)
+        );
+        assert_eq!(
+            (body.get("ip"), body.get("created_at"), body.get("id")),
+            (None, None, None)
+        );
+    }
 }

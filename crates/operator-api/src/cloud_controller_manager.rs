@@ -126,7 +126,7 @@ pub struct Spec {
     pub scope: Scope,
 
     /// Which controllers run: * for all that are on by default, a name for that one, -name for not that one. They are
-    /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller and node-ipam-controller.
+    /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller, node-ipam-controller and do-firewall.
     #[serde(default = "all")]
     #[schemars(
         length(min = 1, max = 16),

@@ -9,6 +9,8 @@ pub enum Controller {
     Node,
     /// Deletes nodes whose machines are gone.
     NodeLifecycle,
+    /// Opens the ports of Services in the firewall in front of the nodes.
+    NodeFirewall,
     /// Gives pod networks to nodes.
     NodeIpam,
     /// Has pod networks routed to nodes.
@@ -19,9 +21,10 @@ pub enum Controller {
 
 impl Controller {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Node,
         Self::NodeLifecycle,
+        Self::NodeFirewall,
         Self::NodeIpam,
         Self::NodeRoute,
         Self::ServiceLb,
@@ -32,6 +35,7 @@ impl Controller {
         match self {
             Self::Node => ["cloud-node-controller", "cloud-node"],
             Self::NodeLifecycle => ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
+            Self::NodeFirewall => ["do-firewall", "node-firewall"],
             Self::NodeIpam => ["node-ipam-controller", "nodeipam"],
             Self::NodeRoute => ["node-route-controller", "route"],
             Self::ServiceLb => ["service-lb-controller", "service"],
@@ -45,7 +49,7 @@ impl Controller {
 
     /// Whether it looks after nodes.
     pub fn is_for_nodes(self) -> bool {
-        self != Self::ServiceLb
+        !matches!(self, Self::ServiceLb | Self::NodeFirewall)
     }
 }
 
@@ -73,12 +77,12 @@ mod tests {
     use serde_json::{Value, json};
 
     #[rstest]
-    #[case::by_default(json!({}), "Node NodeLifecycle ServiceLb")]
-    #[case::with_routes(json!({"routes": "Enabled"}), "Node NodeLifecycle NodeRoute ServiceLb")]
+    #[case::by_default(json!({}), "Node NodeLifecycle NodeFirewall ServiceLb")]
+    #[case::with_routes(json!({"routes": "Enabled"}), "Node NodeLifecycle NodeFirewall NodeRoute ServiceLb")]
     #[case::one(json!({"controllers": ["service"]}), "ServiceLb")]
-    #[case::all_but_one(json!({"controllers": ["*", "-cloud-node-lifecycle-controller"]}), "Node ServiceLb")]
-    #[case::the_first_decides(json!({"controllers": ["-service", "service-lb-controller", "*"]}), "Node NodeLifecycle")]
-    #[case::ipam_is_asked_for(json!({"controllers": ["*", "nodeipam"]}), "Node NodeLifecycle NodeIpam ServiceLb")]
+    #[case::all_but_one(json!({"controllers": ["*", "-cloud-node-lifecycle-controller"]}), "Node NodeFirewall ServiceLb")]
+    #[case::the_first_decides(json!({"controllers": ["-service", "service-lb-controller", "*"]}), "Node NodeLifecycle NodeFirewall")]
+    #[case::ipam_is_asked_for(json!({"controllers": ["*", "nodeipam"]}), "Node NodeLifecycle NodeFirewall NodeIpam ServiceLb")]
     fn run(#[case] mut spec: Value, #[case] expected: &str) {
         spec["provider"] = json!("memory");
         let claim = Claim::of(&serde_json::from_value(spec).unwrap());

@@ -349,7 +349,7 @@ fn two_managers_share_nothing() {
 )]
 #[case::unknown_controller(
     json!({"provider": "memory", "controllers": ["*", "-servce"]}),
-    "spec.controllers: \"servce\" is not one of cloud-node-controller, cloud-node-lifecycle-controller, node-ipam-controller, \
+    "spec.controllers: \"servce\" is not one of cloud-node-controller, cloud-node-lifecycle-controller, do-firewall, node-ipam-controller, \
      node-route-controller, service-lb-controller"
 )]
 #[case::own_flag(

@@ -20,6 +20,7 @@ mod policy;
 mod read;
 
 pub use policy::Rule;
+pub(crate) use read::items_of;
 
 use std::fmt::Write;
 

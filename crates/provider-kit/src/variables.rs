@@ -1,6 +1,9 @@
 //! Environment variables, for clouds that are configured by these. Their table, and the page of the reference, are made of [`Key`]s.
 
-use crate::keys::{Key, row};
+use crate::{
+    annotations::items_of,
+    keys::{Key, row},
+};
 use std::{collections::BTreeMap, env, fmt::Display, str::FromStr};
 
 /// The variables of a process. One that is empty counts as not set.
@@ -79,14 +82,8 @@ impl Variables {
     /// The items of a comma-separated variable.
     #[must_use]
     pub fn list(&self, name: &str) -> Option<Vec<String>> {
-        let items = |text: String| {
-            text.split(',')
-                .map(str::trim)
-                .filter(|item| !item.is_empty())
-                .map(str::to_owned)
-                .collect()
-        };
-        self.text(name).map(items)
+        let text = self.text(name)?;
+        Some(items_of(&text).map(str::to_owned).collect())
     }
 }
 

@@ -143,7 +143,8 @@ impl Annotation {
     }
 }
 
-fn items_of(text: &str) -> impl Iterator<Item = &str> {
+/// The items of a comma-separated text.
+pub(crate) fn items_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 

@@ -12,7 +12,7 @@ setup:
 	@./scripts/setup
 
 .PHONY: demo
-demo: setup ## watch nodes and Services come alive on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
+demo: setup ## nodes, Services and a fail-over on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
 	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test
@@ -30,10 +30,6 @@ test-openstack: setup ## every test on the real OpenStack services, which are in
 .PHONY: binary
 binary: setup ## the static binary, in target/outrigger
 	@./scripts/binary
-
-.PHONY: order
-order: setup ## see what a manager calls, so that the static binary has it side by side; needs valgrind
-	@./scripts/order
 
 .PHONY: image
 image: setup ## the image, in target/outrigger-image.tar; NAME=registry.example.com/outrigger:1.2 names it

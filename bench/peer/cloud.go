@@ -26,7 +26,7 @@ func init() {
 				}}, nil
 			}
 		}
-		return nil, fmt.Errorf("the cloud config names no endpoint")
+		return nil, fmt.Errorf("the cloud config has no endpoint")
 	})
 }
 
@@ -72,13 +72,13 @@ func (c *cloud) call(ctx context.Context, path string, ask, answer any) error {
 }
 
 type address struct {
-	Type    v1.NodeAddressType `json:"type"`
+	Kind    v1.NodeAddressType `json:"kind"`
 	Address string             `json:"address"`
 }
 
 type instance struct {
-	ProviderID   string            `json:"providerID"`
-	InstanceType string            `json:"instanceType"`
+	ProviderID   string            `json:"provider_id"`
+	InstanceType string            `json:"instance_type"`
 	Zone         string            `json:"zone"`
 	Region       string            `json:"region"`
 	Addresses    []address         `json:"addresses"`
@@ -86,40 +86,53 @@ type instance struct {
 	Power        string            `json:"power"`
 }
 
+// found is the instance of {"Found": instance}; of another answer, which is a string, it is nil.
+type found struct {
+	instance *instance
+}
+
+func (f *found) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return nil
+	}
+	var answer struct{ Found *instance }
+	err := json.Unmarshal(text, &answer)
+	f.instance = answer.Found
+	return err
+}
+
 func (c *cloud) describe(ctx context.Context, node *v1.Node, detail string) (*instance, error) {
-	asked := map[string]any{"name": node.Name}
+	asked := map[string]any{
+		"name": node.Name, "addresses": []any{}, "labels": map[string]string{}, "annotations": map[string]string{},
+	}
 	if node.Spec.ProviderID != "" {
-		asked["providerID"] = node.Spec.ProviderID
+		asked["provider_id"] = node.Spec.ProviderID
 	}
-	var answers struct {
-		Answers []struct {
-			Status   string          `json:"status"`
-			Instance *instance       `json:"instance"`
-			Error    json.RawMessage `json:"error"`
-		} `json:"answers"`
+	var answers []struct {
+		Ok  found
+		Err json.RawMessage
 	}
-	if err := c.call(ctx, "describe", map[string]any{"detail": detail, "nodes": []any{asked}}, &answers); err != nil {
+	if err := c.call(ctx, "describe", []any{[]any{asked}, detail}, &answers); err != nil {
 		return nil, err
 	}
-	answer := answers.Answers[0]
-	if answer.Status == "error" {
-		return nil, fmt.Errorf("describe %s: %s", node.Name, answer.Error)
+	if answers[0].Err != nil {
+		return nil, fmt.Errorf("describe %s: %s", node.Name, answers[0].Err)
 	}
-	return answer.Instance, nil
+	return answers[0].Ok.instance, nil
 }
 
 func (c *cloud) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	found, err := c.describe(ctx, node, "liveness")
+	found, err := c.describe(ctx, node, "Liveness")
 	return found != nil, err
 }
 
 func (c *cloud) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
-	found, err := c.describe(ctx, node, "liveness")
-	return found != nil && found.Power == "off", err
+	found, err := c.describe(ctx, node, "Liveness")
+	return found != nil && found.Power == "Off", err
 }
 
 func (c *cloud) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	found, err := c.describe(ctx, node, "full")
+	found, err := c.describe(ctx, node, "Full")
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -128,7 +141,7 @@ func (c *cloud) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprov
 		AdditionalLabels: found.Labels,
 	}
 	for _, one := range found.Addresses {
-		metadata.NodeAddresses = append(metadata.NodeAddresses, v1.NodeAddress{Type: one.Type, Address: one.Address})
+		metadata.NodeAddresses = append(metadata.NodeAddresses, v1.NodeAddress{Type: one.Kind, Address: one.Address})
 	}
 	return metadata, nil
 }
@@ -137,52 +150,74 @@ type ingress struct {
 	IP string `json:"ip"`
 }
 
-type outcome struct {
-	Status  string    `json:"status"`
+type status struct {
 	Ingress []ingress `json:"ingress"`
 }
 
-func (o outcome) status() *v1.LoadBalancerStatus {
-	status := &v1.LoadBalancerStatus{}
-	for _, one := range o.Ingress {
-		status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{IP: one.IP})
-	}
-	return status
+// progress is {"Done": status}, or {"Pending": …}, which the framework cannot express.
+type progress struct {
+	Done *status
 }
+
+func (s *status) kubernetes() *v1.LoadBalancerStatus {
+	result := &v1.LoadBalancerStatus{}
+	if s != nil {
+		for _, one := range s.Ingress {
+			result.Ingress = append(result.Ingress, v1.LoadBalancerIngress{IP: one.IP})
+		}
+	}
+	return result
+}
+
+var (
+	protocols = map[v1.Protocol]string{v1.ProtocolTCP: "Tcp", v1.ProtocolUDP: "Udp", v1.ProtocolSCTP: "Sctp"}
+	families  = map[v1.IPFamily]string{v1.IPv4Protocol: "V4", v1.IPv6Protocol: "V6"}
+)
 
 func spec(cluster string, service *v1.Service, nodes []*v1.Node) map[string]any {
 	ports := []any{}
 	for _, port := range service.Spec.Ports {
-		ports = append(ports, map[string]any{"name": port.Name, "protocol": port.Protocol, "port": port.Port, "nodePort": port.NodePort})
+		ports = append(ports, map[string]any{
+			"name": port.Name, "protocol": protocols[port.Protocol], "port": port.Port, "node_port": port.NodePort,
+		})
 	}
 	hosts := []any{}
 	for _, node := range nodes {
-		host := map[string]any{"name": node.Name}
-		if node.Spec.ProviderID != "" {
-			host["providerID"] = node.Spec.ProviderID
-		}
 		addresses := []address{}
 		for _, one := range node.Status.Addresses {
 			addresses = append(addresses, address{one.Type, one.Address})
 		}
-		host["addresses"] = addresses
+		host := map[string]any{"name": node.Name, "addresses": addresses, "labels": map[string]string{}}
+		if node.Spec.ProviderID != "" {
+			host["provider_id"] = node.Spec.ProviderID
+		}
 		hosts = append(hosts, host)
 	}
-	asked := map[string]any{
+	ipFamilies := []string{}
+	for _, family := range service.Spec.IPFamilies {
+		ipFamilies = append(ipFamilies, families[family])
+	}
+	return map[string]any{
 		"cluster": cluster,
 		"service": map[string]string{"namespace": service.Namespace, "name": service.Name, "uid": string(service.UID)},
-		"ports":   ports, "hosts": hosts, "sourceRanges": sourceRanges(service), "families": service.Spec.IPFamilies,
+		"ports":   ports, "hosts": hosts, "source_ranges": sourceRanges(service), "families": ipFamilies, "traffic": traffic(service),
+		"ranges_from": "Default", "affinity": "None", "annotations": map[string]string{}, "bad_ranges": []string{},
+		"external_ips": []string{}, "status": map[string]any{"ingress": []any{}},
 	}
-	if helpers.RequestsOnlyLocalTraffic(service) {
-		asked["traffic"] = "Local"
-	}
-	if _, port := helpers.GetServiceHealthCheckPathPort(service); port != 0 {
-		asked["healthCheckPort"] = port
-	}
-	return map[string]any{"spec": asked}
 }
 
-// sourceRanges says who may connect; a Service that is wrong about it lets everybody in, as nothing here validates it.
+func traffic(service *v1.Service) any {
+	if !helpers.RequestsOnlyLocalTraffic(service) {
+		return "Cluster"
+	}
+	local := map[string]any{}
+	if _, port := helpers.GetServiceHealthCheckPathPort(service); port != 0 {
+		local["health_check_port"] = port
+	}
+	return map[string]any{"Local": local}
+}
+
+// sourceRanges are the ranges that may connect; all, if the Service has an invalid one: nothing here validates it.
 func sourceRanges(service *v1.Service) []string {
 	ranges, err := helpers.GetLoadBalancerSourceRanges(service)
 	if err != nil {
@@ -194,9 +229,9 @@ func sourceRanges(service *v1.Service) []string {
 }
 
 func (c *cloud) GetLoadBalancer(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	var answer outcome
-	err := c.call(ctx, "load-balancers/find", spec(cluster, service, nil), &answer)
-	return answer.status(), answer.Status == "found", err
+	var found *status
+	err := c.call(ctx, "find_load_balancer", spec(cluster, service, nil), &found)
+	return found.kubernetes(), found != nil, err
 }
 
 func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, service *v1.Service) string {
@@ -204,17 +239,17 @@ func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, service *v1.Ser
 }
 
 func (c *cloud) EnsureLoadBalancer(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	var answer outcome
-	err := c.call(ctx, "load-balancers/ensure", spec(cluster, service, nodes), &answer)
-	return answer.status(), err
+	var answer progress
+	err := c.call(ctx, "ensure_load_balancer", spec(cluster, service, nodes), &answer)
+	return answer.Done.kubernetes(), err
 }
 
 func (c *cloud) UpdateLoadBalancer(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) error {
-	return c.call(ctx, "load-balancers/update-hosts", spec(cluster, service, nodes), &outcome{})
+	return c.call(ctx, "update_hosts", spec(cluster, service, nodes), &progress{})
 }
 
 func (c *cloud) EnsureLoadBalancerDeleted(ctx context.Context, cluster string, service *v1.Service) error {
-	return c.call(ctx, "load-balancers/delete", spec(cluster, service, nil), &outcome{})
+	return c.call(ctx, "delete_load_balancer", spec(cluster, service, nil), &progress{})
 }
 
 var (

@@ -39,13 +39,13 @@ impl Mark {
         Ok(counts)
     }
 
-    /// How often `user` has been told since that somebody else had written meanwhile.
+    /// How many requests of `user` failed since with a conflict.
     pub fn conflicts(&self, user: &str) -> Result<u64> {
         let refused = |event: &&Value| event["responseStatus"]["code"] == 409;
         Ok(self.events(user)?.iter().filter(refused).count() as u64)
     }
 
-    /// When `user` first did something that `matches` says is it.
+    /// The time of the first request of `user` that `matches`.
     pub fn first(&self, user: &str, matches: impl Fn(&str) -> bool) -> Result<Option<String>> {
         let found = self.events(user)?.into_iter().find(|event| matches(&name(event)));
         Ok(found.and_then(|event| event["requestReceivedTimestamp"].as_str().map(str::to_owned)))

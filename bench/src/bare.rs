@@ -1,6 +1,6 @@
 //! The floor: a loop that does nothing but the same two patches.
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{Patch, PatchParams};
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 const AT_ONCE: usize = 64;
 
 /// How long it takes to patch status and spec of each node once, with the same onlooker as for the programs.
-pub async fn initialise(ground: &Ground, names: &[String]) -> Result<Duration> {
+pub async fn initialise(fixture: &Fixture, names: &[String]) -> Result<Duration> {
     let start = Instant::now();
-    tokio::try_join!(patches(ground, names), ground.initialised(|| Ok(())))?;
+    tokio::try_join!(patches(fixture, names), fixture.initialised(|| Ok(())))?;
     Ok(start.elapsed())
 }
 
-async fn patches(ground: &Ground, names: &[String]) -> Result<()> {
+async fn patches(fixture: &Fixture, names: &[String]) -> Result<()> {
     stream::iter(names)
         .map(|name| async move {
-            let api = ground.nodes();
+            let api = fixture.nodes();
             let status = json!({"status": {"addresses": [
                 {"type": "Hostname", "address": name}, {"type": "InternalIP", "address": "10.1.2.3"},
             ]}});

@@ -1,7 +1,7 @@
 //! Many Services at once: when the first, the median and the last one have an address.
 
 use crate::{
-    ground::Ground,
+    fixture::Fixture,
     replica::{Program, Replica},
     scenarios::{names, seconds},
     table::Table,
@@ -18,21 +18,21 @@ use std::{
 /// How many Services are created at once.
 pub const SERVICES: usize = 40;
 
-/// The number of workers that suits the Go program best. It says nothing to ours, which gets no flags.
+/// The number of workers that suits the Go program best. Ours gets no flags.
 const WORKERS: &[&str] = &["--concurrent-service-syncs=10"];
 
 /// Who is compared: with its one worker by default, the Go program creates one load balancer after the other.
 pub const PROGRAMS: [Program; 2] = [Program::Ours, Program::PeerTuned];
 
 /// Starts a program, creates one Service, and then [`SERVICES`] at once.
-pub async fn measure(ground: &Ground, cloud: &str, program: Program, table: &mut Table) -> Result<()> {
+pub async fn measure(fixture: &Fixture, cloud: &str, program: Program, table: &mut Table) -> Result<()> {
     let more = if program == Program::Ours { &[] } else { WORKERS };
-    let replica = Replica::start(ground, program, more)?;
-    ground.initialised(|| replica.check()).await?;
+    let replica = Replica::start(fixture, program, more)?;
+    fixture.initialised(|| replica.check()).await?;
     // What a program learns once about a cloud is not part of a Service's time.
-    publish(ground, &names("warm-up", 1), &replica).await?;
-    let single = publish(ground, &names("single", 1), &replica).await?;
-    let all = publish(ground, &names("burst", SERVICES), &replica).await?;
+    publish(fixture, &names("warm-up", 1), &replica).await?;
+    let single = publish(fixture, &names("single", 1), &replica).await?;
+    let all = publish(fixture, &names("burst", SERVICES), &replica).await?;
     table.put(
         &format!("one Service, {cloud}: address after"),
         program,
@@ -52,15 +52,15 @@ pub async fn measure(ground: &Ground, cloud: &str, program: Program, table: &mut
 }
 
 /// Creates Services, and answers when they got their addresses, the earliest first.
-async fn publish(ground: &Ground, names: &[String], replica: &Replica) -> Result<Vec<Duration>> {
+async fn publish(fixture: &Fixture, names: &[String], replica: &Replica) -> Result<Vec<Duration>> {
     let start = Instant::now();
-    let (mut times, ()) = futures::try_join!(addresses(ground, names, start, replica), ground.publish(names, 1))?;
+    let (mut times, ()) = futures::try_join!(addresses(fixture, names, start, replica), fixture.publish(names, 1))?;
     times.sort();
     Ok(times)
 }
 
-async fn addresses(ground: &Ground, names: &[String], start: Instant, replica: &Replica) -> Result<Vec<Duration>> {
-    let watch = watcher(ground.services(), watcher::Config::default()).applied_objects();
+async fn addresses(fixture: &Fixture, names: &[String], start: Instant, replica: &Replica) -> Result<Vec<Duration>> {
+    let watch = watcher(fixture.services(), watcher::Config::default()).applied_objects();
     let mut watch = std::pin::pin!(watch);
     let mut times = BTreeMap::new();
     while let Some(service) = watch.try_next().await? {

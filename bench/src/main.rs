@@ -6,20 +6,20 @@
 mod audit;
 mod bare;
 mod burst;
-mod ground;
+mod fixture;
+mod memory_fixture;
 mod openstack;
 mod openstack_real;
 mod operator;
 mod replica;
 mod scenarios;
 mod table;
-mod world;
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
+use memory_fixture::MemoryFixture;
 use std::{path::PathBuf, process::ExitCode};
 use table::Table;
-use world::World;
 
 /// Measures, and prints a table of ratios.
 #[derive(Parser)]
@@ -117,21 +117,21 @@ async fn run(args: &Args) -> Result<()> {
 }
 
 async fn framework(args: &Args, wanted: impl Fn(What) -> bool) -> Result<Table> {
-    let world = World::start(args.outrigger.as_deref()).await?;
+    let fixture = MemoryFixture::start(args.outrigger.as_deref()).await?;
     let mut table = Table::new();
     if wanted(What::Initialise) {
-        scenarios::initialise(&world, args.nodes, &mut table).await?;
+        scenarios::initialise(&fixture, args.nodes, &mut table).await?;
     }
     if wanted(What::HandOver) {
-        scenarios::hand_over(&world, &mut table).await?;
+        scenarios::hand_over(&fixture, &mut table).await?;
     }
     if wanted(What::Start) {
-        scenarios::start(&world, &mut table).await?;
+        scenarios::start(&fixture, &mut table).await?;
     }
     if wanted(What::Idle) {
         scenarios::idle(args, &mut table).await?;
     }
-    scenarios::size(&world, &mut table)?;
+    scenarios::size(&fixture, &mut table)?;
     println!("\n{table}");
     Ok(table)
 }

@@ -4,7 +4,7 @@ use crate::{
     Args, What,
     audit::{self, Mark},
     burst,
-    ground::Ground,
+    fixture::Fixture,
     replica::{Program, Replica},
     scenarios::{self, names, seconds},
     table::Table,
@@ -54,17 +54,17 @@ const CLOUDS: [&SlowCloud; 2] = [
     },
 ];
 
-/// The ground, and a cloud of its own for each program.
-struct World {
-    ground: Ground,
+/// The fixture, and a cloud of its own for each program.
+struct OpenStackFixture {
+    base: Fixture,
     cloud: Cloud,
     net: Net,
     _sim: Sim,
 }
 
-impl World {
+impl OpenStackFixture {
     async fn start(args: &Args) -> Result<Self> {
-        let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+        let base = Fixture::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
         let cloud = Cloud::with(Settings {
             balancer_delay: Duration::from_millis(500),
             ..Settings::default()
@@ -79,9 +79,9 @@ impl World {
             sim.auth_url(),
             net.subnet
         );
-        fs::write(&ground.cloud_config, config)?;
+        fs::write(&base.cloud_config, config)?;
         Ok(Self {
-            ground,
+            base,
             cloud,
             net,
             _sim: sim,
@@ -95,7 +95,7 @@ impl World {
             .into_iter()
             .filter(|name| name.starts_with(&format!("{prefix}-")))
             .collect();
-        self.ground.register(&new).await
+        self.base.register(&new).await
     }
 
     /// Waits until so many load balancers are ready, with so many members in every pool and a floating IP each.
@@ -146,15 +146,15 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
         return Ok(());
     }
     for program in Program::ALL {
-        nodes(&World::start(args).await?, args.nodes, program, table).await?;
-        idle(&World::start(args).await?, program, table).await?;
-        let world = World::start(args).await?;
-        services(&world, program, table).await?;
-        restart(&world, program, table).await?;
-        let world = World::start(args).await?;
-        fan_out(&world, program, table).await?;
+        nodes(&OpenStackFixture::start(args).await?, args.nodes, program, table).await?;
+        idle(&OpenStackFixture::start(args).await?, program, table).await?;
+        let fixture = OpenStackFixture::start(args).await?;
+        services(&fixture, program, table).await?;
+        restart(&fixture, program, table).await?;
+        let fixture = OpenStackFixture::start(args).await?;
+        fan_out(&fixture, program, table).await?;
         if program == Program::Ours {
-            scenarios::size(&world.ground, table)?;
+            scenarios::size(&fixture.base, table)?;
         }
     }
     Ok(())
@@ -162,35 +162,37 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
 
 /// Many Services at once.
 async fn many_services(args: &Args, program: Program, cloud: &SlowCloud, table: &mut Table) -> Result<()> {
-    let world = World::start(args).await?;
-    world.join("node", 3).await?;
-    world.cloud.set_latency(cloud.latency);
-    world.cloud.configure(|settings| settings.balancer_delay = cloud.delay);
-    burst::measure(&world.ground, cloud.name, program, table).await
+    let fixture = OpenStackFixture::start(args).await?;
+    fixture.join("node", 3).await?;
+    fixture.cloud.set_latency(cloud.latency);
+    fixture
+        .cloud
+        .configure(|settings| settings.balancer_delay = cloud.delay);
+    burst::measure(&fixture.base, cloud.name, program, table).await
 }
 
 /// Fresh nodes are there; how long until none is tainted?
-async fn nodes(world: &World, count: usize, program: Program, table: &mut Table) -> Result<()> {
-    world.join("node", count).await?;
-    let mark = world.cloud.mark();
-    let replica = Replica::start(&world.ground, program, &[])?;
-    world.ground.initialised(|| replica.check()).await?;
+async fn nodes(fixture: &OpenStackFixture, count: usize, program: Program, table: &mut Table) -> Result<()> {
+    fixture.join("node", count).await?;
+    let mark = fixture.cloud.mark();
+    let replica = Replica::start(&fixture.base, program, &[])?;
+    fixture.base.initialised(|| replica.check()).await?;
     let took = replica.started.elapsed();
-    let calls = world.cloud.calls_since(mark).len();
+    let calls = fixture.cloud.calls_since(mark).len();
     table.put(&format!("{count} fresh nodes initialised"), program, seconds(took));
     table.put("… calls of the cloud", program, calls);
     replica.put_resident(program, table).await
 }
 
 /// Nothing changes.
-async fn idle(world: &World, program: Program, table: &mut Table) -> Result<()> {
-    world.join("node", IDLE_NODES).await?;
-    let replica = Replica::start(&world.ground, program, &[OFTEN])?;
-    world.ground.initialised(|| replica.check()).await?;
+async fn idle(fixture: &OpenStackFixture, program: Program, table: &mut Table) -> Result<()> {
+    fixture.join("node", IDLE_NODES).await?;
+    let replica = Replica::start(&fixture.base, program, &[OFTEN])?;
+    fixture.base.initialised(|| replica.check()).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let mark = world.cloud.mark();
+    let mark = fixture.cloud.mark();
     tokio::time::sleep(Duration::from_mins(1)).await;
-    let calls = world.cloud.calls_since(mark).len();
+    let calls = fixture.cloud.calls_since(mark).len();
     let hour = calls as f64 * 60.0 / HOURLY;
     table.put(
         &format!("idle, {IDLE_NODES} nodes: calls of the cloud an hour (from one minute with a pass every 20 s)"),
@@ -201,46 +203,46 @@ async fn idle(world: &World, program: Program, table: &mut Table) -> Result<()> 
 }
 
 /// A new Service with one port, and one with five; and then a Service whose change changes nothing.
-async fn services(world: &World, program: Program, table: &mut Table) -> Result<()> {
-    world.join("node", 3).await?;
-    let replica = Replica::start(&world.ground, program, &[])?;
-    world.ground.initialised(|| replica.check()).await?;
+async fn services(fixture: &OpenStackFixture, program: Program, table: &mut Table) -> Result<()> {
+    fixture.join("node", 3).await?;
+    let replica = Replica::start(&fixture.base, program, &[])?;
+    fixture.base.initialised(|| replica.check()).await?;
     let mut there = 0;
     for ports in [1, 5] {
-        world.quiet(&replica).await?;
-        let mark = world.cloud.mark();
+        fixture.quiet(&replica).await?;
+        let mark = fixture.cloud.mark();
         there += 1;
-        world.ground.publish(&[format!("new-{ports}")], ports).await?;
-        world.served(there, 3, &replica).await?;
-        world.quiet(&replica).await?;
-        let calls = world.cloud.calls_since(mark);
+        fixture.base.publish(&[format!("new-{ports}")], ports).await?;
+        fixture.served(there, 3, &replica).await?;
+        fixture.quiet(&replica).await?;
+        let calls = fixture.cloud.calls_since(mark);
         table.put(
             &format!("new Service with {ports} ports: calls, apart from polls"),
             program,
             unpolled(&calls),
         );
-        let mark = world.cloud.mark();
-        touch(world, &format!("new-{ports}")).await?;
-        world.quiet(&replica).await?;
+        let mark = fixture.cloud.mark();
+        touch(fixture, &format!("new-{ports}")).await?;
+        fixture.quiet(&replica).await?;
         table.put(
             &format!("unchanged Service with {ports} ports: calls"),
             program,
-            world.cloud.calls_since(mark).len(),
+            fixture.cloud.calls_since(mark).len(),
         );
     }
     for ports in [1, 5] {
         let name = format!("new-{ports}");
-        world.ground.services().delete(&name, &DeleteParams::default()).await?;
+        fixture.base.services().delete(&name, &DeleteParams::default()).await?;
     }
-    world.served(0, 0, &replica).await?;
-    world.quiet(&replica).await
+    fixture.served(0, 0, &replica).await?;
+    fixture.quiet(&replica).await
 }
 
 /// Somebody changes an annotation that means nothing.
-async fn touch(world: &World, name: &str) -> Result<()> {
+async fn touch(fixture: &OpenStackFixture, name: &str) -> Result<()> {
     let patch = Patch::Merge(json!({"metadata": {"annotations": {"bench/touched": "yes"}}}));
-    world
-        .ground
+    fixture
+        .base
         .services()
         .patch(name, &PatchParams::default(), &patch)
         .await?;
@@ -254,23 +256,23 @@ fn unpolled(calls: &[Call]) -> String {
 }
 
 /// A manager starts, and nothing has changed since the last one stopped.
-async fn restart(world: &World, program: Program, table: &mut Table) -> Result<()> {
-    let replica = Replica::start(&world.ground, program, &["--leader-elect=false"])?;
-    world.ground.publish(&names("service", RESTARTED), 1).await?;
-    world.served(RESTARTED, 3, &replica).await?;
-    world.quiet(&replica).await?;
+async fn restart(fixture: &OpenStackFixture, program: Program, table: &mut Table) -> Result<()> {
+    let replica = Replica::start(&fixture.base, program, &["--leader-elect=false"])?;
+    fixture.base.publish(&names("service", RESTARTED), 1).await?;
+    fixture.served(RESTARTED, 3, &replica).await?;
+    fixture.quiet(&replica).await?;
     drop(replica);
-    let mark = world.cloud.mark();
-    let audit = Mark::now(&world.ground.plane.audit_log())?;
-    let replica = Replica::start(&world.ground, program, &["--leader-elect=false"])?;
-    while world.cloud.calls_since(mark).is_empty() {
+    let mark = fixture.cloud.mark();
+    let audit = Mark::now(&fixture.base.plane.audit_log())?;
+    let replica = Replica::start(&fixture.base, program, &["--leader-elect=false"])?;
+    while fixture.cloud.calls_since(mark).is_empty() {
         replica.check()?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    world.quiet(&replica).await?;
+    fixture.quiet(&replica).await?;
     let (calls, writes) = (
-        world.cloud.calls_since(mark).len(),
-        world.cloud.writes_since(mark).len(),
+        fixture.cloud.calls_since(mark).len(),
+        fixture.cloud.writes_since(mark).len(),
     );
     table.put(
         &format!("restart with {RESTARTED} unchanged Services: calls / changes of the cloud / API writes"),
@@ -281,17 +283,17 @@ async fn restart(world: &World, program: Program, table: &mut Table) -> Result<(
 }
 
 /// A node joins, and every change of a load balancer takes two seconds.
-async fn fan_out(world: &World, program: Program, table: &mut Table) -> Result<()> {
-    world.join("node", 3).await?;
-    let replica = Replica::start(&world.ground, program, &[])?;
-    world.ground.initialised(|| replica.check()).await?;
-    world.ground.publish(&names("service", BALANCERS), 1).await?;
-    world.served(BALANCERS, 3, &replica).await?;
-    world.quiet(&replica).await?;
-    world.cloud.configure(|settings| settings.balancer_delay = SLOW);
-    let (mark, start) = (world.cloud.mark(), Instant::now());
-    world.join("late", 1).await?;
-    let served = tokio::time::timeout(FOREVER, world.served(BALANCERS, 4, &replica)).await;
+async fn fan_out(fixture: &OpenStackFixture, program: Program, table: &mut Table) -> Result<()> {
+    fixture.join("node", 3).await?;
+    let replica = Replica::start(&fixture.base, program, &[])?;
+    fixture.base.initialised(|| replica.check()).await?;
+    fixture.base.publish(&names("service", BALANCERS), 1).await?;
+    fixture.served(BALANCERS, 3, &replica).await?;
+    fixture.quiet(&replica).await?;
+    fixture.cloud.configure(|settings| settings.balancer_delay = SLOW);
+    let (mark, start) = (fixture.cloud.mark(), Instant::now());
+    fixture.join("late", 1).await?;
+    let served = tokio::time::timeout(FOREVER, fixture.served(BALANCERS, 4, &replica)).await;
     let took = match served {
         Ok(served) => {
             served?;
@@ -303,9 +305,9 @@ async fn fan_out(world: &World, program: Program, table: &mut Table) -> Result<(
     table.put(
         &format!("a node joins {BALANCERS} Services, {} s a change", SLOW.as_secs()),
         program,
-        format!("{took}, {} calls", world.cloud.calls_since(mark).len()),
+        format!("{took}, {} calls", fixture.cloud.calls_since(mark).len()),
     );
-    put_calls_of_a_change(&world.cloud.calls_since(mark), program, table);
+    put_calls_of_a_change(&fixture.cloud.calls_since(mark), program, table);
     Ok(())
 }
 

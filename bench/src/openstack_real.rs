@@ -2,7 +2,7 @@
 
 use crate::{
     Args, What, bare, burst,
-    ground::Ground,
+    fixture::Fixture,
     replica::{Program, Replica},
     scenarios::{self, seconds},
     table::Table,
@@ -35,16 +35,16 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
 async fn services(args: &Args, cloud: &OpenStack, program: Program, table: &mut Table) -> Result<()> {
     let project = cloud.project(&lab::unique("burst")).await?;
     let server = project.boot("node").await?;
-    let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+    let fixture = Fixture::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
     let config = format!(
         "{}[LoadBalancer]\nlb-provider = lab\nsubnet-id = {}\nfloating-network-id = {}\n",
         project.cloud_conf(Region::Plain),
         project.tenant().subnet,
         cloud.external_network()
     );
-    fs::write(&ground.cloud_config, config)?;
-    ground.register(&[server.name]).await?;
-    burst::measure(&ground, "the real services", program, table).await
+    fs::write(&fixture.cloud_config, config)?;
+    fixture.register(&[server.name]).await?;
+    burst::measure(&fixture, "the real services", program, table).await
 }
 
 /// All programs on the same servers.
@@ -53,23 +53,23 @@ async fn nodes(args: &Args, cloud: &OpenStack, table: &mut Table) -> Result<()> 
     let server = project.boot("first").await?;
     let copies = project.clone_servers(&server, args.nodes, "node-")?;
     let names: Vec<String> = copies.into_iter().map(|server| server.name).collect();
-    let ground = Ground::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
+    let fixture = Fixture::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
     let external = cloud.external_network();
     let config = format!(
         "{}[LoadBalancer]\nfloating-network-id = {external}\n",
         project.cloud_conf(Region::Plain)
     );
-    fs::write(&ground.cloud_config, config)?;
+    fs::write(&fixture.cloud_config, config)?;
 
-    ground.register(&names).await?;
-    let patches = bare::initialise(&ground, &names).await?;
+    fixture.register(&names).await?;
+    let patches = bare::initialise(&fixture, &names).await?;
     let count = names.len();
     for program in Program::ALL {
-        ground.clear_cluster().await?;
-        ground.register(&names).await?;
+        fixture.clear_cluster().await?;
+        fixture.register(&names).await?;
         let mark = cloud.mark().await?;
-        let replica = Replica::start(&ground, program, &[])?;
-        ground.initialised(|| replica.check()).await?;
+        let replica = Replica::start(&fixture, program, &[])?;
+        fixture.initialised(|| replica.check()).await?;
         let took = replica.started.elapsed();
         let requests = cloud.requests_since(mark).await?;
         let what = format!("{count} fresh nodes initialised");
@@ -89,10 +89,10 @@ async fn nodes(args: &Args, cloud: &OpenStack, table: &mut Table) -> Result<()> 
             table.put("… so many times the floor", program, format!("{ratio:.2}"));
         }
     }
-    scenarios::size(&ground, table)
+    scenarios::size(&fixture, table)
 }
 
-/// How long the services take for the same pages when somebody asks for all of them at once.
+/// How long the services take for the same pages if all of them are requested at once.
 async fn lists(project: &Project<'_>, requests: &[Request]) -> Result<Duration> {
     let is_page = |request: &&Request| request.method == "GET" && request.service != Service::Keystone;
     let pages = requests.iter().filter(is_page);

@@ -5,7 +5,7 @@
 
 use crate::{
     audit::Mark,
-    ground::binary,
+    fixture::binary,
     replica::Program,
     table::{Promise, Table},
 };
@@ -58,7 +58,7 @@ pub async fn measure(ours: Option<&Path>, idle: u64, table: &mut Table) -> Resul
 }
 
 impl Bench {
-    /// An operator that runs in a cluster that does not say yet where it is.
+    /// An operator in a cluster that has no platform yet.
     async fn start(ours: Option<&Path>) -> Result<Self> {
         let plane = tokio::task::spawn_blocking(ControlPlane::start).await??;
         plane.install_openshift_crds().await?;
@@ -111,7 +111,7 @@ impl Bench {
             spec,
         )
         .await?;
-        // It is said that the Infrastructure has no platform yet.
+        // It reports that the Infrastructure has no platform yet.
         self.until("a word on the platform", async || {
             Ok(self.condition("CloudConfigControllerDegraded").await? == "True")
         })
@@ -175,7 +175,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Nothing happens, and then a thousand `ConfigMaps` that are nobody's business.
+    /// Nothing happens, and then a thousand `ConfigMaps` of others.
     async fn idle(&self, seconds: u64, table: &mut Table) -> Result<()> {
         let mark = Mark::now(&self.plane.audit_log())?;
         tokio::time::sleep(Duration::from_secs(seconds)).await;

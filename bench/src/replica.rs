@@ -1,6 +1,6 @@
 //! A manager under test: ours, or the Go framework's.
 
-use crate::{ground::Ground, table::Table};
+use crate::{fixture::Fixture, table::Table};
 use anyhow::{Context, Result};
 use lab::Guarded;
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// After so long nothing of the work is under way any more, and connections that nobody needs are closed.
+/// After this time all work has ended, and idle connections are closed.
 const REST: Duration = Duration::from_secs(40);
 
 /// Which program.
@@ -36,18 +36,18 @@ impl Program {
         }
     }
 
-    fn path(self, ground: &Ground) -> &Path {
+    fn path(self, fixture: &Fixture) -> &Path {
         match self {
-            Self::Ours => &ground.ours,
-            Self::Peer | Self::PeerTuned => &ground.peer,
+            Self::Ours => &fixture.ours,
+            Self::Peer | Self::PeerTuned => &fixture.peer,
         }
     }
 
-    fn flags(self, ground: &Ground) -> Vec<&'static str> {
+    fn flags(self, fixture: &Fixture) -> Vec<&'static str> {
         match self {
             Self::Ours => vec!["ccm"],
             Self::Peer => Vec::new(),
-            Self::PeerTuned => [&TUNED[..], ground.tuned].concat(),
+            Self::PeerTuned => [&TUNED[..], fixture.tuned].concat(),
         }
     }
 }
@@ -71,24 +71,24 @@ pub struct Replica {
 
 impl Replica {
     /// Starts one, with a user of its own.
-    pub fn start(ground: &Ground, program: Program, more: &[&str]) -> Result<Self> {
+    pub fn start(fixture: &Fixture, program: Program, more: &[&str]) -> Result<Self> {
         let user = lab::unique("bench");
-        let kubeconfig = ground
+        let kubeconfig = fixture
             .plane
             .kubeconfig_for(&user, &["system:masters"])
             .display()
             .to_string();
-        let mut args: Vec<String> = program.flags(ground).into_iter().map(str::to_owned).collect();
+        let mut args: Vec<String> = program.flags(fixture).into_iter().map(str::to_owned).collect();
         args.extend([
-            format!("--cloud-provider={}", ground.provider),
-            format!("--cloud-config={}", ground.cloud_config.display()),
+            format!("--cloud-provider={}", fixture.provider),
+            format!("--cloud-config={}", fixture.cloud_config.display()),
             format!("--kubeconfig={kubeconfig}"),
             "--secure-port=0".to_owned(),
             "--configure-cloud-routes=false".to_owned(),
         ]);
         args.extend(more.iter().map(ToString::to_string));
         let started = Instant::now();
-        let process = Guarded::spawn(ground.plane.dir(), &user, program.path(ground), &args)?;
+        let process = Guarded::spawn(fixture.plane.dir(), &user, program.path(fixture), &args)?;
         Ok(Self { user, started, process })
     }
 
@@ -111,7 +111,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The end of what it said, and whether it still runs.
+    /// The end of its log, and whether it still runs.
     pub fn check(&self) -> Result<()> {
         anyhow::ensure!(
             self.process.is_running(),

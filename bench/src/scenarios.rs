@@ -4,15 +4,15 @@ use crate::{
     Args,
     audit::{self, Counts, Mark},
     bare,
-    ground::{Ground, Use},
+    fixture::{Fixture, Use},
+    memory_fixture::MemoryFixture,
     replica::{Program, Replica},
     table::{Promise, Table},
-    world::World,
 };
 use anyhow::{Context, Result};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
-use memory::Operation;
+use memory_sim::Operation;
 use std::time::{Duration, Instant};
 
 /// Services that are not for the programs under test.
@@ -30,22 +30,22 @@ pub fn seconds(duration: Duration) -> String {
 }
 
 /// Fresh nodes are there; how long until none is tainted?
-pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Result<()> {
+pub async fn initialise(fixture: &MemoryFixture, count: usize, table: &mut Table) -> Result<()> {
     let nodes = names("node", count);
-    let floor = floor(world, &nodes).await?;
+    let floor = floor(fixture, &nodes).await?;
     table.put(
         &format!("{count} nodes, bare loop of two patches a node"),
         Program::Ours,
         seconds(floor),
     );
     for program in Program::ALL {
-        world.clear().await?;
-        world.join(&nodes).await?;
-        world.cloud.forget_calls();
-        let mark = Mark::now(&world.plane.audit_log())?;
-        let replica = Replica::start(world, program, &[])?;
+        fixture.clear().await?;
+        fixture.join(&nodes).await?;
+        fixture.cloud.forget_calls();
+        let mark = Mark::now(&fixture.plane.audit_log())?;
+        let replica = Replica::start(fixture, program, &[])?;
         let first = first_patch(&mark, &replica).await?;
-        world.initialised(|| replica.check()).await?;
+        fixture.initialised(|| replica.check()).await?;
         let (took, working) = (replica.started.elapsed(), first.elapsed());
         table.put(
             &format!("{count} nodes: start to last taint gone"),
@@ -62,7 +62,11 @@ pub async fn initialise(world: &World, count: usize, table: &mut Table) -> Resul
             program,
             format!("{:.0} %", 100.0 * floor.as_secs_f64() / working.as_secs_f64()),
         );
-        table.put("… calls of the cloud", program, world.cloud.count(Operation::Describe));
+        table.put(
+            "… calls of the cloud",
+            program,
+            fixture.cloud.count(Operation::Describe),
+        );
         replica.put_resident(program, table).await?;
         // By now all of it stands in the audit log, and what was needless would have come.
         put_requests(&mark.since(&replica.user)?, count, program, table);
@@ -84,12 +88,12 @@ fn put_requests(counts: &Counts, nodes: usize, program: Program, table: &mut Tab
 }
 
 /// How long the bare loop takes on a server that is warm: the first run of all is slower, and would flatter the others.
-async fn floor(world: &World, nodes: &[String]) -> Result<Duration> {
+async fn floor(fixture: &MemoryFixture, nodes: &[String]) -> Result<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..2 {
-        world.clear().await?;
-        world.join(nodes).await?;
-        best = best.min(bare::initialise(world, nodes).await?);
+        fixture.clear().await?;
+        fixture.join(nodes).await?;
+        best = best.min(bare::initialise(fixture, nodes).await?);
     }
     Ok(best)
 }
@@ -112,28 +116,28 @@ async fn first_patch(mark: &Mark, replica: &Replica) -> Result<Instant> {
 }
 
 /// The leader is stopped cleanly; how long until the standby leads?
-pub async fn hand_over(world: &World, table: &mut Table) -> Result<()> {
+pub async fn hand_over(fixture: &MemoryFixture, table: &mut Table) -> Result<()> {
     for program in BOTH {
-        world.clear().await?;
-        let leader = Replica::start(world, program, &[])?;
-        let first = holder_after(world, "").await?;
-        let standby = Replica::start(world, program, &[])?;
+        fixture.clear().await?;
+        let leader = Replica::start(fixture, program, &[])?;
+        let first = holder_after(fixture, "").await?;
+        let standby = Replica::start(fixture, program, &[])?;
         // It must have seen the lease at least once before it can take over.
-        let mark = Mark::now(&world.plane.audit_log())?;
+        let mark = Mark::now(&fixture.plane.audit_log())?;
         while mark.since(&standby.user)?.keys().all(|name| !name.ends_with("leases")) {
             standby.check()?;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let stop = Instant::now();
         leader.signal("TERM")?;
-        holder_after(world, &first).await?;
+        holder_after(fixture, &first).await?;
         table.put("clean stop to standby leads", program, seconds(stop.elapsed()));
     }
     Ok(())
 }
 
-async fn holder_after(world: &World, old: &str) -> Result<String> {
-    let leases: Api<Lease> = Api::namespaced(world.client.clone(), "kube-system");
+async fn holder_after(fixture: &MemoryFixture, old: &str) -> Result<String> {
+    let leases: Api<Lease> = Api::namespaced(fixture.client.clone(), "kube-system");
     loop {
         let lease = leases.get_opt("cloud-controller-manager").await?;
         let holder = lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default();
@@ -145,14 +149,14 @@ async fn holder_after(world: &World, old: &str) -> Result<String> {
 }
 
 /// One tainted node is there; how long from the start of the process to its first write?
-pub async fn start(world: &World, table: &mut Table) -> Result<()> {
+pub async fn start(fixture: &MemoryFixture, table: &mut Table) -> Result<()> {
     for program in BOTH {
         let mut best = Duration::MAX;
         for _ in 0..3 {
-            world.clear().await?;
-            world.join(&names("node", 1)).await?;
-            let mark = Mark::now(&world.plane.audit_log())?;
-            let replica = Replica::start(world, program, &[])?;
+            fixture.clear().await?;
+            fixture.join(&names("node", 1)).await?;
+            let mark = Mark::now(&fixture.plane.audit_log())?;
+            let replica = Replica::start(fixture, program, &[])?;
             best = best.min(first_patch(&mark, &replica).await?.duration_since(replica.started));
         }
         table.put("start to first useful write (best of 3)", program, seconds(best));
@@ -164,23 +168,23 @@ pub async fn start(world: &World, table: &mut Table) -> Result<()> {
 pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
     let (nodes, services, period) = (args.nodes, args.services, Duration::from_secs(args.idle));
     for program in [Program::Ours, Program::PeerTuned] {
-        // A world of its own: the cloud must have no load balancers but its own.
-        let world = &World::start(args.outrigger.as_deref()).await?;
-        world.join(&names("node", nodes)).await?;
-        world.publish(&names("service", services), 2).await?;
-        world
+        // A fixture of its own: the cloud must have no load balancers but its own.
+        let fixture = &MemoryFixture::start(args.outrigger.as_deref()).await?;
+        fixture.join(&names("node", nodes)).await?;
+        fixture.publish(&names("service", services), 2).await?;
+        fixture
             .publish_as(&names("foreign", FOREIGN), 2, Some("example.com/other"))
             .await?;
-        let replica = Replica::start(world, program, &[])?;
-        world.initialised(|| replica.check()).await?;
-        published(world, services, nodes, &replica).await?;
-        settle(world, &replica).await?;
+        let replica = Replica::start(fixture, program, &[])?;
+        fixture.initialised(|| replica.check()).await?;
+        published(fixture, services, nodes, &replica).await?;
+        settle(fixture, &replica).await?;
         let size = format!("idle, {nodes} nodes and {services} Services");
-        let mark = Mark::now(&world.plane.audit_log())?;
-        world.cloud.forget_calls();
+        let mark = Mark::now(&fixture.plane.audit_log())?;
+        fixture.cloud.forget_calls();
         tokio::time::sleep(period).await;
         let counts = mark.since(&replica.user)?;
-        let (writes, calls) = (audit::writes(&counts), world.cloud.calls().len() as u64);
+        let (writes, calls) = (audit::writes(&counts), fixture.cloud.calls().len() as u64);
         table.put_promised(
             &format!("{size}: writes in {} s (lease apart)", period.as_secs()),
             program,
@@ -195,28 +199,28 @@ pub async fn idle(args: &Args, table: &mut Table) -> Result<()> {
         );
         table.put(&format!("{size}: resident memory"), program, replica.resident()?);
 
-        world.cloud.forget_calls();
+        fixture.cloud.forget_calls();
         let start = Instant::now();
-        world.join(&["one-more".to_owned()]).await?;
-        published(world, services, nodes + 1, &replica).await?;
+        fixture.join(&["one-more".to_owned()]).await?;
+        published(fixture, services, nodes + 1, &replica).await?;
         table.put("one more node: in all Services", program, seconds(start.elapsed()));
-        settle(world, &replica).await?;
-        let ensures = world.cloud.count(Operation::EnsureLoadBalancer);
-        let updates = world.cloud.count(Operation::UpdateHosts);
+        settle(fixture, &replica).await?;
+        let ensures = fixture.cloud.count(Operation::EnsureLoadBalancer);
+        let updates = fixture.cloud.count(Operation::UpdateHosts);
         table.put(
             "one more node: full ensures / host updates",
             program,
             format!("{ensures} / {updates}"),
         );
-        untouched(world, &replica, program, table).await?;
+        untouched(fixture, &replica, program, table).await?;
     }
     Ok(())
 }
 
 /// What a new node does not affect costs nothing: Services of another class, and all Services if no load balancer may use it.
-async fn untouched(world: &World, replica: &Replica, program: Program, table: &mut Table) -> Result<()> {
+async fn untouched(fixture: &MemoryFixture, replica: &Replica, program: Program, table: &mut Table) -> Result<()> {
     let about = |wanted: &dyn Fn(&str) -> bool| {
-        let calls = world.cloud.calls().into_iter();
+        let calls = fixture.cloud.calls().into_iter();
         let services = calls.filter_map(|call| call.details.service);
         services.filter(|service| wanted(&service.name)).count() as u64
     };
@@ -227,10 +231,10 @@ async fn untouched(world: &World, replica: &Replica, program: Program, table: &m
         foreign,
         Promise::exactly(foreign, 0),
     );
-    world.cloud.forget_calls();
-    world.join_for(&["apart".to_owned()], Use::NoLoadBalancer).await?;
-    world.initialised(|| replica.check()).await?;
-    settle(world, replica).await?;
+    fixture.cloud.forget_calls();
+    fixture.join_for(&["apart".to_owned()], Use::NoLoadBalancer).await?;
+    fixture.initialised(|| replica.check()).await?;
+    settle(fixture, replica).await?;
     let any = about(&|_| true);
     table.put_promised(
         "one more node that no load balancer may use: calls for Services",
@@ -242,9 +246,9 @@ async fn untouched(world: &World, replica: &Replica, program: Program, table: &m
 }
 
 /// Waits until every Service has all nodes behind it.
-async fn published(world: &World, services: usize, nodes: usize, replica: &Replica) -> Result<()> {
+async fn published(fixture: &MemoryFixture, services: usize, nodes: usize, replica: &Replica) -> Result<()> {
     loop {
-        let done = world
+        let done = fixture
             .cloud
             .load_balancers()
             .iter()
@@ -259,20 +263,20 @@ async fn published(world: &World, services: usize, nodes: usize, replica: &Repli
 }
 
 /// Waits until nothing has been written for five seconds.
-async fn settle(world: &World, replica: &Replica) -> Result<()> {
+async fn settle(fixture: &MemoryFixture, replica: &Replica) -> Result<()> {
     loop {
-        let mark = Mark::now(&world.plane.audit_log())?;
-        let calls = world.cloud.writes().len();
+        let mark = Mark::now(&fixture.plane.audit_log())?;
+        let calls = fixture.cloud.writes().len();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        if audit::writes(&mark.since(&replica.user)?) == 0 && world.cloud.writes().len() == calls {
+        if audit::writes(&mark.since(&replica.user)?) == 0 && fixture.cloud.writes().len() == calls {
             return Ok(());
         }
     }
 }
 
 /// The size of the programs.
-pub fn size(ground: &Ground, table: &mut Table) -> Result<()> {
-    for (program, path) in [(Program::Ours, &ground.ours), (Program::Peer, &ground.peer)] {
+pub fn size(fixture: &Fixture, table: &mut Table) -> Result<()> {
+    for (program, path) in [(Program::Ours, &fixture.ours), (Program::Peer, &fixture.peer)] {
         let bytes = std::fs::metadata(path)
             .with_context(|| format!("no {}", path.display()))?
             .len();

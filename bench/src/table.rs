@@ -17,7 +17,7 @@ impl Table {
         Self::default()
     }
 
-    /// Puts a value into its cell, and says so at once.
+    /// Puts a value into its cell, and prints it at once.
     pub fn put(&mut self, row: &str, program: Program, value: impl fmt::Display) {
         println!("{:<12} {row}: {value}", program.name());
         let index = self.rows.iter().position(|(name, _)| name == row).unwrap_or_else(|| {

@@ -54,7 +54,7 @@ pub fn cache() -> PathBuf {
 /// The path of a program, built first if need be.
 ///
 /// # Errors
-/// If it cannot be built; the message ends with what the compiler said.
+/// If it cannot be built; the message ends with the output of the compiler.
 pub fn program(name: &str) -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("KUBEBUILDER_ASSETS").filter(|given| !given.is_empty()) {
         let path = Path::new(&given).join(name);
@@ -121,10 +121,10 @@ fn kube_stamp() -> String {
     )
 }
 
-/// Runs a long command, and says every ten seconds how it is going and how long it took last time.
+/// Runs a long command, and reports every ten seconds how long it has run and how long it took last time.
 ///
 /// # Errors
-/// If the command cannot be started or fails; the message ends with what it said.
+/// If the command cannot be started or fails; the message ends with its output.
 pub fn with_progress(what: &str, mut command: Command) -> Result<()> {
     let last = last_time(what);
     let hint = last.map_or(String::new(), |last| format!(", took {} s last time", last.as_secs()));

@@ -40,7 +40,7 @@ pub struct ControlPlane {
     parts: Mutex<Parts>,
 }
 
-/// The processes; none if they belong to somebody else.
+/// The processes; none if another process owns them.
 #[derive(Debug, Default)]
 struct Parts {
     etcd: Option<Guarded>,
@@ -83,7 +83,7 @@ impl ControlPlane {
         Self::start_at(&std::env::temp_dir().join(unique(FOLDER)), purpose)
     }
 
-    /// Starts a control plane in this folder, which is made, and removed at the end.
+    /// Starts a control plane in this folder, which is created, and deleted at the end.
     ///
     /// # Errors
     /// If a program cannot be built or does not become ready.
@@ -95,7 +95,7 @@ impl ControlPlane {
         install_crypto();
         assets::prepare(&["etcd", "kube-apiserver"])?;
         let mut last = None;
-        // A free port may be taken by somebody else before it is used.
+        // Another process may take a free port before it is used.
         for _ in 0..3 {
             fs::remove_dir_all(folder).ok();
             match Self::try_start(folder, purpose) {
@@ -124,7 +124,7 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// Uses a control plane that somebody else started in this folder.
+    /// Uses a control plane that another process started in this folder.
     ///
     /// # Errors
     /// If it is not there.
@@ -169,7 +169,7 @@ impl ControlPlane {
         self.folder.join("admin.kubeconfig")
     }
 
-    /// A kubeconfig of another user, who may do what RBAC says.
+    /// A kubeconfig of another user, with the permissions that RBAC grants.
     ///
     /// # Panics
     /// If it cannot be written.
@@ -201,7 +201,7 @@ impl ControlPlane {
             .expect("our own kubeconfig is valid")
     }
 
-    /// An administrator's client; it belongs to the runtime it is made in.
+    /// An administrator's client; it belongs to the runtime that creates it.
     ///
     /// # Panics
     /// If our own certificates cannot be read.

@@ -90,7 +90,7 @@ async fn answers(client: &kube::Client, path: &str) -> Result<bool> {
     let request = Request::get(path).body(Vec::new())?;
     match client.request::<Value>(request).await {
         Ok(_) => Ok(true),
-        // Not served yet, or its storage is being made.
+        // Not served yet, or its storage is being created.
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 429 | 503) => Ok(false),
         Err(error) => Err(error.into()),
     }

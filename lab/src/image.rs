@@ -45,7 +45,7 @@ pub fn write(program: &Path, name: &str, archive: &Path) -> Result<()> {
 }
 
 /// Writes an archive with our program as the compiler left it, for tests only: with the names and the user of the image that
-/// `make image` packs, but dynamically linked, together with this machine's libraries, and trusting nobody out there. One that is
+/// `make image` packs, but dynamically linked, together with this machine's libraries, and without trusted roots. One that is
 /// younger than the program stays as it is.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ fn stripped(program: &Path, archive: &Path) -> Result<Vec<u8>> {
         Ok(status) if status.success() => read(&small),
         _ => read(program),
     };
-    // It may not have been made.
+    // It may not exist.
     let _ = fs::remove_file(&small);
     content
 }

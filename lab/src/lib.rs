@@ -1,9 +1,11 @@
-//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, a node with its kubelet, and `OpenStack`.
+//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, a node with its kubelet, `OpenStack` and
+//! AWS.
 //!
-//! Start with [`ControlPlane`], [`Cluster`] or [`openstack::OpenStack`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
+//! Start with [`ControlPlane`], [`Cluster`], [`openstack::OpenStack`] or [`aws::Aws`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
 //! with the process that started it, however that process ends.
 
 pub mod assets;
+pub mod aws;
 mod control_plane;
 mod crds;
 pub mod image;
@@ -24,9 +26,9 @@ pub use process::Guarded;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Chooses the TLS implementation for this process; to be called before the first client is made.
+/// Selects the TLS implementation of this process. Call it before the first client is created.
 pub fn install_crypto() {
-    // Err means that somebody has chosen already.
+    // An error means that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

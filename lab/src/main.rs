@@ -1,11 +1,14 @@
 //! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane, and an
-//! `OpenStack` if asked, that its tests share; `lab openstack` runs one to play with, and `lab kubelet` a whole cluster.
+//! `OpenStack` if asked, that its tests share; `lab openstack` and `lab aws` run a cloud to try out, and `lab kubelet` a whole cluster.
 
 #![allow(clippy::print_stderr, reason = "it is a command")]
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use lab::openstack::{self, OpenStack, Region};
+use lab::{
+    aws::{Aws, Fixture},
+    openstack::{self, OpenStack, Region},
+};
 use std::{
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -28,6 +31,9 @@ enum Verb {
         /// Install an `OpenStack` too.
         #[arg(long)]
         openstack: bool,
+        /// Install what AWS needs too, and build the Go programs for it.
+        #[arg(long)]
+        aws: bool,
         /// Build and fetch what a node needs too.
         #[arg(long)]
         kubelet: bool,
@@ -41,7 +47,7 @@ enum Verb {
         #[arg(trailing_var_arg = true, required = true)]
         command: Vec<String>,
     },
-    /// Run a cluster with one real node until interrupted, and say how to use it. Needs root.
+    /// Run a cluster with one real node until interrupted, and print how to use it. Needs root.
     Kubelet {
         /// The node's name; with `localhost`, `kubectl logs` and `kubectl exec` work.
         #[arg(long, default_value = "lab-node")]
@@ -50,17 +56,23 @@ enum Verb {
         #[arg(long)]
         image: Option<PathBuf>,
     },
-    /// Run a fresh `OpenStack` until interrupted, and say how to use it.
+    /// Run a fresh `OpenStack` until interrupted, and print how to use it.
     Openstack {
         /// Where it keeps its state; removed at the end.
         #[arg(long)]
         folder: Option<PathBuf>,
     },
+    /// Run a fresh AWS with the network of a cluster until interrupted, and say how to use it.
+    Aws,
 }
 
 fn main() -> Result<ExitCode> {
     match Args::parse().command {
-        Verb::Prepare { openstack, kubelet } => {
+        Verb::Prepare {
+            openstack,
+            aws,
+            kubelet,
+        } => {
             lab::assets::prepare(&["etcd", "kube-apiserver", "kubectl"])?;
             lab::assets::prepare(&["kube-controller-manager", "kube-scheduler"])?;
             if kubelet {
@@ -72,6 +84,11 @@ fn main() -> Result<ExitCode> {
             if openstack {
                 lab::openstack::prepare()?;
             }
+            if aws {
+                lab::aws::prepare()?;
+                lab::peer::aws()?;
+                lab::peer::ecr()?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Verb::Exec { openstack, command } => {
@@ -80,6 +97,7 @@ fn main() -> Result<ExitCode> {
         }
         Verb::Kubelet { name, image } => run_kubelet(name, image.as_deref()),
         Verb::Openstack { folder } => run_openstack(folder),
+        Verb::Aws => tokio::runtime::Runtime::new()?.block_on(run_aws()),
     }
 }
 
@@ -111,6 +129,23 @@ fn run_openstack(folder: Option<PathBuf>) -> Result<ExitCode> {
         cloud.dir().display(),
     );
     tokio::runtime::Runtime::new()?.block_on(tokio::signal::ctrl_c())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_aws() -> Result<ExitCode> {
+    let cloud = tokio::task::spawn_blocking(Aws::start).await??;
+    let fixture = Fixture::new(&cloud).await?;
+    let file = cloud.dir().join("cloud.conf");
+    std::fs::write(&file, fixture.cloud_conf(""))?;
+    for (name, value) in fixture.account.environment() {
+        eprintln!("export {name}={value}");
+    }
+    eprintln!(
+        "export AWS_ENDPOINT_URL={}\n--cloud-config={}",
+        cloud.url(),
+        file.display()
+    );
+    tokio::signal::ctrl_c().await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -107,7 +107,7 @@ impl Cluster {
     /// Starts all of it, and waits until the node is there, and ready if it has a network.
     ///
     /// # Errors
-    /// If something cannot be fetched, built or started; the sentence says what, for example that it needs root.
+    /// If something cannot be fetched, built or started; the message has the reason, for example that it needs root.
     pub fn start(options: Options) -> Result<Self> {
         host::require_root()?;
         let plane = ControlPlane::start_for(Purpose::Nodes)?;
@@ -163,7 +163,7 @@ impl Node {
         self.folder.join("manifests")
     }
 
-    /// Gives the kubelet a pod that nobody schedules. It has no service account.
+    /// Gives the kubelet a static pod. It has no service account.
     ///
     /// # Errors
     /// If the manifest cannot be written.
@@ -183,7 +183,7 @@ impl Node {
         runtime::import(&self.folder, &packages::folder()?, archive, name)
     }
 
-    /// What a container of a pod has said so far, all its restarts included; nothing if it has not started yet.
+    /// The log of a container of a pod, with those of its earlier runs; empty if it has not started yet.
     pub fn pod_log(&self, namespace: &str, pod: &str, container: &str) -> String {
         pod_log::read(&self.folder.join("pods"), namespace, pod, container)
     }

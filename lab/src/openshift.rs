@@ -46,7 +46,7 @@ pub enum Variant {
     Default,
     /// With what is in technology preview; such a cluster cannot be upgraded.
     TechPreviewNoUpgrade,
-    /// With every gate that somebody may choose.
+    /// With every feature gate.
     CustomNoUpgrade,
     /// With what developers are still trying.
     DevPreviewNoUpgrade,
@@ -67,7 +67,7 @@ impl Variant {
 /// `PrometheusRule`: one YAML text each, fetched first if need be.
 ///
 /// # Errors
-/// If they cannot be fetched; the message ends with what Go said.
+/// If they cannot be fetched; the message ends with the output of Go.
 pub fn crds(variant: Variant) -> Result<Vec<String>> {
     let folder = folder()?;
     let config = CONFIG.iter().map(|plural| config_file(&folder, plural, variant));
@@ -144,7 +144,7 @@ fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Into another folder first, so that nobody ever sees half of them.
+/// Into another folder first, so that they are never incomplete.
 fn fetch(target: &Path) -> Result<()> {
     eprintln!("lab: fetching the custom resource definitions of OpenShift");
     let unfinished = target.with_extension("unfinished");

@@ -1,7 +1,7 @@
 //! A small real `OpenStack` (2026.1): Keystone, Nova, Placement, Glance, Neutron and Octavia.
 //!
 //! Start with [`OpenStack::shared`], and give each test a [`Project`] of its own. The services are the real ones; only what is
-//! below them is not: servers have no hypervisor, ports no switch, load balancers no data plane. What it is made of is in
+//! below them is not: servers have no hypervisor, ports no switch, load balancers no data plane. Its parts are in
 //! `lab/openstack`.
 
 mod balancers;
@@ -44,7 +44,7 @@ pub const PASSWORD: &str = "labpass";
 pub const VARIABLE: &str = "OUTRIGGER_LAB_OPENSTACK";
 
 const FOLDER: &str = "outrigger-openstack";
-/// Written when everything answers, so that whoever finds it can use the cloud.
+/// Written when all services are ready: the cloud can be used if it exists.
 const READY: &str = "ports.json";
 
 /// A running cloud. Dropping it stops it and removes its folder, unless it was attached to.
@@ -84,7 +84,7 @@ impl OpenStack {
         Self::start_in(&std::env::temp_dir().join(unique(FOLDER)))
     }
 
-    /// Starts a fresh cloud in this folder, which is made, and removed at the end.
+    /// Starts a fresh cloud in this folder, which is created, and deleted at the end.
     ///
     /// # Errors
     /// If it cannot be installed or does not become ready.
@@ -95,7 +95,7 @@ impl OpenStack {
         }
         let installed = install::prepare()?;
         let mut last = None;
-        // A free port may be taken by somebody else before it is used.
+        // Another process may take a free port before it is used.
         for _ in 0..2 {
             fs::remove_dir_all(folder).ok();
             match Self::try_start(folder, &installed) {
@@ -123,7 +123,7 @@ impl OpenStack {
         })
     }
 
-    /// Uses a cloud that somebody else started in this folder.
+    /// Uses a cloud that another process started in this folder.
     ///
     /// # Errors
     /// If it is not there.
@@ -181,7 +181,7 @@ impl OpenStack {
         Login::new("admin")
     }
 
-    /// The project that is there from the start, with a network, a subnet and a router; shared by all who use it.
+    /// The project that exists from the start, with a network, a subnet and a router. All tests share it.
     pub fn demo(&self) -> Project<'_> {
         Project::new(self, self.content.demo.clone())
     }
@@ -198,7 +198,7 @@ impl OpenStack {
     /// Asks a service as this user, and answers the JSON of its answer, `null` if there is none.
     ///
     /// # Errors
-    /// If the service cannot be reached or says no; the message has its status and what it said.
+    /// If the service cannot be reached or rejects the request; the message has the status and the body.
     pub async fn call(
         &self,
         login: &Login,

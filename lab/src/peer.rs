@@ -14,7 +14,7 @@ use std::{
 pub struct Peer {
     /// The name of its file; no two have the same.
     pub name: &'static str,
-    /// What it is, for whoever waits for it.
+    /// Its description, for messages.
     pub what: &'static str,
     /// The package to be built: `.` is the module itself.
     pub package: &'static str,
@@ -45,6 +45,26 @@ const OCCM: Peer = Peer {
     ],
 };
 
+const AWS_FILES: &[(&str, &str)] = &[
+    ("go.mod", include_str!("../../bench/aws-ccm/go.mod")),
+    ("go.sum", include_str!("../../bench/aws-ccm/go.sum")),
+    ("tools.go", include_str!("../../bench/aws-ccm/tools.go")),
+];
+
+const AWS: Peer = Peer {
+    name: "aws-cloud-controller-manager",
+    what: "aws-cloud-controller-manager",
+    package: "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager",
+    files: AWS_FILES,
+};
+
+const ECR: Peer = Peer {
+    name: "ecr-credential-provider",
+    what: "ecr-credential-provider",
+    package: "k8s.io/cloud-provider-aws/cmd/ecr-credential-provider",
+    files: AWS_FILES,
+};
+
 /// The path of the Go framework's own manager, on the memory cloud, built first if need be.
 ///
 /// # Errors
@@ -61,11 +81,27 @@ pub fn occm() -> Result<PathBuf> {
     OCCM.program()
 }
 
+/// The path of aws-cloud-controller-manager, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn aws() -> Result<PathBuf> {
+    AWS.program()
+}
+
+/// The path of ecr-credential-provider, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn ecr() -> Result<PathBuf> {
+    ECR.program()
+}
+
 impl Peer {
     /// The path of the program, built first if need be.
     ///
     /// # Errors
-    /// If it cannot be built; the message ends with what the compiler said.
+    /// If it cannot be built; the message ends with the output of the compiler.
     pub fn program(&self) -> Result<PathBuf> {
         let folder = assets::cache().join("peer");
         let target = folder.join(format!("{}-{}", self.name, self.fingerprint()));
@@ -80,7 +116,7 @@ impl Peer {
         Ok(target)
     }
 
-    /// To another name first, so that nobody ever sees half a program.
+    /// To another name first, so that the program is never incomplete.
     fn build(&self, source: &Path, target: &Path) -> Result<()> {
         fs::create_dir_all(source)?;
         for (name, text) in self.files {

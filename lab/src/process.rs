@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Kills its child when its standard input ends, which happens when whoever holds the other end is gone.
+/// Kills its child when its standard input ends, which happens when the process at the other end has ended.
 const GUARD: &str = r#"
 pidfile=$1; shift
 "$@" </dev/null &
@@ -110,7 +110,7 @@ impl Guarded {
     /// Sends a signal, for example `TERM`, `STOP` or `CONT`.
     ///
     /// # Errors
-    /// If the process is gone.
+    /// If the process has ended.
     pub fn signal(&self, signal: &str) -> Result<()> {
         let pid = self.pid().with_context(|| format!("{} is not running", self.name))?;
         let status = Command::new("sh")
@@ -134,7 +134,7 @@ impl Guarded {
         tail.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills it and waits until it has ended.
     pub fn stop(&mut self) {
         drop(self.guard.stdin.take());
         // Nothing is left to be done about a guard that cannot be waited for.

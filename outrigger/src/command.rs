@@ -2,16 +2,16 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{operator, providers, reference};
+use crate::{credential_provider, operator, providers, reference};
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use runtime::program;
 use std::process::ExitCode;
 
-/// Runs what the arguments ask for.
+/// Runs the subcommand that the arguments name.
 pub fn run(args: Vec<String>) -> ExitCode {
-    // These flags are Go's: clap never sees them.
+    // Flags of these subcommands are parsed as in Go, not by clap.
     match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("ccm", rest)) => {
             return manager::program::run(&providers::registrations(), "outrigger ccm", rest.to_vec());
@@ -26,9 +26,8 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Err(error) => return show(&error),
     };
     match matches.subcommand() {
-        #[cfg(feature = "demo")]
-        Some(("demo", matches)) => crate::demo::main(&crate::demo::Options::from(matches)),
         Some(("completion", matches)) => completion(matches),
+        Some(("credential-provider", matches)) => credential_provider::run(matches),
         Some(("man", _)) => man(),
         Some(("reference", matches)) => document(matches.get_one("name")),
         Some(("version", _)) => program::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
@@ -36,8 +35,9 @@ pub fn run(args: Vec<String>) -> ExitCode {
     }
 }
 
-fn show(error: &clap::Error) -> ExitCode {
-    // Nothing is left to be said where even this cannot be printed.
+/// Prints the message of clap about a command line.
+pub fn show(error: &clap::Error) -> ExitCode {
+    // If this cannot be printed, no other message can.
     let _ = error.print();
     if error.use_stderr() {
         ExitCode::FAILURE
@@ -51,7 +51,7 @@ fn command() -> Command {
         .required(true)
         .value_parser(value_parser!(Shell))
         .help("For this shell");
-    let command = Command::new("outrigger")
+    Command::new("outrigger")
         .about("Takes a Kubernetes cluster's cloud code out of the tree")
         .version(runtime::version::Info::current().to_string())
         .subcommand_required(true)
@@ -59,6 +59,7 @@ fn command() -> Command {
         .subcommand(manager())
         .subcommand(operator::command())
         .subcommand(operator::render_command())
+        .subcommand(credential_provider::command())
         .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
         .subcommand(Command::new("man").about("Print the man page"))
         .subcommand(
@@ -67,10 +68,7 @@ fn command() -> Command {
                 .arg(Arg::new("name"))
                 .hide(true),
         )
-        .subcommand(Command::new("version").about("Print the version"));
-    #[cfg(feature = "demo")]
-    let command = command.subcommand(crate::demo::command());
-    command
+        .subcommand(Command::new("version").about("Print the version"))
 }
 
 fn manager() -> Command {

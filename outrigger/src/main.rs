@@ -1,8 +1,7 @@
-//! The binary: a few lines a subcommand. It also runs under the names of the programs that it replaces.
+//! The program `outrigger`: a few lines a subcommand. It also runs under the names of the programs that it replaces.
 
 mod command;
-#[cfg(feature = "demo")]
-mod demo;
+mod credential_provider;
 mod launcher;
 mod operator;
 mod providers;
@@ -20,15 +19,15 @@ fn main() -> ExitCode {
     if let Some(code) = by_name(&program, &args) {
         return code;
     }
-    // The images of other managers have no entrypoint: their manifests write the program before its flags, among the
-    // arguments. Where only the image is swapped, that comes to us.
+    // The images of other managers have no entrypoint: their manifests name the program as the first argument. With our image,
+    // which has an entrypoint, that argument arrives here.
     if let Some(code) = args.split_first().and_then(|(program, args)| by_name(program, args)) {
         return code;
     }
     command::run(args)
 }
 
-/// Runs the program that this path names, if it is one that this binary replaces.
+/// Runs the program that this path names, if it is one that `outrigger` replaces.
 fn by_name(path: &str, args: &[String]) -> Option<ExitCode> {
     let name = program::name(path);
     if launcher::is_shell(name) {
@@ -39,5 +38,5 @@ fn by_name(path: &str, args: &[String]) -> Option<ExitCode> {
     if is_registered || name.ends_with("cloud-controller-manager") {
         return Some(manager::program::run(&registered, name, args.to_vec()));
     }
-    operator::by_name(name, args)
+    operator::by_name(name, args).or_else(|| credential_provider::by_name(name, args))
 }

@@ -69,14 +69,14 @@ pub fn reference() -> String {
 }
 
 fn start(name: &str, options: Options) -> ExitCode {
-    // Kept to the end: what is waiting is written then.
-    let (_logs, verbosity) = match program::start_logging(&options.logging, &options.parsed) {
-        Ok(logging) => logging,
+    let verbosity = match program::start_logging(&options.logging, &options.parsed) {
+        Ok(verbosity) => verbosity,
         Err(code) => return code,
     };
     let around = Program {
         name: name.split(' ').next().unwrap_or(name),
         providers: providers::for_operator().into(),
+        flags: manager_flags().into(),
         verbosity,
     };
     // As kubectl diff: 1 for differences, more for errors.
@@ -86,6 +86,13 @@ fn start(name: &str, options: Options) -> ExitCode {
         Ok(Ended::Differences) => ExitCode::FAILURE,
         Err(code) => trouble.unwrap_or(code),
     }
+}
+
+/// The flags of `outrigger ccm`, without dashes.
+fn manager_flags() -> Vec<String> {
+    let command = manager::program::command(&providers::registrations(), "ccm");
+    let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+    flags.map(str::to_owned).collect()
 }
 
 fn inject(name: &str, args: &[String]) -> ExitCode {
@@ -98,12 +105,8 @@ fn inject(name: &str, args: &[String]) -> ExitCode {
         Ok(injector::Invocation::Run(flags)) => flags,
         Err(problems) => return fail(problems.to_string()),
     };
-    // Kept to the end: what is waiting is written then.
-    let logs = match logging::init(&flags.logging) {
-        Ok(logs) => logs,
-        Err(problem) => return fail(format!("cannot log: {problem}")),
-    };
-    let done = injector::run(&flags);
-    drop(logs);
-    done.map_or_else(fail, |()| ExitCode::SUCCESS)
+    if let Err(problem) = logging::init(&flags.logging) {
+        return fail(format!("cannot log: {problem}"));
+    }
+    injector::run(&flags).map_or_else(fail, |()| ExitCode::SUCCESS)
 }

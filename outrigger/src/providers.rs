@@ -4,10 +4,12 @@
 //! manual page, program names, reference pages, the links of the image, the operator's list and the texts of its custom resource.
 
 #![cfg_attr(
-    not(all(feature = "digitalocean", feature = "openstack")),
+    not(all(feature = "aws", feature = "digitalocean", feature = "openstack")),
     allow(dead_code, reason = "a build with few clouds uses only a part of this")
 )]
 
+#[cfg(feature = "aws")]
+mod aws;
 #[cfg(feature = "digitalocean")]
 mod digitalocean;
 #[cfg(feature = "memory")]
@@ -21,6 +23,8 @@ use runtime::metrics::Register;
 
 /// All clouds, by name.
 pub const PROVIDERS: &[Entry] = &[
+    #[cfg(feature = "aws")]
+    aws::ENTRY,
     #[cfg(feature = "digitalocean")]
     digitalocean::ENTRY,
     #[cfg(feature = "memory")]

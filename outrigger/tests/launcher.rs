@@ -1,4 +1,4 @@
-//! The binary stands in for the programs whose names it has in its image, and for the shell.
+//! The product runs under the names of the programs that it replaces, and of a shell.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// The binary under another name, as the image has it.
+/// The product under another name, as in the image.
 struct Named(PathBuf);
 
 impl Named {
@@ -36,8 +36,8 @@ fn becomes_the_program_of_the_script() {
     let bash = Named::new("bash");
     let script = "#!/bin/bash\nset -o allexport\nHOST=api.example\nexec /bin/sh -c \\\n 'echo $HOST $$'";
     let output = bash.run(&["-c", script]);
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("api.example "), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("api.example "), "{printed}");
     assert!(output.status.success());
 }
 
@@ -51,7 +51,7 @@ fn starts_the_manager_by_its_name() {
     assert!(!output.stdout.is_empty());
 }
 
-/// Where another image has no entrypoint, its manifests give the program as the first argument; ours has one.
+/// Manifests of images without an entrypoint name the program as the first argument; ours has an entrypoint.
 #[test]
 fn every_name_of_the_image_may_also_be_the_first_argument() {
     let names = concat!(
@@ -63,14 +63,14 @@ fn every_name_of_the_image_may_also_be_the_first_argument() {
     assert!(names.contains(&"/bin/openstack-cloud-controller-manager"), "{names:?}");
     for path in names {
         let name = path.rsplit('/').next().unwrap();
-        let asked: &[&str] = match name {
-            "bash" | "sh" => &["-c", "exec /bin/echo said"],
+        let args: &[&str] = match name {
+            "bash" | "sh" => &["-c", "exec /bin/echo hello"],
             _ => &["--help"],
         };
-        let by_link = Named::new(name).run(asked);
+        let by_link = Named::new(name).run(args);
         let by_argument = Command::new(env!("CARGO_BIN_EXE_outrigger"))
             .arg(path)
-            .args(asked)
+            .args(args)
             .output()
             .unwrap();
         assert_eq!(by_argument, by_link, "{path}");
@@ -87,19 +87,22 @@ fn another_first_argument_is_a_subcommand() {
         .args(["/bin/kube-apiserver", "--v=1"])
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("unrecognized subcommand '/bin/kube-apiserver'"), "{said}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        printed.contains("unrecognized subcommand '/bin/kube-apiserver'"),
+        "{printed}"
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
-fn says_what_it_cannot_do() {
+fn rejects() {
     let bash = Named::new("bash");
-    for (args, code, said) in [
+    for (args, code, message) in [
         (
             vec!["-c", "cat /etc/passwd | wc -l"],
             2,
-            "bash: line 1: | is not understood: quote it if it is meant literally\n",
+            "bash: line 1: | is not supported: quote it if it is meant literally\n",
         ),
         (
             vec!["-c", "exec /no/such/program"],
@@ -114,11 +117,11 @@ fn says_what_it_cannot_do() {
         (
             vec![],
             2,
-            "bash: this image has no shell: only -c and a script that sets variables, sources a file and runs one program\n",
+            "bash: only -c SCRIPT is supported: this image has no shell, only scripts that set variables, source a file and execute one program\n",
         ),
     ] {
         let output = bash.run(&args);
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), said);
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), message);
         assert_eq!(output.status.code(), Some(code), "{args:?}");
     }
 }

@@ -13,11 +13,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What an image may weigh, compressed.
+/// The largest compressed size of an image.
 const LIMIT: usize = 25_000_000;
 const MB: f64 = 1_000_000.0;
 
-/// What is packed, and how it is called.
+/// The contents and the name of the image.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The static binary [default: target/outrigger]
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     output: Option<PathBuf>,
 }
 
-/// Writes the archive, and says what it is.
+/// Writes the archive, and prints its name, size and digest.
 pub(crate) fn write(root: &Path, options: &Options) -> Result<()> {
     let default = |name: &str| root.join("target").join(name);
     let binary = options.binary.clone().unwrap_or_else(|| default("outrigger"));

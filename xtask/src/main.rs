@@ -1,7 +1,7 @@
-//! Checks of the house itself: `target/debug/xtask check` runs them all, once the workspace is built.
+//! Checks and builds of the repository: `target/debug/xtask check` runs all checks, once the workspace is built.
 
-mod arrows;
 mod cases;
+mod dependencies;
 mod examples;
 mod generated;
 mod image;
@@ -20,7 +20,7 @@ use std::{
 };
 
 #[derive(Parser)]
-#[command(about = "Checks of the house itself, and its generated documents")]
+#[command(about = "Checks and builds of the repository")]
 struct Args {
     #[command(subcommand)]
     command: Verb,
@@ -28,7 +28,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Everything below, without writing anything.
+    /// Run all checks; write nothing.
     Check,
     /// Write the documents that are generated.
     Docs,
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 
 fn check(root: &Path) -> Result<()> {
     let metadata = metadata::read(root)?;
-    let mut problems = arrows::problems(&metadata);
+    let mut problems = dependencies::problems(&metadata);
     problems.extend(licences::problems(&metadata));
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
@@ -65,7 +65,7 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(generated::problems(root)?);
     if problems.is_empty() {
         println!(
-            "the house is in order: arrows, licences, sources, yanked crates, upstream cases, reasons, examples, generated documents"
+            "no problems: dependencies, licences, sources, yanked crates, upstream cases, reasons, examples, generated documents"
         );
         return Ok(());
     }

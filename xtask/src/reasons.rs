@@ -22,7 +22,7 @@ const SOURCES: [&str; 3] = [
 const OF_PROVIDERS: &str = "LoadBalancer";
 
 /// What is written like a reason and is none: kinds, statuses, types, and words of the cloud.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 34] = [
     "ClientIP",
     "ExternalIpAddressExhausted",
     "False",
@@ -33,7 +33,14 @@ const OTHERS: [&str; 26] = [
     "IpAddressGenerationFailure",
     "Lease",
     "LoadBalancer",
+    "LoadBalancerArn",
+    "LoadBalancerAttributes",
     "LoadBalancerClass",
+    "LoadBalancerName",
+    "LoadBalancerNames",
+    "LoadBalancerNotFound",
+    "LoadBalancerPort",
+    "LoadBalancerPorts",
     "Local",
     "NeutronError",
     "NoSchedule",
@@ -47,6 +54,7 @@ const OTHERS: [&str; 26] = [
     "Secret",
     "SecurityGroupRuleExists",
     "SubnetNotFound",
+    "Tags",
     "ToBeDeletedByClusterAutoscaler",
     "True",
 ];
@@ -120,7 +128,9 @@ fn collect(folder: &Path, used: &mut BTreeSet<String>) -> Result<()> {
 }
 
 fn is_of_tests(name: &std::ffi::OsStr) -> bool {
-    ["tests", "scenarios", "rig"].iter().any(|tests| name == *tests)
+    ["tests", "scenarios", "fixture", "rig"]
+        .iter()
+        .any(|tests| name == *tests)
 }
 
 /// The string literals in a file's code that are written like a reason.

@@ -50,7 +50,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// All of the workspace, because another choice of packages would choose other features, and build half of the world again.
+    /// All of the workspace, because another choice of packages would choose other features, and build half of the dependencies again.
     fn cargo(&self) -> Vec<String> {
         let mut arguments: Vec<String> = ["test", "--workspace", "--locked"].map(str::to_owned).into();
         arguments.extend(self.lib.then(|| "--lib".to_owned()));
@@ -110,7 +110,7 @@ fn work(queue: &Mutex<VecDeque<Program>>, tell: &Sender<Result<News>>) {
             .and_then(|()| tell.send(execute(program).map(|ended| News::Ended(Box::new(ended)))))
             .is_err()
         {
-            // Nobody listens any more.
+            // The receiver has ended.
             return;
         }
     }

@@ -18,7 +18,7 @@ use reqwest::Url;
 use tokio::time::{Instant, timeout_at};
 use tracing::debug;
 
-/// How much is read of an answer that says no.
+/// How much of a failure's body is read.
 const FAILURE_LIMIT: usize = 64 << 10;
 
 /// What became of an attempt.
@@ -143,7 +143,7 @@ impl Client {
             Ending::Cut if accepted => {
                 Outcome::Broken(Fault::new(target, Reason::TooLarge, format!("more than {limit} bytes")))
             }
-            // What came of an answer that says no is enough to say so.
+            // The part of a failure's body that was received is enough to report it.
             Ending::Complete | Ending::Cut | Ending::Broken(_) => Outcome::Answer(Response {
                 status: answer.status(),
                 headers: std::mem::take(answer.headers_mut()),
@@ -172,11 +172,11 @@ fn report(flight: &mut Flight<'_>, outcome: &Outcome, label: &Label<'_>) {
     match outcome {
         Outcome::Answer(response) => {
             flight.answered(response.status.as_u16());
-            debug!(operation, %method, url, attempt, status = response.status.as_u16(), ms, "asked the cloud");
+            debug!(operation, %method, url, attempt, status = response.status.as_u16(), ms, "called the cloud");
         }
         Outcome::Broken(fault) => {
             flight.broke(fault.reason());
-            debug!(operation, %method, url, attempt, reason = fault.reason().label(), ms, "asked the cloud in vain");
+            debug!(operation, %method, url, attempt, reason = fault.reason().label(), ms, "cannot call the cloud");
         }
     }
 }

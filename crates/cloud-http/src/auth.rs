@@ -27,7 +27,7 @@ pub trait Auth: Send + Sync + 'static {
     /// If there is no way to authorise this request.
     async fn authorize(&self, request: &mut http::Request<Bytes>) -> cloud::Result<Authorized>;
 
-    /// Gets a new credential for all later requests. Called when there is none, or when an answer says that it is stale
+    /// Gets a new credential for all later requests. Called when there is none, or when an answer reports that it is stale
     /// ([`crate::Client::expiring`]); never twice at the same time. It must not go through a client that has these credentials.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub enum Authorized {
 
 /// An [`Auth`] that any number of clients share. Clones are the same credentials.
 ///
-/// However many calls find at the same moment that the credential does not hold, one refresh is made.
+/// Calls that find a stale credential at the same time share one refresh.
 #[derive(Clone)]
 pub struct Credentials(Arc<Inner>);
 
@@ -54,13 +54,13 @@ struct Inner {
     auth: Box<dyn Auth>,
     /// Grows with each successful refresh.
     generation: AtomicU64,
-    /// Weak, so that a refresh for which nobody waits any more is given up and not found half done an hour later.
+    /// Weak, so that a refresh without a waiting call is cancelled instead of being found half done an hour later.
     under_way: Mutex<Option<WeakShared<Refresh>>>,
 }
 
 type Refresh = BoxFuture<'static, cloud::Result<()>>;
 
-/// How old a credential is; to be asked before it is used.
+/// The generation of a credential, to be read before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Generation(u64);
 
@@ -140,7 +140,7 @@ impl Credentials {
     }
 }
 
-/// What a failed login means for a call. What the login did not find says nothing about what the call looks for.
+/// The error of a call whose login failed. A login that was not found does not mean that the object of the call does not exist.
 fn of_login(call: &str, error: cloud::Error) -> cloud::Error {
     match error {
         cloud::Error::NotLeader => cloud::Error::NotLeader,

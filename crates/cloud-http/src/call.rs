@@ -93,15 +93,15 @@ enum Renewal {
 /// Where an attempt leads.
 enum Step {
     Done(Response),
-    /// At once, with another credential or to another place.
+    /// Another attempt at once, with another credential or URL.
     Again,
-    Failed(Trouble),
+    Failed(FailedAttempt),
 }
 
-/// An attempt that did not succeed, and what it means if it stays the last one.
-struct Trouble {
+/// An attempt that failed, and the error of the call if there is no other attempt.
+struct FailedAttempt {
     cause: Cause,
-    asked: Option<Duration>,
+    retry_after: Option<Duration>,
     error: Error,
 }
 
@@ -120,7 +120,7 @@ impl Call<'_> {
                     return Ok(response);
                 }
                 Step::Again => {}
-                Step::Failed(trouble) => self.wait(trouble).await?,
+                Step::Failed(failed) => self.wait(failed).await?,
             }
         }
     }
@@ -153,33 +153,33 @@ impl Call<'_> {
         Ok(Step::Failed(self.refused(failure)))
     }
 
-    fn broken(&self, fault: Fault) -> Trouble {
+    fn broken(&self, fault: Fault) -> FailedAttempt {
         let cause = Cause::Fault(fault.reason(), fault.reach());
-        Trouble {
+        FailedAttempt {
             cause,
-            asked: None,
+            retry_after: None,
             error: Error::unavailable(self.request.call(), fault),
         }
     }
 
-    fn refused(&self, failure: Failure) -> Trouble {
-        let (status, mut asked) = (failure.status(), failure.retry_after());
+    fn refused(&self, failure: Failure) -> FailedAttempt {
+        let (status, mut retry_after) = (failure.status(), failure.retry_after());
         let error = self.client.explained(failure);
         if let Error::Throttled {
             retry_after: Some(wait),
             ..
         } = error
         {
-            asked = Some(wait);
+            retry_after = Some(wait);
         }
-        Trouble {
+        FailedAttempt {
             cause: Cause::Status(status),
-            asked,
+            retry_after,
             error,
         }
     }
 
-    /// Gets a new credential if the answer says that the one in use is stale, once. Says whether to try again.
+    /// Gets a new credential once if the one in use is stale. Returns whether to try again.
     async fn renew(&mut self, failure: &Failure, credential: Option<Generation>) -> Result<bool, End> {
         let (Some(credentials), Some(seen)) = (&self.client.credentials, credential) else {
             return Ok(false);
@@ -198,7 +198,7 @@ impl Call<'_> {
         Ok(true)
     }
 
-    /// Moves on to where a redirect points. Says whether it did.
+    /// Follows a redirect. Returns whether it did.
     fn follow(&mut self, response: &Response) -> bool {
         let target = redirect(self.request, &self.url, response).filter(|_| self.hops < HOPS);
         let Some(url) = target else { return false };
@@ -208,15 +208,22 @@ impl Call<'_> {
     }
 
     /// Waits for the next attempt, or ends the call.
-    async fn wait(&mut self, trouble: Trouble) -> Result<(), End> {
+    async fn wait(&mut self, failed: FailedAttempt) -> Result<(), End> {
         self.failed += 1;
-        let Trouble { cause, asked, error } = trouble;
+        let FailedAttempt {
+            cause,
+            retry_after,
+            error,
+        } = failed;
         let operation = self.request.operation;
         if matches!(error, Error::Throttled { .. }) {
             self.client.metrics.throttled(operation);
-            self.client.shared.limits.pause(operation, asked.unwrap_or_default());
+            self.client
+                .shared
+                .limits
+                .pause(operation, retry_after.unwrap_or_default());
         }
-        let Some(wait) = self.next_wait(cause, asked, &error) else {
+        let Some(wait) = self.next_wait(cause, retry_after, &error) else {
             return Err(match cause {
                 Cause::Status(_) => End::Refused(error),
                 Cause::Fault(..) => End::Other(error),
@@ -228,26 +235,26 @@ impl Call<'_> {
             reason,
             failed = self.failed,
             wait_ms = wait.as_millis(),
-            "will try again"
+            "retrying"
         );
         self.client.metrics.retried(operation, &reason);
         sleep(wait).await;
         Ok(())
     }
 
-    fn next_wait(&self, cause: Cause, asked: Option<Duration>, error: &Error) -> Option<Duration> {
+    fn next_wait(&self, cause: Cause, retry_after: Option<Duration>, error: &Error) -> Option<Duration> {
         let retries = &self.client.shared.config.retries;
         if self.failed >= retries.attempts || !retry::worthwhile(self.request.idempotency, cause, error) {
             return None;
         }
         let remaining = self.deadline.saturating_duration_since(Instant::now());
-        let wait = retry::wait(retries, self.failed, asked, fastrand::f64(), remaining)?;
+        let wait = retry::wait(retries, self.failed, retry_after, fastrand::f64(), remaining)?;
         self.client.shared.budget.take().then_some(wait)
     }
 }
 
-/// Where a redirect points, if it may be followed: a request that changes nothing and stays what it is, to the same host,
-/// never from TLS to plain text. Tokens go nowhere else.
+/// The target of a redirect that may be followed: of a request that changes nothing and keeps its method, to the same host, never
+/// from TLS to plain text. Tokens are not sent elsewhere.
 fn redirect(request: &Request, from: &Url, response: &Response) -> Option<Url> {
     let keeps_method = match response.status.as_u16() {
         301..=303 => matches!(request.method, Method::GET | Method::HEAD),

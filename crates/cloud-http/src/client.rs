@@ -44,7 +44,7 @@ pub(crate) struct Shared {
 
 impl Client {
     /// A client that asks the gate before each attempt of each call that is not [`Safe`](crate::Idempotency::Safe).
-    /// It talks to nobody yet.
+    /// It makes no connection yet.
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates, key, proxy or rate are not usable.
@@ -112,7 +112,7 @@ impl Client {
     ///
     /// # Errors
     /// As the cloud answered, see [`Failure`], or [`cloud::Error::Unavailable`] if it did not, see
-    /// [`Fault`](crate::Fault); [`cloud::Error::Throttled`] if waiting for it would take too long; what the gate says.
+    /// [`Fault`](crate::Fault); [`cloud::Error::Throttled`] if waiting for it would take too long; the error of the gate.
     pub async fn send(&self, request: Request) -> Result<Response> {
         call::run(self, &request, &mut |_| Ok(()))
             .await
@@ -128,7 +128,7 @@ impl Client {
     }
 
     /// Sends a request and decodes the answer. An answer that cannot be decoded is a failed attempt; one that is
-    /// [truncated](DecodeError::Truncated) is asked for again.
+    /// [truncated](DecodeError::Truncated) is requested again.
     ///
     /// # Errors
     /// As [`Client::send`]. An answer that cannot be decoded is [`cloud::Error::Unavailable`].
@@ -194,7 +194,7 @@ impl Client {
         (self.stale)(failure)
     }
 
-    /// What an answer that says no means.
+    /// The error for a failure.
     pub(crate) fn explained(&self, failure: Failure) -> Error {
         (self.explain)(&failure).unwrap_or_else(|| {
             let origin = if (self.recognise)(&failure) {

@@ -1,6 +1,6 @@
 //! How a client behaves: plain data, with defaults that suit most clouds.
 
-use reach::Environment;
+use outbound::Environment;
 use secrecy::SecretString;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Config {
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// Which server certificates are believed.
+    /// Which server certificates are trusted.
     pub trust: Trust,
     /// A client certificate with its chain and its private key, in one PEM text.
     pub identity: Option<SecretString>,
@@ -56,7 +56,7 @@ impl Default for Config {
     }
 }
 
-/// Which server certificates are believed.
+/// Which server certificates are trusted.
 #[derive(Debug, Clone)]
 pub enum Trust {
     /// Those of the system's authorities.
@@ -78,7 +78,7 @@ pub enum Proxy {
     Given(Environment),
     /// Straight to the cloud, for example to a metadata service.
     Direct,
-    /// Through this proxy, except where `NO_PROXY` says otherwise. Secret, because it may hold a password.
+    /// Through this proxy, except for `NO_PROXY`. Secret, because it may hold a password.
     Url(SecretString),
 }
 

@@ -1,6 +1,6 @@
-//! Makes a client go the way that the environment says.
+//! Configures a client's proxies from the environment.
 
-use reach::{Environment, Exceptions, Proxy};
+use outbound::{Environment, Exceptions, Proxy};
 use reqwest::{ClientBuilder, Url};
 
 /// Makes a client go that way and no other.
@@ -34,7 +34,7 @@ pub(crate) fn through(
     builder.no_proxy().proxy(reqwest::Proxy::custom(choose))
 }
 
-/// The URL of a proxy that we can go through. As in Go, a SOCKS proxy is told names by either scheme; to the layer beneath
+/// The URL of a proxy that can be used. As in Go, a SOCKS proxy resolves names with either scheme; to the layer beneath
 /// only the second means that.
 pub(crate) fn parse(url: &str) -> Option<Url> {
     let told_names = url

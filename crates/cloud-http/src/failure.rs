@@ -1,4 +1,4 @@
-//! An answer that says no.
+//! An answer that reports a failure.
 
 use crate::{fault::beneath, redact::Redactor, redact::Secrets, request::Request, response::Response, retry_after};
 use http::{HeaderMap, StatusCode, header};
@@ -19,7 +19,7 @@ const REQUEST_IDS: [&str; 6] = [
     "x-request-id",
 ];
 
-/// An answer of the cloud that says no. Everything in it is free of secrets.
+/// An answer of the cloud that reports a failure. It contains no secrets.
 ///
 /// Unless [`Client::explaining`](crate::Client::explaining) knows better, it becomes
 ///
@@ -74,7 +74,7 @@ impl Failure {
         &self.call
     }
 
-    /// The object that was asked for, as [`Request::about`] named it.
+    /// The requested object, as [`Request::about`] named it.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
@@ -126,7 +126,7 @@ impl Failure {
         line
     }
 
-    /// Whether this is a JSON object that says something: an API's way to answer, and rarely a proxy's.
+    /// Whether this is a JSON object with content: typical of an API, and rare for a proxy.
     #[must_use]
     pub fn is_json(&self) -> bool {
         let declared = self.header(header::CONTENT_TYPE.as_str()).is_some_and(is_json_type);

@@ -194,7 +194,7 @@ fn is_reset(cause: &(dyn StdError + 'static)) -> bool {
         .is_some_and(|error| KINDS.contains(&error.kind()))
 }
 
-/// What everything beneath an error says, each thing once. The error itself only says that a request failed.
+/// The messages of all causes of an error, each once. The error itself only reports that a request failed.
 fn causes(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     for cause in chain(error).skip(1) {

@@ -42,12 +42,12 @@ pub use config::{Config, Proxy, Rate, Retries, Trust};
 pub use failure::Failure;
 pub use fault::{Fault, Reach, Reason};
 pub use metrics::Metrics;
+pub use metrics_registry::Register;
+pub use outbound::Environment;
 pub use pages::{Next, PagingError};
-pub use reach::Environment;
 pub use request::{Idempotency, Request};
 pub use reqwest::Url;
 pub use response::{DecodeError, Envelope, Response};
-pub use tally::Register;
 
 pub use bytes;
 pub use http;

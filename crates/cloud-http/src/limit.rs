@@ -20,7 +20,7 @@ pub(crate) struct Limits {
     longest_pause: Duration,
 }
 
-/// It would take this long until a request may go, and nobody should wait for that.
+/// The time until a request would be allowed, which is too long to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong(pub Duration);
 
@@ -45,7 +45,7 @@ impl Limits {
             let Some(until) = self.paused(operation) else {
                 break slot;
             };
-            // Others need not stand behind somebody who waits for the cloud's mood.
+            // A request that waits for the cloud must not block others.
             drop(slot);
             wait_until(until, deadline.min(after(self.longest_pause))).await?;
         };
@@ -61,7 +61,7 @@ impl Limits {
         self.slots.as_ref()?.acquire().await.ok()
     }
 
-    /// Leaves the cloud alone for a while, as it asked.
+    /// Makes no requests for the cloud's retry-after.
     pub fn pause(&self, operation: &'static str, wait: Duration) {
         let until = after(wait);
         let mut pauses = lock(&self.pauses);
@@ -120,7 +120,7 @@ impl Bucket {
         }
     }
 
-    /// Takes a token and says from when on it counts. One that would come too late is not taken. A caller that gives up
+    /// Takes a token and returns from when on it is valid. One that would come too late is not taken. A caller that gives up
     /// while waiting does not bring its token back, so the rate is never exceeded.
     fn reserve(&mut self, now: Instant, latest: Instant) -> Result<Instant, TooLong> {
         let full_at = self.full_at.max(now) + self.interval;
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// Reserves at these milliseconds with a deadline a second later and tells the wait, or `-` and the wait if too long.
+    /// Reserves at these milliseconds with a deadline a second later and returns the wait, or `-` and the wait if too long.
     #[rstest]
     #[case::burst_then_steady(10.0, 3, &[0, 0, 0, 0, 0], "0 0 0 100 200")]
     #[case::refills(10.0, 2, &[0, 0, 0, 500, 500, 500], "0 0 100 0 0 100")]

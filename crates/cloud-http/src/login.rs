@@ -28,7 +28,7 @@ pub trait LogIn: Send + Sync + 'static {
     /// Logs in once, now. It must not use a client that has these credentials.
     ///
     /// # Errors
-    /// [`Error::Denied`] if the cloud refuses: then it is not asked again for a while.
+    /// [`Error::Denied`] if the cloud refuses; there is no other login for a while.
     async fn log_in(&self) -> Result<Grant<Self::Credential>>;
 
     /// Puts the credential on a request, which is otherwise as it will be sent.

@@ -1,9 +1,9 @@
 //! `cloud_api_*`: what every provider is measured by.
 
 use crate::fault::Reason;
+use metrics_registry::Register;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, core::Collector};
 use std::time::{Duration, Instant};
-use tally::Register;
 
 /// From a fast answer to a deadline of minutes.
 const BUCKETS: &[f64] = &[

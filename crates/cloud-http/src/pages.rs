@@ -19,7 +19,7 @@ use std::{
 #[derive(Debug, Clone)]
 pub enum Next {
     /// At this link, absolute or relative. Only its path and query are used: a cloud behind a proxy gives links to hosts and
-    /// schemes that are not its own, and our token goes nowhere else.
+    /// schemes that are not its own, and the token is not sent elsewhere.
     Link(String),
     /// At the same place with these query parameters, like `marker` or `page`.
     Query(Vec<(String, String)>),
@@ -60,7 +60,7 @@ pub enum PagingError {
 }
 
 impl Client {
-    /// Reads a list page by page; `next` says where the next page is, if there is one. Each page has the deadline of a
+    /// Reads a list page by page; `next` returns the next page, if any. Each page has the deadline of a
     /// call. Ends after the first error.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl<D, F> Walk<'_, D, F> {
         }
     }
 
-    /// On a later page, "there is no such thing" and "that is wrong" speak of the place in the list, not of what is asked for.
+    /// On a later page, "not found" and "invalid" refer to the position in the list, not to the requested object.
     fn later(&self, error: Error) -> Error {
         match error {
             Error::NotFound { .. } | Error::Invalid { .. } if self.page > 1 => self.error(PagingError::Refused {

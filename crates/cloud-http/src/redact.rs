@@ -193,7 +193,7 @@ pub(crate) fn parser_message(message: &str) -> String {
         return message.to_owned();
     }
     let quote = &message[start..=start];
-    // What is quoted may hold quotes itself, so everything up to the last one goes.
+    // A quoted value may contain quotes, so everything up to the last one is removed.
     let end = message.rfind(quote).unwrap_or(start);
     let expected = message[start..]
         .rfind(", expected ")

@@ -1,4 +1,4 @@
-//! What is asked of a cloud.
+//! A request to a cloud.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -19,7 +19,7 @@ pub enum Idempotency {
 }
 
 impl Idempotency {
-    /// What RFC 9110 says of the method.
+    /// As RFC 9110 defines for the method.
     fn of(method: &Method) -> Self {
         match *method {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE => Self::Safe,
@@ -29,7 +29,7 @@ impl Idempotency {
     }
 }
 
-/// What is asked of a cloud. `Debug` shows neither query, header values nor body.
+/// A request to a cloud. `Debug` shows neither query, header values nor body.
 #[derive(Clone)]
 pub struct Request {
     pub(crate) method: Method,
@@ -41,7 +41,7 @@ pub struct Request {
     pub(crate) deadline: Option<Duration>,
     pub(crate) about: Option<String>,
     pub(crate) accepted: Vec<StatusCode>,
-    /// Why this cannot be sent; told when it is sent, so that building a request reads as one expression.
+    /// Why this cannot be sent; reported when it is sent, so that building a request is one expression.
     pub(crate) invalid: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Request {
         Self::new(Method::GET, operation, url)
     }
 
-    /// A `POST`, which is [`Idempotency::Once`] unless told otherwise.
+    /// A `POST`, which is [`Idempotency::Once`] by default.
     pub fn post(operation: &'static str, url: &Url) -> Self {
         Self::new(Method::POST, operation, url)
     }
@@ -77,7 +77,7 @@ impl Request {
         Self::new(Method::PUT, operation, url)
     }
 
-    /// A `PATCH`, which is [`Idempotency::Once`] unless told otherwise.
+    /// A `PATCH`, which is [`Idempotency::Once`] by default.
     pub fn patch(operation: &'static str, url: &Url) -> Self {
         Self::new(Method::PATCH, operation, url)
     }
@@ -182,7 +182,7 @@ impl Request {
         self
     }
 
-    /// Names the object that is asked for, like `server web-1`, for errors that a user reads.
+    /// Names the requested object, like `server web-1`, for errors that a user reads.
     #[must_use]
     pub fn about(mut self, what: impl Into<String>) -> Self {
         self.about = Some(what.into());
@@ -201,7 +201,7 @@ impl Request {
         self.operation.replace('_', " ")
     }
 
-    /// The object that is asked for, or the call if nobody named it.
+    /// The requested object, or the call if it has no name.
     pub(crate) fn what(&self) -> String {
         self.about
             .clone()

@@ -42,7 +42,7 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Errors
-    /// [`cloud::Error::Unavailable`] if it is something else; it says what and where, and quotes nothing.
+    /// [`cloud::Error::Unavailable`] if it is something else; the message contains what and where, and no part of the body.
     pub fn json<T: DeserializeOwned>(&self) -> cloud::Result<T> {
         self.decode()
             .map_err(|error| cloud::Error::unavailable(&self.call, self.fault(&error)))
@@ -87,7 +87,7 @@ impl Response {
     }
 }
 
-/// A JSON object around what was asked for.
+/// A JSON object around the requested data.
 pub struct Envelope(Map<String, Value>);
 
 impl Envelope {
@@ -108,7 +108,7 @@ impl Envelope {
     }
 }
 
-/// Why an answer cannot be decoded. The message says what and where, and quotes nothing of the body.
+/// Why an answer cannot be decoded. The message contains what and where, and no part of the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The body ends too early. The call is tried again, if it may be repeated.

@@ -28,12 +28,11 @@ impl Cause {
     }
 }
 
-/// Whether trying again is allowed and may help. The error is what the provider made of the answer: where it knows
-/// better than the status, its word counts.
+/// Whether a retry is allowed and may help. The error is the provider's view of the answer, and takes precedence over the status.
 pub(crate) fn worthwhile(idempotency: Idempotency, cause: Cause, error: &cloud::Error) -> bool {
     let repeatable = idempotency != Idempotency::Once;
     match (error, cause) {
-        // Who is told to come back later was not served.
+        // A throttled request was not processed.
         (cloud::Error::Throttled { .. }, _) => true,
         // A certificate does not get better within seconds.
         (_, Cause::Fault(Reason::Tls | Reason::Protocol | Reason::TooLarge | Reason::Garbled, _)) => false,
@@ -48,27 +47,27 @@ fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
-/// Nobody means to wait longer, whatever was configured.
+/// The longest wait, whatever was configured.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// How long to wait before the next attempt, or `None` if that is longer than anybody should wait.
+/// The wait before the next attempt, or `None` if it would be too long.
 ///
-/// `luck` is drawn evenly from 0 to 1. What the cloud asks for is a lower bound; a little is added so that not
-/// everybody comes back at once.
+/// `jitter` is uniformly distributed from 0 to 1. The cloud's retry-after is a lower bound; jitter is added so that not all clients
+/// retry at once.
 pub(crate) fn wait(
     retries: &Retries,
     attempt: u32,
-    asked: Option<Duration>,
-    luck: f64,
+    retry_after: Option<Duration>,
+    jitter: f64,
     remaining: Duration,
 ) -> Option<Duration> {
     let ceiling = retries
         .base
         .saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-    let spread = ceiling.min(retries.longest_wait).min(LONGEST).mul_f64(luck);
-    let wait = match asked {
-        Some(asked) if asked > retries.longest_wait => return None,
-        Some(asked) => asked + spread.min(asked / 10),
+    let spread = ceiling.min(retries.longest_wait).min(LONGEST).mul_f64(jitter);
+    let wait = match retry_after {
+        Some(retry_after) if retry_after > retries.longest_wait => return None,
+        Some(retry_after) => retry_after + spread.min(retry_after / 10),
         None => spread,
     };
     (wait < remaining).then_some(wait)
@@ -126,27 +125,27 @@ mod tests {
     #[rstest]
     #[case::first(1, None, 1.0, 9000, Some(100))]
     #[case::doubles(3, None, 1.0, 9000, Some(400))]
-    #[case::luck(3, None, 0.25, 9000, Some(100))]
+    #[case::jitter(3, None, 0.25, 9000, Some(100))]
     #[case::no_longer_than_the_longest(30, None, 1.0, 9000, Some(1000))]
     #[case::does_not_overflow(u32::MAX, None, 1.0, 9000, Some(1000))]
     #[case::does_not_fit(3, None, 1.0, 400, None)]
-    #[case::asked(1, Some(500), 0.0, 9000, Some(500))]
-    #[case::asked_and_a_little_more(5, Some(500), 1.0, 9000, Some(550))]
-    #[case::asked_too_much(1, Some(1001), 0.0, 9000, None)]
-    #[case::asked_more_than_there_is(1, Some(500), 0.0, 500, None)]
-    #[case::asked_for_nothing(1, Some(0), 1.0, 9000, Some(0))]
+    #[case::retry_after(1, Some(500), 0.0, 9000, Some(500))]
+    #[case::retry_after_and_a_little_more(5, Some(500), 1.0, 9000, Some(550))]
+    #[case::retry_after_too_much(1, Some(1001), 0.0, 9000, None)]
+    #[case::retry_after_more_than_there_is(1, Some(500), 0.0, 500, None)]
+    #[case::retry_after_for_nothing(1, Some(0), 1.0, 9000, Some(0))]
     fn waits(
         #[case] attempt: u32,
-        #[case] asked: Option<u64>,
-        #[case] luck: f64,
+        #[case] retry_after: Option<u64>,
+        #[case] jitter: f64,
         #[case] remaining: u64,
         #[case] expected: Option<u64>,
     ) {
         let wait = wait(
             &retries(),
             attempt,
-            asked.map(Duration::from_millis),
-            luck,
+            retry_after.map(Duration::from_millis),
+            jitter,
             Duration::from_millis(remaining),
         );
         assert_eq!(wait, expected.map(Duration::from_millis));

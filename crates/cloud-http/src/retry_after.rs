@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Nobody waits longer on the word of one header.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// How long the cloud wants to be left alone, if it says so and makes sense.
+/// The cloud's retry-after, if it is given and valid.
 ///
 /// A date is compared with the cloud's own clock where the answer shows it, because clocks differ.
 pub(crate) fn parse(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {

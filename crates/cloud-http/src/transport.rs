@@ -4,7 +4,7 @@ use crate::{
     config::{Config, Proxy, Trust},
     environment,
 };
-use reach::{Anything, Environment, Roots, Verifier};
+use outbound::{AcceptAny, Environment, Roots, Verifier};
 use reqwest::{ClientBuilder, redirect};
 use rustls::{
     ClientConfig,
@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 /// Longer than any server keeps an idle connection is only an invitation to write into a closed one, and each holds on to the
-/// largest buffer that it ever needed. It may be twice as long until somebody looks.
+/// largest buffer that it ever needed. It may take twice as long.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// How soon a peer that vanished without a word is noticed.
@@ -56,7 +56,7 @@ fn tls(config: &Config) -> cloud::Result<ClientConfig> {
         None => builder.with_no_client_auth(),
         Some(pem) => {
             let (chain, key) = identity(pem)?;
-            let pair = reach::pair(chain, key, builder.crypto_provider());
+            let pair = outbound::pair(chain, key, builder.crypto_provider());
             let pair = pair.map_err(|error| invalid("client certificate", &error))?;
             builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
         }
@@ -70,7 +70,7 @@ fn trust(trust: &Trust) -> cloud::Result<Arc<dyn ServerCertVerifier>> {
         Trust::System => Roots::SystemAnd(Vec::new()),
         Trust::SystemAnd(pem) => Roots::SystemAnd(authorities(pem)?),
         Trust::Only(pem) => Roots::Only(authorities(pem)?),
-        Trust::Anything => return Ok(Arc::new(Anything)),
+        Trust::Anything => return Ok(Arc::new(AcceptAny)),
     };
     let verifier = Verifier::new(roots).map_err(|error| invalid(AUTHORITIES, &error))?;
     Ok(Arc::new(verifier))

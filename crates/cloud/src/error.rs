@@ -1,10 +1,11 @@
 //! Why a cloud call failed, in the terms a controller acts on.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{error::Error as StdError, fmt, ops::Deref, sync::Arc, time::Duration};
 
 /// The cause of an [`Error`], shared by its clones; printed by the reporter, never by the error itself.
 ///
-/// It dereferences to the cause instead of being an error of its own, so that [`StdError::source`] answers the cause
+/// It dereferences to the cause instead of being an error of its own, so that [`StdError::source`] returns the cause
 /// itself and a caller can downcast it.
 #[derive(Clone)]
 pub struct Source(Arc<dyn StdError + Send + Sync>);
@@ -29,20 +30,33 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Why a cloud call failed. A variant exists only because somebody acts on it differently.
+/// As its [`report`]: the text crosses to another process, the types do not.
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&report(&*self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// Why a cloud call failed. A variant exists only if callers act on it differently.
 ///
-/// Messages never print their `source`: whoever reports an error walks the chain once.
-#[derive(Debug, Clone, thiserror::Error)]
+/// Messages do not contain their `source`: [`report`] walks the chain.
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Error {
-    /// The cloud itself said that the object is not there. Never doubt: a doubt is [`Error::Unavailable`].
+    /// The cloud itself reported that the object does not exist. Any uncertainty is [`Error::Unavailable`].
     #[error("{what} was not found")]
     NotFound {
         /// The object, as a user would name it; nothing else.
         what: String,
     },
 
-    /// The user asked for something that this cloud cannot do; asking again will not help.
+    /// The user asked for something that this cloud cannot do; a retry would not help.
     #[error("invalid {field}: {reason}")]
     Invalid {
         /// The field, annotation or key that is wrong.
@@ -61,21 +75,21 @@ pub enum Error {
         reason: String,
     },
 
-    /// The cloud asks us to slow down.
+    /// The cloud throttles requests.
     #[error("{call} was throttled")]
     Throttled {
         /// The call, for example `list servers`.
         call: String,
-        /// When the cloud wants to be asked again, if it said so.
+        /// The cloud's retry-after, if any.
         retry_after: Option<Duration>,
     },
 
-    /// The cloud cannot be reached, failed, or gave an answer that makes no sense.
+    /// The cloud cannot be reached, failed, or gave an invalid answer.
     #[error("{call} is unavailable")]
     Unavailable {
         /// The call, for example `list servers`.
         call: String,
-        /// What went wrong beneath.
+        /// The cause.
         source: Source,
     },
 
@@ -84,31 +98,31 @@ pub enum Error {
     Denied {
         /// The call, for example `list servers`.
         call: String,
-        /// What the cloud said.
+        /// The cloud's answer.
         source: Source,
     },
 
-    /// A limit of the account or project is reached; somebody has to raise it or free something.
+    /// A limit of the account or project is reached; it has to be raised, or objects have to be deleted.
     #[error("the quota for {what} is exceeded")]
     Quota {
         /// Which quota.
         what: String,
-        /// What the cloud said.
+        /// The cloud's answer.
         source: Source,
     },
 
-    /// This cloud has no such thing.
+    /// This cloud does not support it.
     #[error("{what} is not supported by this cloud")]
     NotSupported {
-        /// The thing that was asked for.
+        /// What was requested.
         what: String,
     },
 
-    /// Another controller looks after this object: a success, for us, that writes nothing.
+    /// Another controller manages this object: a success without a write.
     #[error("implemented by another controller")]
     ImplementedElsewhere,
 
-    /// This process may not write any more, because it may have lost its lease.
+    /// This process must not write any more, because it may have lost its lease.
     #[error("this replica is not the leader any more")]
     NotLeader,
 }
@@ -125,7 +139,7 @@ pub enum Retry {
 }
 
 impl Error {
-    /// Decides retry in one place, so that no controller has to look at variants.
+    /// Decides retry in one place, so that no controller has to match variants.
     #[must_use]
     pub fn retry(&self) -> Retry {
         match self {
@@ -190,8 +204,8 @@ impl Error {
         }
     }
 
-    /// The same error as the answer for one object of a batch: a call that was not found says nothing about the
-    /// object, so [`Error::NotFound`] becomes [`Error::Unavailable`].
+    /// The same error as the answer for one object of a batch: a URL that was not found does not mean that the object does not
+    /// exist, so [`Error::NotFound`] becomes [`Error::Unavailable`].
     #[must_use]
     pub fn of_batch(self) -> Self {
         match self {
@@ -250,10 +264,23 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_was_not_found_says_nothing_about_its_objects() {
+    fn a_batch_that_was_not_found_does_not_mean_missing_objects() {
         let error = Error::not_found("server list").of_batch();
         assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
         assert_eq!(error.report(), "server list is unavailable: server list was not found");
+    }
+
+    #[rstest]
+    #[case::not_found(Error::not_found("x"))]
+    #[case::unusable(Error::unusable("x", "it is broken"))]
+    #[case::throttled(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_millis(1500)) })]
+    #[case::denied(Error::denied("x", Error::unavailable("login", "reset")))]
+    #[case::not_leader(Error::NotLeader)]
+    fn crosses_to_another_process(#[case] error: Error) {
+        let text = serde_json::to_string(&error).unwrap();
+        let received: Error = serde_json::from_str(&text).unwrap();
+        let shown = |error: &Error| (error.report(), error.retry());
+        assert_eq!(shown(&received), shown(&error), "{text}");
     }
 
     #[test]

@@ -5,13 +5,13 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
-/// Answers questions about machines, many at a time.
+/// Describes machines, many at a time.
 #[async_trait]
 pub trait Instances: Send + Sync {
-    /// Describes the machine behind each node: one answer a node, in the order asked. One node is a batch of one.
+    /// Describes the machine behind each node: one answer for each node, in the same order.
     ///
-    /// A node is found by its provider ID if it has one, else by its name or whatever else [`NodeRef`] tells. A failure
-    /// that concerns a single node is that node's answer; a failure of the whole call is every node's answer.
+    /// A node is found by its provider ID if it has one, else by its name or another field of [`NodeRef`]. A failure for
+    /// one node is the answer for that node; a failure of the whole call is the answer for every node.
     async fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Vec<Result<Answer>>;
 
     /// Whether machines of this cloud have provider IDs at all.
@@ -20,16 +20,16 @@ pub trait Instances: Send + Sync {
     }
 }
 
-/// What a provider is told about a node.
+/// A node as a provider sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRef {
     /// The Node's name.
     pub name: String,
-    /// `spec.providerID`, once it is known.
+    /// `spec.providerID`, if it is set.
     pub provider_id: Option<ProviderId>,
-    /// `status.nodeInfo.systemUUID`, for clouds that know machines by it.
+    /// `status.nodeInfo.systemUUID`, for clouds that find machines by it.
     pub system_uuid: Option<String>,
-    /// `status.addresses`: what the kubelet or an earlier answer says, for clouds that find machines by it.
+    /// `status.addresses`, from the kubelet or an earlier answer, for clouds that find machines by them.
     pub addresses: Vec<Address>,
     /// The Node's labels.
     pub labels: BTreeMap<String, String>,
@@ -54,26 +54,26 @@ impl NodeRef {
     }
 }
 
-/// How much is asked.
+/// How much of a machine to describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Detail {
-    /// Does it exist, is it powered on? Only `provider_id` and `power` of the answer count.
+    /// Whether it exists and is powered on: only `provider_id` and `power` of the answer are used.
     Liveness,
     /// Everything.
     Full,
 }
 
-/// What the cloud says about one machine.
+/// The cloud's answer about one machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// It exists (also when it is powered off).
     Found(Box<Instance>),
-    /// The cloud itself says that it does not exist. This deletes the Node: a doubt is an error, never this.
+    /// The cloud itself reports that it does not exist. The Node is deleted then, so any uncertainty must be an error.
     Missing,
-    /// The cloud knows of it but asks to be asked later; the node is left as it is.
+    /// It exists, but the cloud cannot describe it yet; the Node is not changed.
     NotYet,
-    /// The machine exists and is not managed through this cloud, such as a node on premises. Nothing is known of it: its
-    /// Node is initialised as it is, without a provider ID, and is never deleted.
+    /// It exists and is not managed by this cloud, such as a node on premises. Its Node is initialized unchanged, without a
+    /// provider ID, and never deleted.
     Unmanaged,
 }
 
@@ -90,11 +90,11 @@ impl Answer {
 /// A machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
-    /// Its lasting name; `None` if the cloud does not say (the Node's own is kept then).
+    /// Its provider ID; if `None`, that of the Node is kept.
     pub provider_id: Option<ProviderId>,
     /// Its type, for the instance-type labels.
     pub instance_type: Option<String>,
-    /// Its addresses, in the order in which they are to stand in `status.addresses`.
+    /// Its addresses, in the order of `status.addresses`.
     pub addresses: Vec<Address>,
     /// Its zone, for the zone labels.
     pub zone: Option<String>,
@@ -113,7 +113,7 @@ pub enum Power {
     On,
     /// It is shut down.
     Off,
-    /// This cloud cannot tell; counts as running.
+    /// Not known to this cloud; counts as running.
     #[default]
     Unknown,
 }
@@ -121,9 +121,9 @@ pub enum Power {
 /// Whether machines of a cloud have provider IDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProviderIds {
-    /// Every machine has one; a node without is not initialised.
+    /// Every machine has one; a node without one is not initialized.
     Given,
-    /// The cloud has none; nodes are initialised without.
+    /// The cloud has none; nodes are initialized without.
     None,
 }
 
@@ -132,7 +132,7 @@ pub enum ProviderIds {
 pub struct Address {
     /// What kind of address it is.
     pub kind: AddressKind,
-    /// The IP or name, as it is to stand in the Node.
+    /// The IP or name, as it is written to the Node.
     pub address: String,
 }
 

@@ -1,14 +1,15 @@
 //! The contract between the controllers and a cloud.
 //!
-//! Start with [`Provider`]. A provider answers questions about machines ([`Instances`]), and may offer load balancers
-//! ([`LoadBalancers`]) and routes ([`Routes`]). Everything that crosses is plain data, so that a provider never sees
-//! Kubernetes and a controller never sees a provider. Nothing here does IO.
+//! Start with [`Provider`]. A provider describes machines ([`Instances`]), and may offer load balancers
+//! ([`LoadBalancers`]) and routes ([`Routes`]). All parameters and results are plain data: a provider does not depend
+//! on Kubernetes, and a controller does not depend on a provider. Nothing here does IO.
 
 mod error;
 mod instances;
 mod live;
 mod load_balancers;
 mod node_firewall;
+mod node_tags;
 mod provider_id;
 mod routes;
 
@@ -22,23 +23,24 @@ pub use load_balancers::{
     Owned, Port, Progress, Protocol, RangesFrom, ServiceRef, Spec, Status, TrafficPolicy, default_name,
 };
 pub use node_firewall::{Exposed, Exposure, NodeFirewall};
+pub use node_tags::{NodeTags, TagOutcome, TagPace};
 pub use provider_id::ProviderId;
 pub use routes::{NewRoute, Route, RouteTarget, Routes};
 
-/// What every call answers.
+/// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whether this process may write to the cloud at this moment.
 ///
-/// A replica that may have lost its lease must not write any more. Every provider asks this before each call that
-/// changes something; `Err` is returned to the caller unchanged. Without leader election it always answers `Ok`.
+/// A replica that may have lost its lease must not write any more. Every provider calls the gate before each request that
+/// changes something, and returns its `Err` unchanged. Without leader election it is always `Ok`.
 pub type Gate = Arc<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// One cloud.
 ///
 /// Constructors take what they need and do no IO; nothing is global.
 pub trait Provider: Send + Sync + 'static {
-    /// The short name: `--cloud-provider=<name>`, and the scheme of provider IDs on clouds that do not say otherwise.
+    /// The short name: `--cloud-provider=<name>`, and the scheme of provider IDs on clouds without another scheme.
     fn name(&self) -> &'static str;
 
     /// The machines behind the nodes.
@@ -59,13 +61,18 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
-    /// The configuration, if it can change while the process runs. Nothing is asked of the cloud before it was
-    /// [reloaded](Live::reload) for the first time.
+    /// Tags for the machines behind nodes, if this cloud offers them and they are configured.
+    fn node_tags(&self) -> Option<&dyn NodeTags> {
+        None
+    }
+
+    /// The configuration, if it can change while the process runs. There are no calls to the cloud before its first
+    /// [reload](Live::reload).
     fn live(&self) -> Option<&dyn Live> {
         None
     }
 
-    /// The component that events of this cloud come from: those that only it knows the reason of.
+    /// The component of events that the provider emits.
     fn event_source(&self) -> &'static str {
         "service-controller"
     }
@@ -79,7 +86,7 @@ pub trait Provider: Send + Sync + 'static {
 /// Whether the cloud's objects carry the mark of this cluster; an unmarked cluster needs `--allow-untagged-cloud`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterMark {
-    /// Objects can be told apart from other clusters'.
+    /// Objects can be distinguished from those of other clusters.
     Present,
     /// Objects of two clusters could be confused.
     Absent,

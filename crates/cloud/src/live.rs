@@ -4,46 +4,45 @@ use crate::Result;
 use async_trait::async_trait;
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-/// The configuration of a cloud that follows its sources: credentials are rotated without a restart.
+/// A configuration that follows its sources: credentials are rotated without a restart.
 #[async_trait]
 pub trait Live: Send + Sync {
-    /// The objects of the cluster that the configuration is made from, besides its files. They may be known only after a
+    /// The objects of the cluster that the configuration is read from, besides its files. They may be known only after a
     /// [`Live::reload`].
     fn sources(&self) -> Vec<LiveSource> {
         Vec::new()
     }
 
-    /// The files that the configuration was made from, to be watched.
+    /// The files of the configuration, to be watched.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Reads the files anew, with the data of all [`Live::sources`], and tries whether the cloud accepts it. Only then it
-    /// takes effect; otherwise everything stays as it was. Answers what the user should know.
+    /// Reads the files again, with the data of all [`Live::sources`], and authenticates with the cloud. Only if that succeeds,
+    /// the new configuration takes effect. Returns warnings for the user.
     async fn reload(&self, data: &LiveData) -> Result<Vec<String>>;
 
-    /// Waits until the cloud no longer accepts the credentials in use: a sign that the sources hold others by now. Answers
-    /// at once if that has happened since this was last asked, and may be given up at any time. For ever, if the cloud
-    /// has no credentials.
+    /// Waits until the cloud rejects the credentials in use: the sources may have new ones. Returns at once if that has happened
+    /// since the last call, and can be cancelled at any time. Never returns if the cloud has no credentials.
     async fn refused(&self) {
         std::future::pending::<()>().await;
     }
 }
 
-/// An object of the cluster that a configuration is made from. One that does not exist, and is not to be created, makes the
-/// configuration unusable.
+/// An object of the cluster that a configuration is read from. If it does not exist, and is not created by default, the
+/// configuration cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveSource {
     /// The data of a Secret.
     Secret(ObjectRef),
     /// The data of a `ConfigMap`.
     ConfigMap {
-        /// Which one.
+        /// Its name.
         object: ObjectRef,
         /// The data that it is created with if it does not exist.
         create: Option<BTreeMap<String, String>>,
     },
-    /// The UID of a namespace: that of `kube-system` tells clusters apart.
+    /// The UID of a namespace: that of `kube-system` identifies a cluster.
     NamespaceUid(String),
 }
 

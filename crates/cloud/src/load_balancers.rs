@@ -6,39 +6,40 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
-/// Makes the cloud's load balancers match Services. No call waits for the cloud: what is not finished is `Pending`.
+/// Reconciles the cloud's load balancers with Services. No call waits for the cloud: an operation that is not finished is
+/// `Pending`.
 #[async_trait]
 pub trait LoadBalancers: Send + Sync {
-    /// What the load balancer of this Service is, or would be, called. Pure.
+    /// The name of the load balancer of this Service, whether it exists or not. Pure.
     fn name(&self, cluster: &str, service: &ServiceRef) -> String {
         let _ = cluster;
         default_name(&service.uid)
     }
 
-    /// Whether Services with a source range that is no CIDR are refused before they come here.
+    /// Whether the controller rejects Services with a source range that is not a CIDR.
     fn bad_ranges(&self) -> BadRanges {
         BadRanges::Refuse
     }
 
-    /// Looks for the load balancer of this Service; `None` only if the cloud says that there is none.
+    /// Finds the load balancer of this Service; `None` only if the cloud reports that it does not exist.
     async fn find(&self, spec: &Spec) -> Result<Option<Status>>;
 
-    /// Creates the load balancer or makes it match: observes once, performs what can be performed now, and says whether
-    /// that was all. Safe to call again after a crash at any point.
+    /// Creates or updates the load balancer: observes once, takes the steps that are possible now, and returns whether more
+    /// are needed. Safe to call again after a crash at any point.
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>>;
 
-    /// Replaces only the hosts behind the load balancer, by all of `spec.hosts`. One that does not exist is
-    /// [`crate::Error::NotFound`], and so is, once the others have their hosts, a part of it that somebody took away: the
-    /// caller then asks for the whole.
+    /// Replaces only the hosts of the load balancer, by all of `spec.hosts`. If it does not exist, or a part of it was deleted
+    /// by another program, the error is [`crate::Error::NotFound`] (in the second case after the other parts have the hosts),
+    /// and the caller ensures the whole load balancer.
     async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         self.ensure(spec).await
     }
 
-    /// Deletes the load balancer and all that came with it. One that is gone, or half gone, is a success. `spec` may be
-    /// old: the Service may have been deleted long ago.
+    /// Deletes the load balancer and all objects that belong to it. It is a success if they do not exist. `spec` may be out of
+    /// date: the Service may have been deleted long ago.
     async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>>;
 
-    /// Everything in the cloud that bears this cluster's mark, so that a sweep can find what a crash left behind.
+    /// All objects in the cloud with this cluster's mark, to find those that a crash has left.
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>>;
 }
 
@@ -57,11 +58,11 @@ pub struct ServiceRef {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its UID: another Service of the same name has another.
+    /// Its UID, which tells apart Services of the same name.
     pub uid: String,
 }
 
-/// What a Service wants, parsed once by the controller.
+/// What a Service asks for, parsed once by the controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// `--cluster-name`.
@@ -76,43 +77,43 @@ pub struct Spec {
     pub ip: Option<String>,
     /// The ports, in the order of the Service.
     pub ports: Vec<Port>,
-    /// The ranges that may connect (everybody is `0.0.0.0/0` and, for IPv6, `::/0`). Never empty, unless all that were
-    /// given are among `bad_ranges`.
+    /// The networks from which clients may connect (everywhere is `0.0.0.0/0` and, for IPv6, `::/0`). Never empty, unless all
+    /// are in `bad_ranges`.
     pub source_ranges: Vec<IpNet>,
-    /// Where the source ranges were given.
+    /// Where the source ranges come from.
     pub ranges_from: RangesFrom,
-    /// Source ranges that are no CIDRs, as they were given; always empty with [`BadRanges::Refuse`].
+    /// Source ranges that are not CIDRs; always empty with [`BadRanges::Refuse`].
     pub bad_ranges: Vec<String>,
     /// Session affinity.
     pub affinity: Affinity,
-    /// Where traffic may go.
+    /// The external traffic policy.
     pub traffic: TrafficPolicy,
     /// `spec.ipFamilies`, the first one first.
     pub families: Vec<IpFamily>,
     /// `spec.externalIPs`.
     pub external_ips: Vec<IpAddr>,
-    /// The hosts that traffic goes to, sorted by name. Shared: most Services of a cluster have the same.
+    /// The hosts that receive traffic, sorted by name. Shared, because most Services of a cluster have the same.
     pub hosts: Arc<[Arc<Host>]>,
-    /// What the Service's status says now.
+    /// The current status of the Service.
     pub status: Status,
 }
 
-/// Where the source ranges of a Service were given.
+/// Where the source ranges of a Service come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RangesFrom {
-    /// In `spec.loadBalancerSourceRanges`, which counts before the annotation.
+    /// In `spec.loadBalancerSourceRanges`, which takes precedence over the annotation.
     Spec,
     /// In the annotation `service.beta.kubernetes.io/load-balancer-source-ranges`.
     Annotation,
-    /// Nowhere: everybody may connect, by each of the Service's IP families.
+    /// Not set: clients may connect from everywhere, by each of the Service's IP families.
     #[default]
     Default,
 }
 
-/// What becomes of a Service with a source range that is no CIDR.
+/// What happens to a Service with a source range that is not a CIDR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadRanges {
-    /// The controller refuses the Service.
+    /// The controller rejects the Service.
     Refuse,
     /// The provider decides: it gets them as [`Spec::bad_ranges`].
     Report,
@@ -127,7 +128,7 @@ pub struct Port {
     pub protocol: Protocol,
     /// The port of the load balancer.
     pub port: u16,
-    /// The port of the nodes; `None` if the Service asked for none.
+    /// The port of the nodes; `None` if the Service has none.
     pub node_port: Option<u16>,
     /// `appProtocol`.
     pub app_protocol: Option<String>,
@@ -162,7 +163,7 @@ pub enum Affinity {
     /// Any connection to any host.
     #[default]
     None,
-    /// A client stays on its host for so long.
+    /// A client keeps its host for this time.
     ClientIp {
         /// How long, in seconds.
         timeout_seconds: u32,
@@ -175,7 +176,7 @@ pub enum TrafficPolicy {
     /// Every host forwards to every pod.
     #[default]
     Cluster,
-    /// A host answers only for its own pods, and says on `/healthz` of this port whether it has any.
+    /// A host forwards only to its own pods, and reports on `/healthz` of this port whether it has any.
     Local {
         /// `healthCheckNodePort`; `None` if the Service has none.
         health_check_port: Option<u16>,
@@ -191,7 +192,7 @@ pub enum IpFamily {
     V6,
 }
 
-/// A node that traffic may go to.
+/// A node that receives traffic.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// The Node's name.
@@ -200,11 +201,11 @@ pub struct Host {
     pub provider_id: Option<ProviderId>,
     /// Its addresses.
     pub addresses: Vec<Address>,
-    /// Its labels, for providers that choose by them.
+    /// Its labels, for providers that select hosts by them.
     pub labels: BTreeMap<String, String>,
 }
 
-/// How far a call came that the cloud may not finish at once.
+/// The progress of an operation that the cloud may not finish at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Progress<T> {
     /// Everything is done.
@@ -213,7 +214,7 @@ pub enum Progress<T> {
     Pending {
         /// When to call again.
         poll_after: Duration,
-        /// What the call waits for, for the Service's condition.
+        /// What it waits for, for the Service's condition.
         waiting_for: String,
     },
 }
@@ -234,12 +235,12 @@ impl<T> Progress<T> {
     }
 }
 
-/// An answer, and what is to be noted on the Service.
+/// An answer, with notes for the Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted<T> {
     /// The answer itself.
     pub answer: T,
-    /// What is to be noted.
+    /// The notes.
     pub notes: Notes,
 }
 
@@ -256,13 +257,13 @@ impl<T> From<T> for Noted<T> {
     }
 }
 
-/// What a provider notes on a Service. The controller writes it together with the status, and what it wrote itself is no
-/// reason to ask the provider again.
+/// Annotations and events of a provider for a Service. The controller writes them together with the status, and does not call
+/// the provider because of its own writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Annotations to be set, or (`None`) removed.
+    /// Annotations to set or (`None`) to remove.
     pub annotations: BTreeMap<String, Option<String>>,
-    /// Events for the user. Each is emitted once, until an answer comes without it.
+    /// Events for the user. Each is emitted once, until an answer does not contain it.
     pub events: Vec<Event>,
 }
 
@@ -282,7 +283,7 @@ impl Notes {
         self.events.push(Event::warning(reason, message));
     }
 
-    /// Informs the user of what is as it should be.
+    /// Informs the user of a normal event.
     pub fn inform(&mut self, reason: &'static str, message: impl Into<String>) {
         self.events.push(Event::normal(reason, message));
     }
@@ -295,7 +296,7 @@ pub struct Event {
     pub kind: EventKind,
     /// The event's reason, in `CamelCase`.
     pub reason: &'static str,
-    /// What it says.
+    /// Its message.
     pub message: String,
 }
 
@@ -325,23 +326,23 @@ pub enum EventKind {
     Warning,
 }
 
-/// What goes into `status.loadBalancer`.
+/// `status.loadBalancer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Where the Service can be reached, in order.
     pub ingress: Vec<Ingress>,
 }
 
-/// One way in.
+/// One address of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ingress {
-    /// By this address,
+    /// Its IP address,
     pub ip: Option<String>,
-    /// or by this name.
+    /// or its host name.
     pub hostname: Option<String>,
-    /// How the address behaves; Kubernetes fills in `VIP` when an address has none.
+    /// How the address behaves; the API server defaults it to `VIP`.
     pub ip_mode: Option<IpMode>,
-    /// The state of each port, on clouds that say so.
+    /// The state of each port, on clouds that report it.
     pub ports: Vec<IngressPort>,
 }
 
@@ -365,16 +366,16 @@ pub struct IngressPort {
     pub error: Option<String>,
 }
 
-/// Something in the cloud that bears a cluster's mark.
+/// An object in the cloud with a cluster's mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owned {
     /// What it is, for example `load balancer`.
     pub kind: String,
-    /// The cloud's ID of it.
+    /// Its ID in the cloud.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// The Service it was made for, as far as the mark tells.
+    /// The Service that it was created for, if the mark contains it.
     pub service: Option<ServiceRef>,
 }
 

@@ -3,11 +3,11 @@
 use crate::{Result, Spec};
 use async_trait::async_trait;
 
-/// A cloud firewall that is closed but for the ports of Services.
+/// A cloud firewall that is open only for the ports of Services.
 #[async_trait]
 pub trait NodeFirewall: Send + Sync {
-    /// Opens what these Services need, which are all of the cluster, and closes everything else. Writes nothing if that is so already.
-    /// Safe to call again at any time; also repairs what another program changed, though not at once.
+    /// Opens the ports of these Services, which are all of the cluster, and closes all others. Writes nothing if the firewall is up to
+    /// date. Safe to call again at any time; reverts changes by other programs.
     async fn open(&self, services: &[Exposed]) -> Result<()>;
 }
 
@@ -16,7 +16,7 @@ pub trait NodeFirewall: Send + Sync {
 pub struct Exposed {
     /// How it is exposed.
     pub exposure: Exposure,
-    /// What it asks for; it has no hosts.
+    /// What it asks for, without hosts.
     pub spec: Spec,
 }
 

@@ -1,21 +1,21 @@
-//! The name of a machine that lasts: `spec.providerID` of a Node.
+//! The stable name of a machine: `spec.providerID` of a Node.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What stands in `spec.providerID`: opaque outside its provider, stable for the life of the machine.
+/// The value of `spec.providerID`: opaque outside of its provider, stable for the life of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProviderId(String);
 
 impl ProviderId {
-    /// Takes the text as it is; an empty text is no ID.
+    /// The text as it is; an empty text is not an ID.
     pub fn parse(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         (!text.is_empty()).then_some(Self(text))
     }
 
-    /// The text as it stands in the Node.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

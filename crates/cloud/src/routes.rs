@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 /// Routes to the pods of each node.
 #[async_trait]
 pub trait Routes: Send + Sync {
-    /// The routes of this cluster, and only of this cluster. A route whose destination cannot be read is left out.
+    /// The routes of this cluster, and only of this cluster. Routes with an invalid destination are left out.
     async fn list(&self, cluster: &str) -> Result<Vec<Route>>;
 
-    /// Creates routes: one answer a route, in the order asked. Creating one that exists already is a success if it
-    /// points at the same node.
+    /// Creates routes: one answer for each, in the same order. Creating one that exists already is a success if it leads to the
+    /// same node.
     async fn create(&self, cluster: &str, routes: &[NewRoute]) -> Vec<Result<()>>;
 
-    /// Deletes routes as they were listed: one answer a route, in the order asked. One that is gone is a success.
+    /// Deletes routes as they were listed: one answer for each, in the same order. It is a success if one does not exist.
     async fn delete(&self, cluster: &str, routes: &[Route]) -> Vec<Result<()>>;
 }
 
-/// A route that the cloud has.
+/// A route in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// The cloud's own name of it.
+    /// Its name in the cloud.
     pub name: String,
-    /// Where it leads.
+    /// Its destination.
     pub destination: IpNet,
-    /// What is behind it.
+    /// Its target.
     pub target: RouteTarget,
     /// The addresses of the node that it uses; `None` on clouds where a change of address needs no new route.
     pub addresses: Option<Vec<Address>>,
 }
 
-/// What is behind a route.
+/// The target of a route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RouteTarget {
     /// This node.
     Node(String),
-    /// A machine that is gone.
+    /// A machine that does not exist any more.
     Blackhole,
-    /// Something that the cloud cannot put a node's name to.
+    /// A target without a known node name.
     Unknown,
 }
 
 /// A route to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRoute {
-    /// Something unique to name it by: the UID of the Node.
+    /// A unique part for its name: the UID of the Node.
     pub hint: String,
     /// The node's name.
     pub node: String,
@@ -54,6 +54,6 @@ pub struct NewRoute {
     pub provider_id: Option<crate::ProviderId>,
     /// The node's addresses.
     pub addresses: Vec<Address>,
-    /// The pods of the node.
+    /// The pod CIDR of the node.
     pub destination: IpNet,
 }

@@ -1,16 +1,16 @@
-//! What the suite consists of.
+//! The cases of the suite.
 
-use crate::{Scene, Stop, balancers, gate, instances, routes};
+use crate::{Fixture, Stop, gate, instances, load_balancers, routes};
 use futures::future::BoxFuture;
 use std::fmt;
 
-/// One thing that every provider must do.
+/// One requirement for every provider.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// What it must do, as a sentence after its area: `instances: a machine is found by its name`.
+    /// The requirement, as a sentence after its area: `instances: a machine is found by its name`.
     pub name: &'static str,
-    /// Tries it.
-    pub run: for<'s> fn(&'s Scene) -> BoxFuture<'s, Result<(), Stop>>,
+    /// Tests it.
+    pub run: for<'s> fn(&'s Fixture) -> BoxFuture<'s, Result<(), Stop>>,
 }
 
 impl fmt::Debug for Case {
@@ -19,17 +19,23 @@ impl fmt::Debug for Case {
     }
 }
 
-/// Every case, in the order in which a reader would ask.
+/// Every case.
 pub fn cases() -> Vec<Case> {
-    [instances::cases(), balancers::cases(), routes::cases(), gate::cases()].concat()
+    [
+        instances::cases(),
+        load_balancers::cases(),
+        routes::cases(),
+        gate::cases(),
+    ]
+    .concat()
 }
 
-/// A case that runs an async function of the scene.
+/// A case that runs an async function of the fixture.
 macro_rules! case {
     ($name:literal, $run:path) => {
         $crate::Case {
             name: $name,
-            run: |scene| Box::pin($run(scene)),
+            run: |fixture| Box::pin($run(fixture)),
         }
     };
 }
@@ -43,7 +49,7 @@ macro_rules! check {
     };
 }
 
-/// Ends the case unless both are equal; the words say what they are.
+/// Ends the case unless both are equal; the words name them.
 macro_rules! same {
     ($is:expr, $should:expr, $($words:tt)+) => {{
         let (is, should) = (&$is, &$should);

@@ -1,11 +1,11 @@
 //! A replica that may have lost its lease reads, and writes nothing.
 
 use crate::{
-    Case, Scene, Stop,
+    Case, Fixture, Stop,
     case::{case, check, same},
+    fixture::unexpected,
+    objects::names,
     routes::new_routes,
-    sample::names,
-    scene::wrong,
 };
 use cloud::{Detail, Error, Gate, IpFamily, Provider, Result as CloudResult, Spec};
 use std::{
@@ -27,19 +27,19 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn ensure(scene: &Scene) -> Result<(), Stop> {
-    let spec = scene.spec(2).await?;
-    scene.balancers()?;
-    let provider = scene.world().provider(closed());
+async fn ensure(fixture: &Fixture) -> Result<(), Stop> {
+    let spec = fixture.spec(2).await?;
+    fixture.balancers()?;
+    let provider = fixture.world().provider(closed());
     refused("ensure", &balancers(&provider)?.ensure(&spec).await)?;
-    same!(scene.find(&spec).await?, None, "the load balancer found after that");
-    count(scene, &spec, 0).await
+    same!(fixture.find(&spec).await?, None, "the load balancer found after that");
+    count(fixture, &spec, 0).await
 }
 
-async fn update(scene: &Scene) -> Result<(), Stop> {
-    let spec = scene.spec(2).await?;
-    scene.ensure(&spec).await?;
-    let provider = scene.world().provider(closed());
+async fn update(fixture: &Fixture) -> Result<(), Stop> {
+    let spec = fixture.spec(2).await?;
+    fixture.ensure(&spec).await?;
+    let provider = fixture.world().provider(closed());
     let fewer = Spec {
         hosts: spec.hosts[..1].into(),
         ..spec.clone()
@@ -47,89 +47,92 @@ async fn update(scene: &Scene) -> Result<(), Stop> {
     refused("ensure", &balancers(&provider)?.ensure(&fewer).await)?;
     refused("update_hosts", &balancers(&provider)?.update_hosts(&fewer).await)?;
     same!(
-        scene.seen(&spec).await?.hosts,
+        fixture.seen(&spec).await?.hosts,
         names(&spec.hosts),
         "the hosts after that"
     );
     Ok(())
 }
 
-async fn delete(scene: &Scene) -> Result<(), Stop> {
-    let spec = scene.spec(2).await?;
-    let status = scene.ensure(&spec).await?;
-    let provider = scene.world().provider(closed());
+async fn delete(fixture: &Fixture) -> Result<(), Stop> {
+    let spec = fixture.spec(2).await?;
+    let status = fixture.ensure(&spec).await?;
+    let provider = fixture.world().provider(closed());
     refused("delete", &balancers(&provider)?.delete(&spec).await)?;
     same!(
-        scene.find(&spec).await?,
+        fixture.find(&spec).await?,
         Some(status),
         "the load balancer found after that"
     );
-    count(scene, &spec, 1).await
+    count(fixture, &spec, 1).await
 }
 
-async fn routes(scene: &Scene) -> Result<(), Stop> {
-    scene.routes()?;
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 2, &[IpFamily::V4]).await?;
-    scene.create_routes(&cluster, &new[..1]).await?;
-    let before = scene.list_routes(&cluster).await?;
+async fn routes(fixture: &Fixture) -> Result<(), Stop> {
+    fixture.routes()?;
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 2, &[IpFamily::V4]).await?;
+    fixture.create_routes(&cluster, &new[..1]).await?;
+    let before = fixture.list_routes(&cluster).await?;
 
-    let provider = scene.world().provider(closed());
+    let provider = fixture.world().provider(closed());
     let routes = provider
         .routes()
         .ok_or_else(|| Stop::failed("a provider with a closed gate offers no routes"))?;
     refused_all("create", 2, &routes.create(&cluster, &new).await)?;
     refused_all("delete", 1, &routes.delete(&cluster, &before).await)?;
-    same!(scene.list_routes(&cluster).await?, before, "the routes after that");
+    same!(fixture.list_routes(&cluster).await?, before, "the routes after that");
     Ok(())
 }
 
-async fn read(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    let provider = scene.world().provider(closed());
+async fn read(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    let provider = fixture.world().provider(closed());
     let answers = provider.instances().describe(&[node], Detail::Full).await;
     check!(
         answers.len() == 1 && answers[0].is_ok(),
         "describe answered {answers:?}"
     );
     if let Some(balancers) = provider.load_balancers() {
-        let spec = scene.spec(1).await?;
-        balancers.find(&spec).await.map_err(|error| wrong("find", &error))?;
+        let spec = fixture.spec(1).await?;
+        balancers
+            .find(&spec)
+            .await
+            .map_err(|error| unexpected("find", &error))?;
         balancers
             .owned(&spec.cluster)
             .await
-            .map_err(|error| wrong("owned", &error))?;
+            .map_err(|error| unexpected("owned", &error))?;
     }
     if let Some(routes) = provider.routes() {
         routes
-            .list(&scene.cluster(""))
+            .list(&fixture.cluster(""))
             .await
-            .map_err(|error| wrong("list", &error))?;
+            .map_err(|error| unexpected("list", &error))?;
     }
     Ok(())
 }
 
-async fn reopened(scene: &Scene) -> Result<(), Stop> {
-    let spec = scene.spec(2).await?;
-    scene.balancers()?;
+async fn reopened(fixture: &Fixture) -> Result<(), Stop> {
+    let spec = fixture.spec(2).await?;
+    fixture.balancers()?;
     let may_write = Arc::new(AtomicBool::new(false));
-    let asked = may_write.clone();
+    let gate = may_write.clone();
     let gate: Gate = Arc::new(move || {
-        if asked.load(Ordering::SeqCst) {
+        if gate.load(Ordering::SeqCst) {
             Ok(())
         } else {
             Err(Error::NotLeader)
         }
     });
-    let provider = scene.world().provider(gate);
+    let provider = fixture.world().provider(gate);
     refused("ensure", &balancers(&provider)?.ensure(&spec).await)?;
     may_write.store(true, Ordering::SeqCst);
     balancers(&provider)?
         .ensure(&spec)
         .await
-        .map_err(|error| wrong("ensure", &error))?;
-    scene.ensure(&spec).await?;
-    count(scene, &spec, 1).await
+        .map_err(|error| unexpected("ensure", &error))?;
+    fixture.ensure(&spec).await?;
+    count(fixture, &spec, 1).await
 }
 
 fn closed() -> Gate {
@@ -155,9 +158,9 @@ fn refused_all<T: Debug>(call: &str, count: usize, answers: &[CloudResult<T>]) -
     answers.iter().try_for_each(|answer| refused(call, answer))
 }
 
-async fn count(scene: &Scene, spec: &Spec, expected: usize) -> Result<(), Stop> {
+async fn count(fixture: &Fixture, spec: &Spec, expected: usize) -> Result<(), Stop> {
     same!(
-        scene.world().count_load_balancers(&spec.cluster).await?,
+        fixture.world().count_load_balancers(&spec.cluster).await?,
         expected,
         "the load balancers of the cluster"
     );

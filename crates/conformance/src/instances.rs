@@ -1,9 +1,9 @@
 //! Machines: found, missing, off, in batches.
 
 use crate::{
-    Case, Scene, Stop,
+    Case, Fixture, Stop,
     case::{case, check, same},
-    scene::wrong,
+    fixture::unexpected,
 };
 use cloud::{Answer, Detail, Instance, NodeRef, Power, ProviderId, ProviderIds};
 use futures::future::join_all;
@@ -54,146 +54,146 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn found_by_id(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    need_id(scene, &node)?;
-    found(scene, &node, Detail::Full).await.map(drop)
+async fn found_by_id(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    need_id(fixture, &node)?;
+    found(fixture, &node, Detail::Full).await.map(drop)
 }
 
-async fn id_before_name(scene: &Scene) -> Result<(), Stop> {
-    let (node, other) = (scene.machine("a").await?, scene.machine("b").await?);
-    need_id(scene, &node)?;
+async fn id_before_name(fixture: &Fixture) -> Result<(), Stop> {
+    let (node, other) = (fixture.machine("a").await?, fixture.machine("b").await?);
+    need_id(fixture, &node)?;
     let misnamed = NodeRef {
         name: other.name,
         ..node.clone()
     };
     same!(
-        found(scene, &misnamed, Detail::Full).await?.provider_id,
+        found(fixture, &misnamed, Detail::Full).await?.provider_id,
         node.provider_id,
         "the provider ID of the machine found"
     );
     Ok(())
 }
 
-async fn id_before_addresses(scene: &Scene) -> Result<(), Stop> {
-    let (node, other) = (scene.machine("a").await?, scene.machine("b").await?);
-    need_id(scene, &node)?;
-    let addresses = found(scene, &other, Detail::Full).await?.addresses;
+async fn id_before_addresses(fixture: &Fixture) -> Result<(), Stop> {
+    let (node, other) = (fixture.machine("a").await?, fixture.machine("b").await?);
+    need_id(fixture, &node)?;
+    let addresses = found(fixture, &other, Detail::Full).await?.addresses;
     check!(!addresses.is_empty(), "the machine has no addresses");
     let misplaced = NodeRef {
         addresses,
         ..node.clone()
     };
     same!(
-        found(scene, &misplaced, Detail::Full).await?.provider_id,
+        found(fixture, &misplaced, Detail::Full).await?.provider_id,
         node.provider_id,
         "the provider ID of the machine found"
     );
     Ok(())
 }
 
-async fn found_by_name(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    found(scene, &nameless_id(&node), Detail::Full).await.map(drop)
+async fn found_by_name(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    found(fixture, &nameless_id(&node), Detail::Full).await.map(drop)
 }
 
-async fn same_id(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    need_id(scene, &node)?;
+async fn same_id(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    need_id(fixture, &node)?;
     same!(
-        found(scene, &node, Detail::Full).await?.provider_id,
+        found(fixture, &node, Detail::Full).await?.provider_id,
         node.provider_id,
         "found by provider ID"
     );
-    let by_name = found(scene, &nameless_id(&node), Detail::Full).await?;
+    let by_name = found(fixture, &nameless_id(&node), Detail::Full).await?;
     same!(by_name.provider_id, node.provider_id, "found by name");
     Ok(())
 }
 
-async fn empty_batch(scene: &Scene) -> Result<(), Stop> {
-    scene.describe(&[], Detail::Full).await?;
-    scene.describe(&[], Detail::Liveness).await.map(drop)
+async fn empty_batch(fixture: &Fixture) -> Result<(), Stop> {
+    fixture.describe(&[], Detail::Full).await?;
+    fixture.describe(&[], Detail::Liveness).await.map(drop)
 }
 
-async fn order(scene: &Scene) -> Result<(), Stop> {
-    let machines = machines(scene, 3).await?;
-    let missing = NodeRef::named(scene.machine_name("never"));
-    let asked = [&machines[2], &missing, &machines[0], &machines[1], &missing].map(Clone::clone);
+async fn order(fixture: &Fixture) -> Result<(), Stop> {
+    let machines = machines(fixture, 3).await?;
+    let missing = NodeRef::named(fixture.machine_name("never"));
+    let nodes = [&machines[2], &missing, &machines[0], &machines[1], &missing].map(Clone::clone);
     let expected = [Some(2), None, Some(0), Some(1), None].map(|index| index.map(|index: usize| &machines[index]));
-    told_apart(scene, &asked, &expected).await
+    are_identified(fixture, &nodes, &expected).await
 }
 
-async fn duplicates(scene: &Scene) -> Result<(), Stop> {
-    let machines = machines(scene, 2).await?;
-    let asked = [0, 0, 1, 0].map(|index: usize| machines[index].clone());
+async fn duplicates(fixture: &Fixture) -> Result<(), Stop> {
+    let machines = machines(fixture, 2).await?;
+    let nodes = [0, 0, 1, 0].map(|index: usize| machines[index].clone());
     let expected = [0, 0, 1, 0].map(|index: usize| Some(&machines[index]));
-    told_apart(scene, &asked, &expected).await
+    are_identified(fixture, &nodes, &expected).await
 }
 
-async fn many(scene: &Scene) -> Result<(), Stop> {
-    let machines = machines(scene, scene.world().most_machines().min(250)).await?;
-    let asked: Vec<NodeRef> = machines.iter().cycle().take(250).cloned().collect();
-    let expected: Vec<_> = asked.iter().map(Some).collect();
-    told_apart(scene, &asked, &expected).await?;
-    let by_name: Vec<NodeRef> = asked.iter().map(nameless_id).collect();
-    told_apart(scene, &by_name, &expected).await
+async fn many(fixture: &Fixture) -> Result<(), Stop> {
+    let machines = machines(fixture, fixture.world().most_machines().min(250)).await?;
+    let nodes: Vec<NodeRef> = machines.iter().cycle().take(250).cloned().collect();
+    let expected: Vec<_> = nodes.iter().map(Some).collect();
+    are_identified(fixture, &nodes, &expected).await?;
+    let by_name: Vec<NodeRef> = nodes.iter().map(nameless_id).collect();
+    are_identified(fixture, &by_name, &expected).await
 }
 
-async fn at_the_same_time(scene: &Scene) -> Result<(), Stop> {
-    let machines = machines(scene, 4).await?;
+async fn at_the_same_time(fixture: &Fixture) -> Result<(), Stop> {
+    let machines = machines(fixture, 4).await?;
     let calls = (0..20).map(|call| {
         let node = &machines[call % machines.len()];
-        async move { told_apart(scene, std::slice::from_ref(node), &[Some(node)]).await }
+        async move { are_identified(fixture, std::slice::from_ref(node), &[Some(node)]).await }
     });
     join_all(calls).await.into_iter().collect()
 }
 
-async fn unknown_name(scene: &Scene) -> Result<(), Stop> {
-    missing(scene, &NodeRef::named(scene.machine_name("never"))).await
+async fn unknown_name(fixture: &Fixture) -> Result<(), Stop> {
+    missing(fixture, &NodeRef::named(fixture.machine_name("never"))).await
 }
 
-async fn deleted_by_id(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    need_id(scene, &node)?;
-    scene.world().delete_machine(&node).await?;
-    missing(scene, &node).await
+async fn deleted_by_id(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    need_id(fixture, &node)?;
+    fixture.world().delete_machine(&node).await?;
+    missing(fixture, &node).await
 }
 
-async fn deleted_by_name(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    scene.world().delete_machine(&node).await?;
-    missing(scene, &nameless_id(&node)).await
+async fn deleted_by_name(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    fixture.world().delete_machine(&node).await?;
+    missing(fixture, &nameless_id(&node)).await
 }
 
-async fn recreated(scene: &Scene) -> Result<(), Stop> {
-    let old = scene.machine("a").await?;
-    need_id(scene, &old)?;
-    scene.world().delete_machine(&old).await?;
-    let new = scene.machine("a").await?;
+async fn recreated(fixture: &Fixture) -> Result<(), Stop> {
+    let old = fixture.machine("a").await?;
+    need_id(fixture, &old)?;
+    fixture.world().delete_machine(&old).await?;
+    let new = fixture.machine("a").await?;
     check!(
         old.provider_id != new.provider_id,
         "both machines have the provider ID {:?}",
         old.provider_id
     );
-    missing(scene, &old).await?;
+    missing(fixture, &old).await?;
     same!(
-        found(scene, &nameless_id(&new), Detail::Full).await?.provider_id,
+        found(fixture, &nameless_id(&new), Detail::Full).await?.provider_id,
         new.provider_id,
         "the machine of this name"
     );
     Ok(())
 }
 
-async fn powered_off(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
+async fn powered_off(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
     check!(
-        found(scene, &node, Detail::Liveness).await?.power != Power::Off,
-        "a machine that runs is said to be off"
+        found(fixture, &node, Detail::Liveness).await?.power != Power::Off,
+        "a machine that runs is reported as off"
     );
-    scene.world().power_off(&node).await?;
+    fixture.world().power_off(&node).await?;
     for detail in [Detail::Liveness, Detail::Full] {
         same!(
-            found(scene, &node, detail).await?.power,
+            found(fixture, &node, detail).await?.power,
             Power::Off,
             "the power of a machine that is off, {detail:?}"
         );
@@ -201,11 +201,11 @@ async fn powered_off(scene: &Scene) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn garbage(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    for id in garbage_ids(scene) {
+async fn garbage(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    for id in garbage_ids(fixture) {
         for detail in [Detail::Liveness, Detail::Full] {
-            let answers = scene.describe(&[node.clone().with_provider_id(&id)], detail).await?;
+            let answers = fixture.describe(&[node.clone().with_provider_id(&id)], detail).await?;
             check!(
                 answers.iter().all(Result::is_err),
                 "provider ID {id:?} was answered with {:?}",
@@ -216,15 +216,15 @@ async fn garbage(scene: &Scene) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn garbage_in_batch(scene: &Scene) -> Result<(), Stop> {
-    let machines = machines(scene, 2).await?;
-    for id in garbage_ids(scene) {
-        let asked = [
+async fn garbage_in_batch(fixture: &Fixture) -> Result<(), Stop> {
+    let machines = machines(fixture, 2).await?;
+    for id in garbage_ids(fixture) {
+        let nodes = [
             machines[0].clone(),
             NodeRef::named("x").with_provider_id(&id),
             machines[1].clone(),
         ];
-        let answers = scene.describe(&asked, Detail::Liveness).await?;
+        let answers = fixture.describe(&nodes, Detail::Liveness).await?;
         check!(
             answers[1].is_err(),
             "provider ID {id:?} was answered with {:?}",
@@ -241,20 +241,23 @@ async fn garbage_in_batch(scene: &Scene) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn unmanaged(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.world().unmanaged_node(&scene.machine_name("elsewhere")).await?;
+async fn unmanaged(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture
+        .world()
+        .unmanaged_node(&fixture.machine_name("elsewhere"))
+        .await?;
     for detail in [Detail::Liveness, Detail::Full] {
-        let answer = scene.describe_one(&node, detail).await?;
+        let answer = fixture.describe_one(&node, detail).await?;
         same!(answer, Answer::Unmanaged, "the answer for {}, {detail:?}", node.name);
     }
     Ok(())
 }
 
-async fn liveness(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
+async fn liveness(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
     let (full, short) = (
-        found(scene, &node, Detail::Full).await?,
-        found(scene, &node, Detail::Liveness).await?,
+        found(fixture, &node, Detail::Full).await?,
+        found(fixture, &node, Detail::Liveness).await?,
     );
     same!(
         short.provider_id,
@@ -265,30 +268,30 @@ async fn liveness(scene: &Scene) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn stable_addresses(scene: &Scene) -> Result<(), Stop> {
-    let node = scene.machine("a").await?;
-    let first = found(scene, &node, Detail::Full).await?.addresses;
+async fn stable_addresses(fixture: &Fixture) -> Result<(), Stop> {
+    let node = fixture.machine("a").await?;
+    let first = found(fixture, &node, Detail::Full).await?.addresses;
     check!(!first.is_empty(), "the machine has no addresses");
     for _ in 0..5 {
         same!(
-            found(scene, &node, Detail::Full).await?.addresses,
+            found(fixture, &node, Detail::Full).await?.addresses,
             first,
-            "the addresses of a machine that nobody touched"
+            "the addresses of a machine that has not changed"
         );
     }
     Ok(())
 }
 
-async fn machines(scene: &Scene, count: usize) -> Result<Vec<NodeRef>, Stop> {
+async fn machines(fixture: &Fixture, count: usize) -> Result<Vec<NodeRef>, Stop> {
     let mut machines = Vec::with_capacity(count);
     for number in 0..count {
-        machines.push(scene.machine(&format!("{number}")).await?);
+        machines.push(fixture.machine(&format!("{number}")).await?);
     }
     Ok(machines)
 }
 
-async fn found(scene: &Scene, node: &NodeRef, detail: Detail) -> Result<Instance, Stop> {
-    match scene.describe_one(node, detail).await? {
+async fn found(fixture: &Fixture, node: &NodeRef, detail: Detail) -> Result<Instance, Stop> {
+    match fixture.describe_one(node, detail).await? {
         Answer::Found(instance) => Ok(*instance),
         other => Err(Stop::Failed(format!(
             "{} should be found, the answer is {other:?}",
@@ -297,10 +300,10 @@ async fn found(scene: &Scene, node: &NodeRef, detail: Detail) -> Result<Instance
     }
 }
 
-async fn missing(scene: &Scene, node: &NodeRef) -> Result<(), Stop> {
+async fn missing(fixture: &Fixture, node: &NodeRef) -> Result<(), Stop> {
     for detail in [Detail::Liveness, Detail::Full] {
         same!(
-            scene.describe_one(node, detail).await?,
+            fixture.describe_one(node, detail).await?,
             Answer::Missing,
             "the answer for {}, {detail:?}",
             node.name
@@ -310,22 +313,22 @@ async fn missing(scene: &Scene, node: &NodeRef) -> Result<(), Stop> {
 }
 
 /// Asks, and checks that each answer is about the machine expected; `None` is a missing one.
-async fn told_apart(scene: &Scene, asked: &[NodeRef], expected: &[Option<&NodeRef>]) -> Result<(), Stop> {
-    let marks: Vec<_> = own_marks(scene, expected).await?;
-    let answers = scene.describe(asked, Detail::Full).await?;
+async fn are_identified(fixture: &Fixture, nodes: &[NodeRef], expected: &[Option<&NodeRef>]) -> Result<(), Stop> {
+    let marks: Vec<_> = own_marks(fixture, expected).await?;
+    let answers = fixture.describe(nodes, Detail::Full).await?;
     for (index, (answer, mark)) in answers.into_iter().zip(marks).enumerate() {
-        let answer = answer.map_err(|error| wrong("describe", &error))?;
+        let answer = answer.map_err(|error| unexpected("describe", &error))?;
         same!(
             answer.found().as_ref().map(self::mark),
             mark,
             "answer {index} of {}",
-            asked.len()
+            nodes.len()
         );
     }
     Ok(())
 }
 
-/// What tells a machine apart: its provider ID, or its addresses in a cloud without.
+/// What identifies a machine: its provider ID, or its addresses in a cloud without.
 type Mark = (Option<ProviderId>, Vec<cloud::Address>);
 
 fn mark(instance: &Instance) -> Mark {
@@ -335,22 +338,22 @@ fn mark(instance: &Instance) -> Mark {
     }
 }
 
-async fn own_marks(scene: &Scene, nodes: &[Option<&NodeRef>]) -> Result<Vec<Option<Mark>>, Stop> {
+async fn own_marks(fixture: &Fixture, nodes: &[Option<&NodeRef>]) -> Result<Vec<Option<Mark>>, Stop> {
     let mut marks = Vec::with_capacity(nodes.len());
     for node in nodes {
         marks.push(match node {
             None => None,
             Some(node) if node.provider_id.is_some() => Some((node.provider_id.clone(), Vec::new())),
-            Some(node) => Some(mark(&found(scene, node, Detail::Full).await?)),
+            Some(node) => Some(mark(&found(fixture, node, Detail::Full).await?)),
         });
     }
     Ok(marks)
 }
 
-fn need_id(scene: &Scene, node: &NodeRef) -> Result<(), Stop> {
-    match (scene.provider().instances().provider_ids(), &node.provider_id) {
+fn need_id(fixture: &Fixture, node: &NodeRef) -> Result<(), Stop> {
+    match (fixture.provider().instances().provider_ids(), &node.provider_id) {
         (ProviderIds::None, _) => Err(Stop::unable("give machines provider IDs")),
-        (ProviderIds::Given, None) => Err(Stop::failed("the world made a machine without a provider ID")),
+        (ProviderIds::Given, None) => Err(Stop::failed("the world created a machine without a provider ID")),
         (ProviderIds::Given, Some(_)) => Ok(()),
     }
 }
@@ -363,11 +366,11 @@ fn nameless_id(node: &NodeRef) -> NodeRef {
     }
 }
 
-fn garbage_ids(scene: &Scene) -> Vec<String> {
+fn garbage_ids(fixture: &Fixture) -> Vec<String> {
     let mut ids: Vec<String> = ["garbage", "://", "no-such-cloud://1", "no-such-cloud:///zone/1", " "]
         .map(String::from)
         .into();
-    ids.push(format!("{}://", scene.provider().name()));
-    ids.extend(scene.world().foreign_ids());
+    ids.push(format!("{}://", fixture.provider().name()));
+    ids.extend(fixture.world().foreign_ids());
     ids
 }

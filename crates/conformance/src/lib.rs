@@ -1,6 +1,6 @@
 //! The behaviour suite that every provider must pass.
 //!
-//! Start with [`World`]: what the operator of a cloud can do. Implement it once for a cloud, then
+//! Start with [`World`]: the operations of a cloud's operator. Implement it once for a cloud, then
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), conformance::Failed> {
@@ -17,22 +17,22 @@
 //! # }
 //! ```
 //!
-//! runs every case of [`cases`] in a world of its own and prints one line a case. A case needs nothing of another and
-//! cleans up, also when it fails. What a world cannot do is listed by name: nothing is skipped in silence.
+//! runs every case of [`cases`] in a world of its own, and prints one line for each. Cases are independent, and clean up even
+//! if they fail. Cases that a world cannot run are listed by name: nothing is skipped silently.
 
-mod balancers;
 mod case;
+mod fixture;
 mod gate;
 mod instances;
+mod load_balancers;
+mod objects;
 mod report;
 mod routes;
 mod run;
-mod sample;
-mod scene;
 mod world;
 
 pub use case::{Case, cases};
+pub use fixture::Fixture;
 pub use report::{CaseResult, Failed, Report, Verdict};
 pub use run::{run, run_all, run_concurrently};
-pub use scene::Scene;
 pub use world::{LoadBalancer, Marks, Naming, Stop, World, WriteFault};

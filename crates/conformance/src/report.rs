@@ -1,33 +1,33 @@
-//! What came of a run.
+//! The results of a run.
 
 use std::{fmt, time::Duration};
 
-/// What came of each case; its `Display` is one line a case and a last line with the counts.
+/// The result of each case; its `Display` is one line per case and a last line with the counts.
 #[derive(Debug, Default)]
 pub struct Report {
     /// In the order in which the cases ran.
     pub results: Vec<CaseResult>,
 }
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseResult {
     /// The name of the case.
     pub name: &'static str,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// How long it took, without cleaning up.
     pub took: Duration,
 }
 
-/// What came of a case.
+/// The verdict about one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The provider does it.
+    /// The provider meets the requirement.
     Passed,
-    /// The provider does not do it.
+    /// The provider does not meet the requirement.
     Failed(String),
-    /// This world cannot try.
+    /// This world cannot run the case.
     Unable(String),
 }
 
@@ -50,7 +50,7 @@ impl Report {
         if failed.is_empty() { Ok(()) } else { Err(Failed(failed)) }
     }
 
-    /// The cases that this world could not try.
+    /// The cases that this world could not run.
     pub fn unable(&self) -> Vec<CaseResult> {
         self.of(|verdict| matches!(verdict, Verdict::Unable(_)))
     }

@@ -1,9 +1,9 @@
 //! Routes: created once, deleted as listed, other clusters' left alone.
 
 use crate::{
-    Case, Scene, Stop, WriteFault,
+    Case, Fixture, Stop, WriteFault,
     case::{case, check, same},
-    sample::cidr,
+    objects::cidr,
 };
 use cloud::{Answer, Detail, IpFamily, NewRoute, NodeRef, Route, RouteTarget};
 use ipnet::IpNet;
@@ -36,142 +36,142 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn none(scene: &Scene) -> Result<(), Stop> {
+async fn none(fixture: &Fixture) -> Result<(), Stop> {
     same!(
-        scene.list_routes(&scene.cluster("")).await?,
+        fixture.list_routes(&fixture.cluster("")).await?,
         Vec::new(),
         "the routes of a new cluster"
     );
     Ok(())
 }
 
-async fn empty_batches(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    scene.create_routes(&cluster, &[]).await?;
-    scene.delete_routes(&cluster, &[]).await?;
-    listed(scene, &cluster, &[]).await
+async fn empty_batches(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    fixture.create_routes(&cluster, &[]).await?;
+    fixture.delete_routes(&cluster, &[]).await?;
+    listed(fixture, &cluster, &[]).await
 }
 
-async fn create(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 3, &[IpFamily::V4]).await?;
-    scene.create_routes(&cluster, &new).await?;
-    listed(scene, &cluster, &new).await
+async fn create(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 3, &[IpFamily::V4]).await?;
+    fixture.create_routes(&cluster, &new).await?;
+    listed(fixture, &cluster, &new).await
 }
 
-async fn create_again(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 2, &[IpFamily::V4]).await?;
+async fn create_again(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 2, &[IpFamily::V4]).await?;
     for _ in 0..3 {
-        scene.create_routes(&cluster, &new).await?;
+        fixture.create_routes(&cluster, &new).await?;
     }
-    listed(scene, &cluster, &new).await
+    listed(fixture, &cluster, &new).await
 }
 
-async fn create_twice_in_batch(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 1, &[IpFamily::V4]).await?;
-    scene
+async fn create_twice_in_batch(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 1, &[IpFamily::V4]).await?;
+    fixture
         .create_routes(&cluster, &[new.clone(), new.clone()].concat())
         .await?;
-    listed(scene, &cluster, &new).await
+    listed(fixture, &cluster, &new).await
 }
 
-async fn create_after_lost_answer(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 1, &[IpFamily::V4]).await?;
-    scene.world().spoil_next_write(WriteFault::LosesAnswer).await?;
+async fn create_after_lost_answer(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 1, &[IpFamily::V4]).await?;
+    fixture.world().spoil_next_write(WriteFault::LosesAnswer).await?;
     // A provider may notice by itself that the answer was lost, and succeed.
-    let _ = scene.routes()?.create(&cluster, &new).await;
-    scene.create_routes(&cluster, &new).await?;
-    listed(scene, &cluster, &new).await
+    let _ = fixture.routes()?.create(&cluster, &new).await;
+    fixture.create_routes(&cluster, &new).await?;
+    listed(fixture, &cluster, &new).await
 }
 
-async fn not_taken_over(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 2, &[IpFamily::V4]).await?;
+async fn not_taken_over(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 2, &[IpFamily::V4]).await?;
     let first = std::slice::from_ref(&new[0]);
-    scene.create_routes(&cluster, first).await?;
+    fixture.create_routes(&cluster, first).await?;
     let rival = NewRoute {
         destination: new[0].destination,
         ..new[1].clone()
     };
-    let answers = scene.routes()?.create(&cluster, &[rival]).await;
+    let answers = fixture.routes()?.create(&cluster, &[rival]).await;
     check!(
         answers.len() == 1 && answers[0].is_err(),
         "a destination that is taken was answered with {answers:?}"
     );
-    listed(scene, &cluster, first).await
+    listed(fixture, &cluster, first).await
 }
 
-async fn delete(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 3, &[IpFamily::V4]).await?;
-    scene.create_routes(&cluster, &new).await?;
-    let routes = scene.list_routes(&cluster).await?;
+async fn delete(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 3, &[IpFamily::V4]).await?;
+    fixture.create_routes(&cluster, &new).await?;
+    let routes = fixture.list_routes(&cluster).await?;
     let (some, rest): (Vec<Route>, Vec<Route>) = routes
         .into_iter()
         .partition(|route| route.destination == new[1].destination);
-    scene.delete_routes(&cluster, &some).await?;
-    listed(scene, &cluster, &[new[0].clone(), new[2].clone()]).await?;
-    scene.delete_routes(&cluster, &rest).await?;
-    listed(scene, &cluster, &[]).await
+    fixture.delete_routes(&cluster, &some).await?;
+    listed(fixture, &cluster, &[new[0].clone(), new[2].clone()]).await?;
+    fixture.delete_routes(&cluster, &rest).await?;
+    listed(fixture, &cluster, &[]).await
 }
 
-async fn delete_gone(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 2, &[IpFamily::V4]).await?;
-    scene.create_routes(&cluster, &new).await?;
-    let routes = scene.list_routes(&cluster).await?;
-    scene.delete_routes(&cluster, &routes[..1]).await?;
-    scene.delete_routes(&cluster, &routes).await?;
-    scene.delete_routes(&cluster, &routes).await?;
-    listed(scene, &cluster, &[]).await
+async fn delete_gone(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 2, &[IpFamily::V4]).await?;
+    fixture.create_routes(&cluster, &new).await?;
+    let routes = fixture.list_routes(&cluster).await?;
+    fixture.delete_routes(&cluster, &routes[..1]).await?;
+    fixture.delete_routes(&cluster, &routes).await?;
+    fixture.delete_routes(&cluster, &routes).await?;
+    listed(fixture, &cluster, &[]).await
 }
 
-async fn other_cluster(scene: &Scene) -> Result<(), Stop> {
-    let (cluster, other) = (scene.cluster(""), scene.cluster("-other"));
-    let all = new_routes(scene, 4, &[IpFamily::V4]).await?;
+async fn other_cluster(fixture: &Fixture) -> Result<(), Stop> {
+    let (cluster, other) = (fixture.cluster(""), fixture.cluster("-other"));
+    let all = new_routes(fixture, 4, &[IpFamily::V4]).await?;
     let (ours, theirs) = all.split_at(2);
-    scene.create_routes(&cluster, ours).await?;
-    scene.create_routes(&other, theirs).await?;
-    listed(scene, &cluster, ours).await?;
-    listed(scene, &other, theirs).await?;
-    let routes = scene.list_routes(&cluster).await?;
-    scene.delete_routes(&cluster, &routes).await?;
-    listed(scene, &cluster, &[]).await?;
-    listed(scene, &other, theirs).await
+    fixture.create_routes(&cluster, ours).await?;
+    fixture.create_routes(&other, theirs).await?;
+    listed(fixture, &cluster, ours).await?;
+    listed(fixture, &other, theirs).await?;
+    let routes = fixture.list_routes(&cluster).await?;
+    fixture.delete_routes(&cluster, &routes).await?;
+    listed(fixture, &cluster, &[]).await?;
+    listed(fixture, &other, theirs).await
 }
 
-async fn both_families(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 2, &[IpFamily::V4, IpFamily::V6]).await?;
-    scene.create_routes(&cluster, &new).await?;
-    listed(scene, &cluster, &new).await?;
-    let routes = scene.list_routes(&cluster).await?;
+async fn both_families(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 2, &[IpFamily::V4, IpFamily::V6]).await?;
+    fixture.create_routes(&cluster, &new).await?;
+    listed(fixture, &cluster, &new).await?;
+    let routes = fixture.list_routes(&cluster).await?;
     let v6: Vec<Route> = routes
         .into_iter()
         .filter(|route| matches!(route.destination, IpNet::V6(_)))
         .collect();
-    scene.delete_routes(&cluster, &v6).await?;
+    fixture.delete_routes(&cluster, &v6).await?;
     let v4: Vec<NewRoute> = new
         .into_iter()
         .filter(|route| matches!(route.destination, IpNet::V4(_)))
         .collect();
-    listed(scene, &cluster, &v4).await
+    listed(fixture, &cluster, &v4).await
 }
 
-async fn addresses(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let new = new_routes(scene, 1, &[IpFamily::V4]).await?;
-    scene.create_routes(&cluster, &new).await?;
-    for route in scene.list_routes(&cluster).await? {
-        let told = route
+async fn addresses(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let new = new_routes(fixture, 1, &[IpFamily::V4]).await?;
+    fixture.create_routes(&cluster, &new).await?;
+    for route in fixture.list_routes(&cluster).await? {
+        let addresses = route
             .addresses
             .as_ref()
             .is_none_or(|addresses| addresses.iter().all(|one| new[0].addresses.contains(one)));
         check!(
-            told,
+            addresses,
             "the route uses {:?}, the node has {:?}",
             route.addresses,
             new[0].addresses
@@ -180,28 +180,28 @@ async fn addresses(scene: &Scene) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn many(scene: &Scene) -> Result<(), Stop> {
-    let cluster = scene.cluster("");
-    let machines = u8::try_from(scene.world().most_machines().min(40)).unwrap_or(40);
-    let nodes = new_routes(scene, machines, &[IpFamily::V4]).await?;
+async fn many(fixture: &Fixture) -> Result<(), Stop> {
+    let cluster = fixture.cluster("");
+    let machines = u8::try_from(fixture.world().most_machines().min(40)).unwrap_or(40);
+    let nodes = new_routes(fixture, machines, &[IpFamily::V4]).await?;
     let mut new: Vec<NewRoute> = nodes.iter().cycle().take(40).cloned().collect();
     for (route, number) in new.iter_mut().zip(0..) {
         route.destination = cidr(IpFamily::V4, number);
     }
-    scene.create_routes(&cluster, &new).await?;
-    listed(scene, &cluster, &new).await?;
-    let routes = scene.list_routes(&cluster).await?;
-    scene.delete_routes(&cluster, &routes).await?;
-    listed(scene, &cluster, &[]).await
+    fixture.create_routes(&cluster, &new).await?;
+    listed(fixture, &cluster, &new).await?;
+    let routes = fixture.list_routes(&cluster).await?;
+    fixture.delete_routes(&cluster, &routes).await?;
+    listed(fixture, &cluster, &[]).await
 }
 
 /// One route a node and family, to machines that exist.
-pub(crate) async fn new_routes(scene: &Scene, nodes: u8, families: &[IpFamily]) -> Result<Vec<NewRoute>, Stop> {
-    scene.routes()?;
+pub(crate) async fn new_routes(fixture: &Fixture, nodes: u8, families: &[IpFamily]) -> Result<Vec<NewRoute>, Stop> {
+    fixture.routes()?;
     let mut new = Vec::new();
     for number in 0..nodes {
-        let node = scene.machine(&format!("{number}")).await?;
-        let addresses = node_addresses(scene, &node).await?;
+        let node = fixture.machine(&format!("{number}")).await?;
+        let addresses = node_addresses(fixture, &node).await?;
         new.extend(families.iter().map(|family| NewRoute {
             hint: format!("00000000-0000-4000-8000-0000000000{number:02x}"),
             node: node.name.clone(),
@@ -213,16 +213,16 @@ pub(crate) async fn new_routes(scene: &Scene, nodes: u8, families: &[IpFamily]) 
     Ok(new)
 }
 
-async fn node_addresses(scene: &Scene, node: &NodeRef) -> Result<Vec<cloud::Address>, Stop> {
-    match scene.describe_one(node, Detail::Full).await? {
+async fn node_addresses(fixture: &Fixture, node: &NodeRef) -> Result<Vec<cloud::Address>, Stop> {
+    match fixture.describe_one(node, Detail::Full).await? {
         Answer::Found(instance) => Ok(instance.addresses),
         other => Err(Stop::Failed(format!("a new machine is {other:?}"))),
     }
 }
 
 /// The cluster has exactly these routes, as far as the provider and the operator can tell.
-async fn listed(scene: &Scene, cluster: &str, expected: &[NewRoute]) -> Result<(), Stop> {
-    let routes = scene.list_routes(cluster).await?;
+async fn listed(fixture: &Fixture, cluster: &str, expected: &[NewRoute]) -> Result<(), Stop> {
+    let routes = fixture.list_routes(cluster).await?;
     let listed: BTreeSet<_> = routes.iter().map(|route| (route.destination, target(route))).collect();
     same!(
         listed,
@@ -230,7 +230,7 @@ async fn listed(scene: &Scene, cluster: &str, expected: &[NewRoute]) -> Result<(
         "the routes of {cluster}"
     );
     same!(routes.len(), expected.len(), "the number of routes listed");
-    match scene.world().count_routes(cluster).await {
+    match fixture.world().count_routes(cluster).await {
         Ok(count) => same!(count, expected.len(), "the routes that the operator sees"),
         Err(Stop::Unable(_)) => {}
         Err(stop) => return Err(stop),

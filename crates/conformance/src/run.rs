@@ -1,6 +1,6 @@
 //! Runs cases, each in a world of its own.
 
-use crate::{Case, CaseResult, Report, Scene, Stop, Verdict, World, cases};
+use crate::{Case, CaseResult, Fixture, Report, Stop, Verdict, World, cases};
 use futures::{FutureExt, StreamExt, stream};
 use std::{
     any::Any,
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Runs every case, each in a world of its own, and prints one line a case.
+/// Runs every case, each in a world of its own, and prints one line for each.
 pub async fn run_all<W, F>(make_world: impl Fn() -> F) -> Report
 where
     W: World + 'static,
@@ -20,7 +20,7 @@ where
     run(&cases(), make_world).await
 }
 
-/// Runs these cases one after the other, each in a world of its own, and prints one line a case.
+/// Runs these cases one after the other, each in a world of its own, and prints one line for each.
 pub async fn run<W, F>(cases: &[Case], make_world: impl Fn() -> F) -> Report
 where
     W: World + 'static,
@@ -29,10 +29,10 @@ where
     run_concurrently(1, cases, make_world).await
 }
 
-/// Runs at most so many of these cases at the same time, each in a world of its own, and prints one line a case when it has
-/// ended. The worlds must be independent of each other.
+/// Runs these cases, at most `limit` at the same time, each in a world of its own, and prints one line for each when it ends. The
+/// worlds must be independent of each other.
 ///
-/// A run takes as long as it takes: only a case that makes no progress for [`World::patience`] fails.
+/// There is no limit of time: only a case that makes no progress for [`World::patience`] fails.
 pub async fn run_concurrently<W, F>(limit: usize, cases: &[Case], make_world: impl Fn() -> F) -> Report
 where
     W: World + 'static,
@@ -58,7 +58,7 @@ where
 {
     let began = Instant::now();
     let (verdict, took) = match make_world().await {
-        Ok(world) => play(case, Box::new(world)).await,
+        Ok(world) => run_in(case, Box::new(world)).await,
         Err(stop) => (verdict(Err(stop)), began.elapsed()),
     };
     let result = CaseResult {
@@ -70,34 +70,34 @@ where
     result
 }
 
-async fn play(case: &Case, world: Box<dyn World>) -> (Verdict, Duration) {
-    let scene = Scene::new(world, token());
+async fn run_in(case: &Case, world: Box<dyn World>) -> (Verdict, Duration) {
+    let fixture = Fixture::new(world, token());
     let began = Instant::now();
-    let played = bounded(&scene, (case.run)(&scene)).await;
+    let result = bounded(&fixture, (case.run)(&fixture)).await;
     let took = began.elapsed();
-    let struck = bounded(&scene, scene.strike())
+    let cleaned_up = bounded(&fixture, fixture.clean_up())
         .await
         .map_err(|stop| Stop::Failed(format!("cleaning up: {stop}")));
-    (verdict(also(played, struck)), took)
+    (verdict(both(result, cleaned_up)), took)
 }
 
 /// A provider that hangs or panics fails the case, not the run.
-async fn bounded(scene: &Scene, act: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
+async fn bounded(fixture: &Fixture, work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
     tokio::select! {
-        ended = AssertUnwindSafe(act).catch_unwind() => {
+        ended = AssertUnwindSafe(work).catch_unwind() => {
             ended.unwrap_or_else(|panic| Err(Stop::Failed(format!("panicked: {}", words(panic.as_ref())))))
         }
-        () = scene.stalled() => {
-            Err(Stop::Failed(format!("no progress for {:?}", scene.world().patience())))
+        () = fixture.stalled() => {
+            Err(Stop::Failed(format!("no progress for {:?}", fixture.world().patience())))
         }
     }
 }
 
-/// Both failures count; what could not be tried must still have been cleaned up.
-fn also(played: Result<(), Stop>, struck: Result<(), Stop>) -> Result<(), Stop> {
-    match (played, struck) {
+/// Both failures are reported; a case that could not run must clean up, too.
+fn both(result: Result<(), Stop>, cleaned_up: Result<(), Stop>) -> Result<(), Stop> {
+    match (result, cleaned_up) {
         (Err(Stop::Failed(one)), Err(other)) => Err(Stop::Failed(format!("{one}; {other}"))),
-        (played, struck) => struck.and(played),
+        (result, cleaned_up) => cleaned_up.and(result),
     }
 }
 
@@ -112,7 +112,7 @@ fn verdict(result: Result<(), Stop>) -> Verdict {
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
+        .unwrap_or("without a message")
 }
 
 /// Twelve hexadecimal digits that no other case has, in this process or another.

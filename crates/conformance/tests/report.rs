@@ -1,4 +1,4 @@
-//! What a world cannot do is in the report by name, and what goes wrong is in it in words.
+//! The report lists cases that a world cannot run, and failures with their messages.
 
 use async_trait::async_trait;
 use cloud::{Answer, Detail, Gate, Instances, NodeRef, Provider, Result as CloudResult};
@@ -84,7 +84,7 @@ async fn names_are_unique() {
 
 fn case(
     name: &'static str,
-    run: for<'s> fn(&'s conformance::Scene) -> futures::future::BoxFuture<'s, Result<(), Stop>>,
+    run: for<'s> fn(&'s conformance::Fixture) -> futures::future::BoxFuture<'s, Result<(), Stop>>,
 ) -> Case {
     Case { name, run }
 }
@@ -134,13 +134,13 @@ async fn cases_run_side_by_side_and_are_told_in_their_order() {
     report.check().expect("all passed");
 }
 
-/// A case that hangs is told from one that is slow: a slow one goes on from time to time.
+/// A case that hangs fails; a slow one makes progress from time to time.
 #[tokio::test(start_paused = true)]
 async fn a_slow_case_is_waited_for_as_long_as_it_makes_progress() {
-    let cases = [case("slow", |scene| {
+    let cases = [case("slow", |fixture| {
         Box::pin(async move {
             for _ in 0..100 {
-                scene.world().most_machines();
+                fixture.world().most_machines();
                 slept(900).await?;
             }
             Ok(())

@@ -1,14 +1,27 @@
-//! IP addresses as Kubernetes reads them.
+//! IP addresses and ranges, parsed as Kubernetes does: leading zeros are allowed, and `010.0.0.1` is `10.0.0.1`.
 
-/// `010.0.0.1` is `10.0.0.1`, as it has always been in Kubernetes; the same in a range.
-pub(crate) fn without_leading_zeros(address: &str) -> String {
-    if address.contains(':') {
-        return address.to_owned();
+use ipnet::IpNet;
+use std::net::IpAddr;
+
+/// Parses an address.
+pub(crate) fn parse(text: &str) -> Option<IpAddr> {
+    without_leading_zeros(text).parse().ok()
+}
+
+/// Parses a range; its host bits are cleared.
+pub(crate) fn parse_range(text: &str) -> Option<IpNet> {
+    let range: Option<IpNet> = without_leading_zeros(text).parse().ok();
+    range.map(|range| range.trunc())
+}
+
+fn without_leading_zeros(text: &str) -> String {
+    if text.contains(':') {
+        return text.to_owned();
     }
     let octet = |part: &str| match part.trim_start_matches('0') {
         rest if rest.len() == part.len() => part.to_owned(),
         rest if rest.starts_with(|c: char| c.is_ascii_digit()) => rest.to_owned(),
         rest => format!("0{rest}"),
     };
-    address.split('.').map(octet).collect::<Vec<_>>().join(".")
+    text.split('.').map(octet).collect::<Vec<_>>().join(".")
 }

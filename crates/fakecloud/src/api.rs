@@ -56,7 +56,7 @@ pub struct Exchange {
     pub user: Option<String>,
     /// The header `User-Agent`.
     pub agent: Option<String>,
-    /// Whether it asks for a change.
+    /// Whether it requests a change.
     pub access: Access,
     /// The status of the answer; `None` while there is none.
     pub status: Option<u16>,
@@ -93,7 +93,7 @@ impl Exchange {
         }
     }
 
-    /// Whether it asks for a change.
+    /// Whether it requests a change.
     pub fn is_write(&self) -> bool {
         self.access == Access::Write
     }

@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A wall clock that runs with tokio's clock, so that it stands still while a test pauses that one, and that can be advanced.
+/// A wall clock that runs with tokio's clock, so that it stops while a test pauses that one, and that can be advanced.
 #[derive(Debug)]
 pub(crate) struct Clock {
     wall: Timestamp,

@@ -146,7 +146,7 @@ impl<M: Model> Cloud<M> {
         self.look(|state| state.recorder.since(mark).cloned().collect())
     }
 
-    /// The calls after a mark that asked for a change, oldest first.
+    /// The calls after a mark that request a change, oldest first.
     pub fn writes_since(&self, mark: Mark) -> Vec<Call<M::Call>> {
         let mut calls = self.calls_since(mark);
         calls.retain(|call| call.subject().access == Access::Write);
@@ -204,7 +204,7 @@ impl<M: Model> Cloud<M> {
         self.inner.changed.send_replace(());
     }
 
-    /// Performs one call: records it, delays it and holds it up as the faults ask for, acts on the state, and records what
+    /// Performs one call: records it, delays and blocks it as the faults require, acts on the state, and records what
     /// `act` returns besides the answer.
     pub async fn perform<T, C: FnOnce(&mut M::Call)>(
         &self,

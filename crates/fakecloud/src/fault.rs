@@ -50,7 +50,7 @@ pub enum Access {
     /// It changes nothing, or only a login.
     #[default]
     Read,
-    /// It asks for a change.
+    /// It requests a change.
     Write,
 }
 
@@ -67,7 +67,7 @@ pub struct Subject<'a> {
     pub path: &'a str,
     /// The names of the objects that it is about.
     pub objects: Cow<'a, [String]>,
-    /// Whether it asks for a change.
+    /// Whether it requests a change.
     pub access: Access,
 }
 
@@ -131,7 +131,7 @@ impl<F> Fault<F> {
         self
     }
 
-    /// Only calls that ask for a change.
+    /// Only calls that request a change.
     #[must_use]
     pub fn writes(mut self) -> Self {
         self.access = Some(Access::Write);

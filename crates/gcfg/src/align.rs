@@ -1,24 +1,24 @@
-//! A whole text anew, in the layout of `gopkg.in/ini.v1`: what Go programs that change such a file write.
+//! Formatting of a whole text in the layout of `gopkg.in/ini.v1`, which Go programs use to write such files.
 
 use crate::{
     document::{Document, Entry, Part, Value, same_name},
     quote::{self, Quotes},
 };
 
-/// Where a section stands, and what comes first in it.
+/// The order of a section and of its first keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<K> {
-    /// Sections are in this order; equal ones stay as they are.
+    /// Sections are sorted by this; equal ones keep their order.
     pub rank: K,
-    /// Keys that come first, in this order and spelling; the others follow as they are.
+    /// Keys that come first, in this order and spelling; the others keep their order.
     pub keys: &'static [&'static str],
 }
 
 impl Document {
     /// The text with the values of each section in one column and a blank line between sections. Values have quotes
-    /// only where they need them; comments stay with what they are about.
+    /// only if they need them; comments are kept with their entry.
     ///
-    /// Read again it says the same, and aligned again it is the same.
+    /// Its values do not change, and aligning it again does not change it.
     pub fn aligned<'a, K: Ord>(&'a self, place: impl Fn(&'a Part) -> Place<K>) -> String {
         let mut blocks = Vec::with_capacity(self.parts.len());
         let mut end = 0;
@@ -34,7 +34,7 @@ impl Document {
         text
     }
 
-    /// A section with everything in it, and the comments above, which begin at `start`.
+    /// A section with its content and the comments above it, which begin at `start`.
     fn block(&self, part: &Part, start: usize, keys: &[&str]) -> String {
         let mut text = String::new();
         self.comments(start, part.line.start, &mut text);
@@ -77,7 +77,7 @@ impl Document {
         line.push('\n');
     }
 
-    /// The lines between two places that are comments.
+    /// The comment lines between two positions.
     fn comments(&self, start: usize, end: usize, text: &mut String) {
         let between = self.text.get(start..end).unwrap_or_default();
         let lines = between.lines().map(|line| line.trim_start_matches('\u{feff}').trim());
@@ -88,7 +88,7 @@ impl Document {
     }
 }
 
-/// Where the last line of a section ends, not counting what may be comments on the next one.
+/// The end of the last line of a section, without possible comments on the next section.
 fn end_of(part: &Part) -> usize {
     part.entries.last().map_or(part.line.end, |entry| entry.spans.line.end)
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// Every section's name, then its entries.
-    fn says(text: &str) -> Vec<(String, Vec<(String, Value)>)> {
+    fn values(text: &str) -> Vec<(String, Vec<(String, Value)>)> {
         let document = Document::parse(text).expect("a document");
         let entry = |entry: &Entry| (entry.folded.clone(), entry.value.clone());
         let part = |part: &Part| (part.name.clone(), part.entries.iter().map(entry).collect());
@@ -163,7 +163,7 @@ mod tests {
                 }
             }
             let once = document.aligned(|_| AS_IT_IS);
-            prop_assert_eq!(says(&once), says(&document.to_string()));
+            prop_assert_eq!(values(&once), values(&document.to_string()));
             prop_assert_eq!(aligned(&once), once);
         }
     }

@@ -1,4 +1,4 @@
-//! Where we are in a text, and how to get on.
+//! A cursor in a text.
 
 use crate::{
     error::{Error, Position, Warning},
@@ -7,7 +7,7 @@ use crate::{
 
 const MARK: char = '\u{feff}';
 
-/// Where we are in a text.
+/// A cursor in a text.
 pub(crate) struct Scanner<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
@@ -38,7 +38,7 @@ impl<'a> Scanner<'a> {
         self.text[start..self.at].to_owned()
     }
 
-    /// Skips the comment and the line end, and answers where the next line starts.
+    /// Skips the comment and the line end, and returns the start of the next line.
     pub(crate) fn end_of_line(&mut self) -> usize {
         self.skip_comment();
         self.bump();
@@ -87,7 +87,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The position of the character that was just read, which is no line end.
+    /// The position of the character that was just read, which is not a line end.
     pub(crate) fn before(&self, c: char) -> Position {
         let column = self.text[self.line_start..self.at - c.len_utf8()].chars().count() + 1;
         Position {

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{fmt, ops::Range};
 
-/// A text of the dialect that has been read.
+/// A parsed text of the dialect.
 ///
 /// It keeps the whole text, so that it can be changed without touching the rest. Its `Debug` shows no values: they may
 /// be passwords.
@@ -18,7 +18,7 @@ pub struct Document {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// A section header and what follows it, until the next one. The same section may have several parts.
+/// A section header and its entries. The same section may have several parts.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub(crate) name: String,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub(crate) spans: Spans,
 }
 
-/// Where an entry stands in the text, in bytes.
+/// The position of an entry in the text, in bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Spans {
     /// The whole line (or lines), with its line end.
@@ -51,10 +51,10 @@ pub(crate) struct Spans {
     pub(crate) value: Range<usize>,
 }
 
-/// What stands after the key.
+/// The value of an entry.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing, not even `=`: true for a boolean, a reset for a list, and wrong for everything else.
+    /// Neither `=` nor a value: true for a boolean, a reset for a list, and invalid for all other types.
     Blank,
     /// A text, perhaps empty.
     Text(String),
@@ -70,7 +70,7 @@ impl fmt::Debug for Value {
 }
 
 impl Document {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     /// If the text is not of the dialect.
@@ -78,7 +78,7 @@ impl Document {
         scan::document("", text)
     }
 
-    /// Reads the content of a file, whose name then stands in errors and warnings. A byte order mark is skipped.
+    /// Parses the content of a file, whose name is part of errors and warnings. A byte order mark is skipped.
     ///
     /// # Errors
     /// If the content is not of the dialect, or not UTF-8.
@@ -89,7 +89,7 @@ impl Document {
         }
     }
 
-    /// The name given to [`Document::parse_file`], or nothing.
+    /// The name given to [`Document::parse_file`], or empty.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -99,7 +99,7 @@ impl Document {
         &self.parts
     }
 
-    /// What was accepted and is probably not meant: a comment that starts directly after a value.
+    /// Warnings about probable mistakes: a comment that starts directly after a value.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -131,7 +131,7 @@ impl Part {
         self.subsection.as_deref()
     }
 
-    /// Where the name stands.
+    /// The position of the name.
     pub fn position(&self) -> Position {
         self.position
     }
@@ -157,23 +157,23 @@ impl Entry {
         &self.folded
     }
 
-    /// What stands after the key.
+    /// The value of an entry.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Where the key stands.
+    /// The position of the key.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// Where the value stands; where the key stands, if it has none.
+    /// The position of the value, or of the key if it has none.
     pub fn value_position(&self) -> Position {
         self.value_position
     }
 }
 
-/// Whether two names of sections or keys are the same, which their case does not decide.
+/// Whether two names of sections or keys are equal, ignoring case.
 pub fn same_name(a: &str, b: &str) -> bool {
     a == b || fold(a) == fold(b)
 }

@@ -1,4 +1,4 @@
-//! Changes of one thing that leave every other byte: comments, order, spacing, line ends.
+//! Edits that keep all other bytes: comments, order, spacing, line ends.
 
 use crate::{
     document::{Document, Entry, Part, Value, fold},
@@ -8,25 +8,25 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A piece of text to be replaced by another.
+/// The replacement of a piece of text.
 struct Change {
     span: Range<usize>,
     text: String,
 }
 
 impl Document {
-    /// Gives a key this one value.
+    /// Sets a key to one value.
     ///
-    /// Its last occurrence keeps its place, spacing and comment; earlier ones go. A key that is new comes after the last
-    /// one of its section, written as that one is; a section that is new comes last.
+    /// Its last occurrence keeps its position, spacing and comment; earlier ones are removed. A new key is added after the last one of
+    /// its section, in the same layout; a new section is added at the end.
     ///
     /// # Errors
-    /// If the section, the key or the value cannot be written; the document is as it was.
+    /// If the section, the key or the value cannot be written; then the document is unchanged.
     pub fn set(&mut self, section: &str, subsection: Option<&str>, key: &str, value: &str) -> Result<(), EditError> {
         self.set_list(section, subsection, key, &[value])
     }
 
-    /// Gives a key these values, one a line; without any the key is removed.
+    /// Sets a key to these values, one per line; without values the key is removed.
     ///
     /// # Errors
     /// As [`Document::set`].
@@ -55,7 +55,7 @@ impl Document {
             .try_for_each(|value| self.append(section, subsection, key, value))
     }
 
-    /// Removes every occurrence of a key, with the comment on its line, and answers whether there was one.
+    /// Removes every occurrence of a key, with the comment on its line, and returns whether there was one.
     pub fn remove(&mut self, section: &str, subsection: Option<&str>, key: &str) -> bool {
         let entries = self.entries(section, subsection, key);
         let removed = !entries.is_empty();
@@ -63,7 +63,7 @@ impl Document {
         removed
     }
 
-    /// Adds a section at the end, and answers whether it is new.
+    /// Adds a section at the end, and returns whether it is new.
     ///
     /// # Errors
     /// If its name or its subsection's cannot be written.
@@ -87,9 +87,9 @@ impl Document {
         Ok(true)
     }
 
-    /// Removes every part of a section, and answers whether there was one.
+    /// Removes every part of a section, and returns whether there was one.
     ///
-    /// Comments inside go with it; those directly above the next header belong to that and stay, as do those above this.
+    /// Comments inside are removed; those directly above the next header belong to it and are kept, and so are those above this one.
     pub fn remove_section(&mut self, section: &str, subsection: Option<&str>) -> bool {
         let spans: Vec<_> = (0..self.parts.len())
             .filter(|&at| self.parts[at].is(section, subsection))
@@ -180,7 +180,7 @@ impl Document {
         self.apply(vec![Change { span: at..at, text }]);
     }
 
-    /// Whether a line ends before this place; one that a backslash continues does not.
+    /// Whether a line ends before this position; a line that a backslash continues does not.
     fn is_line_start(&self, at: usize) -> bool {
         let mut entries = self.parts.iter().flat_map(|part| &part.entries);
         let continued = entries.any(|entry| entry.spans.value.end == at && !entry.spans.value.is_empty());
@@ -219,7 +219,7 @@ impl Document {
         for change in changes {
             text.replace_range(change.span, &change.text);
         }
-        // names and values were checked, so the text can be read back; were it not so, nothing would change
+        // Names and values were checked, so the text can be parsed; otherwise the document is unchanged.
         if let Ok(document) = scan::document(&self.file, &text) {
             *self = document;
         }

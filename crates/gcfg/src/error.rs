@@ -1,8 +1,8 @@
-//! What is wrong, where, and what to do about it.
+//! Errors and warnings with their position.
 
 use std::fmt;
 
-/// A place in a document; both numbers count from 1, columns in characters.
+/// A position in a document; both numbers count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
@@ -17,7 +17,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A document that cannot be used, in one sentence: where, what is wrong, and what to do.
+/// A document that cannot be used, in one sentence: the position, the problem, and what to do.
 ///
 /// It never shows the value of a string, which may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,18 +37,18 @@ impl Error {
         }
     }
 
-    /// Where it is.
+    /// The position.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// What is wrong and what to do, without the place.
+    /// The problem and what to do, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// Something that is accepted and probably not meant, in one sentence.
+/// A probable mistake that is accepted, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     file: String,
@@ -65,12 +65,12 @@ impl Warning {
         }
     }
 
-    /// Where it is.
+    /// The position.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// What is strange and what to do, without the place.
+    /// The problem and what to do, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -82,17 +82,17 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A change that the dialect cannot express; the document is as it was.
+/// An edit that the dialect cannot express; the document is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// A section or key that could not be read back.
+    /// A section or key that is not a valid name.
     #[error("{name:?} cannot be a name: use letters, digits and hyphens, starting with a letter")]
     Name {
         /// The name.
         name: String,
     },
-    /// A subsection that could not be read back.
+    /// A subsection that is not valid.
     #[error("a subsection needs a name without line ends and NUL")]
     Subsection,
     /// A value with a character that has no notation.

@@ -1,14 +1,14 @@
-//! Which characters an identifier may have: Unicode's categories L and Nd, as of Unicode 15.
+//! The characters of an identifier: Unicode's categories L and Nd, as of Unicode 15.
 //!
 //! The standard library's `is_alphabetic` and `is_numeric` mean more than that (marks, Roman numerals), so the ranges
-//! stand here. A test compares them with the Go library's.
+//! are listed here. A test compares them with the Go library's.
 
 /// Whether an identifier may start with it.
 pub(crate) fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic() || (!c.is_ascii() && within(&LETTERS, c))
 }
 
-/// Whether an identifier may go on with it.
+/// Whether an identifier may contain it.
 pub(crate) fn is_identifier(c: char) -> bool {
     c == '-' || c.is_ascii_digit() || is_letter(c) || (!c.is_ascii() && within(&DIGITS, c))
 }

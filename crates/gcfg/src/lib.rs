@@ -1,8 +1,8 @@
 //! The git-config dialect of `cloud.conf`: what `gopkg.in/gcfg.v1` reads, with positions, and a writer.
 //!
-//! Read [`Document`] first. [`Document::parse`] reads a text; [`Document::section`] answers with typed values, merged
-//! over repeated sections; [`Document::warnings`] and [`Document::unknown`] say what a user probably did not mean;
-//! [`Document::set`] and its neighbours change one thing and leave every other byte; [`Document::aligned`] writes all of it anew.
+//! Read [`Document`] first. [`Document::parse`] parses a text; [`Document::section`] returns typed values, merged
+//! over repeated sections; [`Document::warnings`] and [`Document::unknown`] report probable mistakes; [`Document::set`] and similar
+//! methods edit one value and keep all other bytes; [`Document::aligned`] formats the whole text.
 //!
 //! ```
 //! let text = "[Global]\nauth-url = https://keystone:5000/v3 # ours\n";
@@ -17,11 +17,9 @@
 mod align;
 mod cursor;
 mod document;
-mod duration;
 mod edit;
 mod error;
 mod letters;
-mod near;
 mod quote;
 mod read;
 mod scan;
@@ -30,8 +28,7 @@ mod value;
 
 pub use align::Place;
 pub use document::{Document, Entry, Part, Value, same_name};
-pub use duration::Nanos;
 pub use error::{EditError, Error, Position, Warning};
-pub use near::nearest;
+pub use go_text::GoDuration;
 pub use read::Section;
 pub use unknown::{Known, Subsections};

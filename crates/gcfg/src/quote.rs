@@ -1,11 +1,11 @@
-//! Values and names as they have to be written.
+//! Quoting of values and names.
 
 use crate::{
     error::EditError,
     letters::{is_identifier, is_letter},
 };
 
-/// Whether a value is to have quotes even if it needs none.
+/// Whether a value gets quotes even if it needs none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
     AsNeeded,
@@ -37,7 +37,7 @@ pub(crate) fn header(section: &str, subsection: Option<&str>) -> Result<String, 
     }
 }
 
-/// Checks that a name could be read back.
+/// Checks that a name can be parsed again.
 pub(crate) fn name(name: &str) -> Result<(), EditError> {
     let valid = name.starts_with(is_letter) && name.chars().all(is_identifier);
     valid

@@ -2,15 +2,15 @@
 
 use crate::{
     document::{Document, Entry, Value, fold, same_name},
-    duration::Nanos,
     error::{Error, Position},
     value,
 };
+use go_text::GoDuration;
 
-/// A section with all its parts merged: for a single value the last one wins, lists go on.
+/// A section with all its parts merged: for a single value the last one wins, lists are concatenated.
 ///
-/// Every method answers nothing for a key that is not there. Those that can fail do so if any of a key's occurrences is
-/// malformed, also one that another overrides.
+/// Every method returns `None` for a missing key. Methods that can fail do so if any occurrence of a key is malformed, also an
+/// overridden one.
 #[derive(Debug, Clone)]
 pub struct Section<'a> {
     file: &'a str,
@@ -54,12 +54,12 @@ impl<'a> Section<'a> {
         self.subsection
     }
 
-    /// Whether the key is there, with or without a value.
+    /// Whether the key exists, with or without a value.
     pub fn has(&self, key: &str) -> bool {
         self.all(key).next().is_some()
     }
 
-    /// Where the key's last occurrence stands.
+    /// The position of the key's last occurrence.
     pub fn position(&self, key: &str) -> Option<Position> {
         self.all(key).last().map(|entry| entry.position)
     }
@@ -100,7 +100,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// If it is anything else.
-    pub fn duration(&self, key: &str) -> Result<Option<Nanos>, Error> {
+    pub fn duration(&self, key: &str) -> Result<Option<GoDuration>, Error> {
         self.last(key, value::duration)
     }
 
@@ -112,7 +112,7 @@ impl<'a> Section<'a> {
         self.last(key, value::word)
     }
 
-    /// The values of all occurrences; a blank one takes back those before it.
+    /// The values of all occurrences; a blank one removes those before it.
     pub fn list(&self, key: &str) -> Option<Vec<&'a str>> {
         let mut list = None::<Vec<&str>>;
         for entry in self.all(key) {
@@ -125,7 +125,7 @@ impl<'a> Section<'a> {
         list
     }
 
-    /// An error at the value of the key's last occurrence, for what a caller finds wrong with it.
+    /// An error at the value of the key's last occurrence, for a problem that the caller finds.
     pub fn error(&self, key: &str, message: impl Into<String>) -> Error {
         let position = self.all(key).last().map(|entry| entry.value_position);
         Error::new(self.file, position.unwrap_or(Position { line: 1, column: 1 }), message)

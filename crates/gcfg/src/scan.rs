@@ -1,4 +1,4 @@
-//! From text to parts and entries.
+//! Parsing of a text into parts and entries.
 
 use crate::{
     cursor::{Scanner, is_blank},
@@ -7,7 +7,7 @@ use crate::{
     letters::{is_identifier, is_letter},
 };
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(crate) fn document(file: &str, text: &str) -> Result<Document, Error> {
     let mut scanner = Scanner::new(file, text);
     let mut parts: Vec<Part> = Vec::new();
@@ -151,7 +151,7 @@ impl Scanner<'_> {
         })
     }
 
-    /// What follows `=`: the value, where it starts, and its span.
+    /// The value after `=`, its position and its span.
     fn value(&mut self, key: &str) -> Result<(String, Position, std::ops::Range<usize>), Error> {
         let after_equals = self.at;
         self.skip_while(|c| matches!(c, ' ' | '\t'));
@@ -196,7 +196,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// The opening quote has been read. Carriage returns vanish, also in quotes.
+    /// The opening quote has been read. Carriage returns are removed, also in quotes.
     fn quoted(&mut self, key: &str, text: &mut String) -> Result<(), Error> {
         let open = self.before('"');
         loop {
@@ -233,7 +233,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// After the key comes neither `=` nor the end of the line.
+    /// The key is followed by neither `=` nor the end of the line.
     fn not_a_key(&self, start: usize, end: usize, key: &str) -> Error {
         let word = |c: char| is_identifier(c) || c == '_' || c == '.';
         let rest = &self.text[end..];
@@ -274,10 +274,10 @@ impl Scanner<'_> {
 /// A value while it is read.
 struct Literal {
     text: String,
-    /// How much of the text counts: blanks at the end do not.
+    /// The length without trailing blanks.
     kept: usize,
     start: usize,
-    /// Where the counted part ends in the document.
+    /// The end of that part in the document.
     end: usize,
 }
 

@@ -1,10 +1,10 @@
-//! What nobody reads: probably mistyped.
+//! Sections and keys that are not known, probably mistyped.
 
 use crate::{
     document::{Document, Entry, Part, fold, same_name},
     error::Warning,
-    near::nearest,
 };
+use go_text::nearest;
 use std::collections::BTreeSet;
 
 /// A section that is read, and its keys.

@@ -1,11 +1,9 @@
 //! A value as a boolean, a number, a duration, a word.
 
-use crate::{
-    document::{Entry, Value},
-    duration::{self, Nanos},
-};
+use crate::document::{Entry, Value};
+use go_text::GoDuration;
 
-/// What is wrong with a value, in words that follow the key.
+/// The problem of a value, as a part of a sentence.
 type Problem = String;
 
 /// A text.
@@ -40,7 +38,7 @@ pub(crate) fn int(entry: &Entry) -> Result<i64, Problem> {
     let trimmed = written.trim();
     let (negative, digits) = match trimmed.strip_prefix('-') {
         Some(digits) => (true, digits),
-        // Go takes a plus before a decimal number only
+        // Go accepts a plus before a decimal number only.
         None => (
             false,
             trimmed
@@ -76,9 +74,9 @@ pub(crate) fn uint(entry: &Entry) -> Result<u64, Problem> {
 }
 
 /// A duration in Go's notation.
-pub(crate) fn duration(entry: &Entry) -> Result<Nanos, Problem> {
+pub(crate) fn duration(entry: &Entry) -> Result<GoDuration, Problem> {
     let written = text(entry)?;
-    duration::parse(written).ok_or_else(|| match written.trim().parse::<f64>() {
+    written.parse().map_err(|_| match written.trim().parse::<f64>() {
         Ok(_) => format!("{} needs a unit: write for example {}s", entry.key, written.trim()),
         Err(_) => format!(
             "{} is not a duration: write numbers with units, such as 5s or 1m30s, not {written:?}",
@@ -106,7 +104,7 @@ fn magnitude(digits: &str) -> Option<u64> {
     }
 }
 
-/// Go lets single underscores separate digits, and follow the prefix.
+/// Go allows single underscores between digits and after the prefix.
 fn hexadecimal(digits: &str) -> Option<u64> {
     let gap = digits.split('_').skip(1).any(str::is_empty);
     let plain = digits.replace('_', "");

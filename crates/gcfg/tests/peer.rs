@@ -7,7 +7,7 @@ mod peer {
     pub mod program;
 }
 
-use gcfg::{Document, Error, Nanos, Section};
+use gcfg::{Document, Error, Section};
 use peer::{inputs, program::Peer};
 use std::{collections::HashSet, fmt::Write};
 
@@ -86,7 +86,7 @@ fn show(section: &Section<'_>) -> Result<String, Error> {
         section.boolean("bool")?.unwrap_or_default(),
         section.int("int")?.unwrap_or_default(),
         section.uint("uint")?.unwrap_or_default(),
-        section.duration("span")?.unwrap_or(Nanos(0)).0,
+        section.duration("span")?.unwrap_or_default().nanos(),
         hex(section.word("word")?.unwrap_or_default()),
         text("sticky-k")?,
     ))

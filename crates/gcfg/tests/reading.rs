@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
 
-use gcfg::{Document, Known, Nanos, Position, Subsections, Value};
+use gcfg::{Document, GoDuration, Known, Position, Subsections, Value};
 use rstest::rstest;
 
 const BASE: &str = "[section]\n";
@@ -129,8 +129,8 @@ fn file_names_and_characters_count() {
 #[test]
 fn bytes_that_are_no_text() {
     let error = Document::parse_file("cloud.conf", b"[Global]\nname=\xff").unwrap_err();
-    let said = "cloud.conf:2:6: this is not UTF-8: save the file in that encoding";
-    assert_eq!(error.to_string(), said);
+    let message = "cloud.conf:2:6: this is not UTF-8: save the file in that encoding";
+    assert_eq!(error.to_string(), message);
 }
 
 // upstream: openstack 12
@@ -232,7 +232,10 @@ fn lists(#[case] what: &str, #[case] lines: &str, #[case] values: Option<Vec<&st
 #[case(".5ms", 500_000)]
 fn durations(#[case] value: &str, #[case] nanos: i64) {
     let document = Document::parse(&format!("{BASE}span={value}")).unwrap();
-    assert_eq!(document.section("section").duration("span"), Ok(Some(Nanos(nanos))));
+    assert_eq!(
+        document.section("section").duration("span"),
+        Ok(Some(GoDuration::from_nanos(nanos)))
+    );
 }
 
 #[rstest]
@@ -278,11 +281,11 @@ fn comments_directly_after_a_value(#[case] line: &str, #[case] cut: Option<(&str
         return assert_eq!(warning, None);
     };
     let sign = if line.contains(';') { ';' } else { '#' };
-    let said = format!(
+    let message = format!(
         "{place}: the value of password ends before this {sign}, which starts a comment: if it belongs to the value, put the \
          value in double quotes, else put a blank before the comment"
     );
-    assert_eq!(warning, Some(said));
+    assert_eq!(warning, Some(message));
     assert_eq!(document.section("section").text("password"), Ok(Some(value)));
 }
 

@@ -1,19 +1,19 @@
-//! `--controllers`: which controllers there are, and which of them are wanted.
+//! `--controllers`: the known controllers, and the selection of those that run.
 
 use runtime::flags::{Switch, or_nearest, quote};
 
-/// A controller this program can run, and the names it goes by.
+/// A controller of this program and its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Controller {
     /// Its name in `--controllers`, health checks and migration files.
     pub name: &'static str,
     /// Its other name in `--controllers`.
     pub alias: &'static str,
-    /// Names it had in older releases; still found in migration files.
+    /// Its names in older releases, which migration files may use.
     pub historic: &'static [&'static str],
     /// Its service account, with `--use-service-account-credentials`, and the end of its user agent.
     pub client: &'static str,
-    /// The component its events come from.
+    /// The component of its events.
     pub event_source: &'static str,
     /// Its name in the metric `running_managed_controllers`.
     pub metric: &'static str,
@@ -21,7 +21,7 @@ pub struct Controller {
     pub default: Switch,
 }
 
-/// Initialises nodes and keeps their addresses and labels.
+/// Initializes nodes and updates their addresses and labels.
 pub const CLOUD_NODE: Controller = Controller {
     name: "cloud-node-controller",
     alias: "cloud-node",
@@ -32,7 +32,7 @@ pub const CLOUD_NODE: Controller = Controller {
     default: Switch::On,
 };
 
-/// Taints nodes that are shut down and deletes those that are gone.
+/// Taints nodes whose instance is shut down and deletes nodes whose instance does not exist.
 pub const CLOUD_NODE_LIFECYCLE: Controller = Controller {
     name: "cloud-node-lifecycle-controller",
     alias: "cloud-node-lifecycle",
@@ -43,8 +43,8 @@ pub const CLOUD_NODE_LIFECYCLE: Controller = Controller {
     default: Switch::On,
 };
 
-/// Gives pod networks to nodes. Not included in `*`, because in clusters with another cloud controller manager this is
-/// the work of kube-controller-manager, and two allocators would hand out the same ranges.
+/// Allocates pod networks to nodes. Not included in `*`: in clusters with other cloud controller managers
+/// kube-controller-manager does this, and two allocators would allocate the same ranges.
 pub const NODE_IPAM: Controller = Controller {
     name: "node-ipam-controller",
     alias: "nodeipam",
@@ -55,7 +55,7 @@ pub const NODE_IPAM: Controller = Controller {
     default: Switch::Off,
 };
 
-/// Makes the cloud route pod networks to nodes.
+/// Creates routes to the pod networks of nodes in the cloud.
 pub const NODE_ROUTE: Controller = Controller {
     name: "node-route-controller",
     alias: "route",
@@ -66,7 +66,7 @@ pub const NODE_ROUTE: Controller = Controller {
     default: Switch::On,
 };
 
-/// Makes load balancers for Services.
+/// Creates load balancers for Services.
 pub const SERVICE_LB: Controller = Controller {
     name: "service-lb-controller",
     alias: "service",
@@ -77,7 +77,7 @@ pub const SERVICE_LB: Controller = Controller {
     default: Switch::On,
 };
 
-/// Opens the ports of Services in the firewall in front of the nodes. It runs only where the provider is configured for it.
+/// Opens the ports of Services in the firewall in front of the nodes. It runs only if the provider is configured for it.
 pub const NODE_FIREWALL: Controller = Controller {
     name: "do-firewall",
     alias: "node-firewall",
@@ -88,27 +88,39 @@ pub const NODE_FIREWALL: Controller = Controller {
     default: Switch::On,
 };
 
+/// Tags the machines behind nodes. It runs only where the provider is configured for it.
+pub const NODE_TAGS: Controller = Controller {
+    name: "tagging",
+    alias: "tagging-controller",
+    historic: &[],
+    client: "tagging-controller",
+    event_source: "tagging-controller",
+    metric: "tagging-controller",
+    default: Switch::Off,
+};
+
 /// All controllers, by name.
-pub const CONTROLLERS: [Controller; 6] = [
+pub const CONTROLLERS: [Controller; 7] = [
     CLOUD_NODE,
     CLOUD_NODE_LIFECYCLE,
     NODE_FIREWALL,
     NODE_IPAM,
     NODE_ROUTE,
     SERVICE_LB,
+    NODE_TAGS,
 ];
 
 /// The admission webhooks this program can serve. There are none: a provider may bring its own.
 pub const WEBHOOKS: [&str; 0] = [];
 
-/// What can be switched on and off by name in a list: `name`, `-name`, and `*` for all that are on by default.
+/// Names that a list can switch on and off: `name`, `-name`, and `*` for all that are on by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names<'a> {
-    /// What things are called in messages.
+    /// The noun in messages.
     pub what: &'a str,
     /// All names.
     pub known: Vec<&'a str>,
-    /// Other names, each with the name it stands for.
+    /// Aliases with their names.
     pub aliases: Vec<(&'a str, &'a str)>,
     /// The names `*` does not include.
     pub off_by_default: Vec<&'a str>,
@@ -142,14 +154,14 @@ pub fn webhooks() -> Names<'static> {
     }
 }
 
-/// The present name of a controller that a migration file may call by an alias or by the name of an older release.
+/// The current name of a controller, given as an alias or as the name of an older release.
 pub fn canonical(name: &str) -> &str {
     let goes_by = |known: &&Controller| known.alias == name || known.historic.contains(&name);
     CONTROLLERS.iter().find(goes_by).map_or(name, |known| known.name)
 }
 
 impl Names<'_> {
-    /// The list with aliases replaced by what they stand for.
+    /// The list with aliases replaced by names.
     pub fn resolve(&self, list: &[String]) -> Vec<String> {
         let resolved = list.iter().map(|item| match item.strip_prefix('-') {
             Some(name) => format!("-{}", self.resolved(name)),
@@ -158,7 +170,7 @@ impl Names<'_> {
         resolved.collect()
     }
 
-    /// Whether the (resolved) list wants a thing: the first item that names it decides, then `*`.
+    /// Whether the (resolved) list enables a name: the first item with the name decides, then `*`.
     pub fn wants(&self, list: &[String], name: &str) -> bool {
         let named = list.iter().find_map(|item| match item.strip_prefix('-') {
             Some(off) if off == name => Some(false),
@@ -175,10 +187,10 @@ impl Names<'_> {
             .filter(|item| *item != "*")
             .map(|item| item.strip_prefix('-').unwrap_or(item));
         let unknown = names.filter(|name| !self.known.contains(&self.resolved(name)));
-        unknown.map(|name| self.refusal(name)).collect()
+        unknown.map(|name| self.unknown_name(name)).collect()
     }
 
-    /// The help of a flag that takes such a list.
+    /// The help of a flag with such a list.
     pub fn help(&self) -> String {
         let Self {
             what,
@@ -201,7 +213,7 @@ impl Names<'_> {
             .map_or(name, |(_, name)| name)
     }
 
-    fn refusal(&self, name: &str) -> String {
+    fn unknown_name(&self, name: &str) -> String {
         let names = self
             .known
             .iter()

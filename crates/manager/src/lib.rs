@@ -1,7 +1,7 @@
 //! The cloud controller manager: flags to configuration to controllers.
 //!
-//! A program calls [`main`] with the [`Registration`] of its cloud, and is a complete cloud controller manager. [`options`] is what a
-//! user can set, [`validate`] checks what may not be combined, [`config`] is what `/configz` shows, and [`controllers_flag`] has the
+//! A program calls [`main`] with the [`Registration`] of its cloud, and is a complete cloud controller manager. [`options`] are its
+//! flags, [`validate`] checks their combination, [`config`] is the content of `/configz`, and [`controllers_flag`] has the
 //! controllers and selects those that run.
 
 pub mod config;

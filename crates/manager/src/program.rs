@@ -10,7 +10,7 @@ use clap::Command;
 use runtime::{flags::Problems, logging, program};
 use std::process::ExitCode;
 
-/// Runs a cloud controller manager for one cloud: all that `main` of its program has to do.
+/// Runs a cloud controller manager for one cloud: the whole `main` of its program.
 ///
 /// The program has every flag of the Go framework, the provider's own, leader election, the secure port with health and metrics,
 /// logs, and a clean stop on a signal.
@@ -70,9 +70,8 @@ fn parse(registered: &[Registration], name: &str, args: Vec<String>) -> Result<T
 }
 
 fn start(name: &str, options: Options, setup: &dyn Setup) -> ExitCode {
-    // Kept to the end: buffered lines are written when it is dropped.
-    let (_logs, verbosity) = match program::start_logging(&options.logging, &options.parsed) {
-        Ok(logging) => logging,
+    let verbosity = match program::start_logging(&options.logging, &options.parsed) {
+        Ok(verbosity) => verbosity,
         Err(code) => return code,
     };
     logging::warnings(&options.parsed.warnings, &options.generic.feature_gates);

@@ -1,7 +1,7 @@
-//! What is wrong with options that are each well formed: all of it, before anything starts.
+//! Validation of options that are each well formed, before anything starts.
 //!
-//! Every problem is one sentence that names the flag and says what to do. [`warnings`] are what the user surely did not
-//! mean but upstream accepts.
+//! Every problem is one sentence that names the flag and what to do. [`warnings`] are about settings that the Go framework accepts
+//! but that are probably mistakes.
 
 mod auth;
 mod ipam;
@@ -17,10 +17,9 @@ use crate::{
     controllers_flag::SERVICE_LB,
     options::{Cloud, Generic, Orphans, Outrigger, WEBHOOK},
 };
-use runtime::flags::{Problems, Version};
+use runtime::flags::Problems;
 
-/// Everything that is wrong. Problems with flags whose values were refused already are left out: they would be about
-/// defaults.
+/// All problems, without those of flags whose values were rejected already: they would be about defaults.
 #[must_use]
 pub fn validate(options: &Options) -> Problems {
     let mut problems = generic(&options.generic);
@@ -33,7 +32,6 @@ pub fn validate(options: &Options) -> Problems {
     problems.append(outrigger(&options.outrigger));
     problems.check(orphans(options));
     problems.append(options.logging.validate(&options.generic.feature_gates));
-    problems.check(version(options));
     let refused = |problem: &str| options.parsed.refused.iter().any(|name| names(problem, name));
     problems
         .iter()
@@ -42,7 +40,7 @@ pub fn validate(options: &Options) -> Problems {
         .collect()
 }
 
-/// What to warn of, besides what the feature gates and the migration file themselves warn of.
+/// Warnings, besides those of the feature gates and of the migration file.
 #[must_use]
 pub fn warnings(options: &Options) -> Vec<String> {
     let mut warnings = Vec::from_iter(ipam::warnings(options));
@@ -68,7 +66,7 @@ pub fn warnings(options: &Options) -> Vec<String> {
     warnings
 }
 
-/// Whether a sentence is about a flag, and not about one whose name only starts the same.
+/// Whether a sentence is about a flag, and not about another one with the same prefix.
 fn names(problem: &str, flag: &str) -> bool {
     let flag = format!("--{flag}");
     let goes_on = |rest: &str| rest.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphanumeric());
@@ -80,7 +78,7 @@ fn names(problem: &str, flag: &str) -> bool {
 fn generic(generic: &Generic) -> Problems {
     let mut problems = Problems::default();
     if generic.cloud.provider.trim().is_empty() {
-        problems.push("--cloud-provider cannot be empty, give the name of the cloud's provider");
+        problems.push("--cloud-provider cannot be empty, set it to the name of a cloud provider");
     }
     for unknown in generic.known_controllers.unknown(&generic.controllers) {
         problems.push(format!("{unknown} (--controllers)"));
@@ -102,9 +100,7 @@ fn concurrency(options: &Options) -> Problems {
         ("concurrent-service-syncs", options.service.concurrent_syncs),
     ];
     for (flag, _) in workers.into_iter().filter(|(_, workers)| workers.nominal() <= 0) {
-        problems.push(format!(
-            "--{flag} must be a positive number, or nothing would be worked on"
-        ));
+        problems.push(format!("--{flag} must be a positive number"));
     }
     if options.node.concurrent_status_updates.nominal() < 0 {
         problems.push("--concurrent-node-status-updates cannot be a negative number");
@@ -131,7 +127,7 @@ fn outrigger(outrigger: &Outrigger) -> Problems {
         .any(|scheme| scheme.trim().is_empty() || scheme.contains([':', '/']))
     {
         problems.push(
-            "--provider-id-scheme takes what stands before \"://\" in a provider ID, for instance \
+            "--provider-id-scheme is the part before \"://\" of a provider ID, for example \
                  openstack",
         );
     }
@@ -144,26 +140,16 @@ fn outrigger(outrigger: &Outrigger) -> Problems {
     problems
 }
 
-/// What a cluster owns is known by its name: of two with the same name in one project each would delete the other's.
+/// Ownership is determined by the cluster name: two clusters with the same name in one project would delete each other's resources.
 fn orphans(options: &Options) -> Result<(), String> {
     let (name, default) = (&options.generic.cloud.cluster_name, Cloud::default().cluster_name);
     if options.outrigger.load_balancer_orphans == Orphans::Delete && *name == default {
         return Err(format!(
             "--load-balancer-orphans=delete needs a --cluster-name that no other cluster of the cloud has, not \
-             {default:?}, which is everybody's default"
+             {default:?}, which is the default of all clusters"
         ));
     }
     Ok(())
-}
-
-fn version(options: &Options) -> Result<(), String> {
-    match &options.global.version {
-        Version::Report(version) => {
-            let reported = runtime::version::Info::current().reported_as(version);
-            reported.map(drop).map_err(|error| format!("--version: {error}"))
-        }
-        Version::Run | Version::Print | Version::Raw => Ok(()),
-    }
 }
 
 #[cfg(test)]

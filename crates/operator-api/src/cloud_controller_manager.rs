@@ -22,6 +22,12 @@ use std::collections::BTreeMap;
 /// The port that a cloud controller manager serves at unless it is told otherwise.
 pub const SECURE_PORT: i32 = 10258;
 
+/// The form of an image: a repository with an optional registry, tag and digest.
+const IMAGE: &str = "^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$";
+
+/// The form of a cluster's name: without blanks, because it becomes part of names and tags in the cloud.
+const CLUSTER_NAME: &str = r"^\S+$";
+
 /// The flags that `extraArgs` may not contain: the operator sets them, most of them from fields, or relies on their defaults.
 pub const OWN_FLAGS: &[&str] = &[
     "--bind-address",
@@ -78,7 +84,7 @@ pub struct Spec {
 
     /// The manager's image: another build of Outrigger than the operator's own, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 1024))]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = IMAGE))]
     pub image: Option<String>,
 
     /// Secrets in the operator's namespace with which the image is pulled.
@@ -100,7 +106,7 @@ pub struct Spec {
     /// The cluster's name in the cloud: part of the names of load balancers and the like, so it has to stay the same; kubernetes
     /// if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 255))]
+    #[schemars(length(min = 1, max = 255), regex(pattern = CLUSTER_NAME))]
     pub cluster_name: Option<String>,
 
     /// The networks of the pods, at most one of each family. Only routes and the node-ipam-controller need them.
@@ -126,7 +132,7 @@ pub struct Spec {
     pub scope: Scope,
 
     /// Which controllers run: * for all that are on by default, a name for that one, -name for not that one. They are
-    /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller, node-ipam-controller and do-firewall.
+    /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller, node-ipam-controller, do-firewall and tagging.
     #[serde(default = "all")]
     #[schemars(
         length(min = 1, max = 16),

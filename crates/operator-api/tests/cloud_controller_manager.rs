@@ -123,12 +123,28 @@ async fn everything_that_can_be_said_is_kept() {
 )]
 #[case::a_whole_id(json!({"provider": "memory", "scope": {"providerIDSchemes": ["openstack://"]}}), "providerIDSchemes[0]")]
 #[case::a_port_of_root(json!({"provider": "memory", "securePort": 443}), "spec.securePort")]
+#[case::no_image(json!({"provider": "memory", "image": "UPPER case:::"}), "spec.image")]
+#[case::a_cluster_name_with_blanks(json!({"provider": "memory", "clusterName": "a b"}), "spec.clusterName")]
 #[case::no_controllers(json!({"provider": "memory", "controllers": []}), "spec.controllers")]
 #[case::no_quantity(json!({"provider": "memory", "resources": {"limits": {"cpu": "much"}}}), "spec.resources.limits.cpu")]
 #[tokio::test]
 async fn refuses(#[case] spec: Value, #[case] because: &str) {
     let refusal = apply(&lab::unique("refused"), &spec).await.unwrap_err();
     assert!(refusal.contains(because), "{refusal}");
+}
+
+#[rstest]
+#[case::short("outrigger")]
+#[case::tag("registry.example.com/outrigger:v1.2.3-rc.1")]
+#[case::port("localhost:5000/a/b_c/outrigger:dev")]
+#[case::digest("quay.io/o/outrigger@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")]
+#[case::both("quay.io/o/outrigger:1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")]
+#[tokio::test]
+async fn takes_images(#[case] image: &str) {
+    let name = lab::unique("image");
+    apply(&name, &json!({"provider": "memory", "image": image}))
+        .await
+        .unwrap();
 }
 
 #[rstest]
@@ -164,6 +180,7 @@ async fn the_status_is_written_apart_from_the_spec() {
         "scope": {"nodeSelector": {"matchExpressions": [{"key": "edge", "operator": "Exists"}]}, "servicesWithoutClass": "Ignore"},
     });
     let status = Status {
+        message: "none".to_owned(),
         observed_generation: made.metadata.generation,
         conditions: ["Available", "Progressing", "Degraded"].map(condition).to_vec(),
         related_objects: vec![ObjectReference {
@@ -211,10 +228,7 @@ fn condition(type_: &str) -> Condition {
 async fn kubectl_prints_the_columns() {
     let name = lab::unique("printed");
     apply(&name, &json!({"provider": "memory"})).await.unwrap();
-    let conditions = [
-        ("Available", "False", "no"),
-        ("Degraded", "True", "the Secret keys is not there"),
-    ];
+    let conditions = [("Available", "False", "no"), ("Degraded", "True", "another text")];
     let conditions = conditions.map(|(type_, status, message)| Condition {
         status: status.to_owned(),
         message: message.to_owned(),
@@ -222,6 +236,7 @@ async fn kubectl_prints_the_columns() {
     });
     let status = Status {
         conditions: conditions.to_vec(),
+        message: "the Secret keys does not exist".to_owned(),
         version: "0.1.0".to_owned(),
         ready_replicas: Some(0),
         ..Status::default()
@@ -262,7 +277,7 @@ async fn kubectl_prints_the_columns() {
         0,
         "0.1.0",
         "?",
-        "the Secret keys is not there"
+        "the Secret keys does not exist"
     ]);
     assert_eq!(cells, expected);
 }

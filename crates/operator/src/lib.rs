@@ -1,10 +1,15 @@
 //! The operator: installs, configures, upgrades and removes the cloud controller manager.
 //!
-//! An Infrastructure is watched; [`platforms`] says which objects it asks for (pure); [`operands`] compares them with
-//! what is there, applies and prunes.
+//! [`control`](mod@control) runs one pass after another: observe, decide, apply, report. What to do is decided purely, by
+//! [`openshift`] for the cluster's platform and by [`standalone`] for each `CloudControllerManager`; [`operands`] compares the
+//! desired objects with the existing ones, applies and prunes.
 
+mod cache;
 pub mod certificates;
+mod clients;
 pub mod cloud_config;
+mod control;
+mod events;
 pub mod injector;
 pub mod monitoring;
 pub mod object;
@@ -19,8 +24,6 @@ mod rollout;
 pub mod run;
 pub mod standalone;
 pub mod status;
-mod telling;
 pub mod trusted_ca;
-pub mod watching;
 
-pub use object::{Key, Object};
+pub use object::{Key, Lookup, Object};

@@ -1,8 +1,8 @@
-//! A Kubernetes object as the operator wants it: plain JSON with an identity.
+//! A Kubernetes object as the operator applies it: plain JSON with an identity.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// Which object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct Key {
     pub api_version: String,
     /// `Deployment`
     pub kind: String,
-    /// `None` for what belongs to the cluster.
+    /// `None` for a cluster-scoped object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Its name.
@@ -41,7 +41,7 @@ impl Key {
         }
     }
 
-    /// An object that belongs to the cluster.
+    /// A cluster-scoped object.
     #[must_use]
     pub fn of_cluster(api_version: &str, kind: &str, name: &str) -> Self {
         Self {
@@ -62,7 +62,18 @@ impl fmt::Display for Key {
     }
 }
 
-/// An object, as JSON. What is not in it is nobody's business here.
+/// What is known of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup {
+    /// It exists.
+    Found(Arc<Value>),
+    /// It does not exist, or its kind is not served.
+    Absent,
+    /// It could not be read, and why.
+    Unknown(String),
+}
+
+/// An object, as JSON: the fields that the operator sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     key: Key,

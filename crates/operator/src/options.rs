@@ -228,7 +228,7 @@ impl Options {
             _ if self.help.is_on() => Some(help),
             Version::Print => Some(format!("Outrigger {}\n", version::Info::current())),
             Version::Raw => Some(format!("{:?}\n", version::Info::current())),
-            Version::Run | Version::Report(_) => None,
+            Version::Run => None,
         }
     }
 

@@ -38,6 +38,7 @@ const CONTEXT: Context<'_> = Context {
     namespace: "outrigger-system",
     image: "localhost/outrigger:dev",
     providers: PROVIDERS,
+    flags: &[],
 };
 
 const PROVIDERS: &[Provider] = &[

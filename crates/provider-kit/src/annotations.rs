@@ -59,7 +59,7 @@ pub enum Kind {
     GoBoolean,
     /// `true` or `false`, spelled like this.
     Boolean,
-    /// One of these words; the empty one is among them if it stands for "not given".
+    /// One of these words; the empty one is among them if it means "not given".
     Words(&'static [&'static str]),
     /// A comma-separated list.
     List,

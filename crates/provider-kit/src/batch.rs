@@ -1,4 +1,4 @@
-//! Finds many cloud objects in few calls, and never takes an object for missing unless the cloud itself says so.
+//! Finds many cloud objects in few calls, and never reports an object as missing unless the cloud itself does.
 //!
 //! [`Batch::find`] gets one object by its ID, several by their names in one list, and many from the list of all. An object
 //! that a list does not have is then read by itself: it may have another name by now, the filter may mean something else to
@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-/// How long the list of all objects serves other callers: controllers ask about a big cluster in several batches. Then it is
+/// How long the list of all objects serves other callers: controllers describe a big cluster in several batches. Then it is
 /// dropped, because a thousand objects are a megabyte and the next caller may come in five minutes.
 const LIFETIME: Duration = Duration::from_secs(2);
 
@@ -147,7 +147,7 @@ impl<O: Object> Batch<O> {
             self.memory.name_filter_works();
         }
         let late = self.confirm(lookup, wanted, &calls, &mut found).await;
-        // An object of a name that was asked for should have come with the list.
+        // The list should have an object of the requested name.
         if let Calls::Named(_) = calls
             && late.iter().any(|name| wanted.likely.contains(name.as_str()))
         {
@@ -175,7 +175,7 @@ impl<O: Object> Batch<O> {
         }
     }
 
-    /// Reads one by one what the lists do not have, unless the cloud said recently that it does not exist. Returns the names of
+    /// Reads one by one what the lists do not have, unless the cloud answered recently that it does not exist. Returns the names of
     /// those that exist after all.
     async fn confirm<L: Lookup<Object = O>>(
         &self,

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_out_what_is_not_given() {
+    fn omits_what_is_not_given() {
         let built = object(json!({"a": None::<u8>, "b": [{"c": null, "d": 1}], "e": "", "f": false}));
         assert_eq!(Value::Object(built.clone()), json!({"b": [{"d": 1}], "f": false}));
         assert_eq!(

@@ -71,7 +71,7 @@ impl<K: Eq + Hash, O> Default for Lanes<K, O> {
 impl<K: Clone + Eq + Hash + Display, O: Clone + PartialEq> Lanes<K, O> {
     /// Edits an object, and returns what the edit returned when it was applied to what is now in the cloud.
     ///
-    /// `edit` may be applied several times, each time to what was just read, so it says what its part of the object should be
+    /// `edit` may be applied several times, each time to what was just read, so it sets its part of the object
     /// and not how to get there. It writes nothing if it changes nothing. Dropped, it may have been written or not.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What every cloud provider needs, written once.
 //!
-//! A provider says what its cloud is like: its API, its configuration keys, its annotations, how a load balancer is observed and changed. The
+//! A provider describes its cloud: its API, its configuration keys, its annotations, how a load balancer is observed and changed. The
 //! kit does the rest, the same way for every cloud.
 
 pub mod annotations;

@@ -23,7 +23,7 @@ const MANY: usize = 4;
 /// How long a request for one object counts.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// How long a list serves callers, unless the cache was made for another time.
+/// How long a list serves callers, unless the cache was created for another time.
 const LIFETIME: Duration = Duration::from_secs(5);
 
 /// A list of type `T`. While it is being read, every caller waits for the same call.
@@ -168,7 +168,7 @@ impl<T: Send + Sync + 'static> ListCache<T> {
         reading
     }
 
-    /// Keeps a list, unless another caller that waited for it already did, or a newer one is there.
+    /// Keeps a list, unless another caller that waited for it already did, or a newer one exists.
     fn keep(&self, list: &List<T>) {
         let expires = list.expires;
         let mut state = self.state();

@@ -1,8 +1,9 @@
 //! The load-balancer engine: how every cloud makes a load balancer match a Service, one step at a time.
 //!
-//! A provider implements [`Cloud`] and calls [`ensure`], [`update_hosts`] and [`delete`]. The engine locates the load balancer, checks whose it
-//! is, compares what is there with what the Service asks for, applies the first step of the difference, and answers `Pending` until no step is
-//! left. Then it finishes what is around the load balancer, releases load balancers that the Service used before, and writes the [`Record`].
+//! A provider implements [`Cloud`] and calls [`ensure`], [`update_hosts`] and [`delete`]. The engine locates the load balancer, checks who
+//! owns it, compares what exists with what the Service asks for, applies the first step of the difference, and answers `Pending` until no step is
+//! left. If a change is complete at once, all steps are applied. Then it finishes what is around the load balancer, releases load balancers that
+//! the Service used before, and writes the [`Record`].
 //! A Service whose record matches costs one read of its load balancer, also after a restart. If many Services need a new load balancer at the
 //! same time, they begin in turn, as many as the cloud's API can take: those that were begun are finished first.
 //!
@@ -18,6 +19,7 @@ pub mod record;
 mod release;
 pub mod single;
 mod state;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -29,6 +31,7 @@ pub use halt::Halt;
 pub use pending::{busy, poll};
 pub use record::{Ownership, Record};
 pub use state::{Basis, Claim, Polls, State, Step};
+pub use steps::apply_step;
 
 use async_trait::async_trait;
 use cloud::{Error, Notes, Result, Spec, Status};
@@ -56,6 +59,11 @@ pub trait Cloud: Send + Sync + Sized {
     /// What this process remembers. It outlives the connection to the cloud.
     fn state(&self) -> &State<Self::Observed, Self::Step>;
 
+    /// When a change is complete.
+    fn completion(&self) -> Completion {
+        Completion::Later
+    }
+
     /// Parses what a Service asks for.
     async fn settings(&self, spec: &Spec, scope: Scope) -> Result<Self::Settings>;
 
@@ -65,16 +73,16 @@ pub trait Cloud: Send + Sync + Sized {
     /// How a user knows the load balancer of a Service that has none yet, for messages.
     fn name(&self, spec: &Spec) -> String;
 
-    /// Finds the load balancer of a Service. `None` only if the cloud says that there is none.
+    /// Finds the load balancer of a Service. `None` only if the cloud itself answers that it does not exist.
     async fn locate(&self, request: &Request<'_, Self>) -> Result<Option<Self::Balancer>>;
 
-    /// The load balancer with this ID. `None` only if the cloud says that there is none.
+    /// The load balancer with this ID. `None` only if the cloud itself answers that it does not exist.
     async fn get(&self, id: &str) -> Result<Option<Self::Balancer>>;
 
     /// The cloud's ID of a load balancer.
     fn id<'a>(&self, balancer: &'a Self::Balancer) -> &'a str;
 
-    /// Changes whenever a load balancer or anything on it does.
+    /// Changes whenever a load balancer or anything on it does. The hosts need not count, and where changes are complete at once they do not.
     fn version(&self, balancer: &Self::Balancer) -> String;
 
     /// Whether a load balancer can be changed now.
@@ -113,7 +121,7 @@ pub trait Cloud: Send + Sync + Sized {
         observed
     }
 
-    /// The steps from what is there to what should be, in an order in which the cloud accepts them. Pure.
+    /// The steps from what exists to what is desired, in an order in which the cloud accepts them. Pure.
     fn plan(
         &self,
         request: &Request<'_, Self>,
@@ -153,7 +161,7 @@ pub trait Cloud: Send + Sync + Sized {
         let _ = (request, balancer, step, notes);
     }
 
-    /// Whether everything that the Service asks for is there, once no step is left.
+    /// Whether everything that the Service asks for exists, once no step is left.
     fn completeness(
         &self,
         request: &Request<'_, Self>,
@@ -204,12 +212,12 @@ pub trait Cloud: Send + Sync + Sized {
         }
     }
 
-    /// The ID by which [`Cloud::locate`] looked for the load balancer.
+    /// The ID by which [`Cloud::locate`] searched for the load balancer.
     fn located_by<'a>(&self, request: &'a Request<'_, Self>) -> Option<&'a str> {
         request.record.as_ref().map(|record| record.id.as_str())
     }
 
-    /// Other load balancers that the cloud says were created for the Service, besides the one that was located.
+    /// Other load balancers that were created for the Service according to the cloud, besides the one that was located.
     async fn others(&self, request: &Request<'_, Self>, located: &Self::Balancer) -> Result<Vec<String>> {
         let _ = (request, located);
         Ok(Vec::new())
@@ -230,7 +238,7 @@ pub trait Cloud: Send + Sync + Sized {
         Ok(())
     }
 
-    /// Deletes what is left once the load balancer is gone, or (`kept`) does not serve the Service any more, and removes annotations.
+    /// Deletes what remains once the load balancer is deleted, or (`kept`) does not serve the Service any more, and removes annotations.
     async fn clean_up(
         &self,
         request: &Request<'_, Self>,
@@ -269,7 +277,7 @@ pub enum Scope {
     All,
     /// The hosts, and nothing else.
     Hosts,
-    /// Nothing: the Service is gone, or needs no load balancer any more. What is known about it may be incomplete.
+    /// Nothing: the Service is deleted, or needs no load balancer any more. What is known about it may be incomplete.
     Deletion,
 }
 
@@ -286,6 +294,15 @@ pub enum Condition {
     Deleted,
     /// The cloud reports an error.
     Broken,
+}
+
+/// When a change is complete that the cloud has accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// Some time later: the load balancer cannot be changed until then, and is polled.
+    Later,
+    /// At once: all steps are applied one after the other, and a load balancer that was deleted is gone.
+    AtOnce,
 }
 
 /// A load balancer that was created.
@@ -317,7 +334,7 @@ pub enum Applied<O> {
     Refused,
 }
 
-/// Whether everything that a Service asks for is there.
+/// Whether everything that a Service asks for exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completeness {
     /// It is.
@@ -353,6 +370,6 @@ pub enum Fate {
     Delete,
     /// What the Service has on it is removed.
     Detach,
-    /// It stays as it is: it may be in use elsewhere.
+    /// It is kept as it is: it may be in use elsewhere.
     Keep,
 }

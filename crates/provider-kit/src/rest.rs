@@ -13,11 +13,11 @@ pub struct Rest {
     pub client: Client,
     /// Where the API is.
     pub url: Url,
-    /// What stands before the names of collections.
+    /// The first segment of every path, before the name of the collection.
     pub version: &'static str,
-    /// How to ask for large pages.
+    /// The query parameter for large pages.
     pub page_size: (&'static str, &'static str),
-    /// Where the next page is, as a page says.
+    /// Finds the link to the next page in a page.
     pub next: fn(&Map<String, Value>) -> Option<Next>,
 }
 
@@ -86,7 +86,7 @@ impl<T: DeserializeOwned + Send> Collection<T> {
         }
     }
 
-    /// Reads an object; `None` only if the cloud says that it does not exist.
+    /// Reads an object; `None` only if the cloud itself answers that it does not exist.
     ///
     /// # Errors
     /// As the cloud answers. An answer without the object is none.
@@ -135,7 +135,7 @@ impl<T: DeserializeOwned + Send> Collection<T> {
             .await
     }
 
-    /// Replaces an object; `None` only if the cloud says that it does not exist.
+    /// Replaces an object; `None` only if the cloud itself answers that it does not exist.
     ///
     /// # Errors
     /// As the cloud answers.

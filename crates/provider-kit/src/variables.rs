@@ -1,4 +1,4 @@
-//! Environment variables, for clouds that are configured by these. Their table, and the page of the reference, are made of [`Key`]s.
+//! Environment variables, for clouds that are configured by these. Their table, and the page of the reference, consist of [`Key`]s.
 
 use crate::{
     annotations::items_of,

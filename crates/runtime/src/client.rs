@@ -11,19 +11,17 @@
 //! # }
 //! ```
 //!
-//! A request waits for its turn, then passes the fence, is sent within its time, counted, and sent again if the server asks
-//! for that; see [`Builder`]. Everything is JSON: `--kube-api-content-type` is accepted for the sake of existing manifests,
-//! and has no effect.
+//! A request waits for the rate limit, passes the fence, is sent with a timeout, counted, and retried if the server requires it; see
+//! [`Builder`]. All requests are JSON: `--kube-api-content-type` is accepted for compatibility, and has no effect.
 
 mod account;
 mod answer;
-mod authorities;
 mod bearer;
 mod builder;
-mod certificate;
 mod config;
 mod explain;
 mod failure;
+mod files;
 mod in_cluster;
 mod kubeconfig;
 mod limit;
@@ -41,6 +39,7 @@ pub use account::AccountError;
 pub use builder::{Builder, Identity};
 pub use config::{ConfigError, Source};
 pub use explain::explain;
+pub(crate) use failure::is_lost;
 pub use failure::{Failure, is_fenced, is_unreachable};
 pub use limit::Limit;
 pub use metrics::Metrics;
@@ -51,17 +50,14 @@ use bearer::Bearer;
 use http::HeaderValue;
 use kube::{Client, Config, client::ClientBuilder};
 use limit::{Gate, Shared};
+use parking_lot::Mutex;
 use pipeline::{Pipeline, Policy, Retries};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use transport::Transport;
 
-/// Makes the clients of a process. Clones share their connections.
+/// Creates the clients of a process. Clones share their connections.
 ///
-/// A client belongs to the runtime it is made in.
+/// A client belongs to the tokio runtime it is created in.
 #[derive(Clone)]
 pub struct Clients(Arc<Common>);
 
@@ -76,9 +72,9 @@ struct Common {
     timeout: Duration,
     metrics: Option<Metrics>,
     bearer: Bearer,
-    /// As the process.
+    /// With the credentials of the process.
     transport: Transport,
-    /// As nobody, if controllers bring their own tokens.
+    /// Without credentials, if controllers have their own tokens.
     anonymous: Option<Transport>,
     accounts: Mutex<HashMap<String, Arc<Account>>>,
 }
@@ -89,17 +85,17 @@ impl Clients {
         &self.0.address
     }
 
-    /// A client under the name of the process that no fence stops: for informers, events, reviews.
+    /// A client with the identity of the process and without a fence: for informers, events, reviews.
     pub fn plain(&self, name: &str) -> Client {
         self.client(name, self.0.limit.gate(), |_| {})
     }
 
-    /// A client for a controller: its writes pass the fence, and it acts under its own name if that was asked for.
+    /// A client for a controller: its writes are behind the fence, and it has its own identity if that is configured.
     ///
     /// The name is that of its service account: `node-controller`, `service-controller`, `route-controller`.
     ///
     /// # Errors
-    /// If its service account is neither there nor can be created.
+    /// If its service account does not exist and cannot be created.
     pub async fn for_controller(&self, name: &str) -> Result<Client, AccountError> {
         let fence = self.0.fence.clone();
         let gate = self.0.limit.gate();
@@ -115,11 +111,11 @@ impl Clients {
         }))
     }
 
-    /// A client for leader election: it waits for nobody, gives each request only this long, repeats nothing except with
-    /// new credentials, and has connections of its own, so that nothing else that is slow can cost the lease.
+    /// A client for leader election: it has no rate limit, this timeout for each request, no retries except with new credentials,
+    /// and separate connections, so that no other slow request can lose the lease.
     ///
     /// # Errors
-    /// If the credentials cannot be used any more.
+    /// If the credentials cannot be used.
     pub fn for_leases(&self, timeout: Duration) -> kube::Result<Client> {
         let transport = Transport::new(self.0.config.clone(), self.0.metrics.clone())?;
         Ok(self.client("leader-election", Gate::Open, |policy| {
@@ -130,8 +126,8 @@ impl Clients {
     }
 
     fn account(&self, namespace: &str, name: &str) -> Arc<Account> {
-        let mut accounts = self.0.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        // Requests that wait for a token have their places already, so that of the token must not need one.
+        let mut accounts = self.0.accounts.lock();
+        // Requests that wait for a token have passed the rate limit already, so the token request must not wait for it.
         let client = || self.client("service-accounts", Gate::Open, |_| {});
         let new = || Arc::new(Account::new(client(), namespace, name));
         accounts.entry(name.to_owned()).or_insert_with(new).clone()

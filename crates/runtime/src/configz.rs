@@ -1,33 +1,28 @@
-//! What `/configz` shows: the configuration in effect, keyed by its API group.
+//! `/configz`: the current configuration, by API group.
 
+use parking_lot::RwLock;
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-/// The configurations of a process. Clones share them. Nothing secret may be put in.
+/// The configurations of a process. Clones share them. They must not contain secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Configz(Arc<RwLock<BTreeMap<String, String>>>);
 
 impl Configz {
-    /// Shows `config` under `group`, in place of what was there.
+    /// Sets the configuration of `group`.
     ///
     /// # Errors
-    /// If it cannot be written as JSON.
+    /// If it cannot be serialized as JSON.
     pub fn set(&self, group: &str, config: &impl Serialize) -> serde_json::Result<()> {
-        // Kept as text, so that the fields stay in the order of the type.
+        // Kept as text, to keep the order of the fields.
         let json = serde_json::to_string(config)?;
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(group.to_owned(), json);
+        self.0.write().insert(group.to_owned(), json);
         Ok(())
     }
 
-    /// One JSON object with everything.
+    /// All configurations as one JSON object.
     pub fn json(&self) -> String {
-        let configs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let configs = self.0.read();
         let members: Vec<_> = configs
             .iter()
             .map(|(group, json)| format!("{}:{json}", serde_json::Value::from(group.as_str())))

@@ -1,7 +1,7 @@
 //! core/v1 Events, as client-go writes them.
 //!
-//! A [`Recorder`] takes an event and returns at once. Its [`Broadcaster`] decides what becomes of it (a new object, a higher
-//! count on an old one, or nothing if there are too many) and writes it in the background.
+//! A [`Recorder`] accepts an event and returns at once. Its [`Broadcaster`] decides what to write (a new object, a higher count on
+//! an existing one, or nothing if there are too many) and writes it in the background.
 
 mod broadcaster;
 mod correlator;
@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use metrics::Outcome;
 use tokio::sync::mpsc;
 
-/// Whether an event is good news.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `Normal`
@@ -36,32 +36,32 @@ impl Kind {
     }
 }
 
-/// Something that happened to an object.
+/// An event about an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Who says so: `source.component`.
+    /// The reporting component: `source.component`.
     pub component: &'static str,
-    /// What it happened to.
+    /// The object.
     pub regarding: ObjectReference,
-    /// Good news or bad.
+    /// The type.
     pub kind: Kind,
-    /// In one word.
+    /// The reason, in one word.
     pub reason: &'static str,
-    /// In words.
+    /// The message.
     pub message: String,
 }
 
-/// Takes events and never blocks: when too many are waiting to be written, new ones are dropped. Clones share it.
+/// Accepts events and never blocks: if too many are waiting to be written, new ones are dropped. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     component: &'static str,
-    /// `None` if nobody is to be told.
+    /// `None` if events are not written.
     queue: Option<mpsc::Sender<Event>>,
     metrics: Option<Metrics>,
 }
 
 impl Recorder {
-    /// A recorder that hands its events to a receiver.
+    /// A recorder that sends its events to a receiver.
     pub fn new(component: &'static str, queue: mpsc::Sender<Event>) -> Self {
         Self {
             component,
@@ -70,7 +70,7 @@ impl Recorder {
         }
     }
 
-    /// A recorder that forgets its events.
+    /// A recorder that discards its events.
     pub fn silent(component: &'static str) -> Self {
         Self {
             component,
@@ -83,7 +83,7 @@ impl Recorder {
         Self { metrics, ..self }
     }
 
-    /// The same recorder, in the name of another component.
+    /// The same recorder for another component.
     #[must_use]
     pub fn renamed(&self, component: &'static str) -> Self {
         Self {

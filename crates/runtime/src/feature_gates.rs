@@ -1,14 +1,14 @@
-//! `--feature-gates`: switches for what is new or going away.
+//! `--feature-gates`: switches for new features, and for features that will be removed.
 
 use crate::flags::{Problems, Switch, Value, or_nearest};
 use std::{collections::BTreeMap, fmt::Write};
 
-/// How ripe a feature is.
+/// The maturity of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// May change or go; `AllAlpha` turns all of them on.
+    /// May change or be removed; `AllAlpha` switches all of them.
     Alpha,
-    /// Here to stay, details may change; `AllBeta` switches all of them.
+    /// Will be kept, details may change; `AllBeta` switches all of them.
     Beta,
 }
 
@@ -17,16 +17,15 @@ pub enum Stage {
 pub struct Gate {
     /// Its name on the command line.
     pub name: &'static str,
-    /// How ripe it is.
+    /// Its maturity.
     pub stage: Stage,
-    /// Whether it is on if nobody says otherwise.
+    /// Whether it is on by default.
     pub default: Switch,
-    /// What it does here, in a few words.
+    /// Its effect in this program.
     pub effect: &'static str,
 }
 
-/// The known gates and how they were set. A gate that was set by name keeps that setting whatever `AllAlpha` and
-/// `AllBeta` say.
+/// The known gates and their settings. A gate that is set by name takes precedence over `AllAlpha` and `AllBeta`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeatureGates {
     known: Vec<Gate>,
@@ -47,7 +46,7 @@ impl FeatureGates {
         }
     }
 
-    /// Whether the feature is on. One that is not known is off.
+    /// Whether the feature is on. An unknown feature is off.
     pub fn is_on(&self, name: &str) -> bool {
         let Some(gate) = self.known.iter().find(|gate| gate.name == name) else {
             return false;
@@ -64,7 +63,7 @@ impl FeatureGates {
             .is_on()
     }
 
-    /// What to warn of: gates that were set although their features are no longer a choice.
+    /// Warnings about gates that are set although their features are always on.
     pub fn warnings(&self) -> Vec<String> {
         let retired = self.set.keys().filter(|name| RETIRED.contains(&name.as_str()));
         retired
@@ -72,7 +71,7 @@ impl FeatureGates {
             .collect()
     }
 
-    /// The help of the flag, with every gate that does something.
+    /// The help of the flag, with every gate that has an effect.
     pub fn help(&self) -> String {
         let mut help = "Features to switch, as name=true or name=false. Those of Kubernetes itself and of the generic \
                         API server library are accepted and have no effect. The others are:"
@@ -153,77 +152,19 @@ impl Value for FeatureGates {
 }
 
 fn is_inert(name: &str) -> bool {
-    API_SERVER.contains(&name) || RETIRED.contains(&name) || KUBERNETES.lines().any(|known| known == name)
+    RETIRED.contains(&name) || KUBERNETES.lines().any(|known| known == name)
 }
 
-/// The gates of Kubernetes itself, 1.35. Cloud controller managers that are built with its libraries accept them, and
-/// charts give one list to all components.
+/// The gates of Kubernetes 1.35, and those of the generic API server library of Kubernetes 1.33 to 1.37. Go components accept them,
+/// because they share one registry, and charts set one list for all components.
 const KUBERNETES: &str = include_str!("feature_gates/kubernetes.txt");
 
-/// Once known to cloud controller managers; what they switched is now always so.
+/// Former gates of cloud controller managers; their features are always on.
 const RETIRED: [&str; 4] = [
     "CloudDualStackNodeIPs",
     "ControllerManagerLeaderMigration",
     "LoadBalancerIPMode",
     "StableLoadBalancerNodeSet",
-];
-
-/// The gates of the generic API server library, Kubernetes 1.33 to 1.37. Every Go component accepts them, because they
-/// share one registry.
-const API_SERVER: [&str; 53] = [
-    "APIResponseCompression",
-    "APIServerIdentity",
-    "APIServerTracing",
-    "APIServerWebhookAuthenticationToken",
-    "APIServingWithRoutine",
-    "AggregatedDiscoveryRemoveBetaType",
-    "AllowParsingUserUIDFromCertAuth",
-    "AllowUnsafeMalformedObjectDeletion",
-    "AnonymousAuthConfigurableEndpoints",
-    "AuthorizeWithSelectors",
-    "BtreeWatchCache",
-    "CBORServingAndStorage",
-    "ComponentFlagz",
-    "ComponentStatusz",
-    "ConcurrentWatchObjectDecode",
-    "ConsistentListFromCache",
-    "ConsistentListFromCacheSkipTimeoutFallback",
-    "ConstrainedImpersonation",
-    "CoordinatedLeaderElection",
-    "DeclarativeValidation",
-    "DeclarativeValidationBeta",
-    "DeclarativeValidationTakeover",
-    "DetectCacheInconsistency",
-    "EtcdRangeStream",
-    "ExcludeAdmissionWebhookVirtualResources",
-    "KMSv1",
-    "ListFromCacheSnapshot",
-    "ManifestBasedAdmissionControlConfig",
-    "MutatingAdmissionPolicy",
-    "OpenAPIEnums",
-    "ResilientWatchCacheInitialization",
-    "RetryGenerateName",
-    "SeparateCacheWatchRPC",
-    "ShardedListAndWatch",
-    "SizeBasedListCostEstimate",
-    "StorageVersionAPI",
-    "StorageVersionHash",
-    "StreamingCollectionEncodingToJSON",
-    "StreamingCollectionEncodingToProtobuf",
-    "StrictCostEnforcementForVAP",
-    "StrictCostEnforcementForWebhooks",
-    "StructuredAuthenticationConfiguration",
-    "StructuredAuthenticationConfigurationEgressSelector",
-    "StructuredAuthenticationConfigurationJWKSMetrics",
-    "StructuredAuthorizationConfiguration",
-    "TokenRequestServiceAccountUIDValidation",
-    "UnauthenticatedHTTP2DOSMitigation",
-    "UnknownVersionInteroperabilityProxy",
-    "WatchCacheInitializationPostStartHook",
-    "WatchFromStorageWithoutResourceVersion",
-    "WatchList",
-    "WatchListCompression",
-    "WebhookRoundTripLoadBalancing",
 ];
 
 #[cfg(test)]
@@ -294,12 +235,12 @@ mod tests {
     #[case::no_value("NewTea", "missing bool value for NewTea")]
     #[case::no_bool("NewTea=maybe", "invalid value of NewTea=maybe, neither true nor false")]
     #[case::two_problems("A=true,B=true", "unrecognized feature gate: A; unrecognized feature gate: B")]
-    fn are_refused(#[case] given: &str, #[case] problem: &str) {
+    fn are_rejected(#[case] given: &str, #[case] problem: &str) {
         assert_eq!(parse(&[given]).unwrap_err(), problem);
     }
 
     #[test]
-    fn retired_ones_are_warned_of() {
+    fn retired_gates_cause_a_warning() {
         let gates = parse(&["WatchList=true,LoadBalancerIPMode=true"]).unwrap();
         assert_eq!(
             gates.warnings(),

@@ -1,19 +1,17 @@
-//! The fence between a replica and everything it could write to: open only while it is sure to be the leader.
+//! A fence that blocks the writes of a replica unless it is certainly the leader.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Instant};
 
-/// This process may not write any more, because it may have lost its lease.
+/// This replica may not write, because it may have lost its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this replica is not the leader any more")]
 pub struct Fenced;
 
-/// Says whether this replica may write at this moment. Clones share it.
+/// Whether this replica may write now. Clones share it.
 ///
-/// It is asked right before every write, so that a replica that was stopped for longer than its lease does not write
-/// when it goes on, even before it has noticed.
+/// It is checked directly before every write. So a replica that was suspended for longer than its lease does not write when it
+/// resumes, even before it notices the loss.
 #[derive(Debug, Clone)]
 pub struct Fence(Arc<Mutex<State>>);
 
@@ -24,7 +22,7 @@ enum State {
     /// Open until then.
     Until(Instant),
     Closed,
-    /// Closed, and never opened yet.
+    /// Closed, and never open before.
     Unopened,
 }
 
@@ -41,7 +39,7 @@ impl Fence {
         Self(Arc::new(Mutex::new(State::Unopened)))
     }
 
-    /// Opens it until then; each renewal of the lease moves it on.
+    /// Opens it until the deadline; each renewal of the lease extends it.
     pub fn allow_until(&self, deadline: Instant) {
         self.set(State::Until(deadline));
     }
@@ -58,7 +56,7 @@ impl Fence {
     /// # Errors
     /// If it is not.
     pub fn check(&self) -> Result<(), Fenced> {
-        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match *self.0.lock() {
             State::Open => Ok(()),
             State::Until(deadline) if Instant::now() < deadline => Ok(()),
             State::Until(_) | State::Closed | State::Unopened => Err(Fenced),
@@ -68,11 +66,11 @@ impl Fence {
     /// Whether it was ever opened: a lease was held once, or there is no leader election.
     #[must_use]
     pub fn was_opened(&self) -> bool {
-        !matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), State::Unopened)
+        !matches!(*self.0.lock(), State::Unopened)
     }
 
     fn set(&self, state: State) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.0.lock() = state;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Informers: a copy of what the API server has, kept up to date by one watch, and handlers that hear of every change.
+//! Informers: a local copy of the objects of the API server, kept up to date by one watch, and handlers for every change.
 
 use futures::StreamExt;
 use kube::{
@@ -8,33 +8,29 @@ use kube::{
         watcher::{self, watcher},
     },
 };
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use serde::de::DeserializeOwned;
-use std::{
-    collections::HashMap,
-    fmt::Debug,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::HashMap, fmt::Debug, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// What an informer can hold.
+/// An object that an informer can store.
 pub trait Object: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static {}
 impl<K: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static> Object for K {}
 
-/// What happened to an object.
+/// A change of an object.
 #[derive(Debug, Clone)]
 pub enum Change<K> {
-    /// It is there (also for those that were there before we looked).
+    /// It exists; also for objects that existed before the first list.
     Added(Arc<K>),
-    /// It was there and is different now.
+    /// It has changed.
     Updated {
-        /// As it was.
+        /// The old version.
         old: Arc<K>,
-        /// As it is.
+        /// The new version.
         new: Arc<K>,
     },
-    /// It is gone; this is what we last knew of it.
+    /// It was deleted; this is its last known version.
     Deleted(Arc<K>),
 }
 
@@ -62,12 +58,12 @@ struct Inner<K> {
     config: watcher::Config,
     trim: fn(&mut K),
     store: Store<K>,
-    /// Also taken while the store changes, so that a late handler neither misses nor doubles anything.
+    /// Locked while the store changes, so that a new handler sees every object exactly once.
     handlers: Mutex<Vec<Handler<K>>>,
 }
 
 impl<K: Object> Informer<K> {
-    /// Watches what `api` and `config` select. `trim` drops what nobody here needs before an object is kept.
+    /// Watches the objects that `api` and `config` select. `trim` removes unneeded fields before an object is stored.
     pub fn new(api: Api<K>, config: watcher::Config, trim: fn(&mut K)) -> Self {
         Self(Arc::new(Inner {
             api,
@@ -78,12 +74,12 @@ impl<K: Object> Informer<K> {
         }))
     }
 
-    /// The copy.
+    /// The local copy.
     pub fn store(&self) -> Store<K> {
         self.0.store.clone()
     }
 
-    /// Calls `handler` for every object that is there already, and then for every change, in order. It must not block.
+    /// Calls `handler` for every stored object, and then for every change, in order. It must not block.
     pub fn on_change(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
         let mut handlers = self.0.handlers();
         for object in self.0.store.list() {
@@ -92,7 +88,7 @@ impl<K: Object> Informer<K> {
         handlers.push(Box::new(handler));
     }
 
-    /// Lists, watches, and lists again whenever it must, until cancelled.
+    /// Lists and watches until cancelled; lists again when the watch requires it.
     pub async fn run(&self, cancel: CancellationToken) {
         let mut events = Box::pin(watcher(self.0.api.clone(), self.0.config.clone()).default_backoff());
         let mut listing = HashMap::new();
@@ -123,25 +119,25 @@ impl<K: Object> Informer<K> {
     }
 }
 
-/// A watch that goes on again says nothing until something changes: it is believed to go on when it has not failed for
-/// longer than it takes to try again.
+/// A resumed watch sends no event until an object changes. It counts as healthy once it has not failed for this time, which is
+/// longer than the back-off.
 const QUIET: Duration = Duration::from_mins(2);
 
-/// How a watch fares.
+/// The health of a watch.
 #[derive(Debug, Default)]
 struct Health {
     failed: Option<Instant>,
 }
 
 impl Health {
-    /// Takes note of a failure; says whether it matters. A watch that broke off is taken up where it was: that is no failure
-    /// yet, unless it follows another one.
+    /// Records a failure, and returns whether to report it. A watch that ends is resumed where it was: that is reported only if it
+    /// follows another failure.
     fn failed(&mut self, error: &watcher::Error) -> bool {
         let first = self.failed.replace(Instant::now()).is_none();
         !(first && matches!(error, watcher::Error::WatchFailed(_)))
     }
 
-    /// The moment when what failed is believed to be over; never, if nothing failed.
+    /// Waits until the watch counts as healthy again; forever if it did not fail.
     async fn over(&self) {
         match self.failed {
             Some(failed) => tokio::time::sleep_until(failed + QUIET).await,
@@ -151,7 +147,7 @@ impl Health {
 }
 
 impl<K: Object> Inner<K> {
-    /// What was listed once is kept up again.
+    /// The watch is healthy again.
     fn resumed(&self) {
         if *self.store.0.synced.borrow() {
             self.store.set_state(State::Synced);
@@ -159,7 +155,7 @@ impl<K: Object> Inner<K> {
     }
 
     fn handlers(&self) -> MutexGuard<'_, Vec<Handler<K>>> {
-        self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handlers.lock()
     }
 
     fn apply(&self, event: watcher::Event<K>, listing: &mut HashMap<String, Arc<K>>) {
@@ -172,19 +168,19 @@ impl<K: Object> Inner<K> {
             watcher::Event::InitDone => {
                 let handlers = self.handlers();
                 for change in self.store.replace(std::mem::take(listing)) {
-                    tell(&handlers, &change);
+                    notify(&handlers, &change);
                 }
                 self.store.set_state(State::Synced);
             }
             watcher::Event::Apply(object) => {
                 let handlers = self.handlers();
-                tell(&handlers, &self.store.insert(self.keep(object)));
+                notify(&handlers, &self.store.insert(self.keep(object)));
                 self.store.set_state(State::Synced);
             }
             watcher::Event::Delete(object) => {
                 let handlers = self.handlers();
                 if let Some(gone) = self.store.remove(&key_of(&object)) {
-                    tell(&handlers, &Change::Deleted(gone));
+                    notify(&handlers, &Change::Deleted(gone));
                 }
                 self.store.set_state(State::Synced);
             }
@@ -200,29 +196,29 @@ impl<K: Object> Inner<K> {
     fn failed(&self, error: &watcher::Error) {
         let resource = K::plural(&());
         let reason = crate::client::explain(error);
-        tracing::warn!(%resource, %reason, "cannot watch; trying again");
+        tracing::warn!(%resource, %reason, "cannot watch; retrying");
         self.store.set_state(State::Failing(reason));
     }
 }
 
-fn tell<K>(handlers: &[Handler<K>], change: &Change<K>) {
+fn notify<K>(handlers: &[Handler<K>], change: &Change<K>) {
     for handler in handlers {
         handler(change);
     }
 }
 
-/// Whether a [`Store`] can be believed.
+/// Whether a [`Store`] is up to date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing has been listed yet.
     Starting,
-    /// It is as the API server has it, give or take the moment.
+    /// It is up to date, apart from the latency of the watch.
     Synced,
-    /// It may be old: this is why.
+    /// It may be out of date, for this reason.
     Failing(String),
 }
 
-/// The copy that an [`Informer`] keeps. Clones share it.
+/// The local copy of an [`Informer`]. Clones share it.
 #[derive(Debug)]
 pub struct Store<K>(Arc<StoreInner<K>>);
 
@@ -270,28 +266,28 @@ impl<K: Resource> Store<K> {
         self.read().values().cloned().collect()
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.read().len()
     }
 
-    /// Whether there are none.
+    /// Whether it has no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it can be believed.
+    /// Whether it is up to date.
     pub fn state(&self) -> State {
         self.0.state.borrow().clone()
     }
 
-    /// Waits until everything has been listed once.
+    /// Waits for the first complete list.
     pub async fn synced(&self) {
         // The sender lives as long as `self`, so this cannot fail.
         let _ = self.0.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// Puts an object in, and says what that changed.
+    /// Inserts an object, and returns the change.
     pub fn insert(&self, object: impl Into<Arc<K>>) -> Change<K> {
         let new = object.into();
         match self.write().insert(key_of(&*new), new.clone()) {
@@ -300,7 +296,7 @@ impl<K: Resource> Store<K> {
         }
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub fn remove(&self, key: &str) -> Option<Arc<K>> {
         self.write().remove(key)
     }
@@ -333,12 +329,12 @@ impl<K: Resource> Store<K> {
         });
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<String, Arc<K>>> {
-        self.0.objects.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<String, Arc<K>>> {
+        self.0.objects.read()
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<String, Arc<K>>> {
-        self.0.objects.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<K>>> {
+        self.0.objects.write()
     }
 }
 
@@ -355,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_listing_tells_only_what_changed() {
+    fn a_new_list_reports_only_changes() {
         let store = Store::of([node("same", "1"), node("changed", "1"), node("gone", "1")]);
         let listing = [node("same", "1"), node("changed", "2"), node("new", "1")];
         let listing = listing
@@ -379,23 +375,23 @@ mod tests {
         kube::Error::Api(kube::core::Status::failure("no", "Forbidden").with_code(403).boxed())
     }
 
-    /// A connection that breaks is not told; one that cannot be made again is, until it has been quiet for a while.
+    /// A lost connection is not reported; one that cannot be re-established is, until it has not failed for a while.
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_goes_on_is_believed() {
+    async fn a_resumed_watch_is_healthy() {
         let mut health = Health::default();
         let broke = || watcher::Error::WatchFailed(kube::Error::LinesCodecMaxLineLengthExceeded);
-        assert!(!health.failed(&broke()), "it is taken up again at once");
+        assert!(!health.failed(&broke()), "it is resumed at once");
         assert!(health.failed(&watcher::Error::WatchStartFailed(refused())));
-        assert!(health.failed(&broke()), "one after the other");
+        assert!(health.failed(&broke()), "a second failure");
         tokio::time::advance(QUIET.saturating_sub(Duration::from_secs(1))).await;
         assert!(futures::poll!(Box::pin(health.over())).is_pending());
         health.over().await;
         assert!(Health::default().failed(&watcher::Error::InitialListFailed(refused())));
     }
 
-    /// Nothing may happen for hours after the first event, so whatever it is, it must be enough.
+    /// There may be no further event for hours, so every kind of event must suffice.
     #[tokio::test]
-    async fn any_event_of_a_watch_says_that_it_goes_on() {
+    async fn every_event_of_a_watch_shows_that_it_is_healthy() {
         let nowhere = tower::service_fn(|_: http::Request<kube::client::Body>| {
             std::future::ready(Err::<http::Response<kube::client::Body>, _>(refused()))
         });
@@ -410,14 +406,14 @@ mod tests {
         ] {
             informer.0.failed(&watcher::Error::WatchStartFailed(refused()));
             assert_ne!(informer.store().state(), State::Synced);
-            let said = format!("{event:?}");
+            let message = format!("{event:?}");
             informer.0.apply(event, &mut listing);
-            assert_eq!(informer.store().state(), State::Synced, "{said}");
+            assert_eq!(informer.store().state(), State::Synced, "{message}");
         }
     }
 
     #[tokio::test]
-    async fn synced_waits_for_the_first_listing_only() {
+    async fn synced_waits_for_the_first_list_only() {
         let store = Store::<Node>::default();
         assert!(
             tokio::time::timeout(std::time::Duration::from_millis(10), store.synced())

@@ -1,7 +1,7 @@
-//! A Kubernetes process, any process: flags, client, informers, work queues, events, lease, secure port, health,
-//! metrics, logs, shutdown. Knows no cloud.
+//! What every Kubernetes component needs: flags, client, informers, work queues, events, lease, secure port, health,
+//! metrics, logs, shutdown. It knows no cloud.
 //!
-//! Read [`informer`], [`queue`] and [`events`] first: they are what a controller is made of.
+//! Read [`informer`], [`queue`] and [`events`] first: a controller consists of them.
 
 pub mod client;
 pub mod configz;

@@ -1,4 +1,4 @@
-//! The metrics of a process: one registry with what every process has in it, and the registry of the SLIs beside it.
+//! The metrics of a process: a registry with the metrics of every process, and a separate registry of the SLIs.
 
 mod level;
 mod process;
@@ -6,17 +6,15 @@ mod text;
 
 use crate::version::Info;
 use level::Level;
+use parking_lot::Mutex;
 use process::Process;
 use prometheus::{
     GaugeVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, core::Collector,
     process_collector::ProcessCollector,
 };
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, sync::Arc};
 
-pub use tally::{Catalogue, Entry, Register};
+pub use metrics_registry::{Catalogue, Entry, Register};
 
 /// The media type of [`Metrics::text`] and [`Slis::text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -33,7 +31,6 @@ struct Inner {
     registry: Registry,
     level: fn(&str) -> Option<Level>,
     slis: Slis,
-    features: IntGaugeVec,
     registered: IntCounterVec,
     refreshers: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
 }
@@ -48,12 +45,12 @@ impl Metrics {
     /// A registry with `process_*`, `kubernetes_build_info` and the counts of the metrics themselves.
     ///
     /// # Errors
-    /// If the SLIs cannot be registered, which does not happen.
+    /// If the metrics cannot be registered, which does not happen.
     pub fn new(build: &Info) -> prometheus::Result<Self> {
         Self::with_levels(build, |_| None)
     }
 
-    /// The same, and how stable a metric is stands in its help: so the components of Kubernetes say it.
+    /// The same, with the stability level of a metric in its help, as in the components of Kubernetes.
     ///
     /// # Errors
     /// As [`Metrics::new`].
@@ -63,57 +60,42 @@ impl Metrics {
 
     fn with_levels(build: &Info, level: fn(&str) -> Option<Level>) -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let Own { registered, features } = Own::register(&registry, build)?;
+        let registered = register_own(&registry, build)?;
         let (slis, refreshers) = (Slis::new()?, Mutex::default());
         Ok(Self(Arc::new(Inner {
             registry,
             level,
             slis,
-            features,
             registered,
             refreshers,
         })))
     }
 
-    /// Where everything else is registered.
+    /// The registry for all other metrics.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
 
-    /// The SLIs, which stand in a registry of their own.
+    /// The SLIs, which have a separate registry.
     pub fn slis(&self) -> &Slis {
         &self.0.slis
     }
 
-    /// Publishes that a feature is on.
-    pub fn feature_on(&self, name: &str, stage: &str) {
-        self.0.features.with_label_values(&[name, stage]).set(1);
-    }
-
-    /// Publishes that a feature is off.
-    pub fn feature_off(&self, name: &str, stage: &str) {
-        self.0.features.with_label_values(&[name, stage]).set(0);
-    }
-
-    /// Calls `refresh` right before the metrics are read, for those that change by themselves.
+    /// Calls `refresh` directly before the metrics are read, for metrics that change with time.
     pub fn before_reading(&self, refresh: impl Fn() + Send + Sync + 'static) {
-        self.0
-            .refreshers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Box::new(refresh));
+        self.0.refreshers.lock().push(Box::new(refresh));
     }
 
     /// All metrics, in the text format of Prometheus.
     #[must_use]
     pub fn text(&self) -> String {
-        // Held to the end, so that two readers do not count the metrics twice.
-        let refreshers = self.0.refreshers.lock().unwrap_or_else(PoisonError::into_inner);
+        // Locked to the end, so that two concurrent readers do not count the metrics twice.
+        let refreshers = self.0.refreshers.lock();
         for refresh in refreshers.iter() {
             refresh();
         }
         self.0.registered.reset();
-        // The count counts itself, too.
+        // The metric counts itself, too.
         self.registered(REGISTERED_NAME);
         for family in self
             .0
@@ -133,49 +115,43 @@ impl Metrics {
     }
 }
 
-/// What every process has, as far as it is still needed afterwards.
-struct Own {
-    registered: IntCounterVec,
-    features: IntGaugeVec,
-}
-
-impl Own {
-    fn register(registry: &dyn Register, build: &Info) -> prometheus::Result<Self> {
-        registry.register(Box::new(Process::own()))?;
-        build.register(registry)?;
-        for (name, help) in [
-            ("disabled_metrics_total", "The count of disabled metrics."),
-            ("hidden_metrics_total", "The count of hidden metrics."),
-        ] {
-            registry.register(Box::new(IntCounter::new(name, help)?))?;
-        }
-        let registered = Opts::new(REGISTERED_NAME, REGISTERED);
-        let registered = IntCounterVec::new(registered, &["stability_level", "deprecated_version"])?;
-        registry.register(Box::new(registered.clone()))?;
-        let features = IntGaugeVec::new(Opts::new("kubernetes_feature_enabled", FEATURES), &["name", "stage"])?;
-        registry.register(Box::new(features.clone()))?;
-        Ok(Self { registered, features })
+/// Registers the metrics of every process, and returns the number of registered metrics, which is updated later.
+fn register_own(registry: &dyn Register, build: &Info) -> prometheus::Result<IntCounterVec> {
+    registry.register(Box::new(Process::own()))?;
+    build.register(registry)?;
+    for (name, help) in [
+        ("disabled_metrics_total", "The count of disabled metrics."),
+        ("hidden_metrics_total", "The count of hidden metrics."),
+    ] {
+        registry.add(IntCounter::new(name, help))?;
     }
+    let registered = Opts::new(REGISTERED_NAME, REGISTERED);
+    let features = Opts::new("kubernetes_feature_enabled", FEATURES);
+    registry.add(IntGaugeVec::new(features, &["name", "stage"]))?;
+    registry.add(IntCounterVec::new(
+        registered,
+        &["stability_level", "deprecated_version"],
+    ))
 }
 
-/// Registers what [`Metrics::new`] registers, for who only wants to know what that is.
+/// Registers the metrics of [`Metrics::new`], for a catalogue.
 ///
 /// # Errors
-/// If there is something of these names already.
+/// If metrics of these names are registered already.
 pub fn register(registry: &dyn Register) -> prometheus::Result<()> {
-    Own::register(registry, &Info::current()).map(drop)
+    register_own(registry, &Info::current()).map(drop)
 }
 
-/// How a health check came out.
+/// The result of a health check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It passed.
     Success,
-    /// It did not.
+    /// It failed.
     Error,
 }
 
-/// The SLIs of KEP-3466: how the health checks came out. Clones share them.
+/// The SLIs of KEP-3466: the results of the health checks. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Slis {
     registry: Registry,
@@ -194,10 +170,10 @@ impl Slis {
         Ok(Self { registry, now, total })
     }
 
-    /// Registers what [`Slis::new`] registers, and answers what is counted by hand.
+    /// Registers the metrics of [`Slis::new`], and returns those that are updated later.
     ///
     /// # Errors
-    /// If there is something of these names already.
+    /// If metrics of these names are registered already.
     pub fn register(registry: &dyn Register) -> prometheus::Result<(GaugeVec, IntCounterVec)> {
         let now = GaugeVec::new(
             Opts::new(
@@ -232,7 +208,7 @@ impl Slis {
         self.total.with_label_values(&[name, kind, status]).inc();
     }
 
-    /// Forgets all results.
+    /// Resets all results.
     pub fn reset(&self) {
         self.now.reset();
         self.total.reset();
@@ -268,16 +244,12 @@ mod tests {
     #[case::none_disabled("disabled_metrics_total 0\n")]
     #[case::none_hidden("hidden_metrics_total 0\n")]
     #[case::some_registered("registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} ")]
-    #[case::some_registered_as_beta("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 5\n")]
+    #[case::some_registered_as_beta("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 4\n")]
     #[case::level("# HELP hidden_metrics_total [BETA] The count of hidden metrics.\n")]
     #[case::usual_level("# HELP own_total [ALPHA] Own.\n")]
     #[case::no_level("# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.\n")]
-    #[case::feature_on("kubernetes_feature_enabled{name=\"CloudControllerManagerWebhook\",stage=\"ALPHA\"} 1\n")]
-    #[case::feature_off("kubernetes_feature_enabled{name=\"Other\",stage=\"BETA\"} 0\n")]
     fn a_process_shows(#[case] line: &str) {
         let metrics = Metrics::of_component(&Info::current()).unwrap();
-        metrics.feature_on("CloudControllerManagerWebhook", "ALPHA");
-        metrics.feature_off("Other", "BETA");
         let own = IntCounter::new("own_total", "Own.").unwrap();
         metrics.registry().register(Box::new(own)).unwrap();
         let text = metrics.text();
@@ -285,13 +257,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_component_says_no_levels() {
+    fn only_a_component_shows_levels() {
         let text = Metrics::new(&Info::current()).unwrap().text();
         assert!(!text.contains("] "), "{text}");
     }
 
     #[test]
-    fn what_changes_by_itself_is_refreshed_on_every_reading() {
+    fn refreshes_metrics_on_every_read() {
         let metrics = Metrics::new(&Info::current()).unwrap();
         let gauge = prometheus::IntGauge::new("age", "age").unwrap();
         metrics.registry().register(Box::new(gauge.clone())).unwrap();

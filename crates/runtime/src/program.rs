@@ -4,7 +4,7 @@
 
 use crate::{
     flags::{Parsed, Problems},
-    logging::{self, Logs},
+    logging,
     serve::SetVerbosity,
 };
 use std::{
@@ -68,23 +68,19 @@ pub fn reject(problems: &Problems) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Starts to log, and logs the flags. Returns the logs, which the caller keeps to the end so that buffered lines are written,
-/// and the function that changes the verbosity later.
+/// Starts to log, and logs the flags. Returns the function that changes the verbosity later.
 ///
 /// # Errors
 /// If the process already has a logger. That has been reported then.
-pub fn start_logging(options: &logging::Options, parsed: &Parsed) -> Result<(Logs, SetVerbosity), ExitCode> {
-    let logs = logging::init(options).map_err(|problem| {
+pub fn start_logging(options: &logging::Options, parsed: &Parsed) -> Result<SetVerbosity, ExitCode> {
+    let handle = logging::init(options).map_err(|problem| {
         eprintln!("Error: cannot log: {problem}");
         ExitCode::FAILURE
     })?;
     logging::flags(&parsed.values);
-    let handle = logs.handle();
-    let verbosity: SetVerbosity = Arc::new(move |level: u32| {
+    Ok(Arc::new(move |level: u32| {
         handle.set_verbosity(logging::Level(level));
-        Ok(())
-    });
-    Ok((logs, verbosity))
+    }))
 }
 
 /// Runs a future to its end, on a runtime of its own.

@@ -1,40 +1,44 @@
-//! SIGTERM and SIGINT: the first one asks to stop, the second one insists.
+//! SIGTERM and SIGINT: the first one stops the process gracefully, the second one at once.
 
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// As a shell reports a process that was interrupted.
-const INSISTED: i32 = 130;
+/// The exit code of an interrupted process.
+const INTERRUPTED: i32 = 130;
 
 /// `timeout` and some supervisors signal the process and then its group: that is one request, not two.
 const ECHO: Duration = Duration::from_millis(250);
 
+/// The process cannot receive signals.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen for signals: {0}")]
+pub struct Error(#[from] std::io::Error);
+
 /// A token that is cancelled by the first signal.
 ///
 /// # Errors
-/// If signals cannot be listened for.
-pub fn stop() -> Result<CancellationToken, String> {
-    let failed = |error| format!("cannot listen for signals: {error}");
-    let mut first = Signals::new().map_err(failed)?;
+/// If the process cannot receive signals.
+pub fn stop() -> Result<CancellationToken, Error> {
+    let mut first = Signals::new()?;
     let stop = CancellationToken::new();
     let cancelled = stop.clone();
     tokio::spawn(async move {
         first.next().await;
-        info!("asked to stop; finishing what is under way");
+        info!("received a signal to stop; finishing the work in progress");
         cancelled.cancel();
         tokio::time::sleep(ECHO).await;
-        // What came before this has been forgotten.
+        // Signals before this moment are ignored.
         let Ok(mut second) = Signals::new() else { return };
         second.next().await;
-        warn!("asked to stop again; ending at once");
-        std::process::exit(INSISTED);
+        warn!("received a second signal to stop; exiting at once");
+        std::process::exit(INTERRUPTED);
     });
     Ok(stop)
 }
 
-/// Both signals that ask to stop.
+/// Both signals that stop the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -1,4 +1,4 @@
-//! What this program was built from, under the names that Kubernetes components use.
+//! Build information, under the names that Kubernetes components use.
 
 use crate::flags::quote;
 use crate::metrics::Register;
@@ -6,10 +6,10 @@ use prometheus::{IntGaugeVec, Opts};
 use serde::Serialize;
 use std::fmt;
 
-/// Stands for the commit when the build does not know it, as in a Go program built without linker flags.
+/// The commit if the build does not know it, as in a Go program built without linker flags.
 const NO_COMMIT: &str = "$Format:%H$";
 
-/// What a program was built from. The JSON is that of a Kubernetes component's `/version`.
+/// Build information. The JSON is that of a Kubernetes component's `/version`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {
@@ -29,35 +29,19 @@ pub struct Info {
     pub go_version: String,
     /// The compiler.
     pub compiler: String,
-    /// `os/arch`, in Go's words.
+    /// `os/arch`, as Go names them.
     pub platform: String,
 }
 
-/// A version that cannot stand in for the one that was built.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OverrideError {
-    /// It is not a semantic version.
-    #[error("version {0:?} is not a semantic version")]
-    Malformed(String),
-    /// It claims to be another release.
-    #[error("version {given:?} must match major/minor/patch of default version {built:?}")]
-    Mismatch {
-        /// What was asked for.
-        given: String,
-        /// What was built.
-        built: String,
-    },
-}
-
 impl Info {
-    /// What this program was built from: `OUTRIGGER_VERSION`, `OUTRIGGER_COMMIT`, `OUTRIGGER_TREE_STATE` and
+    /// The build information of this program: `OUTRIGGER_VERSION`, `OUTRIGGER_COMMIT`, `OUTRIGGER_TREE_STATE` and
     /// `OUTRIGGER_BUILD_DATE` in the environment of the build, or the version of the package.
     #[must_use]
     pub fn current() -> Self {
         let git_version = option_env!("OUTRIGGER_VERSION").unwrap_or(concat!("v", env!("CARGO_PKG_VERSION")));
-        let (major, minor) = release(git_version).map_or((String::new(), String::new()), |[major, minor, _]| {
-            (major.to_string(), minor.to_string())
-        });
+        let numbers = git_version.trim_start_matches('v').split('.');
+        let mut numbers = numbers.filter(|part| part.parse::<u64>().is_ok()).map(str::to_owned);
+        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         Self {
             major,
             minor,
@@ -73,25 +57,7 @@ impl Info {
         }
     }
 
-    /// The same build under another name, as `--version=v…` asks for: only what follows the patch number may differ.
-    ///
-    /// # Errors
-    /// If it is not a semantic version, or that of another release.
-    pub fn reported_as(self, version: &str) -> Result<Self, OverrideError> {
-        let given = release(version).ok_or_else(|| OverrideError::Malformed(version.to_owned()))?;
-        if release(&self.git_version) != Some(given) {
-            return Err(OverrideError::Mismatch {
-                given: version.to_owned(),
-                built: self.git_version,
-            });
-        }
-        Ok(Self {
-            git_version: version.to_owned(),
-            ..self
-        })
-    }
-
-    /// All of it, as Go prints the type that Kubernetes components keep it in: what is not ours is empty.
+    /// All of it, as Go prints `version.Info`. Fields that do not apply to this program are empty.
     #[must_use]
     pub fn raw(&self) -> String {
         let Self {
@@ -166,7 +132,7 @@ impl fmt::Display for Info {
     }
 }
 
-/// The operating system, in Go's words.
+/// The operating system, as Go names it.
 pub(crate) fn os() -> &'static str {
     match std::env::consts::OS {
         "macos" => "darwin",
@@ -174,7 +140,7 @@ pub(crate) fn os() -> &'static str {
     }
 }
 
-/// The processor, in Go's words.
+/// The processor, as Go names it.
 pub(crate) fn arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -185,47 +151,16 @@ pub(crate) fn arch() -> &'static str {
     }
 }
 
-/// Major, minor and patch of a semantic version, with or without a `v`.
-fn release(version: &str) -> Option<[u64; 3]> {
-    let version = version.strip_prefix('v').unwrap_or(version);
-    let numbers = version.split(['-', '+']).next()?;
-    let mut numbers = numbers.split('.').map(|number| number.parse().ok());
-    let release = [numbers.next()??, numbers.next()??, numbers.next()??];
-    numbers.next().is_none().then_some(release)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prometheus::Registry;
-    use prometheus::TextEncoder;
-    use rstest::rstest;
+    use prometheus::{Registry, TextEncoder};
 
     fn built(version: &str) -> Info {
         Info {
             git_version: version.to_owned(),
             ..Info::current()
         }
-    }
-
-    #[rstest]
-    #[case::the_same("v1.2.3", "v1.2.3", Ok("v1.2.3"))]
-    #[case::build_metadata("v1.2.3", "v1.2.3+vendor.1", Ok("v1.2.3+vendor.1"))]
-    #[case::pre_release("v1.2.3-rc.1", "v1.2.3-custom", Ok("v1.2.3-custom"))]
-    #[case::another_patch(
-        "v1.2.3",
-        "v1.2.4",
-        Err(r#"version "v1.2.4" must match major/minor/patch of default version "v1.2.3""#)
-    )]
-    #[case::two_numbers("v1.2.3", "v1.2", Err(r#"version "v1.2" is not a semantic version"#))]
-    #[case::four_numbers("v1.2.3", "v1.2.3.4", Err(r#"version "v1.2.3.4" is not a semantic version"#))]
-    #[case::words("v1.2.3", "very new", Err(r#"version "very new" is not a semantic version"#))]
-    fn can_be_reported_as(#[case] version: &str, #[case] given: &str, #[case] expected: Result<&str, &str>) {
-        let reported = built(version)
-            .reported_as(given)
-            .map(|info| info.to_string())
-            .map_err(|error| error.to_string());
-        assert_eq!(reported.as_deref().map_err(String::as_str), expected);
     }
 
     #[test]

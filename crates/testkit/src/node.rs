@@ -1,4 +1,4 @@
-//! Nodes for tests, in words: a row of a table reads as data.
+//! Nodes for tests, from words: a row of a table reads as data.
 
 use cloud::{Address, AddressKind, Instance, Power, ProviderId};
 use k8s_openapi::{
@@ -11,18 +11,18 @@ use k8s_openapi::{
 ///
 /// | word | means |
 /// |---|---|
-/// | `tainted` | the taint of a Node that the cloud has not initialised |
+/// | `tainted` | the taint of a Node that is not initialized |
 /// | `shutdown` | the taint of a Node whose machine is shut down |
 /// | `taint:K` | a taint with key `K`, value `true` and effect `NoSchedule` |
 /// | `id:X` | `spec.providerID` |
-/// | `uid:X` | `metadata.uid`, if it is not to be `uid-NAME` |
-/// | `node-ip:X` | the annotation that the kubelet's `--node-ip` leaves |
+/// | `uid:X` | `metadata.uid`, instead of `uid-NAME` |
+/// | `node-ip:X` | the annotation of the kubelet's `--node-ip` |
 /// | `ready:S` | the condition `Ready` with status `S` |
-/// | `born:T` | `metadata.creationTimestamp`, if it is not to be long ago |
+/// | `born:T` | `metadata.creationTimestamp`, instead of a time long ago |
 /// | `going` | `metadata.deletionTimestamp` |
 /// | `uuid:X` | `status.nodeInfo.systemUUID` |
 /// | `cidr:X` | one more of `spec.podCIDRs` |
-/// | `Kind=A` | an address; the kind is one that Kubernetes knows |
+/// | `Kind=A` | an address of a kind of Kubernetes |
 /// | `K=V` | a label |
 ///
 /// # Panics
@@ -149,7 +149,7 @@ fn time(text: &str) -> Time {
     Time(text.parse::<Timestamp>().expect("a time in a test"))
 }
 
-#[expect(clippy::panic, reason = "a fake refuses loudly what it does not know")]
+#[expect(clippy::panic, reason = "this is how a test fails")]
 fn unknown(word: &str) {
-    panic!("do not know what {word:?} means");
+    panic!("unknown word {word:?}");
 }

@@ -1,18 +1,18 @@
-//! What a client asks of the API server.
+//! The requests of a client to the API server.
 
 use kube::client::{Body, ClientBuilder};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tower::util::MapRequestLayer;
 
-/// The requests that a client made so far. Clones share them.
+/// The requests of a client so far. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Requests(Arc<Mutex<Vec<String>>>);
 
 impl Requests {
-    /// A client, and the requests that it is going to make.
+    /// A client, and its requests.
     ///
     /// # Panics
-    /// If the configuration makes no client.
+    /// If the configuration is invalid.
     #[must_use]
     pub fn of(config: kube::Config) -> (kube::Client, Self) {
         let requests = Self::default();

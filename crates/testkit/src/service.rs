@@ -1,4 +1,4 @@
-//! Services, as tests want them.
+//! Services for tests.
 
 use k8s_openapi::{
     api::core::v1::{LoadBalancerIngress, Service, ServicePort},
@@ -6,7 +6,7 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
-/// A Service in the making; [`Builder::build`] ends it.
+/// Builds a Service.
 ///
 /// ```
 /// let service = testkit::service::load_balancer("web").annotation("a", "b").finalizer("example.com/x").build();
@@ -15,7 +15,7 @@ use k8s_openapi::{
 #[derive(Debug, Clone)]
 pub struct Builder(Service);
 
-/// A Service of type `LoadBalancer` in namespace `default`, with TCP port 80 and a UID made of its name.
+/// A Service of type `LoadBalancer` in namespace `default`, with TCP port 80 and a UID from its name.
 #[must_use]
 pub fn load_balancer(name: &str) -> Builder {
     of_type(name, "LoadBalancer")

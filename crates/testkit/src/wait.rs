@@ -6,17 +6,17 @@ use std::{future::Future, time::Duration};
 /// The longest time without progress: long enough for a busy machine, and far too long for a healthy program.
 pub const STALLED_AFTER: Duration = Duration::from_mins(4);
 
-/// How long to pause before the next look, for one who has waited so long: looks cost time that others wait for.
+/// The pause before the next check after this wait: checks cost time on a busy machine.
 #[must_use]
 pub fn pause(waited: Duration) -> Duration {
     (waited / 5).clamp(Duration::from_millis(15), Duration::from_millis(100))
 }
 
-/// Waits until `look` answers `Ok`, and returns that.
+/// Waits until `check` returns `Ok`, and returns its value.
 ///
 /// # Panics
-/// If its `Err` does not change for [`STALLED_AFTER`]: `what` was waited for in vain, and the last `Err` says how things stood.
-pub async fn until<T, E, F, R>(what: &str, mut look: F) -> T
+/// If its `Err` does not change for [`STALLED_AFTER`]; the message contains `what` and the last `Err`.
+pub async fn until<T, E, F, R>(what: &str, mut check: F) -> T
 where
     F: FnMut() -> R,
     R: Future<Output = Result<T, E>>,
@@ -24,7 +24,7 @@ where
 {
     let mut patience = Patience::new(STALLED_AFTER);
     loop {
-        let state = match look().await {
+        let state = match check().await {
             Ok(value) => return value,
             Err(state) => state.to_string(),
         };

@@ -33,7 +33,7 @@ pub(super) fn args(plane: &ControlPlane, place: Place) -> Vec<String> {
         "--max-mutating-requests-inflight=1000".into(),
     ];
     args.extend(match place.purpose() {
-        // Without a controller manager nobody makes the default ServiceAccount of a namespace.
+        // The controller manager would create the default ServiceAccount of a namespace.
         Purpose::Api => vec!["--disable-admission-plugins=ServiceAccount".to_owned()],
         Purpose::Nodes => vec![
             "--enable-admission-plugins=NodeRestriction".to_owned(),

@@ -13,7 +13,7 @@ impl ControlPlane {
     /// Nodes. A Node without a kubelet becomes not ready after a while, as in every cluster.
     ///
     /// # Errors
-    /// If the control plane belongs to somebody else, or a program cannot be built or does not become ready.
+    /// If another process owns the control plane, or a program cannot be built or does not become ready.
     pub fn start_controllers(&self) -> Result<()> {
         if self.parts().etcd.is_none() {
             bail!(

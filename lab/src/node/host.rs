@@ -20,7 +20,7 @@ const SYSCTLS: &[&str] = &[
     "kernel/keys/root_maxbytes",
 ];
 
-/// Waits beside us, and undoes the node when we say so or are gone.
+/// Waits beside us, and removes the node on request or when this process has ended.
 #[derive(Debug)]
 pub(super) struct Undo(Child);
 
@@ -82,7 +82,7 @@ fn make_cgroup(folder: &Path) -> Result<()> {
         fs::create_dir_all(&path).with_context(|| format!("cannot create the cgroup {}", path.display()))?;
         let controllers = fs::read_to_string(tree.join("cgroup.controllers")).unwrap_or_default();
         for controller in controllers.split_whitespace() {
-            // Some cannot be passed down everywhere; the kubelet says which it misses.
+            // Not every machine allows all of them; the kubelet reports those that it needs.
             let _ = fs::write(tree.join("cgroup.subtree_control"), format!("+{controller}"));
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn start(node: &Node) -> Result<Guarded> {
     Guarded::spawn(folder, "kubelet", &assets::program("kubelet")?, &args)
 }
 
-/// Kubernetes 1.35 refuses cgroup version 1 unless told. No image is collected and nothing is evicted: there is no registry to
+/// Kubernetes 1.35 rejects cgroup version 1 by default. No image is collected and nothing is evicted: there is no registry to
 /// pull from again.
 fn config(node: &Node, ca: &Path) -> Result<String> {
     let folder = node.dir();

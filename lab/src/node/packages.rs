@@ -1,4 +1,4 @@
-//! What a node is made of: Debian's containerd, runc and CNI plugins, unpacked into the cache and not installed, and the pause
+//! The parts of a node: Debian's containerd, runc and CNI plugins, unpacked into the cache and not installed, and the pause
 //! image.
 
 use crate::{assets, image};

@@ -1,4 +1,4 @@
-//! What containers say, from the files that the runtime writes.
+//! The logs of containers, from the files that the runtime writes.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ pub(super) fn read(pods: &Path, namespace: &str, pod: &str, container: &str) -> 
         .collect()
 }
 
-/// Each line is `TIME STREAM TAG TEXT`; the tag `P` says that the line goes on in the next one.
+/// Each line is `TIME STREAM TAG TEXT`; the tag `P` means that the line continues in the next one.
 fn text(log: &str) -> String {
     let mut text = String::new();
     for line in log.lines() {

@@ -26,7 +26,7 @@ pub enum Service {
 pub enum Region {
     /// `RegionOne`: plain HTTP.
     Plain,
-    /// `RegionTLS`: HTTPS with a certificate of a CA that nobody knows.
+    /// `RegionTLS`: HTTPS with a certificate of a CA that no client trusts by default.
     Tls,
 }
 

@@ -59,11 +59,11 @@ impl Client {
         &self.ports
     }
 
-    /// Asks whether a service is there; its root answers without a token, whatever it says.
+    /// Checks that a service responds; its root needs no token, and any status counts.
     pub async fn ask(&self, service: Service) -> Result<()> {
         let url = self.ports.url(service, Region::Plain);
         let status = http()?.get(url).timeout(Duration::from_secs(10)).send().await?.status();
-        // 502 is said by the door, when nobody is behind it.
+        // The proxy answers 502 if the service does not run.
         if status.is_server_error() {
             bail!("{} answers {status}", service.name());
         }
@@ -177,7 +177,7 @@ pub(super) fn text_at(answer: &Value, pointer: &str) -> Result<String> {
     Ok(text.with_context(|| format!("no {pointer} in {answer}"))?.to_owned())
 }
 
-/// Looks again until there is an answer; how it is meanwhile is told if there never is one.
+/// Retries until there is a result; the error has the last state.
 ///
 /// It looks at longer and longer intervals: each look is work for the services that it waits for.
 pub(super) async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T>
@@ -210,7 +210,7 @@ pub(super) fn block_on<T: Send>(future: impl Future<Output = Result<T>> + Send) 
     })
 }
 
-/// A new one for each call: connections belong to the runtime they were made in, and every test has its own.
+/// A new one for each call: connections belong to the runtime that created them, and every test has its own.
 fn http() -> Result<reqwest::Client> {
     Ok(reqwest::Client::builder()
         .no_proxy()

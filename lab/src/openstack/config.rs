@@ -34,7 +34,7 @@ const OTHERS: [(&str, &str); 3] = [
     ("etc/rabbitmq.conf", include_str!("../../openstack/etc/rabbitmq.conf")),
     ("clouds.yaml", include_str!("../../openstack/etc/clouds.yaml")),
 ];
-/// Makes the folder, for nobody else: the database in it asks no password.
+/// Creates the folder, for this user only: its database needs no password.
 pub(super) fn make_folder(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
@@ -155,7 +155,7 @@ fn render(text: &str, values: &[(&str, &str)]) -> Result<String> {
     }
 }
 
-/// What the first content of a cloud is made with.
+/// The configuration of the client that creates the first objects.
 pub(super) fn sources() -> impl Iterator<Item = &'static str> {
     SERVICES.iter().map(|(_, text)| *text).chain([COMMON, CLIENT])
 }

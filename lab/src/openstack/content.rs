@@ -16,7 +16,7 @@ const FILE: &str = "content.json";
 /// What an ordinary user may be.
 const ROLES: [&str; 3] = ["member", "reader", "load-balancer_member"];
 
-/// The identifiers of what is there from the start.
+/// The identifiers of the objects that exist from the start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Content {
     pub image: String,
@@ -37,7 +37,7 @@ pub(super) struct Amphora {
     pub image_owner: String,
 }
 
-/// An administrator who fills the cloud.
+/// The administrator that creates the first objects.
 struct Admin<'a> {
     client: &'a Client,
     login: Login,
@@ -82,7 +82,7 @@ pub(super) async fn identity(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Makes everything else while the whole cloud runs, except Octavia's worker, which wants to be told of this.
+/// Creates everything else while the whole cloud runs, except Octavia's worker, whose configuration depends on it.
 pub(super) async fn resources(client: &Client) -> Result<Content> {
     let admin = Admin::of(client);
     let flavor = admin.flavor("m1.tiny", 64).await?;
@@ -199,7 +199,7 @@ impl<'a> Admin<'a> {
         Ok(())
     }
 
-    /// The entry of a service in the catalog, in both regions; bootstrap has made Keystone's in the first.
+    /// The entry of a service in the catalog, in both regions; bootstrap has created Keystone's in the first.
     async fn endpoints(&self, service: Service) -> Result<()> {
         let (id, regions) = if service == Service::Keystone {
             let services = self.get(Service::Keystone, "/v3/services?type=identity").await?;

@@ -106,7 +106,7 @@ impl Installed {
         }
     }
 
-    /// Copies the cloud as it was when it was made.
+    /// Copies the cloud as it was after its installation.
     pub(super) fn copy_cloud_to(&self, folder: &Path) -> Result<()> {
         copy(&self.cloud, folder)
     }
@@ -127,7 +127,7 @@ fn install_packages(missing: &[&str]) -> Result<()> {
             "OpenStack needs the Debian packages {names}: install them (apt-get install --no-install-recommends {names}) and try again"
         );
     }
-    // Packages start their services when they are installed, unless this says no.
+    // Packages start their services when they are installed, unless this forbids it.
     let script = format!(
         "set -e; policy=/usr/sbin/policy-rc.d\n\
          if [ ! -e $policy ]; then printf '#!/bin/sh\\nexit 101\\n' >$policy; chmod +x $policy; trap 'rm -f $policy' EXIT; fi\n\
@@ -138,7 +138,7 @@ fn install_packages(missing: &[&str]) -> Result<()> {
     with_progress("installing Debian packages for OpenStack", apt)
 }
 
-/// In its final place, because the scripts in it have their interpreter's path in them; a mark says that it is whole.
+/// In its final place, because the scripts in it have their interpreter's path in them; a mark means that it is complete.
 fn build_venv(venv: &Path) -> Result<()> {
     fs::remove_dir_all(venv).ok();
     let requirements = venv.with_extension("lock");
@@ -170,7 +170,7 @@ fn write_drivers(target: &Path) -> Result<()> {
     Ok(fs::rename(unfinished, target)?)
 }
 
-/// Under another name first, so that nobody ever sees half a cloud.
+/// Under another name first, so that the cloud is never incomplete.
 fn build_cloud(installed: &Installed) -> Result<()> {
     let target = &installed.cloud;
     let folder = config::make_folder(&std::env::temp_dir().join(crate::unique("outrigger-openstack")))?;

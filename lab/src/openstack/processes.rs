@@ -99,7 +99,7 @@ impl Place<'_> {
         Ok(broker)
     }
 
-    /// An API: processes with threads, each by itself, so that there is no master that its workers could outlive.
+    /// An API: processes with threads, each on its own, so that there is no master that its workers could outlive.
     pub fn api(self, service: Service) -> Vec<Process> {
         let names = service.processes().iter();
         names.map(|name| self.api_process(service, name)).collect()
@@ -192,7 +192,7 @@ pub(super) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Servers that refuse to run as root want to be told that it is meant.
+/// Some servers run as root only with an option.
 fn as_root(option: &'static str) -> &'static str {
     if is_root() { option } else { "" }
 }

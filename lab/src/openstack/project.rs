@@ -1,4 +1,4 @@
-//! A project of one's own: nobody else's servers, networks or load balancers are in it.
+//! A project for one test: it has no servers, networks or load balancers of others.
 
 use super::{
     OpenStack,
@@ -27,7 +27,7 @@ pub struct Tenant {
     pub name: String,
     /// The project.
     pub project: String,
-    /// The user, who has the password [`PASSWORD`](super::PASSWORD).
+    /// The user, with the password [`PASSWORD`](super::PASSWORD).
     pub user: String,
     /// The network that servers are in.
     pub network: String,
@@ -98,7 +98,7 @@ impl<'a> Project<'a> {
     /// Asks a service as its user.
     ///
     /// # Errors
-    /// If the service cannot be reached or says no; the message has its status and what it said.
+    /// If the service cannot be reached or rejects the request; the message has the status and the body.
     pub async fn call(&self, service: Service, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
         self.cloud.call(&self.login(), service, method, path, body).await
     }
@@ -106,7 +106,7 @@ impl<'a> Project<'a> {
     /// A token of its user; the same one until it is revoked.
     ///
     /// # Errors
-    /// If Keystone says no.
+    /// If Keystone rejects the request.
     pub async fn token(&self) -> Result<String> {
         self.cloud.client.token(&self.login()).await
     }
@@ -128,7 +128,7 @@ impl<'a> Project<'a> {
     /// Makes every token of its user invalid, everywhere and at once. New ones can be had when this returns.
     ///
     /// # Errors
-    /// If Keystone says no.
+    /// If Keystone rejects the request.
     pub async fn revoke_tokens(&self) -> Result<()> {
         let path = format!("/v3/users/{}", self.tenant.user);
         let body = json!({"user": {"password": super::PASSWORD}});
@@ -202,7 +202,7 @@ impl<'a> Project<'a> {
         serde_json::from_slice(&output.stdout).context("the clones are not JSON")
     }
 
-    /// Deletes a server, and waits until it is gone.
+    /// Deletes a server, and waits until it does not exist.
     ///
     /// # Errors
     /// If it is not there, or stays.

@@ -16,7 +16,7 @@ pub enum Spoilt {
 }
 
 impl OpenStack {
-    /// Makes the next write go wrong of whoever has this word in the `User-Agent`: others do not notice. Logging in is no
+    /// Makes the next write of clients with this word in their `User-Agent` fail; others are not affected. Logging in is no
     /// write.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Names, subcommands, versions, completions, the man page.
 
-use crate::rig::{Folder, Launch, run};
+use crate::fixture::{Folder, Launch, run};
 use rstest::rstest;
 use std::{
     ffi::OsStr,
@@ -102,7 +102,7 @@ fn completes(#[case] shell: &str, #[case] start: &str) {
 fn has_a_man_page() {
     let exit = run(&["man"]);
     assert_eq!((exit.code, exit.stderr.as_str()), (0, ""));
-    for text in [".TH outrigger", "leader\\-elect\\-lease\\-duration", "demo"] {
+    for text in [".TH outrigger", "leader\\-elect\\-lease\\-duration", "operator"] {
         assert!(exit.stdout.contains(text), "{text} is missing");
     }
 }

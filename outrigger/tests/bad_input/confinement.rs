@@ -1,27 +1,30 @@
 //! A manager can be confined to some Nodes and Services: this is also what lets these tests share a control plane.
 
-use crate::rig::{Rig, TAINT, is_initialised};
+use crate::fixture::{Fixture, TAINT, is_initialised};
 
 #[tokio::test]
 async fn only_its_own_nodes_and_services() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
-    let ours = rig.join("ours").await;
-    rig.cloud.boot(&rig.named("theirs"));
-    let theirs = rig.register_elsewhere("theirs", "tainted ready:True").await;
-    rig.initialised(&manager, &ours).await;
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
+    let ours = fixture.join("ours").await;
+    fixture.cloud.boot(&fixture.named("theirs"));
+    let theirs = fixture.register_elsewhere("theirs", "tainted ready:True").await;
+    fixture.initialised(&manager, &ours).await;
 
-    rig.create(testkit::service::load_balancer(&rig.named("classless")))
+    fixture
+        .create(testkit::service::load_balancer(&fixture.named("classless")))
         .await;
-    rig.create(rig.balanced("other").class("example.com/other")).await;
-    let mine = rig.create(rig.balanced("mine")).await;
-    rig.served(&manager, mine.metadata.name.as_deref().unwrap()).await;
+    fixture
+        .create(fixture.balanced("other").class("example.com/other"))
+        .await;
+    let mine = fixture.create(fixture.balanced("mine")).await;
+    fixture.served(&manager, mine.metadata.name.as_deref().unwrap()).await;
 
-    let node = rig.nodes().get(&theirs).await.unwrap();
+    let node = fixture.nodes().get(&theirs).await.unwrap();
     assert!(!is_initialised(&node), "{TAINT} was taken from a Node of somebody else");
-    let balancers = rig.cloud.load_balancers();
+    let balancers = fixture.cloud.load_balancers();
     assert_eq!(balancers.len(), 1, "{balancers:?}");
-    assert_eq!(balancers[0].service.name, rig.named("mine"));
+    assert_eq!(balancers[0].service.name, fixture.named("mine"));
     assert_eq!(
         balancers[0]
             .hosts
@@ -30,7 +33,7 @@ async fn only_its_own_nodes_and_services() {
             .collect::<Vec<_>>(),
         [ours]
     );
-    let asked: Vec<_> = rig
+    let asked: Vec<_> = fixture
         .cloud
         .calls()
         .into_iter()
@@ -44,23 +47,23 @@ async fn only_its_own_nodes_and_services() {
 
 #[tokio::test]
 async fn deletes_none_but_its_own_nodes() {
-    let rig = Rig::shared().await;
-    let ours = rig.register("ours", "id:memory://gone ready:Unknown").await;
-    let theirs = rig
+    let fixture = Fixture::shared().await;
+    let ours = fixture.register("ours", "id:memory://gone ready:Unknown").await;
+    let theirs = fixture
         .register_elsewhere("theirs", "id:memory://gone-too ready:Unknown")
         .await;
-    let manager = rig
+    let manager = fixture
         .manager()
         .flag("--node-deletion-grace-period=0s")
         .flag("--node-deletion-max-fraction=1")
         .flag("--node-monitor-period=1s")
         .start();
-    rig.node_gone(&manager, &ours).await;
+    fixture.node_gone(&manager, &ours).await;
     assert!(
-        rig.nodes().get_opt(&theirs).await.unwrap().is_some(),
+        fixture.nodes().get_opt(&theirs).await.unwrap().is_some(),
         "a Node of somebody else was deleted"
     );
-    let asked: Vec<_> = rig
+    let asked: Vec<_> = fixture
         .cloud
         .calls()
         .into_iter()

@@ -1,7 +1,7 @@
 //! Credentials that the API server, or ours about it, does not accept: the process waits, says why, and goes on when they
 //! are good.
 
-use crate::rig::{Manager, Rig};
+use crate::fixture::{Fixture, Manager};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use rcgen::{KeyPair, SigningKey};
@@ -13,7 +13,7 @@ const DENIED: &str =
 
 /// It lives, is not ready, and gives this reason once.
 async fn waits(manager: &Manager, reason: &str) {
-    let line = manager.logged("cannot use the lease; trying again").await;
+    let line = manager.logged("cannot use the lease; retrying").await;
     assert!(line.contains(&format!("problem=\"{reason}\"")), "{line}");
     assert!(line.starts_with('W'), "{line}");
     manager.answers("/readyz", 500).await;
@@ -30,19 +30,20 @@ async fn waits(manager: &Manager, reason: &str) {
     );
 }
 
-fn start(rig: &Rig, kubeconfig: &Path) -> Manager {
-    rig.manager()
+fn start(fixture: &Fixture, kubeconfig: &Path) -> Manager {
+    fixture
+        .manager()
         .flag(&format!("--kubeconfig={}", kubeconfig.display()))
         .start()
 }
 
 #[tokio::test]
 async fn authority_that_did_not_sign_the_api_server() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let user = json!({"token": "any"});
-    let kubeconfig = rig.write_kubeconfig(rig.plane().url(), &rig.plane().pki("front-proxy-ca.crt"), &user);
-    let manager = start(&rig, &kubeconfig);
-    let url = rig.plane().url();
+    let kubeconfig = fixture.write_kubeconfig(fixture.plane().url(), &fixture.plane().pki("front-proxy-ca.crt"), &user);
+    let manager = start(&fixture, &kubeconfig);
+    let url = fixture.plane().url();
     let reason =
         format!("cannot connect to {url}: its certificate is not signed by the configured certificate authority");
     waits(&manager, &reason).await;
@@ -50,48 +51,50 @@ async fn authority_that_did_not_sign_the_api_server() {
 
 #[tokio::test]
 async fn token_that_nobody_issued() {
-    let rig = Rig::shared().await;
-    let manager = start(&rig, &rig.kubeconfig_with(&json!({"token": "not-a-token"})));
+    let fixture = Fixture::shared().await;
+    let manager = start(&fixture, &fixture.kubeconfig_with(&json!({"token": "not-a-token"})));
     waits(&manager, DENIED).await;
 }
 
 #[tokio::test]
 async fn client_certificate_of_another_authority() {
-    let rig = Rig::shared().await;
-    let pki = |file| rig.plane().pki(file);
+    let fixture = Fixture::shared().await;
+    let pki = |file| fixture.plane().pki(file);
     let user =
         json!({"client-certificate": pki("front-proxy-client.crt"), "client-key": pki("front-proxy-client.key")});
-    let manager = start(&rig, &rig.kubeconfig_with(&user));
+    let manager = start(&fixture, &fixture.kubeconfig_with(&user));
     waits(&manager, DENIED).await;
 }
 
 /// The file is read again: a token that is renewed in time, or late, is enough.
 #[tokio::test]
 async fn expired_token_is_replaced_without_a_restart() {
-    let rig = Rig::shared().await;
-    let (user, good) = rig.service_account().await;
-    rig.authorise(&user).await;
+    let fixture = Fixture::shared().await;
+    let (user, good) = fixture.service_account().await;
+    fixture.authorise(&user).await;
     let hour = SignedDuration::from_hours(1);
-    let file = rig.folder.write("token", &token(&rig, &user, -hour).await);
-    let manager = start(&rig, &rig.kubeconfig_with(&json!({"tokenFile": file})));
+    let file = fixture.folder.write("token", &token(&fixture, &user, -hour).await);
+    let manager = start(&fixture, &fixture.kubeconfig_with(&json!({"tokenFile": file})));
     waits(&manager, DENIED).await;
 
     // The key is the API server's: only the time is wrong with the other one.
-    let own = rig.folder.write("own-token", &token(&rig, &user, hour).await);
-    let client = rig.client_of(&rig.kubeconfig_with(&json!({"tokenFile": own}))).await;
+    let own = fixture.folder.write("own-token", &token(&fixture, &user, hour).await);
+    let client = fixture
+        .client_of(&fixture.kubeconfig_with(&json!({"tokenFile": own})))
+        .await;
     client.apiserver_version().await.unwrap();
 
     fs::write(&file, &good).unwrap();
     manager.ready().await;
-    let node = rig.join("a").await;
-    rig.initialised(&manager, &node).await;
+    let node = fixture.join("a").await;
+    fixture.initialised(&manager, &node).await;
 }
 
 /// A token of a `ServiceAccount`, signed with the API server's key, that is good until so long after now.
-async fn token(rig: &Rig, user: &str, until: SignedDuration) -> String {
+async fn token(fixture: &Fixture, user: &str, until: SignedDuration) -> String {
     let name = user.rsplit(':').next().unwrap();
     let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
-        kube::Api::default_namespaced(rig.client.clone());
+        kube::Api::default_namespaced(fixture.client.clone());
     let account = accounts.get(name).await.unwrap().metadata;
     let issuer = "https://kubernetes.default.svc";
     let (now, hours) = (Timestamp::now(), SignedDuration::from_hours(2));
@@ -106,7 +109,7 @@ async fn token(rig: &Rig, user: &str, until: SignedDuration) -> String {
         BASE64.encode(header.to_string()),
         BASE64.encode(claims.to_string())
     );
-    let key = KeyPair::from_pem(&fs::read_to_string(rig.plane().pki("sa.key")).unwrap()).unwrap();
+    let key = KeyPair::from_pem(&fs::read_to_string(fixture.plane().pki("sa.key")).unwrap()).unwrap();
     let signature = flat(&key.sign(text.as_bytes()).unwrap());
     format!("{text}.{}", BASE64.encode(signature))
 }

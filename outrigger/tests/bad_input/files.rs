@@ -1,17 +1,17 @@
 //! Wrong files, ports and providers: the process ends with one sentence that says what, where, and what to do.
 
-use crate::rig::{Rig, free_port, run};
+use crate::fixture::{Fixture, free_port, run};
 use rstest::rstest;
 use std::net::TcpListener;
 
 /// `FILE` in flags and sentences is a file with this content.
 async fn refused(flags: &[&str], content: &str) -> (i32, String) {
-    let rig = Rig::shared().await;
-    let path = rig.folder.write("file", content);
+    let fixture = Fixture::shared().await;
+    let path = fixture.folder.write("file", content);
     let path = path.to_str().unwrap();
-    let launch = flags
-        .iter()
-        .fold(rig.manager(), |launch, flag| launch.flag(&flag.replace("FILE", path)));
+    let launch = flags.iter().fold(fixture.manager(), |launch, flag| {
+        launch.flag(&flag.replace("FILE", path))
+    });
     let exit = launch.start().exited().await;
     assert!(exit.took.as_secs() < 10, "it took {:?} to give up", exit.took);
     (exit.code, exit.sentence().replace(path, "FILE"))
@@ -46,8 +46,8 @@ async fn kubeconfig(#[case] flag: &str, #[case] content: &str, #[case] expected:
 
 #[tokio::test]
 async fn no_kubeconfig_outside_of_a_cluster() {
-    let rig = Rig::shared().await;
-    let exit = rig.manager().without("--kubeconfig").start().exited().await;
+    let fixture = Fixture::shared().await;
+    let exit = fixture.manager().without("--kubeconfig").start().exited().await;
     let expected = "neither --kubeconfig nor --master is given and this is not a pod (KUBERNETES_SERVICE_HOST and \
                     KUBERNETES_SERVICE_PORT are not set): give --kubeconfig";
     assert_eq!((exit.code, exit.sentence().as_str()), (1, expected));
@@ -56,7 +56,7 @@ async fn no_kubeconfig_outside_of_a_cluster() {
 #[rstest]
 #[case::unknown(
     "--cloud-provider=nimbus",
-    r#"unknown cloud provider "nimbus": this program knows digitalocean, memory and openstack"#
+    r#"unknown cloud provider "nimbus": this program knows aws, digitalocean, memory and openstack"#
 )]
 #[case::external(
     "--cloud-provider=external",
@@ -99,7 +99,7 @@ async fn cloud_config(#[case] flag: &str, #[case] content: &str, #[case] expecte
 async fn not_a_certificate() {
     let flags = ["--tls-cert-file=FILE", "--tls-private-key-file=FILE"];
     let (code, sentence) = refused(&flags, "nonsense").await;
-    let expected = "cannot serve TLS: the certificate for everybody is empty; look at --tls-cert-file=FILE and \
+    let expected = "cannot serve TLS: the certificate for all names is empty; look at --tls-cert-file=FILE and \
                     --tls-private-key-file=FILE";
     assert_eq!((code, sentence.as_str()), (1, expected));
 }
@@ -128,7 +128,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_starts() {
         "Error: --tls-private-key-file: cannot read /n/key: No such file or directory (os error 2)",
         "Error: cannot read --kubeconfig=/n/kubeconfig: No such file or directory (os error 2)",
         r#"Error: invalid argument "none" for "--concurrent-service-syncs" flag: not a whole number between -2147483648 and 2147483647"#,
-        r#"Error: unknown cloud provider "nimbus": this program knows digitalocean, memory and openstack"#,
+        r#"Error: unknown cloud provider "nimbus": this program knows aws, digitalocean, memory and openstack"#,
     ];
     assert_eq!(said, expected);
     assert_eq!(exit.code, 1);
@@ -136,9 +136,9 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_starts() {
 
 #[tokio::test]
 async fn key_of_another_certificate() {
-    let rig = Rig::shared().await;
-    let (cert, key) = (rig.plane().pki("apiserver.crt"), rig.plane().pki("ca.key"));
-    let exit = rig
+    let fixture = Fixture::shared().await;
+    let (cert, key) = (fixture.plane().pki("apiserver.crt"), fixture.plane().pki("ca.key"));
+    let exit = fixture
         .manager()
         .flag(&format!("--tls-cert-file={}", cert.display()))
         .flag(&format!("--tls-private-key-file={}", key.display()))
@@ -148,7 +148,7 @@ async fn key_of_another_certificate() {
     let sentence = exit.sentence();
     assert_eq!(exit.code, 1);
     assert!(
-        sentence.starts_with("cannot serve TLS: the certificate and the key for everybody do not fit together"),
+        sentence.starts_with("cannot serve TLS: the certificate and the key for all names do not fit together"),
         "{sentence}"
     );
     let advice = format!(
@@ -161,17 +161,17 @@ async fn key_of_another_certificate() {
 
 #[tokio::test]
 async fn occupied_port() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let address = free_port();
     let _occupant = TcpListener::bind(address).unwrap();
-    let exit = rig.manager().listen(address).start().exited().await;
+    let exit = fixture.manager().listen(address).start().exited().await;
     let expected = format!(
         "cannot listen on {address}: Address already in use (os error 98); end the program that listens there, or choose \
          another --secure-port"
     );
     assert_eq!((exit.code, exit.sentence()), (1, expected));
     assert_eq!(
-        rig.holder().await,
+        fixture.holder().await,
         "",
         "it took the lease although it cannot be looked at"
     );

@@ -1,28 +1,30 @@
 //! Health of a manager that cannot do its work.
 
-use crate::rig::{Credentials, Rig};
+use crate::fixture::{Credentials, Fixture};
 use serde_json::json;
 
 /// It takes a minute: so long a controller is given.
 #[tokio::test]
 async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right() {
-    let rig = Rig::shared().await;
-    let (user, kubeconfig) = rig.stranger("powerless");
+    let fixture = Fixture::shared().await;
+    let (user, kubeconfig) = fixture.stranger("powerless");
     let lease =
         json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]});
-    rig.grant_in_system(&user, json!([lease])).await;
+    fixture.grant_in_system(&user, json!([lease])).await;
     let read = json!({"apiGroups": [""], "resources": ["nodes", "services"], "verbs": ["list", "watch"]});
-    rig.grant(&user, json!([read])).await;
+    fixture.grant(&user, json!([read])).await;
     let list = json!({"resourceAttributes": {"verb": "list", "resource": "services"}});
-    rig.allowed(&user, &list).await;
-    let node = rig.join("a").await;
-    let manager = rig
+    fixture.allowed(&user, &list).await;
+    let node = fixture.join("a").await;
+    let manager = fixture
         .manager()
         .flag(&format!("--kubeconfig={}", kubeconfig.display()))
         .start();
     manager.working().await;
-    manager.logged("cannot initialize node; going on trying").await;
-    manager.logged("loaded new client authorities from the cluster").await;
+    manager.logged("cannot initialize node; retrying").await;
+    manager
+        .logged("loaded new client certificate authorities from the cluster")
+        .await;
 
     let report = manager.answers("/readyz", 500).await.body;
     let red: Vec<_> = report.lines().filter(|line| line.starts_with("[-]")).collect();
@@ -31,7 +33,7 @@ async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right()
         ["[-]cloud-node-controller-success failed: reason withheld"],
         "{report}"
     );
-    let admin = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    let admin = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     let said = admin.get("/readyz/cloud-node-controller-success").await.body;
     let sentence = format!("User \"{user}\" cannot patch resource \"nodes/status\" in API group \"\"");
     assert!(said.contains("failing for") && said.contains(&sentence), "{said}");
@@ -40,8 +42,8 @@ async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right()
         assert_eq!(manager.port().get(path).await.status, 200, "{path}");
     }
 
-    rig.authorise(&user).await;
-    rig.initialised(&manager, &node).await;
+    fixture.authorise(&user).await;
+    fixture.initialised(&manager, &node).await;
     manager.ready().await;
     assert_eq!(admin.get("/readyz/cloud-node-controller-success").await.status, 200);
 }

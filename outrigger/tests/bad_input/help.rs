@@ -1,6 +1,6 @@
 //! `--help`, and the flags of the program that this one replaces.
 
-use crate::rig::run;
+use crate::fixture::run;
 use std::{collections::BTreeMap, process::Command};
 
 /// The flags of the Go program, by the groups of its help.

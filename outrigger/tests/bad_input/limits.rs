@@ -1,9 +1,9 @@
 //! `--kube-api-qps`, `--kube-api-burst` and `--concurrent-*` are obeyed when given; when not, nothing of the kind is in force.
 
-use crate::rig::{Launch, Rig};
+use crate::fixture::{Fixture, Launch};
 use cloud::Detail;
 use futures::future::join_all;
-use memory::{Call, Fault, Operation};
+use memory_sim::{Call, Fault, Operation};
 use rstest::rstest;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,15 +12,15 @@ use std::{
 
 /// When the requests came that such a limit is about, for each client, because each has its own, as in client-go, and
 /// another for events. The lease may not wait, and a watch is one request that lasts.
-async fn requests(rig: &Rig, launch: Launch, nodes: usize) -> BTreeMap<String, Vec<f64>> {
+async fn requests(fixture: &Fixture, launch: Launch, nodes: usize) -> BTreeMap<String, Vec<f64>> {
     let names: Vec<_> = (0..nodes).map(|number| format!("n{number}")).collect();
-    let names = join_all(names.iter().map(|name| rig.join(name))).await;
+    let names = join_all(names.iter().map(|name| fixture.join(name))).await;
     let manager = launch.start();
     for name in &names {
-        rig.initialised(&manager, name).await;
+        fixture.initialised(&manager, name).await;
     }
     let mut clients: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for entry in rig.requests().into_iter().filter(|entry| entry.verb != "watch") {
+    for entry in fixture.requests().into_iter().filter(|entry| entry.verb != "watch") {
         let mut client = entry.agent.rsplit('/').next().unwrap_or_default().to_owned();
         if entry.resource == "events" {
             client.push_str(" events");
@@ -55,9 +55,9 @@ fn excess(times: &[f64], qps: f64, burst: f64) -> f64 {
 
 #[tokio::test]
 async fn requests_are_as_many_as_was_asked_for() {
-    let rig = Rig::shared().await;
-    let launch = rig.manager().flag("--kube-api-qps=5").flag("--kube-api-burst=1");
-    let clients = requests(&rig, launch, 8).await;
+    let fixture = Fixture::shared().await;
+    let launch = fixture.manager().flag("--kube-api-qps=5").flag("--kube-api-burst=1");
+    let clients = requests(&fixture, launch, 8).await;
     for (client, times) in &clients {
         let over = excess(times, 5.0, 1.0);
         assert!(over < 2.5, "{client} made {over:.1} requests too many: {times:?}");
@@ -69,24 +69,27 @@ async fn requests_are_as_many_as_was_asked_for() {
 
 #[tokio::test]
 async fn requests_are_not_limited_if_nothing_was_asked_for() {
-    let rig = Rig::shared().await;
-    let clients = requests(&rig, rig.manager(), 80).await;
+    let fixture = Fixture::shared().await;
+    let clients = requests(&fixture, fixture.manager(), 80).await;
     let over = excess(&clients["node-controller"], 20.0, 30.0);
     assert!(over > 10.0, "this looks like 20 a second: {clients:?}");
 }
 
 /// How many load balancers were worked on at the same time.
 async fn at_once(flag: Option<&str>) -> usize {
-    let rig = Rig::shared().await;
-    rig.cloud
+    let fixture = Fixture::shared().await;
+    fixture
+        .cloud
         .inject(Fault::delay(Duration::from_millis(700)).operation(Operation::EnsureLoadBalancer));
-    let services: Vec<_> = (0..4).map(|number| rig.balanced(&format!("s{number}"))).collect();
-    let services = join_all(services.into_iter().map(|service| rig.create(service))).await;
-    let manager = flag.into_iter().fold(rig.manager(), Launch::flag).start();
+    let services: Vec<_> = (0..4).map(|number| fixture.balanced(&format!("s{number}"))).collect();
+    let services = join_all(services.into_iter().map(|service| fixture.create(service))).await;
+    let manager = flag.into_iter().fold(fixture.manager(), Launch::flag).start();
     for service in services {
-        rig.served(&manager, service.metadata.name.as_deref().unwrap()).await;
+        fixture
+            .served(&manager, service.metadata.name.as_deref().unwrap())
+            .await;
     }
-    peak(&rig.cloud.calls_of(Operation::EnsureLoadBalancer), |_| 1)
+    peak(&fixture.cloud.calls_of(Operation::EnsureLoadBalancer), |_| 1)
 }
 
 /// How much there was at the same time, at most, if every call is so much.
@@ -140,36 +143,37 @@ const NODES: usize = 6;
 #[case::ours(&[], Peaks { initialised: 3, updated: NODES, looked_at: NODES })]
 #[tokio::test]
 async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks) {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let names: Vec<_> = (0..NODES).map(|number| format!("n{number}")).collect();
-    let names = join_all(names.iter().map(|name| rig.join(name))).await;
-    rig.cloud
+    let names = join_all(names.iter().map(|name| fixture.join(name))).await;
+    fixture
+        .cloud
         .inject(Fault::delay(Duration::from_millis(150)).operation(Operation::Describe));
     let quick = ["--node-status-update-frequency=200ms", "--node-monitor-period=200ms"];
     let launch = flags
         .iter()
         .chain(&quick)
-        .fold(rig.manager(), |launch, flag| launch.flag(flag));
+        .fold(fixture.manager(), |launch, flag| launch.flag(flag));
     let manager = launch.start();
     for name in &names {
-        rig.initialised(&manager, name).await;
-        rig.set_ready(name, "Unknown").await;
+        fixture.initialised(&manager, name).await;
+        fixture.set_ready(name, "Unknown").await;
     }
     // Until each loop has seen all of them, and is at it again.
-    let mark = rig.cloud.calls_of(Operation::Describe).len();
+    let mark = fixture.cloud.calls_of(Operation::Describe).len();
     let is_settled = |calls: &[Call]| {
         let rounds = |detail| calls[mark..].iter().filter(|call| call.detail == Some(detail)).count();
         [Detail::Full, Detail::Liveness]
             .into_iter()
             .all(|detail| rounds(detail) > 2 * NODES)
     };
-    let settled = rig
+    let settled = fixture
         .cloud
         .until(|cloud| is_settled(&cloud.calls_of(Operation::Describe)));
     tokio::time::timeout(Duration::from_mins(4), settled)
         .await
         .expect("rounds");
-    assert_eq!(Peaks::of(&rig.cloud.calls_of(Operation::Describe)), expected);
+    assert_eq!(Peaks::of(&fixture.cloud.calls_of(Operation::Describe)), expected);
 }
 
 #[tokio::test]

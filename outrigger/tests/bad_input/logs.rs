@@ -1,15 +1,15 @@
 //! What real runs log, in both formats, and what they never do.
 
-use crate::rig::{Credentials, Manager, Rig};
+use crate::fixture::{Credentials, Fixture, Manager};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use std::fs;
 
-async fn work(rig: &Rig, manager: &Manager) {
-    let node = rig.join("a").await;
-    rig.initialised(manager, &node).await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.served(manager, service.metadata.name.as_deref().unwrap()).await;
+async fn work(fixture: &Fixture, manager: &Manager) {
+    let node = fixture.join("a").await;
+    fixture.initialised(manager, &node).await;
+    let service = fixture.create(fixture.balanced("web")).await;
+    fixture.served(manager, service.metadata.name.as_deref().unwrap()).await;
     manager.signal("TERM");
     assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
 }
@@ -44,9 +44,9 @@ fn is_klog(line: &str) -> bool {
 
 #[tokio::test]
 async fn text() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().flag("--v=4").start();
-    work(&rig, &manager).await;
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().flag("--v=4").start();
+    work(&fixture, &manager).await;
     let log = manager.log();
     let wrong: Vec<_> = log.lines().filter(|line| !is_klog(line)).collect();
     assert!(wrong.is_empty(), "not as klog has it: {wrong:#?}");
@@ -58,9 +58,9 @@ async fn text() {
 
 #[tokio::test]
 async fn json() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().flag("--v=4").flag("--logging-format=json").start();
-    work(&rig, &manager).await;
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().flag("--v=4").flag("--logging-format=json").start();
+    work(&fixture, &manager).await;
     let log = manager.log();
     let lines: Vec<Value> = log
         .lines()
@@ -81,15 +81,15 @@ async fn json() {
 /// What is buffered is written at the end, if not before.
 #[tokio::test]
 async fn nothing_that_is_buffered_is_lost() {
-    let rig = Rig::shared().await;
-    let manager = rig
+    let fixture = Fixture::shared().await;
+    let manager = fixture
         .manager()
         .flag("--feature-gates=LoggingAlphaOptions=true")
         .flag("--log-text-split-stream")
         .flag("--log-text-info-buffer-size=4Mi")
         .flag("--log-flush-frequency=1h")
         .start();
-    work(&rig, &manager).await;
+    work(&fixture, &manager).await;
     let log = manager.ended().unwrap().stdout;
     let wrong: Vec<_> = log.lines().filter(|line| !is_klog(line)).collect();
     assert!(wrong.is_empty(), "not as klog has it: {wrong:#?}");
@@ -100,9 +100,9 @@ async fn nothing_that_is_buffered_is_lost() {
 
 #[tokio::test]
 async fn json_of_an_error() {
-    let rig = Rig::shared().await;
-    let config = rig.folder.write("wrong.yaml", "latency: 1parsec\n");
-    let launch = rig
+    let fixture = Fixture::shared().await;
+    let config = fixture.folder.write("wrong.yaml", "latency: 1parsec\n");
+    let launch = fixture
         .manager()
         .flag("--logging-format=json")
         .flag(&format!("--cloud-config={}", config.display()));
@@ -118,12 +118,12 @@ async fn json_of_an_error() {
 /// Not even everything that libraries have to say tells a secret.
 #[tokio::test]
 async fn no_secret_is_told() {
-    let rig = Rig::shared().await;
-    let ((user, own), (_, asking)) = (rig.service_account().await, rig.service_account().await);
-    rig.authorise(&user).await;
-    let kubeconfig = rig.kubeconfig_with(&json!({"token": own}));
-    let pem = fs::read_to_string(rig.plane().pki("apiserver.key")).unwrap();
-    let manager = rig
+    let fixture = Fixture::shared().await;
+    let ((user, own), (_, asking)) = (fixture.service_account().await, fixture.service_account().await);
+    fixture.authorise(&user).await;
+    let kubeconfig = fixture.kubeconfig_with(&json!({"token": own}));
+    let pem = fs::read_to_string(fixture.plane().pki("apiserver.key")).unwrap();
+    let manager = fixture
         .manager()
         .flag("--v=10")
         .flag(&format!("--kubeconfig={}", kubeconfig.display()))
@@ -131,11 +131,11 @@ async fn no_secret_is_told() {
         .flag(&format!("--authorization-kubeconfig={}", kubeconfig.display()))
         .flag(&format!(
             "--tls-cert-file={}",
-            rig.plane().pki("apiserver.crt").display()
+            fixture.plane().pki("apiserver.crt").display()
         ))
         .flag(&format!(
             "--tls-private-key-file={}",
-            rig.plane().pki("apiserver.key").display()
+            fixture.plane().pki("apiserver.key").display()
         ))
         .start();
     manager.working().await;
@@ -157,10 +157,10 @@ async fn no_secret_is_told() {
         401
     );
     let config = manager
-        .port_as(&Credentials::of(&rig.plane().kubeconfig()))
+        .port_as(&Credentials::of(&fixture.plane().kubeconfig()))
         .get("/configz")
         .await;
-    work(&rig, &manager).await;
+    work(&fixture, &manager).await;
 
     let told = format!("{}{}", manager.log(), config.body);
     assert!(told.lines().count() > 200, "that is not -v=10");

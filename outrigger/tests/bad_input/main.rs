@@ -1,9 +1,9 @@
-//! What users get wrong, and what the process does when all is right: the binary as a whole, on a real API server.
+//! Invalid input, and the behaviour of the process with valid input: the program as a whole, on a real API server.
 
 #![expect(clippy::unwrap_used, reason = "a part of a test that breaks ends the test")]
 
-#[path = "../rig/mod.rs"]
-mod rig;
+#[path = "../fixture/fixture.rs"]
+mod fixture;
 
 mod command_line;
 mod confinement;
@@ -21,4 +21,4 @@ mod rights;
 mod secure_port;
 mod serving;
 mod shutdown;
-mod strangers;
+mod slow_clients;

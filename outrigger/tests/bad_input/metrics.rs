@@ -1,6 +1,6 @@
 //! `/metrics` and `/metrics/slis`, after some work.
 
-use crate::rig::{Credentials, Launch, Manager, Port, Rig, free_port};
+use crate::fixture::{Credentials, Fixture, Launch, Manager, Port, free_port};
 use std::collections::BTreeSet;
 
 /// By name and type; those with labels only appear once something happened.
@@ -69,15 +69,18 @@ const LINES: [&str; 9] = [
     r#"workqueue_adds_total{name="node"} "#,
 ];
 
-async fn work(rig: &Rig, manager: &Manager) {
-    let first = rig.join("a").await;
-    rig.initialised(manager, &first).await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.served(manager, service.metadata.name.as_deref().unwrap()).await;
-    let second = rig.join("b").await;
-    rig.initialised(manager, &second).await;
-    let two = |balancer: &memory::Balancer| balancer.hosts.len() == 2;
-    rig.cloud.until(|cloud| cloud.load_balancers().iter().any(two)).await;
+async fn work(fixture: &Fixture, manager: &Manager) {
+    let first = fixture.join("a").await;
+    fixture.initialised(manager, &first).await;
+    let service = fixture.create(fixture.balanced("web")).await;
+    fixture.served(manager, service.metadata.name.as_deref().unwrap()).await;
+    let second = fixture.join("b").await;
+    fixture.initialised(manager, &second).await;
+    let two = |balancer: &memory_sim::Balancer| balancer.hosts.len() == 2;
+    fixture
+        .cloud
+        .until(|cloud| cloud.load_balancers().iter().any(two))
+        .await;
 }
 
 async fn lines(port: &Port, path: &str) -> Vec<String> {
@@ -87,8 +90,8 @@ async fn lines(port: &Port, path: &str) -> Vec<String> {
 }
 
 /// The port for somebody who may read, once it knows whose certificates the cluster believes: that is read beside all else.
-async fn reader(rig: &Rig, manager: &Manager) -> Port {
-    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+async fn reader(fixture: &Fixture, manager: &Manager) -> Port {
+    let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     manager
         .until("a port that knows us", async || match port.try_get("/metrics").await {
             Ok(reply) if reply.status == 200 => Ok(()),
@@ -100,13 +103,13 @@ async fn reader(rig: &Rig, manager: &Manager) -> Port {
 
 #[tokio::test]
 async fn every_metric_is_there() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().flag("--cluster-cidr=10.244.0.0/16").start();
-    work(&rig, &manager).await;
-    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().flag("--cluster-cidr=10.244.0.0/16").start();
+    work(&fixture, &manager).await;
+    let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     // Those who ask are counted once they have been answered, and strangers have to be asked about.
     lines(&port, "/metrics").await;
-    let (_, token) = rig.service_account().await;
+    let (_, token) = fixture.service_account().await;
     assert_eq!(
         manager.port_as(&Credentials::Token(token)).get("/metrics").await.status,
         403
@@ -128,9 +131,9 @@ async fn every_metric_is_there() {
         .filter(|(name, kind)| !page.contains(&format!("\n| `{name}` | {kind} | ")))
         .collect();
     assert_eq!(undescribed, [], "not in the reference: manager::register_metrics");
-    let lease = format!("leader_election_master_status{{name=\"{}\"}} 1", rig.name);
+    let lease = format!("leader_election_master_status{{name=\"{}\"}} 1", fixture.name);
     assert!(has(&lease), "{lease}");
-    let host = rig.plane().url().trim_start_matches("https://");
+    let host = fixture.plane().url().trim_start_matches("https://");
     let patches = format!("rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"PATCH\"}} ");
     assert!(has(&patches), "{patches}");
 }
@@ -143,15 +146,15 @@ fn reference() -> String {
 
 #[tokio::test]
 async fn a_cloud_that_cannot_be_reached_is_counted() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let nobody = format!("endpoint: http://{}\n", free_port());
-    let config = rig.folder.write("nobody.yaml", &nobody);
-    let manager = rig
+    let config = fixture.folder.write("nobody.yaml", &nobody);
+    let manager = fixture
         .manager()
         .flag(&format!("--cloud-config={}", config.display()))
         .start();
-    rig.join("a").await;
-    let port = reader(&rig, &manager).await;
+    fixture.join("a").await;
+    let port = reader(&fixture, &manager).await;
     let counted = |line: &String| {
         line.starts_with("cloud_api_connection_failures_total{operation=") && line.contains("reason=\"connect\"")
     };
@@ -198,28 +201,28 @@ fn described(line: &str) -> Option<String> {
 #[tokio::test]
 async fn every_metric_of_the_go_program_is_there() {
     // Go's looks after all Nodes that there are.
-    let rig = Rig::private().await;
+    let fixture = Fixture::private().await;
     let program = tokio::task::spawn_blocking(lab::peer::program).await.unwrap().unwrap();
-    let kubeconfig = rig.plane().kubeconfig();
+    let kubeconfig = fixture.plane().kubeconfig();
     let kubeconfig = kubeconfig.display();
-    let go = Launch::new(rig.folder.path())
+    let go = Launch::new(fixture.folder.path())
         .program(&program)
         .flag("--cloud-provider=memory")
-        .flag(&format!("--cloud-config={}", rig.cloud_config().display()))
+        .flag(&format!("--cloud-config={}", fixture.cloud_config().display()))
         .flag(&format!("--kubeconfig={kubeconfig}"))
         .flag(&format!("--authentication-kubeconfig={kubeconfig}"))
         .flag(&format!("--authorization-kubeconfig={kubeconfig}"))
         .flag("--cluster-cidr=10.244.0.0/16")
         .listen(free_port())
         .start();
-    let node = rig.join("by-go").await;
-    rig.initialised(&go, &node).await;
-    let credentials = Credentials::of(&rig.plane().kubeconfig());
+    let node = fixture.join("by-go").await;
+    fixture.initialised(&go, &node).await;
+    let credentials = Credentials::of(&fixture.plane().kubeconfig());
     let theirs = descriptions(&go.port_as(&credentials)).await;
     go.signal("KILL");
 
-    let manager = rig.manager().flag("--cluster-cidr=10.244.0.0/16").start();
-    work(&rig, &manager).await;
+    let manager = fixture.manager().flag("--cluster-cidr=10.244.0.0/16").start();
+    work(&fixture, &manager).await;
     let ours = descriptions(&manager.port_as(&credentials)).await;
     let only_go = |line: &&String| {
         let name = line.split(' ').nth(1).unwrap_or_default();
@@ -239,10 +242,10 @@ async fn every_metric_of_the_go_program_is_there() {
 
 #[tokio::test]
 async fn health_checks_are_counted() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.working().await;
-    let port = reader(&rig, &manager).await;
+    let port = reader(&fixture, &manager).await;
     for _ in 0..3 {
         assert_eq!(port.get("/healthz").await.status, 200);
     }

@@ -1,10 +1,11 @@
 //! The API server is not there when the process starts, or goes away and comes back.
 
-use crate::rig::{Manager, Rig};
+use crate::fixture::{Fixture, Manager};
 
 /// The lease is longer than an API server takes to start on a busy machine.
-fn start(rig: &Rig) -> Manager {
-    rig.manager()
+fn start(fixture: &Fixture) -> Manager {
+    fixture
+        .manager()
         .flag("--leader-elect-lease-duration=90s")
         .flag("--leader-elect-renew-deadline=60s")
         .flag("--leader-elect-retry-period=1s")
@@ -13,40 +14,42 @@ fn start(rig: &Rig) -> Manager {
 
 #[tokio::test]
 async fn waits_for_an_api_server_that_is_down() {
-    let rig = Rig::private().await;
-    let node = rig.join("a").await;
-    rig.stop_apiserver().await;
+    let fixture = Fixture::private().await;
+    let node = fixture.join("a").await;
+    fixture.stop_apiserver().await;
 
-    let manager = start(&rig);
-    let line = manager.logged("cannot use the lease; trying again").await;
-    let reason = format!("cannot connect to {}: Connection refused", rig.plane().url());
+    let manager = start(&fixture);
+    let line = manager.logged("cannot use the lease; retrying").await;
+    let reason = format!("cannot connect to {}: Connection refused", fixture.plane().url());
     assert!(line.contains(&reason), "{line}");
     manager.answers("/readyz", 500).await;
     manager.answers("/livez", 200).await;
     assert!(manager.ended().is_none());
 
-    rig.start_apiserver().await;
-    rig.initialised(&manager, &node).await;
+    fixture.start_apiserver().await;
+    fixture.initialised(&manager, &node).await;
     manager.ready().await;
 }
 
 #[tokio::test]
 async fn goes_on_after_a_restart_of_the_api_server() {
-    let rig = Rig::private().await;
-    let manager = start(&rig);
-    let before = rig.join("before").await;
-    rig.initialised(&manager, &before).await;
-    let holder = rig.holder().await;
+    let fixture = Fixture::private().await;
+    let manager = start(&fixture);
+    let before = fixture.join("before").await;
+    fixture.initialised(&manager, &before).await;
+    let holder = fixture.holder().await;
 
-    rig.stop_apiserver().await;
+    fixture.stop_apiserver().await;
     manager.answers("/readyz", 500).await;
     manager.answers("/livez", 200).await;
-    rig.start_apiserver().await;
+    fixture.start_apiserver().await;
 
-    let after = rig.join("after").await;
-    rig.initialised(&manager, &after).await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.served(&manager, service.metadata.name.as_deref().unwrap()).await;
+    let after = fixture.join("after").await;
+    fixture.initialised(&manager, &after).await;
+    let service = fixture.create(fixture.balanced("web")).await;
+    fixture
+        .served(&manager, service.metadata.name.as_deref().unwrap())
+        .await;
     manager.ready().await;
-    assert_eq!(rig.holder().await, holder, "it must still be the same leader");
+    assert_eq!(fixture.holder().await, holder, "it must still be the same leader");
 }

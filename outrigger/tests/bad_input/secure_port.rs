@@ -1,20 +1,21 @@
 //! The secure port: who may ask what, and what is answered.
 
-use crate::rig::{Credentials, Rig};
+use crate::fixture::{Credentials, Fixture};
 use serde_json::{Value, json};
 
 /// Lets a user read these paths.
-async fn allow(rig: &Rig, user: &str, paths: &[&str], verbs: &[&str]) {
-    rig.grant(user, json!([{"nonResourceURLs": paths, "verbs": verbs}]))
+async fn allow(fixture: &Fixture, user: &str, paths: &[&str], verbs: &[&str]) {
+    fixture
+        .grant(user, json!([{"nonResourceURLs": paths, "verbs": verbs}]))
         .await;
     let attributes = json!({"nonResourceAttributes": {"path": paths[0], "verb": verbs[0]}});
-    rig.allowed(user, &attributes).await;
+    fixture.allowed(user, &attributes).await;
 }
 
 #[tokio::test]
 async fn anonymous_sees_health_and_nothing_else() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.working().await;
     let port = manager.port();
     for path in ["/healthz", "/livez", "/readyz"] {
@@ -40,8 +41,8 @@ async fn anonymous_sees_health_and_nothing_else() {
 
 #[tokio::test]
 async fn tokens_are_reviewed() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.working().await;
     let wrong = manager
         .port_as(&Credentials::Token("wrong".into()))
@@ -49,13 +50,13 @@ async fn tokens_are_reviewed() {
         .await;
     assert_eq!(wrong.status, 401, "{}", wrong.body);
 
-    let (stranger, token) = rig.service_account().await;
+    let (stranger, token) = fixture.service_account().await;
     let reply = manager.port_as(&Credentials::Token(token)).get("/metrics").await;
     let message = format!("forbidden: User \\\"{stranger}\\\" cannot get path \\\"/metrics\\\"");
     assert!(reply.status == 403 && reply.body.contains(&message), "{reply:?}");
 
-    let (user, token) = rig.service_account().await;
-    allow(&rig, &user, &["/metrics"], &["get"]).await;
+    let (user, token) = fixture.service_account().await;
+    allow(&fixture, &user, &["/metrics"], &["get"]).await;
     let port = manager.port_as(&Credentials::Token(token));
     assert_eq!(port.get("/metrics").await.status, 200);
     assert_eq!(port.get("/configz").await.status, 403);
@@ -63,28 +64,30 @@ async fn tokens_are_reviewed() {
 
 #[tokio::test]
 async fn client_certificates_are_verified() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.working().await;
     // The authorities come from the cluster, shortly after the port is open.
-    manager.logged("loaded new client authorities from the cluster").await;
-    let (user, kubeconfig) = rig.stranger("scraper");
+    manager
+        .logged("loaded new client certificate authorities from the cluster")
+        .await;
+    let (user, kubeconfig) = fixture.stranger("scraper");
     let port = manager.port_as(&Credentials::of(&kubeconfig));
     assert_eq!(port.get("/metrics").await.status, 403);
-    allow(&rig, &user, &["/configz"], &["get"]).await;
+    allow(&fixture, &user, &["/configz"], &["get"]).await;
     assert_eq!(port.get("/configz").await.status, 200);
 
-    let pki = |file| rig.plane().pki(file);
+    let pki = |file| fixture.plane().pki(file);
     let stranger = Credentials::Certificate(pki("front-proxy-client.crt"), pki("front-proxy-client.key"));
     assert_eq!(manager.port_as(&stranger).get("/metrics").await.status, 401);
 }
 
 #[tokio::test]
 async fn health_in_detail() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.working().await;
-    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     let reply = port.get("/healthz?verbose").await;
     let controllers = [
         "leaderElection",
@@ -113,14 +116,14 @@ async fn health_in_detail() {
 
 #[tokio::test]
 async fn configz_tells_what_was_given_and_what_was_not() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let configz = async |flags: &[&str]| {
         let manager = flags
             .iter()
-            .fold(rig.manager(), |launch, flag| launch.flag(flag))
+            .fold(fixture.manager(), |launch, flag| launch.flag(flag))
             .start();
         manager.answers("/livez", 200).await;
-        let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+        let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
         let reply = manager
             .until("authorities from the cluster", async || {
                 match port.get("/configz").await {
@@ -135,7 +138,10 @@ async fn configz_tells_what_was_given_and_what_was_not() {
     let auto = configz(&[]).await;
     assert_eq!(auto["kind"], "CloudControllerManagerConfiguration");
     assert_eq!(auto["apiVersion"], "cloudcontrollermanager.config.k8s.io/v1alpha1");
-    assert_eq!(auto.pointer("/Generic/LeaderElection/resourceName").unwrap(), &rig.name);
+    assert_eq!(
+        auto.pointer("/Generic/LeaderElection/resourceName").unwrap(),
+        &fixture.name
+    );
     assert_eq!(auto.pointer("/KubeCloudShared/CloudProvider/Name").unwrap(), "memory");
     let connection = auto.pointer("/Generic/ClientConnection").unwrap();
     assert_eq!((&connection["qps"], &connection["burst"]), (&json!(20), &json!(30)));
@@ -151,7 +157,10 @@ async fn configz_tells_what_was_given_and_what_was_not() {
     ] {
         assert_eq!(ours[key], "auto", "{key}");
     }
-    assert_eq!(ours["NodeSelector"], format!("{}={}", crate::rig::LABEL, rig.name));
+    assert_eq!(
+        ours["NodeSelector"],
+        format!("{}={}", crate::fixture::LABEL, fixture.name)
+    );
 
     let flags = [
         "--kube-api-qps=7.5",
@@ -183,11 +192,13 @@ async fn configz_tells_what_was_given_and_what_was_not() {
 
 #[tokio::test]
 async fn verbosity_can_be_changed() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().flag("--v=0").start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().flag("--v=0").start();
     manager.working().await;
-    manager.logged("loaded new client authorities from the cluster").await;
-    let port = manager.port_as(&Credentials::of(&rig.plane().kubeconfig()));
+    manager
+        .logged("loaded new client certificate authorities from the cluster")
+        .await;
+    let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     let requests = || manager.lines_with("\"HTTP\" verb=\"GET\"").len();
     assert_eq!((port.get("/healthz").await.status, requests()), (200, 0));
 

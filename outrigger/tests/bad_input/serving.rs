@@ -1,6 +1,6 @@
 //! The flags of the secure port, as clients of a running manager see them.
 
-use crate::rig::{Credentials, Manager, Reply, Rig, free_port};
+use crate::fixture::{Credentials, Fixture, Manager, Reply, free_port};
 use rcgen::{CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::{
     CipherSuite, ClientConfig, ProtocolVersion, RootCertStore, SupportedProtocolVersion,
@@ -30,33 +30,35 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    fn file(&self, rig: &Rig) -> PathBuf {
-        rig.folder.write(&format!("{}.pem", lab::unique("ca")), &self.0.pem())
+    fn file(&self, fixture: &Fixture) -> PathBuf {
+        fixture
+            .folder
+            .write(&format!("{}.pem", lab::unique("ca")), &self.0.pem())
     }
 
     /// Writes a certificate for this server name, over the one that is there.
-    fn serve(&self, rig: &Rig, name: &str) -> Pair {
-        self.sign(rig, name, &CertificateParams::new([name.to_owned()]).unwrap())
+    fn serve(&self, fixture: &Fixture, name: &str) -> Pair {
+        self.sign(fixture, name, &CertificateParams::new([name.to_owned()]).unwrap())
     }
 
     /// The credentials of this user.
-    fn client(&self, rig: &Rig, user: &str, groups: &[&str]) -> Credentials {
+    fn client(&self, fixture: &Fixture, user: &str, groups: &[&str]) -> Credentials {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, user);
         for group in groups {
             params.distinguished_name.push(DnType::OrganizationName, *group);
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let Pair { cert, key } = self.sign(rig, &lab::unique("client"), &params);
+        let Pair { cert, key } = self.sign(fixture, &lab::unique("client"), &params);
         Credentials::Certificate(cert, key)
     }
 
-    fn sign(&self, rig: &Rig, name: &str, params: &CertificateParams) -> Pair {
+    fn sign(&self, fixture: &Fixture, name: &str, params: &CertificateParams) -> Pair {
         let key = KeyPair::generate().unwrap();
         let cert = params.signed_by(&key, &self.0).unwrap();
         Pair {
-            cert: rig.folder.write(&format!("{name}.crt"), &cert.pem()),
-            key: rig.folder.write(&format!("{name}.key"), &key.serialize_pem()),
+            cert: fixture.folder.write(&format!("{name}.crt"), &cert.pem()),
+            key: fixture.folder.write(&format!("{name}.key"), &key.serialize_pem()),
         }
     }
 }
@@ -127,14 +129,14 @@ async fn shows(manager: &Manager, trusts: &PathBuf, name: &str, pair: &Pair) {
 
 #[tokio::test]
 async fn certificates_by_name_the_lowest_version_and_the_address() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let authority = Authority::new("serving");
-    let trusts = &authority.file(&rig);
+    let trusts = &authority.file(&fixture);
     let (main, other) = (
-        authority.serve(&rig, "main.example"),
-        authority.serve(&rig, "other.example"),
+        authority.serve(&fixture, "main.example"),
+        authority.serve(&fixture, "other.example"),
     );
-    let manager = rig
+    let manager = fixture
         .manager()
         .flag(&format!("--tls-cert-file={}", main.cert.display()))
         .flag(&format!("--tls-private-key-file={}", main.key.display()))
@@ -162,8 +164,8 @@ async fn certificates_by_name_the_lowest_version_and_the_address() {
     assert!(connected.is_err(), "it listens at more than --bind-address");
 
     let (main, other) = (
-        authority.serve(&rig, "main.example"),
-        authority.serve(&rig, "other.example"),
+        authority.serve(&fixture, "main.example"),
+        authority.serve(&fixture, "other.example"),
     );
     shows(&manager, trusts, "main.example", &main).await;
     shows(&manager, trusts, "other.example", &other).await;
@@ -171,9 +173,9 @@ async fn certificates_by_name_the_lowest_version_and_the_address() {
 
 #[tokio::test]
 async fn cipher_suites_and_a_certificate_in_a_folder() {
-    let rig = Rig::shared().await;
-    let folder = rig.folder.path().join("certificates");
-    let manager = rig
+    let fixture = Fixture::shared().await;
+    let folder = fixture.folder.path().join("certificates");
+    let manager = fixture
         .manager()
         .flag(&format!("--cert-dir={}", folder.display()))
         .flag("--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
@@ -209,10 +211,10 @@ fn outcome(reply: &Reply) -> (u16, &str) {
 
 #[tokio::test]
 async fn authorities_headers_and_paths_of_ones_own() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let (people, proxies) = (Authority::new("people"), Authority::new("proxies"));
-    let (people_file, proxies_file) = (people.file(&rig), proxies.file(&rig));
-    let manager = rig
+    let (people_file, proxies_file) = (people.file(&fixture), proxies.file(&fixture));
+    let manager = fixture
         .manager()
         .flag("--authentication-skip-lookup")
         .flag(&format!("--client-ca-file={}", people_file.display()))
@@ -243,15 +245,18 @@ async fn authorities_headers_and_paths_of_ones_own() {
         assert_eq!(outcome(&reply), (403, "system:anonymous"), "{path}");
     }
 
-    let admin = people.client(&rig, "alice", &["system:masters"]);
+    let admin = people.client(&fixture, "alice", &["system:masters"]);
     assert_eq!(outcome(&get(&admin, &[], "/configz").await), (200, ""));
-    let user = people.client(&rig, "alice", &[]);
+    let user = people.client(&fixture, "alice", &[]);
     assert_eq!(outcome(&get(&user, &[], "/configz").await), (403, "alice"));
-    let of_the_cluster = Credentials::of(&rig.plane().kubeconfig());
+    let of_the_cluster = Credentials::of(&fixture.plane().kubeconfig());
     let reply = get(&of_the_cluster, &[], "/configz").await;
     assert_eq!(outcome(&reply), (401, ""), "it looked up the cluster's authorities");
 
-    let (gate, other) = (proxies.client(&rig, "gate", &[]), proxies.client(&rig, "other", &[]));
+    let (gate, other) = (
+        proxies.client(&fixture, "gate", &[]),
+        proxies.client(&fixture, "other", &[]),
+    );
     let bob = [("X-Who", "bob"), ("X-Team", "users"), ("X-More-Scope", "some")];
     assert_eq!(outcome(&get(&gate, &bob, "/configz").await), (403, "bob"));
     let boss = [("X-Who", "bob"), ("X-Team", "system:masters")];
@@ -265,7 +270,7 @@ async fn authorities_headers_and_paths_of_ones_own() {
     // Another authority in the file of the first.
     let successors = Authority::new("successors");
     fs::write(&people_file, successors.0.pem()).unwrap();
-    let admin = successors.client(&rig, "carol", &["system:masters"]);
+    let admin = successors.client(&fixture, "carol", &["system:masters"]);
     manager
         .until("the new authority to be believed", async || {
             match get(&admin, &[], "/configz").await {
@@ -279,15 +284,15 @@ async fn authorities_headers_and_paths_of_ones_own() {
 
 #[tokio::test]
 async fn a_port_is_shared_if_both_say_so() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let address = free_port();
-    let shared = || rig.manager().listen(address).flag("--permit-port-sharing");
+    let shared = || fixture.manager().listen(address).flag("--permit-port-sharing");
     let first = shared().start();
     first.answers("/livez", 200).await;
     let second = shared().start();
     // It tries to lead only once it listens.
     second.logged("attempting to acquire leader lease").await;
-    let alone = rig.manager().listen(address).start().exited().await;
+    let alone = fixture.manager().listen(address).start().exited().await;
     assert!(
         alone.sentence().contains("Address already in use"),
         "{}",

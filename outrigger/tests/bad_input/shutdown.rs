@@ -1,17 +1,17 @@
 //! SIGTERM: what is under way is finished, the lease is released, the exit code is 0.
 
-use crate::rig::{Manager, Rig};
-use memory::{Fault, Operation};
+use crate::fixture::{Fixture, Manager};
+use memory_sim::{Fault, Operation};
 use std::time::{Duration, Instant};
 
 #[tokio::test]
 async fn stops_cleanly_and_hands_over() {
-    let rig = Rig::shared().await;
-    let leader = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let leader = fixture.manager().start();
     leader.logged("acquired lease").await;
-    let node = rig.join("a").await;
-    rig.initialised(&leader, &node).await;
-    let standby = rig.manager().start();
+    let node = fixture.join("a").await;
+    fixture.initialised(&leader, &node).await;
+    let standby = fixture.manager().start();
     standby.logged("new leader elected").await;
     standby.ready().await;
 
@@ -26,39 +26,44 @@ async fn stops_cleanly_and_hands_over() {
         "the lease was not released: {:?}",
         asked.elapsed()
     );
-    let node = rig.join("b").await;
-    rig.initialised(&standby, &node).await;
+    let node = fixture.join("b").await;
+    fixture.initialised(&standby, &node).await;
 }
 
 #[tokio::test]
 async fn releases_the_lease() {
-    let rig = Rig::shared().await;
-    let manager = rig.manager().start();
+    let fixture = Fixture::shared().await;
+    let manager = fixture.manager().start();
     manager.logged("acquired lease").await;
-    assert_ne!(rig.holder().await, "");
+    assert_ne!(fixture.holder().await, "");
     // As timeout(1) and some supervisors do it: to the process, and once more to its group.
     manager.signal(&format!("TERM {pid}; kill -TERM", pid = manager.pid()));
     let exit = manager.exited().await;
     assert_eq!(exit.code, 0, "{}", exit.stderr);
-    assert_eq!(rig.holder().await, "");
-    let spec = rig.lease().await.unwrap().spec.unwrap();
+    assert_eq!(fixture.holder().await, "");
+    let spec = fixture.lease().await.unwrap().spec.unwrap();
     assert_eq!(spec.lease_duration_seconds, Some(1), "as client-go leaves it");
 }
 
 /// A manager whose cloud does not answer.
-async fn stuck(rig: &Rig, grace: &str) -> Manager {
-    rig.cloud.inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
-    let manager = rig.manager().flag(&format!("--shutdown-grace-period={grace}")).start();
-    rig.create(rig.balanced("slow")).await;
-    let asked = |cloud: &memory::Cloud| cloud.count(Operation::EnsureLoadBalancer) > 0;
-    rig.cloud.until(asked).await;
+async fn stuck(fixture: &Fixture, grace: &str) -> Manager {
+    fixture
+        .cloud
+        .inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
+    let manager = fixture
+        .manager()
+        .flag(&format!("--shutdown-grace-period={grace}"))
+        .start();
+    fixture.create(fixture.balanced("slow")).await;
+    let asked = |cloud: &memory_sim::Cloud| cloud.count(Operation::EnsureLoadBalancer) > 0;
+    fixture.cloud.until(asked).await;
     manager
 }
 
 #[tokio::test]
 async fn does_not_wait_longer_than_the_grace_period() {
-    let rig = Rig::shared().await;
-    let manager = stuck(&rig, "1s").await;
+    let fixture = Fixture::shared().await;
+    let manager = stuck(&fixture, "1s").await;
     let asked = Instant::now();
     manager.signal("TERM");
     let exit = manager.exited().await;
@@ -66,21 +71,19 @@ async fn does_not_wait_longer_than_the_grace_period() {
     assert_eq!(exit.code, 0, "{}", exit.stderr);
     // By default it is 20 s.
     assert!((900..18_000).contains(&took.as_millis()), "it took {took:?}");
-    assert!(
-        exit.stderr.contains("not everything could be finished in time"),
-        "{}",
-        exit.stderr
-    );
-    assert_eq!(rig.holder().await, "");
+    assert!(exit.stderr.contains("work was not finished in time"), "{}", exit.stderr);
+    assert_eq!(fixture.holder().await, "");
 }
 
 #[tokio::test]
 async fn a_second_signal_ends_it_at_once() {
-    let rig = Rig::shared().await;
-    let manager = stuck(&rig, "30s").await;
+    let fixture = Fixture::shared().await;
+    let manager = stuck(&fixture, "30s").await;
     let asked = Instant::now();
     manager.signal("TERM");
-    manager.logged("asked to stop; finishing what is under way").await;
+    manager
+        .logged("received a signal to stop; finishing the work in progress")
+        .await;
     let exit = testkit::wait::until("an end", async || {
         manager.ended().ok_or_else(|| {
             manager.signal("TERM");
@@ -95,7 +98,8 @@ async fn a_second_signal_ends_it_at_once() {
         asked.elapsed()
     );
     assert!(
-        exit.stderr.contains("asked to stop again; ending at once"),
+        exit.stderr
+            .contains("received a second signal to stop; exiting at once"),
         "{}",
         exit.stderr
     );

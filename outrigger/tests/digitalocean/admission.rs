@@ -1,6 +1,6 @@
 //! The admission policies that are generated from the table of annotations, on a real API server.
 
-use crate::rig::{Rig, run};
+use crate::fixture::{Fixture, run};
 use k8s_openapi::api::core::v1::Service;
 use kube::{
     Api, Error, ResourceExt,
@@ -89,13 +89,13 @@ fn service(name: &str, annotations: &[(&str, &str)]) -> Service {
     service
 }
 
-async fn apply_policies(rig: &Rig) {
+async fn apply_policies(fixture: &Fixture) {
     let manifest = run(&["reference", "digitalocean-admission"]).stdout;
     let list: Value = serde_saphyr::from_str(&manifest).unwrap();
     for item in list["items"].as_array().unwrap() {
         let kind = item["kind"].as_str().unwrap();
         let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
-        let api: Api<DynamicObject> = Api::all_with(rig.client.clone(), &ApiResource::from_gvk(&kind));
+        let api: Api<DynamicObject> = Api::all_with(fixture.client.clone(), &ApiResource::from_gvk(&kind));
         api.create(&PostParams::default(), &serde_json::from_value(item.clone()).unwrap())
             .await
             .unwrap();
@@ -117,14 +117,14 @@ async fn refusal(services: &Api<Service>, annotations: &[(&str, &str)]) -> Optio
 
 #[tokio::test]
 async fn malformed_annotations_are_refused_with_one_sentence() {
-    let rig = Rig::private().await;
-    let services = rig.services();
+    let fixture = Fixture::private().await;
+    let services = fixture.services();
     let old = services
         .create(&PostParams::default(), &service("old", &[("type", "GLOBAL")]))
         .await
         .unwrap();
-    apply_policies(&rig).await;
-    // The API server takes a moment to learn of a policy.
+    apply_policies(&fixture).await;
+    // The API server needs a moment to learn of a policy.
     until("the policy", async || {
         refusal(&services, &[("type", "GLOBAL")])
             .await
@@ -151,7 +151,7 @@ async fn malformed_annotations_are_refused_with_one_sentence() {
     for annotations in [&[][..], valid] {
         assert_eq!(refusal(&services, annotations).await, None, "{annotations:?}");
     }
-    // What was there before can still be changed in other respects.
+    // Existing Services can still be changed in other respects.
     let labelled = Patch::Merge(json!({"metadata": {"labels": {"a": "b"}, "annotations": {"other": "c"}}}));
     services
         .patch(&old.name_any(), &PatchParams::default(), &labelled)

@@ -1,6 +1,6 @@
 //! A cluster: its nodes, its Services, and the firewall in front of the nodes.
 
-use crate::rig::{Launch, Manager, Rig, free_port, service_address};
+use crate::fixture::{Fixture, Launch, Manager, free_port, service_address};
 use digitalocean_fake::{Cloud, Fake, REGION, TOKEN};
 use fakecloud::{Server, Value};
 use k8s_openapi::api::core::v1::Node;
@@ -12,7 +12,7 @@ const ID: &str = "kubernetes.digitalocean.com/load-balancer-id";
 const TYPE: &str = "service.beta.kubernetes.io/do-loadbalancer-type";
 
 struct Cluster {
-    rig: Rig,
+    fixture: Fixture,
     cloud: Cloud,
     server: Server,
     debug: SocketAddr,
@@ -23,7 +23,7 @@ impl Cluster {
     async fn new() -> Self {
         let cloud = Cloud::new(Fake::default());
         Self {
-            rig: Rig::private().await,
+            fixture: Fixture::private().await,
             server: Server::start(&cloud).await.unwrap(),
             cloud,
             debug: free_port(),
@@ -43,7 +43,7 @@ impl Cluster {
             ("METRICS_ADDR", &self.metrics.to_string()),
         ];
         let launch = self
-            .rig
+            .fixture
             .manager()
             .flag("--cloud-provider=digitalocean")
             .flag("--leader-elect=false")
@@ -57,10 +57,10 @@ impl Cluster {
 
     /// A Droplet boots and joins as a Node, which is initialised.
     async fn join(&self, manager: &Manager, name: &str) -> (Node, u64) {
-        let full = self.rig.named(name);
+        let full = self.fixture.named(name);
         let droplet = self.cloud.write(|fake, _| fake.boot(&full, &["k8s:c1"]));
-        let name = self.rig.register(name, "tainted ready:True").await;
-        (self.rig.initialised(manager, &name).await, droplet)
+        let name = self.fixture.register(name, "tainted ready:True").await;
+        (self.fixture.initialised(manager, &name).await, droplet)
     }
 
     /// The inbound rules of the firewall: `tcp 80`, ….
@@ -118,8 +118,8 @@ async fn nodes_get_what_the_cloud_knows_and_are_deleted_with_their_droplets() {
     }
     assert_eq!(get(cluster.debug, "/healthz").await, "ok");
     cluster.cloud.write(|fake, _| fake.destroy(droplet));
-    cluster.rig.set_ready(&node.name_any(), "Unknown").await;
-    cluster.rig.node_gone(&manager, &node.name_any()).await;
+    cluster.fixture.set_ready(&node.name_any(), "Unknown").await;
+    cluster.fixture.node_gone(&manager, &node.name_any()).await;
     assert_eq!(cluster.cloud.unknown(), [""; 0]);
 }
 
@@ -129,15 +129,15 @@ async fn a_service_gets_a_tagged_load_balancer_and_its_ports_are_open() {
     let manager = cluster.manager().start();
     manager.working().await;
     cluster.join(&manager, "node").await;
-    let name = cluster.rig.create(cluster.rig.balanced("web")).await.name_any();
-    let service = cluster.rig.served(&manager, &name).await;
+    let name = cluster.fixture.create(cluster.fixture.balanced("web")).await.name_any();
+    let service = cluster.fixture.served(&manager, &name).await;
     let balancers = cluster.cloud.read(Fake::all_load_balancers);
     let [balancer] = &balancers[..] else {
         panic!("{balancers:?}");
     };
     assert_eq!(service_address(&service).as_deref(), balancer["ip"].as_str());
     assert_eq!(balancer["tags"], fakecloud::json!(["k8s:c1"]));
-    let service = cluster.rig.services().get(&name).await.unwrap();
+    let service = cluster.fixture.services().get(&name).await.unwrap();
     assert_eq!(
         service.annotations().get(ID).map(String::as_str),
         balancer["id"].as_str()
@@ -147,7 +147,7 @@ async fn a_service_gets_a_tagged_load_balancer_and_its_ports_are_open() {
         Some("REGIONAL_NETWORK")
     );
 
-    let other = cluster.rig.create(node_port(&cluster.rig.named("other"))).await;
+    let other = cluster.fixture.create(node_port(&cluster.fixture.named("other"))).await;
     let port = other.spec.unwrap().ports.unwrap()[0].node_port.unwrap();
     let mut expected = vec!["tcp 10256".to_owned(), format!("tcp {port}"), "tcp 80".to_owned()];
     expected.sort_unstable();
@@ -158,8 +158,8 @@ async fn a_service_gets_a_tagged_load_balancer_and_its_ports_are_open() {
         "{metrics}"
     );
 
-    cluster.rig.delete_service(&name).await;
-    cluster.rig.service_gone(&manager, &name).await;
+    cluster.fixture.delete_service(&name).await;
+    cluster.fixture.service_gone(&manager, &name).await;
     assert_eq!(cluster.cloud.read(Fake::all_load_balancers), Vec::<Value>::new());
     cluster.opens(&manager, &[format!("tcp {port}")]).await;
     assert_eq!(cluster.cloud.unknown(), [""; 0]);

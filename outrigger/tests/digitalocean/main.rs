@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
 
-#[path = "../rig/mod.rs"]
-mod rig;
+#[path = "../fixture/fixture.rs"]
+mod fixture;
 
 mod admission;
 mod cluster;

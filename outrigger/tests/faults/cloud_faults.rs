@@ -1,81 +1,87 @@
 //! A cloud that hangs, throttles or answers nonsense, and works again later: without a restart all is well in the end.
 
 use crate::{
+    fixture::{Fixture, Mark, is_initialised, service_address},
     replica::{ALONE, Replica},
-    rig::{Mark, Rig, is_initialised, service_address},
 };
 use kube::ResourceExt;
-use memory::{Failure, Fault, Garbage, Operation};
+use memory_sim::{Failure, Fault, Garbage, Operation};
 use rstest::rstest;
 use std::time::Duration;
 
 #[tokio::test]
 async fn a_call_that_hangs_for_one_service_does_not_hold_up_the_others() {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE]).await;
-    let node = rig.join("node").await;
-    rig.initialised(&manager, &node).await;
-    let stuck = rig.named("stuck");
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE]).await;
+    let node = fixture.join("node").await;
+    fixture.initialised(&manager, &node).await;
+    let stuck = fixture.named("stuck");
     let fault = Fault::hang()
         .operation(Operation::EnsureLoadBalancer)
         .only(format!("default/{stuck}"));
-    let hang = rig.cloud.inject(fault);
-    rig.create(rig.balanced("stuck")).await;
-    rig.cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
+    let hang = fixture.cloud.inject(fault);
+    fixture.create(fixture.balanced("stuck")).await;
+    fixture
+        .cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
         .await;
     for n in 0..5 {
-        let service = rig.create(rig.balanced(&format!("web-{n}"))).await;
-        rig.served(&manager, &service.name_any()).await;
+        let service = fixture.create(fixture.balanced(&format!("web-{n}"))).await;
+        fixture.served(&manager, &service.name_any()).await;
     }
-    let late = rig.join("late").await;
-    rig.initialised(&manager, &late).await;
-    rig.cloud_until(|cloud| {
-        cloud
-            .load_balancers()
-            .iter()
-            .all(|balancer| balancer.host_names().len() == 2)
-    })
-    .await;
-    assert_eq!(service_address(&rig.services().get(&stuck).await.unwrap()), None);
-    rig.cloud.withdraw(hang);
-    rig.served(&manager, &stuck).await;
-    assert_eq!(rig.balancers_made(), 6);
+    let late = fixture.join("late").await;
+    fixture.initialised(&manager, &late).await;
+    fixture
+        .cloud_until(|cloud| {
+            cloud
+                .load_balancers()
+                .iter()
+                .all(|balancer| balancer.host_names().len() == 2)
+        })
+        .await;
+    assert_eq!(service_address(&fixture.services().get(&stuck).await.unwrap()), None);
+    fixture.cloud.withdraw(hang);
+    fixture.served(&manager, &stuck).await;
+    assert_eq!(fixture.balancers_made(), 6);
 }
 
 #[tokio::test]
 async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
-    let rig = Rig::shared().await;
-    // A door of its own is not needed: what counts is the timeout.
-    let config = rig.folder.write(
+    let fixture = Fixture::shared().await;
+    // It needs no server of its own: what counts is the timeout.
+    let config = fixture.folder.write(
         "impatient.yaml",
-        &format!("endpoint: {}\ntimeout: 1s\n", rig.server.url()),
+        &format!("endpoint: {}\ntimeout: 1s\n", fixture.server.url()),
     );
-    let hang = rig.cloud.inject(Fault::hang());
+    let hang = fixture.cloud.inject(Fault::hang());
     let flags = [
         ALONE,
         "--cluster-cidr=10.245.0.0/16",
         &format!("--cloud-config={}", config.display()),
     ];
-    let manager = Replica::start(&rig, &flags).await;
-    let node = rig.join("node").await;
-    let routed = rig.register("routed", "ready:True cidr:10.245.7.0/24").await;
-    rig.cloud.boot(&routed);
-    let service = rig.create(rig.balanced("web")).await;
-    rig.cloud_until(|cloud| cloud.count(Operation::ListRoutes) > 1).await;
-    let uid = rig.nodes().get(&node).await.unwrap().uid().unwrap();
-    rig.event(&uid, "FailedToInitialize").await;
-    rig.event(&service.uid().unwrap(), "SyncLoadBalancerFailed").await;
-    assert!(!is_initialised(&rig.nodes().get(&node).await.unwrap()));
-    rig.cloud.withdraw(hang);
-    let node = rig.initialised(&manager, &node).await;
+    let manager = Replica::start(&fixture, &flags).await;
+    let node = fixture.join("node").await;
+    let routed = fixture.register("routed", "ready:True cidr:10.245.7.0/24").await;
+    fixture.cloud.boot(&routed);
+    let service = fixture.create(fixture.balanced("web")).await;
+    fixture
+        .cloud_until(|cloud| cloud.count(Operation::ListRoutes) > 1)
+        .await;
+    let uid = fixture.nodes().get(&node).await.unwrap().uid().unwrap();
+    fixture.event(&uid, "FailedToInitialize").await;
+    fixture.event(&service.uid().unwrap(), "SyncLoadBalancerFailed").await;
+    assert!(!is_initialised(&fixture.nodes().get(&node).await.unwrap()));
+    fixture.cloud.withdraw(hang);
+    let node = fixture.initialised(&manager, &node).await;
     let told = node.status.unwrap().conditions.unwrap();
     assert!(
         told.iter().all(|condition| condition.type_ == "Ready"),
         "the trouble is over: {told:?}"
     );
-    rig.served(&manager, &service.name_any()).await;
-    assert_eq!(rig.cloud.load_balancers().len(), 1);
-    rig.cloud_until(|cloud| cloud.routes(&rig.name).len() == 1).await;
+    fixture.served(&manager, &service.name_any()).await;
+    assert_eq!(fixture.cloud.load_balancers().len(), 1);
+    fixture
+        .cloud_until(|cloud| cloud.routes(&fixture.name).len() == 1)
+        .await;
 }
 
 /// How long a cloud should be left alone that throttles.
@@ -90,11 +96,11 @@ fn throttle(operation: Operation) -> Fault {
 }
 
 /// How long it was left alone.
-fn pause(rig: &Rig, operation: Operation) -> Duration {
-    let calls = rig.cloud.calls_of(operation);
+fn pause(fixture: &Fixture, operation: Operation) -> Duration {
+    let calls = fixture.cloud.calls_of(operation);
     let refused = calls
         .iter()
-        .position(|call| call.effect == memory::Effect::Failed)
+        .position(|call| call.effect == memory_sim::Effect::Failed)
         .expect("it was throttled");
     calls[refused + 1].at.saturating_sub(calls[refused].at)
 }
@@ -104,28 +110,28 @@ fn pause(rig: &Rig, operation: Operation) -> Duration {
 #[case::balancers(Operation::EnsureLoadBalancer)]
 #[tokio::test]
 async fn a_cloud_that_throttles_is_left_alone_for_as_long_as_it_asks(#[case] operation: Operation) {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE, "--node-monitor-period=1h"]).await;
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE, "--node-monitor-period=1h"]).await;
     manager.ready().await;
-    rig.cloud.inject(throttle(operation));
-    let node = rig.join("node").await;
-    let service = rig.create(rig.balanced("web")).await;
-    rig.initialised(&manager, &node).await;
-    rig.served(&manager, &service.name_any()).await;
-    let pause = pause(&rig, operation);
+    fixture.cloud.inject(throttle(operation));
+    let node = fixture.join("node").await;
+    let service = fixture.create(fixture.balanced("web")).await;
+    fixture.initialised(&manager, &node).await;
+    fixture.served(&manager, &service.name_any()).await;
+    let pause = pause(&fixture, operation);
     assert!(pause >= WAIT, "asked again after {pause:?}");
-    assert_eq!(rig.balancers_made(), 1);
+    assert_eq!(fixture.balancers_made(), 1);
 }
 
 #[tokio::test]
 async fn a_cloud_that_throttles_routes_is_left_alone_for_as_long_as_it_asks() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let operation = Operation::ListRoutes;
-    rig.cloud.inject(throttle(operation));
+    fixture.cloud.inject(throttle(operation));
     let often = "--route-reconciliation-period=200ms";
-    let _manager = Replica::start(&rig, &[ALONE, "--cluster-cidr=10.245.0.0/16", often]).await;
-    rig.cloud_until(|cloud| cloud.count(operation) > 1).await;
-    let pause = pause(&rig, operation);
+    let _manager = Replica::start(&fixture, &[ALONE, "--cluster-cidr=10.245.0.0/16", often]).await;
+    fixture.cloud_until(|cloud| cloud.count(operation) > 1).await;
+    let pause = pause(&fixture, operation);
     assert!(pause >= WAIT, "asked again after {pause:?}");
 }
 
@@ -139,33 +145,33 @@ async fn a_cloud_that_throttles_routes_is_left_alone_for_as_long_as_it_asks() {
 #[case::denied(Failure::Denied("expired".into()))]
 #[tokio::test]
 async fn no_node_is_deleted_by_an_answer_that_is_none(#[case] failure: Failure) {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE, "--node-deletion-grace-period=0s"]).await;
-    let (here, gone) = (rig.join("here").await, rig.join("gone").await);
-    rig.all_initialised(2).await;
-    let fault = rig.cloud.inject(Fault::fail(failure));
-    rig.cloud.delete_machine(&gone);
-    rig.cloud.forget_calls();
-    rig.set_ready(&here, "Unknown").await;
-    rig.set_ready(&gone, "Unknown").await;
-    rig.cloud_until(|cloud| cloud.count(Operation::Describe) >= 3).await;
-    assert_eq!(rig.own_nodes().await.len(), 2, "a Node was deleted on doubt");
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE, "--node-deletion-grace-period=0s"]).await;
+    let (here, gone) = (fixture.join("here").await, fixture.join("gone").await);
+    fixture.all_initialised(2).await;
+    let fault = fixture.cloud.inject(Fault::fail(failure));
+    fixture.cloud.delete_machine(&gone);
+    fixture.cloud.forget_calls();
+    fixture.set_ready(&here, "Unknown").await;
+    fixture.set_ready(&gone, "Unknown").await;
+    fixture.cloud_until(|cloud| cloud.count(Operation::Describe) >= 3).await;
+    assert_eq!(fixture.own_nodes().await.len(), 2, "a Node was deleted on doubt");
 
-    rig.cloud.withdraw(fault);
-    rig.node_gone(&manager, &gone).await;
-    rig.audited().await;
-    let mut deletions = manager.changes(&rig, Mark::default());
+    fixture.cloud.withdraw(fault);
+    fixture.node_gone(&manager, &gone).await;
+    fixture.audited().await;
+    let mut deletions = manager.changes(&fixture, Mark::default());
     deletions.retain(|change| change.starts_with("delete"));
     assert_eq!(deletions, [format!("delete nodes {gone}")]);
-    assert_eq!(rig.own_nodes().await.len(), 1);
+    assert_eq!(fixture.own_nodes().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_service_is_served_in_spite_of_answers_that_make_no_sense() {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE]).await;
-    let node = rig.join("node").await;
-    rig.initialised(&manager, &node).await;
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE]).await;
+    let node = fixture.join("node").await;
+    fixture.initialised(&manager, &node).await;
     let garbage = [
         Garbage::Truncated,
         Garbage::NotJson,
@@ -180,19 +186,23 @@ async fn a_service_is_served_in_spite_of_answers_that_make_no_sense() {
     ];
     let mut services = Vec::new();
     for (n, failure) in garbage.into_iter().chain(failures).enumerate() {
-        let service = rig.balanced(&format!("web-{n}"));
-        let subject = format!("default/{}", rig.named(&format!("web-{n}")));
+        let service = fixture.balanced(&format!("web-{n}"));
+        let subject = format!("default/{}", fixture.named(&format!("web-{n}")));
         for operation in [Operation::EnsureLoadBalancer, Operation::DeleteLoadBalancer] {
             let fault = Fault::fail(failure.clone()).operation(operation).only(&subject);
-            rig.cloud.inject(fault.times(1));
+            fixture.cloud.inject(fault.times(1));
         }
-        services.push(rig.create(service).await);
+        services.push(fixture.create(service).await);
     }
-    rig.all_served(services.len()).await;
-    assert_eq!(rig.balancers_made(), services.len(), "a load balancer was made twice");
+    fixture.all_served(services.len()).await;
+    assert_eq!(
+        fixture.balancers_made(),
+        services.len(),
+        "a load balancer was made twice"
+    );
     for service in &services {
-        rig.delete_service(&service.name_any()).await;
+        fixture.delete_service(&service.name_any()).await;
     }
-    rig.no_services().await;
-    assert_eq!(rig.cloud.load_balancers(), [], "a load balancer was left behind");
+    fixture.no_services().await;
+    assert_eq!(fixture.cloud.load_balancers(), [], "a load balancer was left behind");
 }

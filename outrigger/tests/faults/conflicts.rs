@@ -1,8 +1,8 @@
 //! Somebody else writes the same objects all the time.
 
 use crate::{
+    fixture::{Fixture, TAINT, is_initialised},
     replica::{ALONE, Replica},
-    rig::{Rig, TAINT, is_initialised},
 };
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{
@@ -66,24 +66,25 @@ fn taints(node: &Node) -> Vec<&str> {
 
 #[tokio::test]
 async fn nodes_are_initialised_while_somebody_else_writes_them() {
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     let mut storms = Vec::new();
     for n in 0..NODES {
-        let name = rig.named(&format!("node-{n}"));
-        rig.cloud.boot(&name);
-        rig.register(&format!("node-{n}"), "taint:mine tainted taint:too ready:True mine=yes")
+        let name = fixture.named(&format!("node-{n}"));
+        fixture.cloud.boot(&name);
+        fixture
+            .register(&format!("node-{n}"), "taint:mine tainted taint:too ready:True mine=yes")
             .await;
-        storms.push(Storm::over(rig.nodes(), name));
+        storms.push(Storm::over(fixture.nodes(), name));
     }
-    let manager = Replica::start(&rig, &[ALONE]).await;
+    let manager = Replica::start(&fixture, &[ALONE]).await;
     manager.logged("started controller").await;
     let before: Vec<_> = storms.iter().map(Storm::written).collect();
-    rig.all_initialised(NODES).await;
+    fixture.all_initialised(NODES).await;
     for (storm, before) in storms.into_iter().zip(before) {
         assert!(storm.written() > before, "that was no storm");
         storm.ends().await;
     }
-    for node in rig.own_nodes().await {
+    for node in fixture.own_nodes().await {
         assert!(is_initialised(&node));
         assert_eq!(
             taints(&node),
@@ -116,19 +117,19 @@ async fn shake(services: &Api<Service>, name: &str) -> u16 {
 
 #[tokio::test]
 async fn a_service_that_changes_all_the_time_ends_as_it_was_left() {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE]).await;
-    let node = rig.join("node").await;
-    rig.initialised(&manager, &node).await;
-    let name = rig.create(rig.balanced("web")).await.name_any();
-    let last = shake(&rig.services(), &name).await;
-    rig.has_port(last).await;
-    let service = rig.served(&manager, &name).await;
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE]).await;
+    let node = fixture.join("node").await;
+    fixture.initialised(&manager, &node).await;
+    let name = fixture.create(fixture.balanced("web")).await.name_any();
+    let last = shake(&fixture.services(), &name).await;
+    fixture.has_port(last).await;
+    let service = fixture.served(&manager, &name).await;
     assert_eq!(service.annotations()["shaken"], last.to_string());
     assert_eq!(service.finalizers().len(), 1);
     assert_eq!(service.spec.unwrap().ports.unwrap().len(), 1);
-    assert_eq!(rig.balancers_made(), 1);
-    rig.delete_service(&name).await;
-    rig.no_services().await;
-    assert_eq!(rig.cloud.load_balancers(), []);
+    assert_eq!(fixture.balancers_made(), 1);
+    fixture.delete_service(&name).await;
+    fixture.no_services().await;
+    assert_eq!(fixture.cloud.load_balancers(), []);
 }

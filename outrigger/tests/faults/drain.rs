@@ -1,57 +1,58 @@
 //! Asked to stop while a call of the cloud is under way.
 
 use crate::{
+    fixture::{Fixture, service_address},
     replica::Replica,
-    rig::{Rig, service_address},
 };
 use kube::ResourceExt;
-use memory::{Fault, FaultId, Operation};
+use memory_sim::{Fault, FaultId, Operation};
 use std::time::{Duration, Instant};
 
 /// A leader whose cloud hangs while it makes a load balancer, and the name of the Service.
-async fn hanging(rig: &Rig, flags: &[&str]) -> (Replica, FaultId, String) {
-    let leader = Replica::start(rig, flags).await;
+async fn hanging(fixture: &Fixture, flags: &[&str]) -> (Replica, FaultId, String) {
+    let leader = Replica::start(fixture, flags).await;
     leader.leading().await;
-    let node = rig.join("node").await;
-    rig.initialised(&leader, &node).await;
-    let hang = rig
+    let node = fixture.join("node").await;
+    fixture.initialised(&leader, &node).await;
+    let hang = fixture
         .cloud
         .inject(Fault::hang().operation(Operation::EnsureLoadBalancer).times(1));
-    let service = rig.create(rig.balanced("web")).await.name_any();
-    rig.cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
+    let service = fixture.create(fixture.balanced("web")).await.name_any();
+    fixture
+        .cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
         .await;
     (leader, hang, service)
 }
 
 #[tokio::test]
 async fn what_is_under_way_is_finished_before_the_lease_is_given_away() {
-    let rig = Rig::shared().await;
-    let (leader, hang, service) = hanging(&rig, &["--shutdown-grace-period=30s"]).await;
-    let standby = Replica::start(&rig, &[]).await;
+    let fixture = Fixture::shared().await;
+    let (leader, hang, service) = hanging(&fixture, &["--shutdown-grace-period=30s"]).await;
+    let standby = Replica::start(&fixture, &[]).await;
     standby.stands_by().await;
     leader.signal("TERM");
-    leader.logged("asked to stop").await;
-    let late = rig.join("late").await;
-    rig.cloud.withdraw(hang);
+    leader.logged("received a signal to stop").await;
+    let late = fixture.join("late").await;
+    fixture.cloud.withdraw(hang);
     let exit = leader.exited().await;
     assert_eq!(exit.code, 0, "{}", leader.told());
     assert!(exit.stderr.contains("released lease"), "{}", leader.told());
-    let service = rig.services().get(&service).await.unwrap();
+    let service = fixture.services().get(&service).await.unwrap();
     assert!(
         service_address(&service).is_some(),
         "the work was not finished{}",
         leader.told()
     );
-    let told = rig.events_about(&service.uid().unwrap()).await;
+    let told = fixture.events_about(&service.uid().unwrap()).await;
     assert!(told.contains("EnsuredLoadBalancer"), "it was not told: {told:?}");
     standby.leading().await;
-    rig.initialised(&standby, &late).await;
+    fixture.initialised(&standby, &late).await;
 }
 
 #[tokio::test]
 async fn a_call_that_never_ends_does_not_keep_it_longer_than_the_grace_period() {
-    let rig = Rig::shared().await;
-    let (leader, _hang, service) = hanging(&rig, &["--shutdown-grace-period=2s"]).await;
+    let fixture = Fixture::shared().await;
+    let (leader, _hang, service) = hanging(&fixture, &["--shutdown-grace-period=2s"]).await;
     let asked = Instant::now();
     leader.signal("TERM");
     let exit = leader.exited().await;
@@ -62,8 +63,13 @@ async fn a_call_that_never_ends_does_not_keep_it_longer_than_the_grace_period() 
         "it took {took:?}{}",
         leader.told()
     );
-    assert_eq!(rig.holder().await, "", "the lease was not given away{}", leader.told());
-    let next = Replica::start(&rig, &[]).await;
-    rig.served(&next, &service).await;
-    assert_eq!(rig.cloud.load_balancers().len(), 1);
+    assert_eq!(
+        fixture.holder().await,
+        "",
+        "the lease was not given away{}",
+        leader.told()
+    );
+    let next = Replica::start(&fixture, &[]).await;
+    fixture.served(&next, &service).await;
+    assert_eq!(fixture.cloud.load_balancers().len(), 1);
 }

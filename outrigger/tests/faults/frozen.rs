@@ -1,52 +1,53 @@
 //! A leader that is frozen for longer than its lease, and goes on after another one has taken over.
 
 use crate::{
+    fixture::{Entry, Fixture},
     replica::{Replica, SHORT},
-    rig::{Entry, Rig},
 };
 use kube::ResourceExt;
-use memory::{Fault, Operation};
+use memory_sim::{Fault, Operation};
 
 #[tokio::test]
 async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_goes_on() {
-    let rig = Rig::shared().await;
-    let old = Replica::start(&rig, &SHORT).await;
+    let fixture = Fixture::shared().await;
+    let old = Replica::start(&fixture, &SHORT).await;
     old.leading().await;
-    let new = Replica::start(&rig, &SHORT).await;
+    let new = Replica::start(&fixture, &SHORT).await;
     new.stands_by().await;
-    let first = rig.join("first").await;
-    rig.initialised(&old, &first).await;
+    let first = fixture.join("first").await;
+    fixture.initialised(&old, &first).await;
 
     // It freezes while the cloud works for it; the answer waits for it in the socket.
-    let hang = rig
+    let hang = fixture
         .cloud
         .inject(Fault::hang().operation(Operation::EnsureLoadBalancer).times(1));
-    let web = rig.create(rig.balanced("web")).await;
-    rig.event(&web.uid().unwrap(), "EnsuringLoadBalancer").await;
+    let web = fixture.create(fixture.balanced("web")).await;
+    fixture.event(&web.uid().unwrap(), "EnsuringLoadBalancer").await;
     let web = web.name_any();
-    rig.cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
+    fixture
+        .cloud_until(|cloud| cloud.count(Operation::EnsureLoadBalancer) == 1)
         .await;
     old.signal("STOP");
-    rig.cloud.withdraw(hang);
+    fixture.cloud.withdraw(hang);
 
     // What happens meanwhile is the first thing that it hears of.
-    let second = rig.join("second").await;
-    let late = rig.create(rig.balanced("late")).await.name_any();
+    let second = fixture.join("second").await;
+    let late = fixture.create(fixture.balanced("late")).await.name_any();
     new.leading().await;
-    rig.initialised(&new, &second).await;
-    rig.served(&new, &web).await;
-    rig.served(&new, &late).await;
-    rig.all_have_hosts(vec![first, second.clone()]).await;
-    let third = rig.register("third", "tainted ready:True").await;
+    fixture.initialised(&new, &second).await;
+    fixture.served(&new, &web).await;
+    fixture.served(&new, &late).await;
+    fixture.all_have_hosts(vec![first, second.clone()]).await;
+    let third = fixture.register("third", "tainted ready:True").await;
 
-    let (mark, asked, holder) = (rig.mark(), old.door.writes(), rig.holder().await);
-    let before = rig.services().get(&web).await.unwrap();
+    let (mark, asked, holder) = (fixture.mark(), old.server.writes(), fixture.holder().await);
+    let before = fixture.services().get(&web).await.unwrap();
     old.signal("CONT");
     let exit = old.exited().await;
     assert_eq!(exit.code, 1, "{}", old.told());
     assert!(exit.stderr.contains("leaderelection lost"), "{}", old.told());
-    rig.audited().await;
-    let wrote = old.requests(&rig, mark).into_iter().filter(Entry::is_write);
+    fixture.audited().await;
+    let wrote = old.requests(&fixture, mark).into_iter().filter(Entry::is_write);
     assert_eq!(
         wrote.map(|entry| entry.what()).collect::<Vec<_>>(),
         [""; 0],
@@ -54,13 +55,13 @@ async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_goes_o
         old.told()
     );
     assert_eq!(
-        old.door.writes(),
+        old.server.writes(),
         asked,
         "it asked the cloud for changes when it went on"
     );
 
-    assert_eq!(rig.holder().await, holder, "the new leader was disturbed");
-    assert_eq!(rig.services().get(&web).await.unwrap(), before);
-    rig.cloud.boot(&third);
-    rig.initialised(&new, &third).await;
+    assert_eq!(fixture.holder().await, holder, "the new leader was disturbed");
+    assert_eq!(fixture.services().get(&web).await.unwrap(), before);
+    fixture.cloud.boot(&third);
+    fixture.initialised(&new, &third).await;
 }

@@ -3,22 +3,22 @@
 
 #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
 
-#[path = "../rig/mod.rs"]
-mod rig;
+#[path = "../fixture/fixture.rs"]
+mod fixture;
 
 mod cloud_faults;
 mod conflicts;
 mod crash;
-mod door;
 mod drain;
 mod frozen;
-mod look;
+mod mass_disappearance;
 mod migration;
+mod observe;
 mod orphans;
 mod outage;
 mod peer;
 mod privileges;
+mod recording_server;
 mod replica;
 mod restart;
 mod same_name;
-mod vanished;

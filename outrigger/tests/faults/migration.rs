@@ -1,27 +1,27 @@
 //! Leader migration: the migration lock belongs to another program at first.
 
 use crate::{
+    fixture::{Fixture, Manager, service_address},
     replica::{Replica, Rights},
-    rig::{Manager, Rig, service_address},
 };
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
-use memory::{Fault, Operation};
+use memory_sim::{Fault, Operation};
 use serde_json::json;
 use std::time::Duration;
 
-/// The migration lock of a rig, as another program holds it.
+/// The migration lock of a fixture, as another program holds it.
 struct Lock {
     leases: Api<Lease>,
     name: String,
 }
 
 impl Lock {
-    async fn held(rig: &Rig) -> Self {
-        let lock = Self::named(rig, &rig.named("migration"));
+    async fn held(fixture: &Fixture) -> Self {
+        let lock = Self::named(fixture, &fixture.named("migration"));
         let lease = serde_json::from_value(json!({"metadata": {"name": lock.name}})).unwrap();
         lock.leases.create(&PostParams::default(), &lease).await.unwrap();
         lock.renew("kube-controller-manager").await;
@@ -29,9 +29,9 @@ impl Lock {
     }
 
     /// One that a manager holds, or will.
-    fn named(rig: &Rig, name: &str) -> Self {
+    fn named(fixture: &Fixture, name: &str) -> Self {
         Self {
-            leases: Api::namespaced(rig.client.clone(), "kube-system"),
+            leases: Api::namespaced(fixture.client.clone(), "kube-system"),
             name: name.to_owned(),
         }
     }
@@ -93,7 +93,7 @@ fn now() -> String {
 }
 
 /// Services and the lifecycle of nodes migrate; routes stay with the other program for ever.
-fn config(rig: &Rig) -> String {
+fn config(fixture: &Fixture) -> String {
     let leaders = json!([
         {"name": "service-controller", "component": "cloud-controller-manager"},
         {"name": "cloud-node-lifecycle-controller", "component": "*"},
@@ -102,20 +102,20 @@ fn config(rig: &Rig) -> String {
     let config = json!({
         "apiVersion": "controllermanager.config.k8s.io/v1",
         "kind": "LeaderMigrationConfiguration",
-        "leaderName": rig.named("migration"),
+        "leaderName": fixture.named("migration"),
         "controllerLeaders": leaders,
     });
     format!(
         "--leader-migration-config={}",
-        rig.folder.write("migration.yaml", &config.to_string()).display()
+        fixture.folder.write("migration.yaml", &config.to_string()).display()
     )
 }
 
 #[tokio::test]
 async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_takes_the_lock_back() {
-    let rig = Rig::shared().await;
-    let lock = Lock::held(&rig).await;
-    let config = config(&rig);
+    let fixture = Fixture::shared().await;
+    let lock = Lock::held(&fixture).await;
+    let config = config(&fixture);
     let flags = [
         "--enable-leader-migration",
         &config,
@@ -123,31 +123,31 @@ async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_t
         "--cluster-cidr=10.0.0.0/8",
         "--configure-cloud-routes",
     ];
-    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
-    let (node, gone) = (rig.named("node"), rig.named("gone"));
-    let service = rig.create(rig.balanced("web")).await.name_any();
+    let manager = Replica::launch(&fixture, Rights::All, fixture.manager(), &flags).await;
+    let (node, gone) = (fixture.named("node"), fixture.named("gone"));
+    let service = fixture.create(fixture.balanced("web")).await.name_any();
     let only_what_stays = async {
         manager.leading().await;
-        rig.join("node").await;
-        rig.join("gone").await;
-        rig.initialised(&manager, &node).await;
-        rig.initialised(&manager, &gone).await;
-        rig.cloud.delete_machine(&gone);
-        rig.set_ready(&gone, "Unknown").await;
+        fixture.join("node").await;
+        fixture.join("gone").await;
+        fixture.initialised(&manager, &node).await;
+        fixture.initialised(&manager, &gone).await;
+        fixture.cloud.delete_machine(&gone);
+        fixture.set_ready(&gone, "Unknown").await;
         // Longer than the lock would last if nobody renewed it.
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(service_address(&rig.services().get(&service).await.unwrap()), None);
-        assert!(rig.nodes().get_opt(&gone).await.unwrap().is_some());
-        assert_eq!(manager.door.writes(), [""; 0]);
+        assert_eq!(service_address(&fixture.services().get(&service).await.unwrap()), None);
+        assert!(fixture.nodes().get_opt(&gone).await.unwrap().is_some());
+        assert_eq!(manager.server.writes(), [""; 0]);
     };
     tokio::select! { () = only_what_stays => {}, () = lock.keep() => {} }
 
     lock.renew("").await;
-    rig.served(&manager, &service).await;
-    rig.node_gone(&manager, &gone).await;
+    fixture.served(&manager, &service).await;
+    fixture.node_gone(&manager, &gone).await;
     assert!(!lock.holder().await.is_empty());
     assert_eq!(
-        rig.cloud.count(Operation::ListRoutes),
+        fixture.cloud.count(Operation::ListRoutes),
         0,
         "routes are the other program's"
     );
@@ -160,11 +160,11 @@ const SLOW_START: &str = "--controller-start-interval=1h";
 
 #[tokio::test]
 async fn the_main_lock_is_lost_while_controllers_are_started() {
-    let rig = Rig::shared().await;
-    let config = config(&rig);
+    let fixture = Fixture::shared().await;
+    let config = config(&fixture);
     let flags = ["--enable-leader-migration", &config, SLOW_START];
-    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
-    let main = Lock::named(&rig, &rig.name);
+    let manager = Replica::launch(&fixture, Rights::All, fixture.manager(), &flags).await;
+    let main = Lock::named(&fixture, &fixture.name);
     main.held_by(&manager).await;
     manager.logged("\"started controller\"").await;
     main.taken_from(&manager).await;
@@ -172,8 +172,8 @@ async fn the_main_lock_is_lost_while_controllers_are_started() {
 
 #[tokio::test]
 async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
-    let rig = Rig::shared().await;
-    let config = config(&rig);
+    let fixture = Fixture::shared().await;
+    let config = config(&fixture);
     let flags = [
         "--enable-leader-migration",
         &config,
@@ -181,8 +181,8 @@ async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
         // Nothing that stays, so that it comes to what migrates.
         "--controllers=*,-cloud-node-controller",
     ];
-    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
-    let migration = Lock::named(&rig, &rig.named("migration"));
+    let manager = Replica::launch(&fixture, Rights::All, fixture.manager(), &flags).await;
+    let migration = Lock::named(&fixture, &fixture.named("migration"));
     migration.held_by(&manager).await;
     manager.logged("\"started controller\"").await;
     migration.taken_from(&manager).await;
@@ -191,19 +191,19 @@ async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
 /// The other program has the migration lock, the cloud does not answer, and the process is asked to stop.
 #[tokio::test]
 async fn the_main_lock_is_lost_while_the_last_work_is_finished() {
-    let rig = Rig::shared().await;
-    let lock = Lock::held(&rig).await;
-    let config = config(&rig);
+    let fixture = Fixture::shared().await;
+    let lock = Lock::held(&fixture).await;
+    let config = config(&fixture);
     let flags = ["--enable-leader-migration", &config, "--shutdown-grace-period=1h"];
-    let manager = Replica::launch(&rig, Rights::All, rig.manager(), &flags).await;
-    let main = Lock::named(&rig, &rig.name);
+    let manager = Replica::launch(&fixture, Rights::All, fixture.manager(), &flags).await;
+    let main = Lock::named(&fixture, &fixture.name);
     let lost = async {
         main.held_by(&manager).await;
-        rig.cloud.inject(Fault::hang().operation(Operation::Describe));
-        rig.join("node").await;
-        rig.cloud_until(|cloud| cloud.count(Operation::Describe) > 0).await;
+        fixture.cloud.inject(Fault::hang().operation(Operation::Describe));
+        fixture.join("node").await;
+        fixture.cloud_until(|cloud| cloud.count(Operation::Describe) > 0).await;
         manager.signal("TERM");
-        manager.logged("asked to stop").await;
+        manager.logged("received a signal to stop").await;
         main.taken_from(&manager).await;
     };
     tokio::select! { () = lost => {}, () = lock.keep() => {} }

@@ -1,8 +1,8 @@
 //! A load balancer whose Service went without waiting for it: it stays, is told of, and goes only if that is wished.
 
 use crate::{
+    fixture::Fixture,
     replica::{ALONE, Replica},
-    rig::Rig,
 };
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -13,22 +13,23 @@ const OPEN: &str = "--authorization-always-allow-paths=/metrics,/readyz,/healthz
 
 #[tokio::test]
 async fn an_orphan_is_told_of_and_deleted_only_on_request() {
-    let rig = Rig::shared().await;
-    let manager = Replica::start(&rig, &[ALONE, "--load-balancer-orphans=report", SOON, OPEN]).await;
-    let kept = rig.named("kept");
-    rig.create(rig.balanced("kept")).await;
-    rig.create(rig.balanced("web")).await;
-    rig.served(&manager, &kept).await;
-    let web = rig.named("web");
-    rig.served(&manager, &web).await;
+    let fixture = Fixture::shared().await;
+    let manager = Replica::start(&fixture, &[ALONE, "--load-balancer-orphans=report", SOON, OPEN]).await;
+    let kept = fixture.named("kept");
+    fixture.create(fixture.balanced("kept")).await;
+    fixture.create(fixture.balanced("web")).await;
+    fixture.served(&manager, &kept).await;
+    let web = fixture.named("web");
+    fixture.served(&manager, &web).await;
     let unprotected = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-    rig.services()
+    fixture
+        .services()
         .patch(&web, &PatchParams::default(), &unprotected)
         .await
         .unwrap();
-    rig.delete_service(&web).await;
+    fixture.delete_service(&web).await;
 
-    let told = manager.logged("the Service of this is gone").await;
+    let told = manager.logged("the Service of this object does not exist").await;
     assert!(told.contains(&web), "{told}");
     manager
         .until("the metric", async || {
@@ -41,17 +42,17 @@ async fn an_orphan_is_told_of_and_deleted_only_on_request() {
             }
         })
         .await;
-    assert_eq!(rig.cloud.load_balancers().len(), 2, "it is deleted only on request");
+    assert_eq!(fixture.cloud.load_balancers().len(), 2, "it is deleted only on request");
     drop(manager);
 
-    let manager = Replica::start(&rig, &[ALONE, "--load-balancer-orphans=delete", SOON]).await;
+    let manager = Replica::start(&fixture, &[ALONE, "--load-balancer-orphans=delete", SOON]).await;
     let left = until("the orphan to go", async || {
-        match rig.cloud.load_balancers().as_slice() {
+        match fixture.cloud.load_balancers().as_slice() {
             [one] => Ok(one.service.name.clone()),
             many => Err(format!("{} are left", many.len())),
         }
     })
     .await;
     assert_eq!(left, kept);
-    rig.served(&manager, &kept).await;
+    fixture.served(&manager, &kept).await;
 }

@@ -1,8 +1,8 @@
 //! Least privilege: with the permissions of `deploy/manager` and no others everything works, and none of them is idle.
 
 use crate::{
+    fixture::{Credentials, Entry, Fixture, Mark, is_initialised},
     replica::Replica,
-    rig::{Credentials, Entry, Mark, Rig, is_initialised},
 };
 use cloud::Power;
 use k8s_openapi::{
@@ -32,30 +32,30 @@ const IDLE: [(&str, &str); 0] = [];
 
 /// The objects of the file, for another user and under other names.
 struct Grants {
-    rig: String,
+    fixture: String,
     user: String,
     objects: Vec<Value>,
 }
 
 impl Grants {
-    fn read(rig: &Rig, user: &str) -> Self {
+    fn read(fixture: &Fixture, user: &str) -> Self {
         let objects = serde_saphyr::from_multiple(FILE).unwrap();
         Self {
-            rig: rig.name.clone(),
+            fixture: fixture.name.clone(),
             user: user.to_owned(),
             objects,
         }
     }
 
     /// Makes them, and waits until they count.
-    async fn apply(&self, rig: &Rig) {
-        let client = || rig.client.clone();
+    async fn apply(&self, fixture: &Fixture) {
+        let client = || fixture.client.clone();
         for object in &self.objects {
             match object["kind"].as_str().unwrap() {
                 "ClusterRole" => create(Api::<ClusterRole>::all(client()), self.renamed(object)).await,
                 "ClusterRoleBinding" => create(Api::<ClusterRoleBinding>::all(client()), self.bound(object)).await,
-                "Role" => create(namespaced::<Role>(rig, object), self.renamed(object)).await,
-                "RoleBinding" => create(namespaced::<RoleBinding>(rig, object), self.bound(object)).await,
+                "Role" => create(namespaced::<Role>(fixture, object), self.renamed(object)).await,
+                "RoleBinding" => create(namespaced::<RoleBinding>(fixture, object), self.bound(object)).await,
                 kind => assert_eq!(kind, "ServiceAccount", "it is not known what this grants"),
             }
         }
@@ -63,25 +63,30 @@ impl Grants {
         let last = [
             json!({"verb": "list", "resource": "nodes"}),
             json!({"verb": "get", "group": "coordination.k8s.io", "resource": "leases", "namespace": SYSTEM,
-                   "name": rig.named("main")}),
+                   "name": fixture.named("main")}),
             json!({"verb": "get", "resource": "configmaps", "namespace": SYSTEM, "name": authorities}),
         ];
         for attributes in last {
-            rig.allowed(&self.user, &json!({ "resourceAttributes": attributes }))
+            fixture
+                .allowed(&self.user, &json!({ "resourceAttributes": attributes }))
                 .await;
         }
     }
 
     fn renamed(&self, object: &Value) -> Value {
         let mut object = object.clone();
-        object["metadata"]["name"] = json!(format!("{}:{}", self.rig, object["metadata"]["name"].as_str().unwrap()));
+        object["metadata"]["name"] = json!(format!(
+            "{}:{}",
+            self.fixture,
+            object["metadata"]["name"].as_str().unwrap()
+        ));
         for rule in object["rules"].as_array_mut().into_iter().flatten() {
             for name in rule["resourceNames"].as_array_mut().into_iter().flatten() {
                 let (_, here) = LOCKS
                     .iter()
                     .find(|(there, _)| name == there)
                     .expect("a name that is known");
-                *name = json!(format!("{}-{here}", self.rig));
+                *name = json!(format!("{}-{here}", self.fixture));
             }
         }
         object
@@ -96,7 +101,7 @@ impl Grants {
             .iter()
             .any(|other| other["metadata"]["name"] == role && other["kind"] == object["roleRef"]["kind"])
         {
-            object["roleRef"]["name"] = json!(format!("{}:{}", self.rig, role.as_str().unwrap()));
+            object["roleRef"]["name"] = json!(format!("{}:{}", self.fixture, role.as_str().unwrap()));
         }
         object
     }
@@ -119,8 +124,14 @@ fn grants(rule: &PolicyRule) -> Vec<String> {
         .collect()
 }
 
-fn namespaced<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>>(rig: &Rig, object: &Value) -> Api<K> {
-    Api::namespaced(rig.client.clone(), object["metadata"]["namespace"].as_str().unwrap())
+fn namespaced<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>>(
+    fixture: &Fixture,
+    object: &Value,
+) -> Api<K> {
+    Api::namespaced(
+        fixture.client.clone(),
+        object["metadata"]["namespace"].as_str().unwrap(),
+    )
 }
 
 async fn create<K: DeserializeOwned + Serialize + Clone + Debug>(api: Api<K>, object: Value) {
@@ -136,60 +147,67 @@ fn has_taint(node: &Node, key: &str) -> bool {
 }
 
 /// Everything that a manager does.
-async fn work(rig: &Rig, manager: &Replica) {
-    let (stays, off, gone) = (rig.join("stays").await, rig.join("off").await, rig.join("gone").await);
+async fn work(fixture: &Fixture, manager: &Replica) {
+    let (stays, off, gone) = (
+        fixture.join("stays").await,
+        fixture.join("off").await,
+        fixture.join("gone").await,
+    );
     for name in [&stays, &off, &gone] {
-        rig.node_until(manager, name, "initialised and routed", |node| {
-            let routed = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            is_initialised(node)
-                && routed
-                    .into_iter()
-                    .any(|one| one.type_ == "NetworkUnavailable" && one.status == "False")
-        })
-        .await;
+        fixture
+            .node_until(manager, name, "initialised and routed", |node| {
+                let routed = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+                is_initialised(node)
+                    && routed
+                        .into_iter()
+                        .any(|one| one.type_ == "NetworkUnavailable" && one.status == "False")
+            })
+            .await;
     }
     let shutdown = "node.cloudprovider.kubernetes.io/shutdown";
-    rig.cloud.set_power(&off, Power::Off);
-    rig.set_ready(&off, "Unknown").await;
-    rig.node_until(manager, &off, "tainted", |node| has_taint(node, shutdown))
+    fixture.cloud.set_power(&off, Power::Off);
+    fixture.set_ready(&off, "Unknown").await;
+    fixture
+        .node_until(manager, &off, "tainted", |node| has_taint(node, shutdown))
         .await;
-    rig.cloud.set_power(&off, Power::On);
-    rig.set_ready(&off, "True").await;
-    rig.node_until(manager, &off, "untainted", |node| !has_taint(node, shutdown))
+    fixture.cloud.set_power(&off, Power::On);
+    fixture.set_ready(&off, "True").await;
+    fixture
+        .node_until(manager, &off, "untainted", |node| !has_taint(node, shutdown))
         .await;
-    rig.cloud.delete_machine(&gone);
-    rig.set_ready(&gone, "Unknown").await;
-    rig.node_gone(manager, &gone).await;
+    fixture.cloud.delete_machine(&gone);
+    fixture.set_ready(&gone, "Unknown").await;
+    fixture.node_gone(manager, &gone).await;
 
-    let service = rig.create(rig.balanced("web")).await.name_any();
-    rig.served(manager, &service).await;
+    let service = fixture.create(fixture.balanced("web")).await.name_any();
+    fixture.served(manager, &service).await;
     for port in [81, 82] {
-        rig.set_port(&service, port).await;
-        rig.has_port(port).await;
+        fixture.set_port(&service, port).await;
+        fixture.has_port(port).await;
     }
-    rig.delete_service(&service).await;
-    rig.no_services().await;
-    let (_, token) = rig.service_account().await;
+    fixture.delete_service(&service).await;
+    fixture.no_services().await;
+    let (_, token) = fixture.service_account().await;
     assert_eq!(
         manager.port_as(&Credentials::Token(token)).get("/metrics").await.status,
         403
     );
 }
 
-fn flags(rig: &Rig, kubeconfig: &str) -> Vec<String> {
+fn flags(fixture: &Fixture, kubeconfig: &str) -> Vec<String> {
     let migration = json!({
         "apiVersion": "controllermanager.config.k8s.io/v1", "kind": "LeaderMigrationConfiguration",
-        "leaderName": rig.named("migration"), "controllerLeaders": [{"name": "service-controller", "component": "*"}],
+        "leaderName": fixture.named("migration"), "controllerLeaders": [{"name": "service-controller", "component": "*"}],
     });
     vec![
         format!("--kubeconfig={kubeconfig}"),
         format!("--authentication-kubeconfig={kubeconfig}"),
         format!("--authorization-kubeconfig={kubeconfig}"),
-        format!("--leader-elect-resource-name={}", rig.named("main")),
+        format!("--leader-elect-resource-name={}", fixture.named("main")),
         "--enable-leader-migration".to_owned(),
         format!(
             "--leader-migration-config={}",
-            rig.folder.write("migration.yaml", &migration.to_string()).display()
+            fixture.folder.write("migration.yaml", &migration.to_string()).display()
         ),
         "--controllers=*,node-ipam-controller".to_owned(),
         "--allocate-node-cidrs".to_owned(),
@@ -200,23 +218,23 @@ fn flags(rig: &Rig, kubeconfig: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_permissions_of_the_manifest_are_enough_and_none_is_idle() {
-    let rig = Rig::shared().await;
-    let (user, kubeconfig) = rig.stranger("manager");
-    let grants = Grants::read(&rig, &user);
-    grants.apply(&rig).await;
-    let flags = flags(&rig, &kubeconfig.display().to_string());
+    let fixture = Fixture::shared().await;
+    let (user, kubeconfig) = fixture.stranger("manager");
+    let grants = Grants::read(&fixture, &user);
+    grants.apply(&fixture).await;
+    let flags = flags(&fixture, &kubeconfig.display().to_string());
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let manager = Replica::start(&rig, &flags).await;
+    let manager = Replica::start(&fixture, &flags).await;
     manager.leading().await;
-    let standby = Replica::start(&rig, &flags).await;
+    let standby = Replica::start(&fixture, &flags).await;
     standby.stands_by().await;
-    work(&rig, &manager).await;
+    work(&fixture, &manager).await;
     manager.signal("TERM");
     assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
     standby.leading().await;
 
-    rig.audited().await;
-    let requests = rig.requests_of(&user, Mark::default());
+    fixture.audited().await;
+    let requests = fixture.requests_of(&user, Mark::default());
     let refused = requests.iter().filter(|entry| entry.code == 403);
     let refused: BTreeSet<_> = refused
         .map(|entry| format!("{} {}", entry.what(), entry.name))

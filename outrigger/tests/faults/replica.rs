@@ -1,22 +1,21 @@
-//! One of several managers: with a user and a door to the cloud of its own, so that what it did can be told from what
-//! the others did.
+//! One of several managers: with its own user and its own server of the cloud, so that its requests can be told from those of the others.
 
 use crate::{
-    door::Door,
-    rig::{Entry, Launch, Manager, Mark, Rig},
+    fixture::{Entry, Fixture, Launch, Manager, Mark},
+    recording_server::RecordingServer,
 };
 use std::ops::Deref;
 
-/// A lease that runs out soon after its holder is gone; a busy machine may cost it.
+/// A lease that expires soon after its holder has ended; on a busy machine the holder may lose it.
 pub const SHORT: [&str; 2] = ["--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s"];
 
-/// A manager without rivals, that need not wait for a lease which another one left behind.
+/// A single manager: it does not wait for the lease of an earlier one.
 pub const ALONE: &str = "--leader-elect=false";
 
 /// What a replica may do.
 #[derive(Debug, Clone, Copy)]
 pub enum Rights {
-    /// What the manifest grants: all that ours ever needs.
+    /// What the manifest grants.
     Manifest,
     /// Everything.
     All,
@@ -24,44 +23,44 @@ pub enum Rights {
 
 /// A running manager.
 pub struct Replica {
-    /// As whom it talks to the API server.
+    /// Its user for the API server.
     pub user: String,
-    /// By which it talks to the cloud.
-    pub door: Door,
+    /// Its server of the cloud.
+    pub server: RecordingServer,
     manager: Manager,
 }
 
 impl Replica {
-    /// Starts one that looks after the Nodes and Services of this rig, with these flags besides.
-    pub async fn start(rig: &Rig, flags: &[&str]) -> Self {
-        Self::launch(rig, Rights::Manifest, rig.manager(), flags).await
+    /// Starts one that looks after the Nodes and Services of this fixture, with these flags besides.
+    pub async fn start(fixture: &Fixture, flags: &[&str]) -> Self {
+        Self::launch(fixture, Rights::Manifest, fixture.manager(), flags).await
     }
 
     /// Starts one that looks after everything.
-    pub async fn start_unconfined(rig: &Rig, flags: &[&str]) -> Self {
+    pub async fn start_unconfined(fixture: &Fixture, flags: &[&str]) -> Self {
         let confined = [
             "--node-selector",
             "--load-balancer-class",
             "--load-balancer-without-class",
         ];
-        let launch = confined.into_iter().fold(rig.manager(), Launch::without);
-        Self::launch(rig, Rights::Manifest, launch, flags).await
+        let launch = confined.into_iter().fold(fixture.manager(), Launch::without);
+        Self::launch(fixture, Rights::Manifest, launch, flags).await
     }
 
     /// Starts this one, as a user of its own.
-    pub async fn launch(rig: &Rig, rights: Rights, launch: Launch, flags: &[&str]) -> Self {
-        let user = lab::unique(&rig.name);
+    pub async fn launch(fixture: &Fixture, rights: Rights, launch: Launch, flags: &[&str]) -> Self {
+        let user = lab::unique(&fixture.name);
         let kubeconfig = match rights {
-            Rights::All => rig.plane().kubeconfig_for(&user, &["system:masters"]),
+            Rights::All => fixture.plane().kubeconfig_for(&user, &["system:masters"]),
             Rights::Manifest => {
-                rig.authorise(&user).await;
-                rig.plane().kubeconfig_for(&user, &[])
+                fixture.authorise(&user).await;
+                fixture.plane().kubeconfig_for(&user, &[])
             }
         };
-        let door = Door::open(&rig.cloud).await;
-        let cloud = rig
+        let server = RecordingServer::start(&fixture.cloud).await;
+        let cloud = fixture
             .folder
-            .write(&format!("{user}.yaml"), &format!("endpoint: {}\n", door.url()));
+            .write(&format!("{user}.yaml"), &format!("endpoint: {}\n", server.url()));
         let launch = launch
             .flag(&format!("--kubeconfig={}", kubeconfig.display()))
             .flag(&format!("--cloud-config={}", cloud.display()))
@@ -70,7 +69,7 @@ impl Replica {
         let launch = flags.iter().fold(launch, |launch, flag| launch.flag(flag));
         Self {
             user,
-            door,
+            server,
             manager: launch.start(),
         }
     }
@@ -81,20 +80,20 @@ impl Replica {
     }
 
     /// What it asked of the API server since then.
-    pub fn requests(&self, rig: &Rig, mark: Mark) -> Vec<Entry> {
-        rig.requests_of(&self.user, mark)
+    pub fn requests(&self, fixture: &Fixture, mark: Mark) -> Vec<Entry> {
+        fixture.requests_of(&self.user, mark)
     }
 
     /// What it wrote since then, apart from its lease.
-    pub fn writes(&self, rig: &Rig, mark: Mark) -> Vec<String> {
-        let requests = self.requests(rig, mark).into_iter();
+    pub fn writes(&self, fixture: &Fixture, mark: Mark) -> Vec<String> {
+        let requests = self.requests(fixture, mark).into_iter();
         let writes = requests.filter(|entry| entry.is_write() && entry.resource != "leases");
         writes.map(|entry| format!("{} {}", entry.what(), entry.name)).collect()
     }
 
     /// What it wrote since then, apart from its lease and from events.
-    pub fn changes(&self, rig: &Rig, mark: Mark) -> Vec<String> {
-        let writes = self.writes(rig, mark).into_iter();
+    pub fn changes(&self, fixture: &Fixture, mark: Mark) -> Vec<String> {
+        let writes = self.writes(fixture, mark).into_iter();
         writes.filter(|write| !write.contains(" events ")).collect()
     }
 }

@@ -1,28 +1,28 @@
 //! A manager that comes back: to a world that is as it left it, or to one that has changed meanwhile.
 
 use crate::{
+    fixture::{Fixture, Mark, service_address},
     replica::{ALONE, Replica},
-    rig::{Mark, Rig, service_address},
 };
 use kube::ResourceExt;
-use memory::Call;
+use memory_sim::Call;
 use std::collections::BTreeSet;
 
 const NODES: usize = 40;
 const SERVICES: usize = 25;
 
 /// Makes nodes and Services, and waits until all is done about them.
-async fn populate(rig: &Rig) {
+async fn populate(fixture: &Fixture) {
     let mut nodes = Vec::new();
     for n in 0..NODES {
-        nodes.push(rig.join(&format!("node-{n}")).await);
+        nodes.push(fixture.join(&format!("node-{n}")).await);
     }
     for n in 0..SERVICES {
-        rig.create(rig.balanced(&format!("web-{n}"))).await;
+        fixture.create(fixture.balanced(&format!("web-{n}"))).await;
     }
-    rig.all_initialised(NODES).await;
-    rig.all_served(SERVICES).await;
-    rig.all_have_hosts(nodes).await;
+    fixture.all_initialised(NODES).await;
+    fixture.all_served(SERVICES).await;
+    fixture.all_have_hosts(nodes).await;
 }
 
 async fn stopped(manager: &Replica) {
@@ -32,17 +32,21 @@ async fn stopped(manager: &Replica) {
 
 #[tokio::test]
 async fn a_restart_writes_nothing_where_nothing_has_changed() {
-    let rig = Rig::shared().await;
-    let before = Replica::start(&rig, &[]).await;
-    populate(&rig).await;
+    let fixture = Fixture::shared().await;
+    let before = Replica::start(&fixture, &[]).await;
+    populate(&fixture).await;
     stopped(&before).await;
 
-    rig.cloud.forget_calls();
-    let after = Replica::start(&rig, &[]).await;
+    fixture.cloud.forget_calls();
+    let after = Replica::start(&fixture, &[]).await;
     let looked_at_all = async || {
         // Other tests leave Services behind which it asks about as well, for they may have been its own.
-        let ours = rig.named("");
-        let services = rig.cloud.calls().into_iter().filter_map(|call| call.details.service);
+        let ours = fixture.named("");
+        let services = fixture
+            .cloud
+            .calls()
+            .into_iter()
+            .filter_map(|call| call.details.service);
         let services = services.filter(|service| service.name.starts_with(&ours));
         match services.map(|service| service.uid).collect::<BTreeSet<_>>().len() {
             SERVICES => Ok(()),
@@ -51,14 +55,14 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
     };
     after.until("it to ask about all Services", looked_at_all).await;
     // Once this one is done, everything before it is done, too.
-    let marker = rig.create(rig.balanced("marker")).await.name_any();
-    rig.served(&after, &marker).await;
+    let marker = fixture.create(fixture.balanced("marker")).await.name_any();
+    fixture.served(&after, &marker).await;
 
-    rig.audited().await;
-    let mut changes = after.changes(&rig, Mark::default());
+    fixture.audited().await;
+    let mut changes = after.changes(&fixture, Mark::default());
     changes.retain(|change| !change.ends_with(&marker));
     assert_eq!(changes, [""; 0]);
-    let mut writes = rig.cloud.writes();
+    let mut writes = fixture.cloud.writes();
     let is_marker = |call: &Call| call.service.as_ref().is_some_and(|service| service.name == marker);
     writes.retain(|call| !is_marker(call));
     assert_eq!(writes, [], "the cloud was changed");
@@ -66,25 +70,25 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
 
 #[tokio::test]
 async fn what_was_deleted_or_retyped_meanwhile_is_cleaned_up() {
-    let rig = Rig::shared().await;
-    let before = Replica::start(&rig, &[ALONE]).await;
-    let node = rig.join("node").await;
-    rig.initialised(&before, &node).await;
+    let fixture = Fixture::shared().await;
+    let before = Replica::start(&fixture, &[ALONE]).await;
+    let node = fixture.join("node").await;
+    fixture.initialised(&before, &node).await;
     for name in ["deleted", "retyped", "kept"] {
-        let service = rig.create(rig.balanced(name)).await;
-        rig.served(&before, &service.name_any()).await;
+        let service = fixture.create(fixture.balanced(name)).await;
+        fixture.served(&before, &service.name_any()).await;
     }
     stopped(&before).await;
 
-    let (deleted, retyped) = (rig.named("deleted"), rig.named("retyped"));
-    rig.delete_service(&deleted).await;
-    rig.retype(&retyped).await;
-    assert_eq!(rig.cloud.load_balancers().len(), 3);
+    let (deleted, retyped) = (fixture.named("deleted"), fixture.named("retyped"));
+    fixture.delete_service(&deleted).await;
+    fixture.retype(&retyped).await;
+    assert_eq!(fixture.cloud.load_balancers().len(), 3);
 
-    let after = Replica::start(&rig, &[ALONE]).await;
+    let after = Replica::start(&fixture, &[ALONE]).await;
     let look = async || {
-        let gone = rig.services().get_opt(&deleted).await.unwrap();
-        let plain = rig.services().get(&retyped).await.unwrap();
+        let gone = fixture.services().get_opt(&deleted).await.unwrap();
+        let plain = fixture.services().get(&retyped).await.unwrap();
         let clean = plain.finalizers().is_empty() && service_address(&plain).is_none();
         if gone.is_none() && clean {
             Ok(())
@@ -93,11 +97,11 @@ async fn what_was_deleted_or_retyped_meanwhile_is_cleaned_up() {
         }
     };
     after.until("the Services to be cleaned up", look).await;
-    let left: Vec<_> = rig
+    let left: Vec<_> = fixture
         .cloud
         .load_balancers()
         .into_iter()
         .map(|balancer| balancer.service.name)
         .collect();
-    assert_eq!(left, [rig.named("kept")]);
+    assert_eq!(left, [fixture.named("kept")]);
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     cloud::OpenStack,
-    site::{ETC, IMAGE, Site},
+    fixture::{ETC, Fixture, IMAGE},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -11,29 +11,29 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 const POD: &str = "openstack-cloud-controller-manager";
 
 /// Renders, gives it to the kubelet, and takes it away again.
-pub async fn story(site: &Site, cloud: &OpenStack) {
-    site.apply(&[cloud.credentials("kube-system", "openstack-credentials")]);
+pub async fn story(fixture: &Fixture, cloud: &OpenStack) {
+    fixture.apply(&[cloud.credentials("kube-system", "openstack-credentials")]);
     let folder = std::env::temp_dir().join(lab::unique("render"));
     render(&folder);
-    install(site, &folder);
-    site.assert_uninitialised(site.machine()).await;
+    install(fixture, &folder);
+    fixture.assert_uninitialised(fixture.machine()).await;
 
     let file = format!("{POD}-pod.yaml");
     let manifest = fs::read_to_string(folder.join("bootstrap").join(&file)).unwrap();
-    site.cluster.node.run_static_pod(POD, &manifest).unwrap();
-    site.initialised(&cloud.provider_id()).await;
-    let mirror = format!("/api/v1/namespaces/kube-system/pods/{POD}-{}", site.machine());
+    fixture.cluster.node.run_static_pod(POD, &manifest).unwrap();
+    fixture.initialised(&cloud.provider_id()).await;
+    let mirror = format!("/api/v1/namespaces/kube-system/pods/{POD}-{}", fixture.machine());
     let look = async || {
-        let pod = site.find(&mirror).await.unwrap_or_default();
+        let pod = fixture.find(&mirror).await.unwrap_or_default();
         let status = &pod["status"]["containerStatuses"][0];
         (status["ready"] == true && status["restartCount"] == 0)
             .then_some(())
             .ok_or_else(|| pod["status"].to_string())
     };
-    site.until("the mirror of the static pod", look).await;
+    fixture.until("the mirror of the static pod", look).await;
 
-    fs::remove_file(site.cluster.node.manifests().join(format!("{POD}.yaml"))).unwrap();
-    site.gone(&mirror).await;
+    fs::remove_file(fixture.cluster.node.manifests().join(format!("{POD}.yaml"))).unwrap();
+    fixture.gone(&mirror).await;
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -69,7 +69,7 @@ fn render(folder: &Path) {
 }
 
 /// Puts the configuration and the credentials of such a machine in their places.
-fn install(site: &Site, rendered: &Path) {
+fn install(fixture: &Fixture, rendered: &Path) {
     let (secrets, configs) = (
         Path::new(ETC).join("bootstrap-secrets"),
         Path::new(ETC).join("bootstrap-configs"),
@@ -80,7 +80,7 @@ fn install(site: &Site, rendered: &Path) {
     }
     fs::copy(rendered.join("config/cloud.conf"), configs.join("cloud.conf")).unwrap();
     let kubeconfig = secrets.join("kubeconfig");
-    fs::write(&kubeconfig, whole(&site.cluster.plane.kubeconfig())).unwrap();
+    fs::write(&kubeconfig, whole(&fixture.cluster.plane.kubeconfig())).unwrap();
     fs::set_permissions(kubeconfig, PermissionsExt::from_mode(0o600)).unwrap();
 }
 

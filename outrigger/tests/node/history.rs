@@ -1,6 +1,6 @@
 //! What an object has said, all of it: a watch misses nothing, however busy the machine is.
 
-use crate::site::{Site, condition};
+use crate::fixture::{Fixture, condition};
 use futures::StreamExt;
 use kube::{
     Api,
@@ -35,8 +35,8 @@ pub struct State {
 
 impl History {
     /// Begins now; the object need not be there yet.
-    pub async fn begin(site: &Site, resource: &ApiResource, name: &str) -> Self {
-        let api: Api<DynamicObject> = Api::all_with(site.client.clone(), resource);
+    pub async fn begin(fixture: &Fixture, resource: &ApiResource, name: &str) -> Self {
+        let api: Api<DynamicObject> = Api::all_with(fixture.client.clone(), resource);
         let fields = format!("metadata.name={name}");
         let list = api.list(&ListParams::default().fields(&fields)).await.unwrap();
         let since = list.metadata.resource_version.unwrap();
@@ -53,8 +53,8 @@ impl History {
     }
 
     /// The states from the last call, or the beginning, up to now. Each has told in words whatever is wrong or under way.
-    pub async fn told(&self, site: &Site) -> Vec<State> {
-        let now = site.find(&self.path).await.unwrap();
+    pub async fn told(&self, fixture: &Fixture) -> Vec<State> {
+        let now = fixture.find(&self.path).await.unwrap();
         let version = &now["metadata"]["resourceVersion"];
         let look = async || {
             let seen = self.seen.lock().unwrap();
@@ -65,7 +65,7 @@ impl History {
                 .then_some(())
                 .ok_or_else(|| format!("{} states", seen.len()))
         };
-        site.until("the history to be complete", look).await;
+        fixture.until("the history to be complete", look).await;
         let mut seen = self.seen.lock().unwrap();
         // The last one is where the next call begins.
         let last = seen.last().cloned();

@@ -1,11 +1,11 @@
 //! The cluster's nodes: the one that is a machine, and others that are on paper only.
 
-use crate::site::Site;
+use crate::fixture::Fixture;
 use serde_json::{Value, json};
 
 const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-impl Site {
+impl Fixture {
     /// The name of the node that is a machine.
     pub fn machine(&self) -> &str {
         self.cluster.node.name()

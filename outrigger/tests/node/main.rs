@@ -12,38 +12,42 @@
 
 mod bootstrap;
 mod cloud;
+mod fixture;
 mod history;
+mod leftovers;
 mod machines;
 mod managers;
 mod openshift;
 mod plain;
-mod remains;
 mod several;
-mod site;
 mod stand_in;
 
 use cloud::OpenStack;
-use site::Site;
+use fixture::Fixture;
 use std::time::Instant;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root, Debian, and a mount namespace: make test-cluster"]
 async fn stories() {
-    let site = told("cluster", Site::start()).await;
-    let cloud = OpenStack::start(site.machine(), site.ip).await;
+    let fixture = told("cluster", Fixture::start()).await;
+    let cloud = OpenStack::start(fixture.machine(), fixture.ip).await;
 
-    told("plain Kubernetes", plain::story(&site)).await;
-    site.renew_node().await;
-    told("two clouds", several::story(&site, &cloud)).await;
-    told("plain Kubernetes, the end", plain::uninstall(&site)).await;
+    told("plain Kubernetes", plain::story(&fixture)).await;
+    fixture.renew_node().await;
+    told("two clouds", several::story(&fixture, &cloud)).await;
+    told("plain Kubernetes, the end", plain::uninstall(&fixture)).await;
 
-    site.renew_node().await;
-    told("bootstrap", bootstrap::story(&site, &cloud)).await;
+    fixture.renew_node().await;
+    told("bootstrap", bootstrap::story(&fixture, &cloud)).await;
 
-    site.renew_node().await;
-    let history = told("OpenShift", openshift::story(&site, &cloud)).await;
-    told("OpenShift, another cloud", openshift::switch(&site, &cloud, &history)).await;
-    told("OpenShift, the end", openshift::removal(&site, &cloud, &history)).await;
+    fixture.renew_node().await;
+    let history = told("OpenShift", openshift::story(&fixture, &cloud)).await;
+    told(
+        "OpenShift, another cloud",
+        openshift::switch(&fixture, &cloud, &history),
+    )
+    .await;
+    told("OpenShift, the end", openshift::removal(&fixture, &cloud, &history)).await;
 }
 
 async fn told<T>(story: &str, tell: impl Future<Output = T>) -> T {

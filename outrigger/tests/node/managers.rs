@@ -1,6 +1,6 @@
 //! Managers on plain Kubernetes: where they are, and whether they work.
 
-use crate::site::{Site, condition};
+use crate::fixture::{Fixture, condition};
 use serde_json::Value;
 
 /// Where the operator and its managers are.
@@ -24,10 +24,10 @@ pub fn deployment(name: &str) -> String {
 }
 
 /// Waits until the object says that what is asked for runs, and returns it.
-pub async fn works(site: &Site, name: &str) -> Value {
+pub async fn works(fixture: &Fixture, name: &str) -> Value {
     let path = format!("{OBJECTS}/{name}");
     let look = async || {
-        let object = site.find(&path).await.unwrap();
+        let object = fixture.find(&path).await.unwrap();
         let status = &object["status"];
         let said = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
         let well = said
@@ -41,7 +41,7 @@ pub async fn works(site: &Site, name: &str) -> Value {
         Err(format!("{said:#?}"))
     };
     let what = format!("CloudControllerManager {name} to be well");
-    let object = site.until(&what, look).await;
+    let object = fixture.until(&what, look).await;
     let version = object["status"]["version"].as_str().unwrap_or_default();
     assert!(!version.is_empty(), "{object}");
     object

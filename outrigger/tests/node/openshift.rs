@@ -8,8 +8,8 @@ pub use switch::story as switch;
 
 use crate::{
     cloud::OpenStack,
+    fixture::{ETC, Fixture, related, root},
     history::{History, State, assert_versions_after_the_roll_out},
-    site::{ETC, Site, related, root},
     stand_in,
 };
 use kube::api::{ApiResource, GroupVersionKind};
@@ -35,42 +35,42 @@ const FIRST: Release = Release("5.0.0", "localhost/outrigger:5.0.0");
 const SECOND: Release = Release("5.0.1", "localhost/outrigger:5.0.1");
 
 /// Installs and upgrades.
-pub async fn story(site: &Site, cloud: &OpenStack) -> History {
-    furnish(site, cloud).await;
+pub async fn story(fixture: &Fixture, cloud: &OpenStack) -> History {
+    furnish(fixture, cloud).await;
     for Release(_, image) in [FIRST, SECOND] {
-        site.import(image);
+        fixture.import(image);
     }
-    site.assert_uninitialised(site.machine()).await;
+    fixture.assert_uninitialised(fixture.machine()).await;
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "ClusterOperator");
-    let history = History::begin(site, &ApiResource::from_gvk(&kind), "cloud-controller-manager").await;
+    let history = History::begin(fixture, &ApiResource::from_gvk(&kind), "cloud-controller-manager").await;
 
-    apply(site, &FIRST);
-    site.pod(OPERATOR, OPERATOR_LABEL, FIRST.1).await;
-    let operand = site.pod(OPERANDS, &labels("openstack"), FIRST.1).await;
+    apply(fixture, &FIRST);
+    fixture.pod(OPERATOR, OPERATOR_LABEL, FIRST.1).await;
+    let operand = fixture.pod(OPERANDS, &labels("openstack"), FIRST.1).await;
     let command = operand["spec"]["containers"][0]["command"].to_string();
     assert!(
         command.contains("exec /usr/bin/openstack-cloud-controller-manager"),
         "{command}"
     );
-    site.initialised(&cloud.provider_id()).await;
-    let states = reports(site, &history, &FIRST).await;
+    fixture.initialised(&cloud.provider_id()).await;
+    let states = reports(fixture, &history, &FIRST).await;
     assert!(states.iter().any(|state| state.version.is_empty()), "{states:#?}");
 
-    apply(site, &SECOND);
-    let states = reports(site, &history, &SECOND).await;
+    apply(fixture, &SECOND);
+    let states = reports(fixture, &history, &SECOND).await;
     // A kubelet may give the new images to the first release's operator before that is replaced: then they are rolled out, and
     // told of, by that one, and the second has nothing left to do.
     let towards = format!("True SyncingResources Progressing towards operator: {}", SECOND.0);
     let by_the_first = format!("True AsExpected rolling out Deployment {OPERANDS}/openstack-cloud-controller-manager");
     progressed(&states, &[&towards, &by_the_first]);
-    let deployment = site.find(&deployment("openstack")).await.unwrap();
+    let deployment = fixture.find(&deployment("openstack")).await.unwrap();
     assert_eq!(
         deployment["spec"]["template"]["spec"]["containers"][0]["image"],
         SECOND.1
     );
     assert_eq!(deployment["status"]["updatedReplicas"], 1, "{}", deployment["status"]);
     assert_eq!(deployment["status"]["availableReplicas"], 1, "{}", deployment["status"]);
-    site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
+    fixture.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
     history
 }
 
@@ -90,24 +90,24 @@ fn deployment(cloud: &str) -> String {
 }
 
 /// What the operator says that it has made.
-async fn made(site: &Site) -> Vec<String> {
-    related(&site.find(CLUSTER_OPERATOR).await.unwrap())
+async fn made(fixture: &Fixture) -> Vec<String> {
+    related(&fixture.find(CLUSTER_OPERATOR).await.unwrap())
 }
 
 /// What a cluster has before the operator comes.
-async fn furnish(site: &Site, cloud: &OpenStack) {
-    site.cluster.plane.install_openshift_crds().await.unwrap();
+async fn furnish(fixture: &Fixture, cloud: &OpenStack) {
+    fixture.cluster.plane.install_openshift_crds().await.unwrap();
     let namespaces = [
         "openshift-config",
         "openshift-config-managed",
         "openshift-monitoring",
         OPERANDS,
     ];
-    site.apply(&namespaces.map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})));
+    fixture.apply(&namespaces.map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})));
     let config = |kind: &str, spec: Value| json!({"apiVersion": "config.openshift.io/v1", "kind": kind, "metadata": {"name": "cluster"}, "spec": spec});
     let network = json!({"serviceNetwork": ["172.30.0.0/16"], "clusterNetwork": [], "networkType": "OVNKubernetes"});
     let reference = json!({"cloudConfig": {"name": "cloud-provider-config", "key": "config"}, "platformSpec": {"type": "OpenStack"}});
-    site.apply(&[
+    fixture.apply(&[
         config("FeatureGate", json!({})),
         config("Network", network),
         config("Proxy", json!({"trustedCA": {"name": ""}})),
@@ -120,28 +120,29 @@ async fn furnish(site: &Site, cloud: &OpenStack) {
     ]);
     let gates = [FIRST, SECOND].map(|Release(version, _)| json!({"version": version, "enabled": [], "disabled": []}));
     let path = "/apis/config.openshift.io/v1/featuregates/cluster/status";
-    site.patch(path, json!({"status": {"featureGates": gates}})).await;
-    set_platform(site, "OpenStack").await;
+    fixture.patch(path, json!({"status": {"featureGates": gates}})).await;
+    set_platform(fixture, "OpenStack").await;
     // As the machine config operator writes it: the API server without a network of pods.
-    let url = site.cluster.plane.url().trim_start_matches("https://").to_owned();
+    let url = fixture.cluster.plane.url().trim_start_matches("https://").to_owned();
     let (host, port) = url.split_once(':').unwrap();
     let variables = format!("KUBERNETES_SERVICE_HOST='{host}'\nKUBERNETES_SERVICE_PORT='{port}'\n");
     fs::write(PathBuf::from(ETC).join("apiserver-url.env"), variables).unwrap();
 }
 
 /// One node is one replica.
-async fn set_platform(site: &Site, platform: &str) {
+async fn set_platform(fixture: &Fixture, platform: &str) {
     let status = json!({
         "infrastructureName": "lab-x7k2p", "controlPlaneTopology": "SingleReplica", "infrastructureTopology": "SingleReplica",
         "apiServerURL": "https://api.lab:6443", "apiServerInternalURI": "https://api-int.lab:6443", "etcdDiscoveryDomain": "",
         "platform": platform, "platformStatus": {"type": platform}, "cpuPartitioning": "None",
     });
-    site.patch(&format!("{INFRASTRUCTURE}/status"), json!({"status": status}))
+    fixture
+        .patch(&format!("{INFRASTRUCTURE}/status"), json!({"status": status}))
         .await;
 }
 
 /// Applies the manifests in the order of their names, as the cluster-version operator does.
-fn apply(site: &Site, Release(version, image): &Release) {
+fn apply(fixture: &Fixture, Release(version, image): &Release) {
     let folder = fs::read_dir(root().join("deploy/openshift")).unwrap();
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
@@ -154,26 +155,26 @@ fn apply(site: &Site, Release(version, image): &Release) {
         }
         let text = text.replace(OPERATOR_IMAGE, image).replace(AWS_IMAGE, stand_in::IMAGE);
         let text = text.replace(VERSION, version);
-        site.run_with("kubectl apply --server-side --force-conflicts -f -", &text);
+        fixture.run_with("kubectl apply --server-side --force-conflicts -f -", &text);
     }
 }
 
 /// Waits until the `ClusterOperator` says that this release is there, and that all is well; answers what it said until then.
-async fn reports(site: &Site, history: &History, Release(version, _): &Release) -> Vec<State> {
-    let states = says(site, history, |state| state.is_well() && state.version == *version).await;
+async fn reports(fixture: &Fixture, history: &History, Release(version, _): &Release) -> Vec<State> {
+    let states = says(fixture, history, |state| state.is_well() && state.version == *version).await;
     assert_versions_after_the_roll_out(&states);
     states
 }
 
 /// Waits until the `ClusterOperator` says something; answers what it said from the last call until then.
-async fn says(site: &Site, history: &History, what: impl Fn(&State) -> bool) -> Vec<State> {
+async fn says(fixture: &Fixture, history: &History, what: impl Fn(&State) -> bool) -> Vec<State> {
     let look = async || {
-        let operator = site.find(CLUSTER_OPERATOR).await;
+        let operator = fixture.find(CLUSTER_OPERATOR).await;
         let state = State::of(&operator.unwrap_or_default());
         what(&state).then_some(()).ok_or_else(|| format!("{state:#?}"))
     };
-    site.until("the word of the ClusterOperator", look).await;
-    history.told(site).await
+    fixture.until("the word of the ClusterOperator", look).await;
+    history.told(fixture).await
 }
 
 /// That it was under way was told, in some of these words.

@@ -1,8 +1,8 @@
 //! From nothing to a managed manager with three commands, and back: as the documents say it.
 
 use crate::{
+    fixture::{Fixture, IMAGE, condition, related, root},
     managers::{NAMESPACE, OBJECTS, deployment, labels, pods, works},
-    site::{IMAGE, Site, condition, related, root},
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -10,58 +10,61 @@ use std::fs;
 const NAME: &str = "memory";
 
 /// Installs, changes, removes, brings back, and deletes. The operator stays.
-pub async fn story(site: &Site) {
+pub async fn story(fixture: &Fixture) {
     let object_path = format!("{OBJECTS}/{NAME}");
-    site.assert_uninitialised(site.machine()).await;
+    fixture.assert_uninitialised(fixture.machine()).await;
     for command in commands() {
-        site.run(&command);
+        fixture.run(&command);
     }
-    site.run("kubectl wait ccm/memory --for=condition=Available --timeout=120s");
-    site.pod(NAMESPACE, "app.kubernetes.io/name%3Doutrigger-operator", IMAGE)
+    fixture.run("kubectl wait ccm/memory --for=condition=Available --timeout=120s");
+    fixture
+        .pod(NAMESPACE, "app.kubernetes.io/name%3Doutrigger-operator", IMAGE)
         .await;
-    let first = site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
-    site.initialised("memory://").await;
-    let object = works(site, NAME).await;
+    let first = fixture.pod(NAMESPACE, &labels(NAME), IMAGE).await;
+    fixture.initialised("memory://").await;
+    let object = works(fixture, NAME).await;
     let made = related(&object);
     assert!(made.contains(&deployment(NAME)), "{made:#?}");
-    prints(site);
-    proves_itself(site).await;
+    prints(fixture);
+    proves_itself(fixture).await;
 
     let change = json!({"spec": {"logVerbosity": 4, "extraArgs": ["--node-monitor-period=3s"]}});
-    site.patch(&object_path, change).await;
-    replaced(site, &first).await;
-    works(site, NAME).await;
-    no_node_for_the_second(site).await;
+    fixture.patch(&object_path, change).await;
+    replaced(fixture, &first).await;
+    works(fixture, NAME).await;
+    no_node_for_the_second(fixture).await;
 
-    site.patch(&object_path, json!({"spec": {"managementState": "Removed"}}))
+    fixture
+        .patch(&object_path, json!({"spec": {"managementState": "Removed"}}))
         .await;
     for path in &made {
-        site.gone(path).await;
+        fixture.gone(path).await;
     }
-    site.gone(&pods(NAME)).await;
+    fixture.gone(&pods(NAME)).await;
     let removed = async || {
-        let object = site.find(&object_path).await.unwrap();
+        let object = fixture.find(&object_path).await.unwrap();
         let empty = related(&object).is_empty() && object["status"]["version"].as_str().unwrap_or_default().is_empty();
         empty.then_some(()).ok_or_else(|| object["status"].to_string())
     };
-    site.until("the word that all is removed", removed).await;
+    fixture.until("the word that all is removed", removed).await;
 
-    site.patch(&object_path, json!({"spec": {"managementState": "Managed"}}))
+    fixture
+        .patch(&object_path, json!({"spec": {"managementState": "Managed"}}))
         .await;
-    site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
-    let object = works(site, NAME).await;
-    site.run("kubectl delete ccm memory");
+    fixture.pod(NAMESPACE, &labels(NAME), IMAGE).await;
+    let object = works(fixture, NAME).await;
+    fixture.run("kubectl delete ccm memory");
     for path in related(&object) {
-        site.gone(&path).await;
+        fixture.gone(&path).await;
     }
-    site.gone(&pods(NAME)).await;
+    fixture.gone(&pods(NAME)).await;
 }
 
 /// Takes the operator away, too.
-pub async fn uninstall(site: &Site) {
-    site.run("kubectl delete -f deploy/kubernetes/operator.yaml -f deploy/kubernetes/crd.yaml");
-    site.gone(&format!("/api/v1/namespaces/{NAMESPACE}")).await;
-    assert_eq!(site.written_by_operator().await, [""; 0]);
+pub async fn uninstall(fixture: &Fixture) {
+    fixture.run("kubectl delete -f deploy/kubernetes/operator.yaml -f deploy/kubernetes/crd.yaml");
+    fixture.gone(&format!("/api/v1/namespaces/{NAMESPACE}")).await;
+    assert_eq!(fixture.written_by_operator().await, [""; 0]);
 }
 
 /// The three commands; README and book have the same.
@@ -82,9 +85,9 @@ fn commands() -> Vec<String> {
 }
 
 /// Waits until another Pod has taken the place of this one, and has the flags that were asked for.
-async fn replaced(site: &Site, first: &Value) {
+async fn replaced(fixture: &Fixture, first: &Value) {
     let look = async || {
-        let pods = site.list(&pods(NAME)).await;
+        let pods = fixture.list(&pods(NAME)).await;
         let others = pods
             .iter()
             .filter(|pod| pod["metadata"]["uid"] != first["metadata"]["uid"]);
@@ -96,38 +99,38 @@ async fn replaced(site: &Site, first: &Value) {
             .then_some(())
             .ok_or_else(|| format!("{} Pods", pods.len()))
     };
-    site.until("another Pod", look).await;
-    site.pod(NAMESPACE, &labels(NAME), IMAGE).await;
+    fixture.until("another Pod", look).await;
+    fixture.pod(NAMESPACE, &labels(NAME), IMAGE).await;
 }
 
 /// A replica that finds no node is told, the other goes on, and its budget comes and goes with it.
-async fn no_node_for_the_second(site: &Site) {
+async fn no_node_for_the_second(fixture: &Fixture) {
     let object_path = format!("{OBJECTS}/{NAME}");
     let budget = "/apis/policy/v1/namespaces/outrigger-system/poddisruptionbudgets/memory-cloud-controller-manager";
-    site.patch(&object_path, json!({"spec": {"replicas": 2}})).await;
+    fixture.patch(&object_path, json!({"spec": {"replicas": 2}})).await;
     let look = async || {
-        let object = site.find(&object_path).await.unwrap();
+        let object = fixture.find(&object_path).await.unwrap();
         let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
         let told = available == "True AsExpected 1 of 2 Pods are available" && degraded.starts_with("False");
-        let pods = site.list(&pods(NAME)).await;
+        let pods = fixture.list(&pods(NAME)).await;
         let waiting = pods.iter().filter(|pod| pod["status"]["phase"] == "Pending").count();
         (told && pods.len() == 2 && waiting == 1)
             .then_some(())
             .ok_or_else(|| format!("{available}; {degraded}; {} Pods", pods.len()))
     };
-    site.until("one of two Pods", look).await;
-    assert!(site.find(budget).await.is_some());
+    fixture.until("one of two Pods", look).await;
+    assert!(fixture.find(budget).await.is_some());
 
-    site.patch(&object_path, json!({"spec": {"replicas": 1}})).await;
-    site.gone(budget).await;
-    works(site, NAME).await;
+    fixture.patch(&object_path, json!({"spec": {"replicas": 1}})).await;
+    fixture.gone(budget).await;
+    works(fixture, NAME).await;
 }
 
 /// The commands of the book show what the book shows.
-fn prints(site: &Site) {
-    let explained = site.run("kubectl explain ccm.spec.scope");
+fn prints(fixture: &Fixture) {
+    let explained = fixture.run("kubectl explain ccm.spec.scope");
     assert!(explained.contains("DESCRIPTION"), "{explained}");
-    let said = site.run("kubectl get ccm");
+    let said = fixture.run("kubectl get ccm");
     let words: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         words[0],
@@ -147,15 +150,15 @@ fn prints(site: &Site) {
 }
 
 /// Its port has the certificate that the operator has issued, for the name of its Service.
-async fn proves_itself(site: &Site) {
+async fn proves_itself(fixture: &Fixture) {
     let bundle = "/api/v1/namespaces/outrigger-system/configmaps/memory-cloud-controller-manager-serving-ca-bundle";
-    let bundle = site.find(bundle).await.unwrap();
+    let bundle = fixture.find(bundle).await.unwrap();
     let root = bundle["data"]["ca.crt"].as_str().unwrap();
     let name = "memory-cloud-controller-manager.outrigger-system.svc";
     let client = reqwest::Client::builder()
         .no_proxy()
         .tls_certs_only([reqwest::Certificate::from_pem(root.as_bytes()).unwrap()])
-        .resolve(name, (site.ip, 10258).into())
+        .resolve(name, (fixture.ip, 10258).into())
         .build()
         .unwrap();
     let answer = client.get(format!("https://{name}:10258/healthz")).send().await;

@@ -2,8 +2,8 @@
 
 use crate::{
     cloud::OpenStack,
+    fixture::{Fixture, IMAGE, condition, related},
     managers::{NAMESPACE, OBJECTS, deployment, labels, pods, works},
-    site::{IMAGE, Site, condition, related},
 };
 use openstack_sim::LoadBalancerView;
 use serde_json::{Value, json};
@@ -14,58 +14,58 @@ const EASTERN: &str = "lab-east";
 const SOUTHERN: &str = "lab-south";
 
 /// The operator is there and looks after nothing. In the end it is so again.
-pub async fn story(site: &Site, cloud: &OpenStack) {
-    site.label(json!({LABEL: "west"})).await;
-    site.join(EASTERN, json!({LABEL: "east"})).await;
-    site.join(SOUTHERN, json!({LABEL: "south"})).await;
-    site.apply(&services());
-    site.apply(&config(cloud));
-    site.apply(&[west(), east()]);
-    let [western, _] = both_run(site).await;
-    both_know_their_nodes(site, cloud).await;
-    both_serve(site, cloud).await;
+pub async fn story(fixture: &Fixture, cloud: &OpenStack) {
+    fixture.label(json!({LABEL: "west"})).await;
+    fixture.join(EASTERN, json!({LABEL: "east"})).await;
+    fixture.join(SOUTHERN, json!({LABEL: "south"})).await;
+    fixture.apply(&services());
+    fixture.apply(&config(cloud));
+    fixture.apply(&[west(), east()]);
+    let [western, _] = both_run(fixture).await;
+    both_know_their_nodes(fixture, cloud).await;
+    both_serve(fixture, cloud).await;
 
-    refused(site).await;
-    site.assert_uninitialised(SOUTHERN).await;
-    corrected(site).await;
+    refused(fixture).await;
+    fixture.assert_uninitialised(SOUTHERN).await;
+    corrected(fixture).await;
 
-    site.run("kubectl delete service east");
-    removed(site, "east").await;
-    unmoved(site, &western).await;
-    site.apply(&[service("west-too", Some("example.com/west"))]);
-    served(site, "west-too").await;
+    fixture.run("kubectl delete service east");
+    removed(fixture, "east").await;
+    unmoved(fixture, &western).await;
+    fixture.apply(&[service("west-too", Some("example.com/west"))]);
+    served(fixture, "west-too").await;
     assert_eq!(
         balancers(cloud),
         ["kube_service_lab_default_west", "kube_service_lab_default_west-too"]
     );
-    site.initialised_node(EASTERN, "memory://").await;
-    clear(site, cloud).await;
+    fixture.initialised_node(EASTERN, "memory://").await;
+    clear(fixture, cloud).await;
 }
 
 /// Their Pods, side by side on the machine.
-async fn both_run(site: &Site) -> [Value; 2] {
-    let west = site.pod(NAMESPACE, &labels("west"), IMAGE).await;
-    let east = site.pod(NAMESPACE, &labels("east"), IMAGE).await;
+async fn both_run(fixture: &Fixture) -> [Value; 2] {
+    let west = fixture.pod(NAMESPACE, &labels("west"), IMAGE).await;
+    let east = fixture.pod(NAMESPACE, &labels("east"), IMAGE).await;
     for name in ["west", "east"] {
-        works(site, name).await;
+        works(fixture, name).await;
     }
     for pod in [&west, &east] {
-        assert_eq!(pod["spec"]["nodeName"], site.machine());
+        assert_eq!(pod["spec"]["nodeName"], fixture.machine());
     }
     [west, east]
 }
 
 /// Each is at its own nodes and at no other's.
-async fn both_know_their_nodes(site: &Site, cloud: &OpenStack) {
-    site.initialised(&cloud.provider_id()).await;
-    site.initialised_node(EASTERN, "memory://").await;
-    site.assert_uninitialised(SOUTHERN).await;
+async fn both_know_their_nodes(fixture: &Fixture, cloud: &OpenStack) {
+    fixture.initialised(&cloud.provider_id()).await;
+    fixture.initialised_node(EASTERN, "memory://").await;
+    fixture.assert_uninitialised(SOUTHERN).await;
 }
 
 /// Each serves the Services of its class, through its nodes, and nobody those of none.
-async fn both_serve(site: &Site, cloud: &OpenStack) {
-    let west = served(site, "west").await;
-    let east = served(site, "east").await;
+async fn both_serve(fixture: &Fixture, cloud: &OpenStack) {
+    let west = served(fixture, "west").await;
+    let east = served(fixture, "east").await;
     let [balancer] = <[LoadBalancerView; 1]>::try_from(cloud.cloud.load_balancers()).unwrap();
     assert_eq!(balancer.name, "kube_service_lab_default_west");
     let floating = cloud
@@ -80,20 +80,20 @@ async fn both_serve(site: &Site, cloud: &OpenStack) {
         .flat_map(|pool| &pool.members)
         .map(|member| member.address)
         .collect();
-    assert_eq!(members, [site.ip]);
-    let nobodys = site.find(&service_path("nobodys")).await.unwrap();
+    assert_eq!(members, [fixture.ip]);
+    let nobodys = fixture.find(&service_path("nobodys")).await.unwrap();
     assert_eq!(nobodys["status"]["loadBalancer"], json!({}));
 }
 
 /// One that would look after nodes of another one's, and serve its Services, is told so and not run.
-async fn refused(site: &Site) {
+async fn refused(fixture: &Fixture) {
     let scope = json!({"nodeSelector": {"matchLabels": {LABEL: "east"}}, "loadBalancerClasses": ["example.com/east"]});
-    site.apply(&[manager(
+    fixture.apply(&[manager(
         "south",
         json!({"provider": "memory", "securePort": 10278, "scope": scope}),
     )]);
     let look = async || {
-        let object = site.find(&format!("{OBJECTS}/south")).await.unwrap();
+        let object = fixture.find(&format!("{OBJECTS}/south")).await.unwrap();
         let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
         let told = available.starts_with("False ScopeOverlap") && degraded.starts_with("True ScopeOverlap");
         if told {
@@ -102,7 +102,7 @@ async fn refused(site: &Site) {
             Err(format!("{available}; {degraded}"))
         }
     };
-    let said = site.until("the refusal of south", look).await;
+    let said = fixture.until("the refusal of south", look).await;
     for part in [
         "in conflict with CloudControllerManager \"east\"",
         "there may be nodes that both look after; tell them apart by spec.scope.nodeSelector",
@@ -111,48 +111,49 @@ async fn refused(site: &Site) {
         assert!(said.contains(part), "{said}");
     }
     assert!(!said.contains("\"west\"") && !said.contains("port"), "{said}");
-    assert_eq!(site.find(&deployment("south")).await, None);
+    assert_eq!(fixture.find(&deployment("south")).await, None);
     for name in ["west", "east"] {
-        works(site, name).await;
+        works(fixture, name).await;
     }
 }
 
 /// With a scope of its own it runs, and looks after what nobody did.
-async fn corrected(site: &Site) {
+async fn corrected(fixture: &Fixture) {
     let scope =
         json!({"nodeSelector": {"matchLabels": {LABEL: "south"}}, "loadBalancerClasses": ["example.com/south"]});
-    site.patch(&format!("{OBJECTS}/south"), json!({"spec": {"scope": scope}}))
+    fixture
+        .patch(&format!("{OBJECTS}/south"), json!({"spec": {"scope": scope}}))
         .await;
-    site.pod(NAMESPACE, &labels("south"), IMAGE).await;
-    works(site, "south").await;
-    site.initialised_node(SOUTHERN, "memory://").await;
+    fixture.pod(NAMESPACE, &labels("south"), IMAGE).await;
+    works(fixture, "south").await;
+    fixture.initialised_node(SOUTHERN, "memory://").await;
 }
 
 /// Takes a manager away; its Services are gone already.
-async fn removed(site: &Site, name: &str) {
-    let object = works(site, name).await;
-    site.run(&format!("kubectl delete ccm {name}"));
+async fn removed(fixture: &Fixture, name: &str) {
+    let object = works(fixture, name).await;
+    fixture.run(&format!("kubectl delete ccm {name}"));
     for path in related(&object) {
-        site.gone(&path).await;
+        fixture.gone(&path).await;
     }
-    site.gone(&pods(name)).await;
+    fixture.gone(&pods(name)).await;
 }
 
 /// The Pod is the one that it was, and has been up all the time.
-async fn unmoved(site: &Site, before: &Value) {
-    let now = site.pod(NAMESPACE, &labels("west"), IMAGE).await;
+async fn unmoved(fixture: &Fixture, before: &Value) {
+    let now = fixture.pod(NAMESPACE, &labels("west"), IMAGE).await;
     assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);
     assert_eq!(now["status"]["containerStatuses"][0]["restartCount"], 0);
 }
 
 /// Services first: their load balancers go with them.
-async fn clear(site: &Site, cloud: &OpenStack) {
-    site.run("kubectl delete service west west-too nobodys");
+async fn clear(fixture: &Fixture, cloud: &OpenStack) {
+    fixture.run("kubectl delete service west west-too nobodys");
     assert_eq!(balancers(cloud), [""; 0]);
     for name in ["west", "south"] {
-        removed(site, name).await;
+        removed(fixture, name).await;
     }
-    site.run(&format!("kubectl delete node {EASTERN} {SOUTHERN}"));
+    fixture.run(&format!("kubectl delete node {EASTERN} {SOUTHERN}"));
 }
 
 fn balancers(cloud: &OpenStack) -> Vec<String> {
@@ -162,13 +163,13 @@ fn balancers(cloud: &OpenStack) -> Vec<String> {
 }
 
 /// Waits for a Service's address.
-async fn served(site: &Site, name: &str) -> String {
+async fn served(fixture: &Fixture, name: &str) -> String {
     let look = async || {
-        let service = site.find(&service_path(name)).await.unwrap();
+        let service = fixture.find(&service_path(name)).await.unwrap();
         let ip = service["status"]["loadBalancer"]["ingress"][0]["ip"].as_str();
         ip.map(str::to_owned).ok_or_else(|| service["status"].to_string())
     };
-    site.until(&format!("the address of Service {name}"), look).await
+    fixture.until(&format!("the address of Service {name}"), look).await
 }
 
 fn service_path(name: &str) -> String {

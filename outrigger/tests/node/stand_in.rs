@@ -2,7 +2,7 @@
 //!
 //! The images of other clouds have a real shell, which reads what the operator has written for it.
 
-use crate::site::{ETC, Site};
+use crate::fixture::{ETC, Fixture};
 use serde_json::json;
 use std::{
     fs,
@@ -37,10 +37,10 @@ sha256sum layer.tar | cut -d' ' -f1
 "#;
 
 /// Gives it to the node.
-pub fn import(site: &Site) {
+pub fn import(fixture: &Fixture) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(lab::unique("stand-in"));
     let archive = pack(&folder);
-    site.cluster.node.import_image(&archive, IMAGE).unwrap();
+    fixture.cluster.node.import_image(&archive, IMAGE).unwrap();
     fs::remove_dir_all(folder).unwrap();
 }
 

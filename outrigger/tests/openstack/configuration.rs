@@ -1,9 +1,9 @@
-//! A cloud.conf that can be read and does not fit the cloud: the process lives, says what is wrong, and goes on once it is right.
+//! A cloud.conf that is valid and does not fit the cloud: the process keeps running, reports what is wrong, and continues once it is corrected.
 
 use crate::{
+    fixture::{Fixture, PASSWORD, metric, red},
     rig::Launch,
     secret,
-    stage::{PASSWORD, Stage, metric, red},
 };
 use openstack_sim::Service;
 use rstest::rstest;
@@ -13,8 +13,8 @@ const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
 const SECRET: &str = "hunter2-is-secret";
 
 /// The configuration of a cloud with one mistake in it.
-fn mistaken(stage: &Stage, from: &str, to: &str) -> String {
-    let good = format!("{}{}", stage.global(PASSWORD), stage.load_balancer(""));
+fn mistaken(fixture: &Fixture, from: &str, to: &str) -> String {
+    let good = format!("{}{}", fixture.global(PASSWORD), fixture.load_balancer(""));
     assert!(good.contains(from), "{good}");
     good.replace(from, to)
 }
@@ -30,17 +30,17 @@ fn mistaken(stage: &Stage, from: &str, to: &str) -> String {
 #[case::host("auth-url=http://127.0.0.1", "auth-url=http://keystone.invalid", &["keystone.invalid"])]
 #[case::path("/identity/v3", "/nothing/v3", &["no Keystone", "check auth-url"])]
 #[tokio::test]
-async fn is_told_and_can_be_corrected(#[case] from: &str, #[case] to: &str, #[case] words: &[&str]) {
-    let stage = Stage::new().await;
-    let manager = stage.manager_with(&mistaken(&stage, from, to)).start();
+async fn is_reported_and_can_be_corrected(#[case] from: &str, #[case] to: &str, #[case] words: &[&str]) {
+    let fixture = Fixture::new().await;
+    let manager = fixture.manager_with(&mistaken(&fixture, from, to)).start();
     let told = red(&manager, words).await;
     assert!(!told.contains(SECRET), "{told}");
     assert_eq!(told.trim_end().lines().count(), 1, "{told}");
     manager.answers("/healthz", 200).await;
-    assert_eq!(stage.holder().await, "", "it leads without a cloud");
+    assert_eq!(fixture.holder().await, "", "it leads without a cloud");
     assert!(manager.ended().is_none());
 
-    stage.configure(&mistaken(&stage, from, from));
+    fixture.configure(&mistaken(&fixture, from, from));
     manager.ready().await;
     manager.leading().await;
 }
@@ -66,14 +66,14 @@ async fn is_told_and_can_be_corrected(#[case] from: &str, #[case] to: &str, #[ca
     "user"
 )]
 #[tokio::test]
-async fn what_is_strange_is_told_beside_the_error(
+async fn warnings_are_reported_with_the_error(
     #[case] from: &str,
     #[case] to: &str,
     #[case] warning: &str,
     #[case] error: &str,
 ) {
-    let stage = Stage::new().await;
-    let manager = stage.manager_with(&mistaken(&stage, from, to)).start();
+    let fixture = Fixture::new().await;
+    let manager = fixture.manager_with(&mistaken(&fixture, from, to)).start();
     let exit = manager.exited().await;
     assert_ne!(exit.code, 0);
     let lines: Vec<&str> = exit.stderr.lines().collect();
@@ -86,18 +86,18 @@ async fn what_is_strange_is_told_beside_the_error(
 }
 
 #[tokio::test]
-async fn a_password_that_ends_early_is_told_beside_the_refusal_and_once() {
-    let stage = Stage::new().await;
-    let config = mistaken(&stage, "password=labpass", "password=lab#pass");
-    let manager = stage.manager_with(&config).start();
+async fn a_truncated_password_is_reported_once_with_the_refusal() {
+    let fixture = Fixture::new().await;
+    let config = mistaken(&fixture, "password=labpass", "password=lab#pass");
+    let manager = fixture.manager_with(&config).start();
     red(&manager, &["check the password"]).await;
     let strange = "the value of password ends before this #";
     assert_eq!(manager.lines_with(strange).len(), 1);
     // Now it works, and is still strange.
-    stage.cloud.set_password("demo", "lab");
+    fixture.cloud.set_password("demo", "lab");
     manager.ready().await;
     let accepted = metric(&manager, SUCCESSES).await.unwrap();
-    stage.configure(&format!("{config}\n# again\n"));
+    fixture.configure(&format!("{config}\n# again\n"));
     let taken = async || match metric(&manager, SUCCESSES).await {
         Ok(count) if count > accepted => Ok(()),
         other => Err(format!("{other:?}")),
@@ -107,22 +107,22 @@ async fn a_password_that_ends_early_is_told_beside_the_refusal_and_once() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_missing_is_told() {
-    let stage = Stage::new().await;
-    stage.cloud.remove_service(Service::Nova);
-    let manager = stage.manager().start();
+async fn a_missing_endpoint_is_reported() {
+    let fixture = Fixture::new().await;
+    fixture.cloud.remove_service(Service::Nova);
+    let manager = fixture.manager().start();
     red(&manager, &["compute", "catalog"]).await;
     assert!(manager.ended().is_none());
-    assert_eq!(stage.holder().await, "", "it leads without a cloud");
+    assert_eq!(fixture.holder().await, "", "it leads without a cloud");
 }
 
 #[tokio::test]
-async fn without_octavia_nodes_work_and_it_is_said_how_to_switch_it_off() {
-    let stage = Stage::new().await;
-    stage.cloud.remove_service(Service::Octavia);
-    let manager = stage.manager().flag("--leader-elect=false").start();
-    let (node, _) = stage.join("node").await;
-    stage.initialised(&manager, &node).await;
+async fn without_octavia_nodes_work_and_a_warning_explains() {
+    let fixture = Fixture::new().await;
+    fixture.cloud.remove_service(Service::Octavia);
+    let manager = fixture.manager().flag("--leader-elect=false").start();
+    let (node, _) = fixture.join("node").await;
+    fixture.initialised(&manager, &node).await;
     manager.ready().await;
     let line = manager.logged("there will be no load balancers").await;
     assert!(line.starts_with('W'), "{line}");
@@ -131,19 +131,19 @@ async fn without_octavia_nodes_work_and_it_is_said_how_to_switch_it_off() {
 
 #[tokio::test]
 async fn what_is_secret_is_never_logged() {
-    let stage = Stage::new().await;
-    stage.cloud.set_password("demo", SECRET);
-    let config = format!("{}{}", stage.global(SECRET), stage.load_balancer(""));
-    let manager = stage.start_with(stage.manager_with(&config), &["--v=10"]).await;
-    stage.nodes(&manager, 1).await;
-    let name = stage.serve(&manager, "web").await;
-    let tokens = stage.cloud.token_count();
-    stage.cloud.revoke_tokens();
-    stage.end(&manager, name.metadata.name.as_deref().unwrap()).await;
+    let fixture = Fixture::new().await;
+    fixture.cloud.set_password("demo", SECRET);
+    let config = format!("{}{}", fixture.global(SECRET), fixture.load_balancer(""));
+    let manager = fixture.start_with(fixture.manager_with(&config), &["--v=10"]).await;
+    fixture.nodes(&manager, 1).await;
+    let name = fixture.serve(&manager, "web").await;
+    let tokens = fixture.cloud.token_count();
+    fixture.cloud.revoke_tokens();
+    fixture.end(&manager, name.metadata.name.as_deref().unwrap()).await;
     assert!(tokens > 0);
-    stage.cloud.set_password("demo", "another");
-    let (node, _) = stage.join("late").await;
-    stage.event(&node, "FailedToInitialize").await;
+    fixture.cloud.set_password("demo", "another");
+    let (node, _) = fixture.join("late").await;
+    fixture.event(&node, "FailedToInitialize").await;
     manager.signal("TERM");
     let exit = manager.exited().await;
     let printed = format!("{}{}", exit.stdout, exit.stderr);
@@ -169,37 +169,37 @@ enum Hidden {
 
 impl Hidden {
     /// A manager that has a secret, and the secret.
-    async fn manager(self, stage: &Stage) -> (Launch, String) {
-        let (place, balancing) = (stage.sim.auth_url(), stage.load_balancer(""));
+    async fn manager(self, fixture: &Fixture) -> (Launch, String) {
+        let (place, balancing) = (fixture.sim.auth_url(), fixture.load_balancer(""));
         let global = |lines: &str| format!("[Global]\nauth-url={place}\nregion=RegionOne\n{lines}\n{balancing}");
         let secret = SECRET.to_owned();
         match self {
             Self::ApplicationCredential => {
-                let made = stage.cloud.add_application_credential("demo", "manager").unwrap();
+                let made = fixture.cloud.add_application_credential("demo", "manager").unwrap();
                 let lines = format!(
                     "application-credential-id={}\napplication-credential-secret={}",
                     made.id, made.secret
                 );
-                (stage.manager_with(&global(&lines)), made.secret)
+                (fixture.manager_with(&global(&lines)), made.secret)
             }
             Self::Trustee => {
-                let project = stage.cloud.project_id("demo").unwrap();
-                let trustee = stage.cloud.add_user("trustee", SECRET, "default", &project);
-                let trust = stage.cloud.add_trust("demo", "trustee").unwrap();
+                let project = fixture.cloud.project_id("demo").unwrap();
+                let trustee = fixture.cloud.add_user("trustee", SECRET, "default", &project);
+                let trust = fixture.cloud.add_trust("demo", "trustee").unwrap();
                 let lines = format!("trust-id={trust}\ntrustee-id={trustee}\ntrustee-password={SECRET}");
-                (stage.manager_with(&global(&lines)), secret)
+                (fixture.manager_with(&global(&lines)), secret)
             }
             Self::CloudsYaml => {
-                stage.cloud.set_password("demo", SECRET);
-                let file = stage.folder.write("clouds.yaml", &secret::clouds(stage, SECRET));
+                fixture.cloud.set_password("demo", SECRET);
+                let file = fixture.folder.write("clouds.yaml", &secret::clouds(fixture, SECRET));
                 let lines = format!("use-clouds=true\nclouds-file={}\ncloud=openstack", file.display());
                 let config = format!("[Global]\n{lines}\n{balancing}");
-                (stage.manager_with(&config), secret)
+                (fixture.manager_with(&config), secret)
             }
             Self::Secret => {
-                stage.cloud.set_password("demo", SECRET);
-                secret::write(stage, "clouds.conf", &stage.global(SECRET)).await;
-                (secret::launch(stage).await, secret)
+                fixture.cloud.set_password("demo", SECRET);
+                secret::write(fixture, "clouds.conf", &fixture.global(SECRET)).await;
+                (secret::launch(fixture).await, secret)
             }
         }
     }
@@ -212,13 +212,13 @@ impl Hidden {
 #[case::secret(Hidden::Secret)]
 #[tokio::test]
 async fn wherever_it_is_it_is_never_logged(#[case] hidden: Hidden) {
-    let stage = Stage::new().await;
-    let (launch, secret) = hidden.manager(&stage).await;
-    let manager = stage.start_with(launch, &["--v=10"]).await;
-    stage.nodes(&manager, 1).await;
-    stage.cloud.revoke_tokens();
-    let (late, _) = stage.join("late").await;
-    stage.initialised(&manager, &late).await;
+    let fixture = Fixture::new().await;
+    let (launch, secret) = hidden.manager(&fixture).await;
+    let manager = fixture.start_with(launch, &["--v=10"]).await;
+    fixture.nodes(&manager, 1).await;
+    fixture.cloud.revoke_tokens();
+    let (late, _) = fixture.join("late").await;
+    fixture.initialised(&manager, &late).await;
     manager.signal("TERM");
     let exit = manager.exited().await;
     let printed = format!("{}{}", exit.stdout, exit.stderr);

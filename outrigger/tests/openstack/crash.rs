@@ -8,8 +8,8 @@ mod plan;
 mod snapshot;
 
 use crate::{
+    fixture::{ALONE, Fixture, PASSWORD, told},
     rig::{Door, Manager, is_initialised, service_address},
-    stage::{ALONE, PASSWORD, Stage, told},
 };
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Service;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use snapshot::snapshot;
 use std::{cell::Cell, time::Duration};
 
-/// If nothing is asked or written for so long, nothing is under way: nobody waits that long between two steps.
+/// If there is no call and no write for this long, nothing is under way.
 const QUIET: Duration = Duration::from_millis(400);
 
 /// How long a load balancer takes for a change: long enough to be seen pending.
@@ -29,9 +29,9 @@ const DELAY: Duration = Duration::from_millis(50);
 /// So many worlds keep a small machine busy: most of the time a manager waits for its load balancer.
 const WORLDS: usize = 14;
 
-/// A stage whose managers come and go.
+/// A fixture whose managers are stopped and started.
 struct Scene {
-    stage: Stage,
+    fixture: Fixture,
     door: Door,
     manager: Manager,
     /// The port that the Service is to have.
@@ -67,29 +67,29 @@ async fn run(plan: &Plan, world: usize) {
 
 impl Scene {
     async fn new() -> Self {
-        let stage = Stage::new().await;
-        stage.cloud.configure(|settings| settings.balancer_delay = DELAY);
-        let rig = stage.rig();
+        let fixture = Fixture::new().await;
+        fixture.cloud.configure(|settings| settings.balancer_delay = DELAY);
+        let rig = fixture.rig();
         let door = Door::to(&rig.client_of(rig.kubeconfig()).await, &rig.folder).await;
-        let manager = start(&stage, &door);
+        let manager = start(&fixture, &door);
         let scene = Self {
-            stage,
+            fixture,
             door,
             manager,
             port: Cell::new(80),
         };
         scene.manager.working().await;
-        scene.stage.nodes(&scene.manager, 1).await;
+        scene.fixture.nodes(&scene.manager, 1).await;
         scene
     }
 
     fn service(&self) -> String {
-        self.stage.named("web")
+        self.fixture.named("web")
     }
 
     /// How much there was to do so far.
     fn progress(&self) -> (usize, u64) {
-        (self.door.writes().len(), self.stage.cloud.total())
+        (self.door.writes().len(), self.fixture.cloud.total())
     }
 
     /// Waits until nothing is under way.
@@ -105,31 +105,31 @@ impl Scene {
 
     async fn measure(&mut self, operation: Operation) -> Measure {
         self.prepare(operation).await;
-        let (mark, written) = (self.stage.cloud.mark(), self.door.writes().len());
+        let (mark, written) = (self.fixture.cloud.mark(), self.door.writes().len());
         self.begin(operation).await;
         self.ended(operation).await;
         self.quiet().await;
         Measure {
-            calls: told(&self.stage.cloud.calls_since(mark)),
+            calls: told(&self.fixture.cloud.calls_since(mark)),
             writes: self.door.writes().split_off(written),
             end: self.snapshot().await,
         }
     }
 
     async fn has_service(&self) -> bool {
-        let service = self.stage.services().get_opt(&self.service()).await.unwrap();
+        let service = self.fixture.services().get_opt(&self.service()).await.unwrap();
         service.is_some()
     }
 
     /// Makes what has to be there before, and nothing else, be there.
     async fn prepare(&self, operation: Operation) {
-        let late = self.stage.named("late");
-        let nodes = self.stage.rig().nodes();
+        let late = self.fixture.named("late");
+        let nodes = self.fixture.rig().nodes();
         let has_late = nodes.get_opt(&late).await.unwrap().is_some();
         if has_late {
             nodes.delete(&late, &DeleteParams::default()).await.unwrap();
-            for server in self.stage.cloud.servers_named(&late) {
-                self.stage.cloud.delete_server(server.id);
+            for server in self.fixture.cloud.servers_named(&late) {
+                self.fixture.cloud.delete_server(server.id);
             }
         }
         let has_service = self.has_service().await;
@@ -150,39 +150,39 @@ impl Scene {
         match operation {
             Operation::CreateService => {
                 self.port.set(80);
-                drop(self.stage.create(self.stage.balanced("web")).await);
+                drop(self.fixture.create(self.fixture.balanced("web")).await);
             }
             Operation::ChangePort => {
                 self.port.set(if self.port.get() == 80 { 81 } else { 80 });
                 let ports = json!([{"port": self.port.get(), "protocol": "TCP", "nodePort": 0}]);
-                self.stage.change(&self.service(), json!({ "ports": ports })).await;
+                self.fixture.change(&self.service(), json!({ "ports": ports })).await;
             }
-            Operation::AddNode | Operation::InitialiseNode => drop(self.stage.join("late").await),
-            Operation::DeleteService => self.stage.delete_service(&self.service()).await,
+            Operation::AddNode | Operation::InitialiseNode => drop(self.fixture.join("late").await),
+            Operation::DeleteService => self.fixture.delete_service(&self.service()).await,
         }
     }
 
-    /// Waits until what was asked for is there.
+    /// Waits until the Service is served.
     async fn ended(&self, operation: Operation) {
         let look = async || {
             let is_done = self.is_done(operation).await;
             is_done
                 .then_some(())
-                .ok_or_else(|| format!("{:?}", self.stage.cloud.load_balancers()))
+                .ok_or_else(|| format!("{:?}", self.fixture.cloud.load_balancers()))
         };
         self.manager.until(&format!("the end of {operation:?}"), look).await;
     }
 
     async fn is_done(&self, operation: Operation) -> bool {
-        let (stage, name) = (&self.stage, self.service());
-        let service = stage.services().get_opt(&name).await.unwrap();
-        let node = stage.rig().nodes().get_opt(&stage.named("late")).await.unwrap();
+        let (fixture, name) = (&self.fixture, self.service());
+        let service = fixture.services().get_opt(&name).await.unwrap();
+        let node = fixture.rig().nodes().get_opt(&fixture.named("late")).await.unwrap();
         let has_node = node.is_some_and(|node| is_initialised(&node));
-        let nodes_behind = |count| stage.members(&name).len() == count && self.carriers() == count;
+        let nodes_behind = |count| fixture.members(&name).len() == count && self.carriers() == count;
         let listens = || {
             let asked = self.port.get();
             let only = |one: &LoadBalancerView| matches!(&one.listeners[..], [listener] if listener.port == asked);
-            stage.balancers(&name).iter().any(only)
+            fixture.balancers(&name).iter().any(only)
         };
         match operation {
             Operation::CreateService | Operation::ChangePort => {
@@ -196,31 +196,31 @@ impl Scene {
 
     /// How many ports have a security group of a Service.
     fn carriers(&self) -> usize {
-        let groups = self.stage.cloud.security_groups().into_iter();
+        let groups = self.fixture.cloud.security_groups().into_iter();
         let ours: Vec<_> = groups.filter(|group| group.name.starts_with("lb-sg-")).collect();
         let carries = |port: &PortView| ours.iter().any(|group| port.groups.contains(&group.id));
-        self.stage.cloud.ports().iter().filter(|port| carries(port)).count()
+        self.fixture.cloud.ports().iter().filter(|port| carries(port)).count()
     }
 
-    /// Removes the Service, if there is one: nothing of it stays.
+    /// Deletes the Service, if it exists, with everything that was created for it.
     async fn undo(&self) {
         if self.has_service().await {
-            self.stage.end(&self.manager, &self.service()).await;
+            self.fixture.end(&self.manager, &self.service()).await;
         }
-        self.stage.assert_clean();
+        self.fixture.assert_clean();
     }
 
     /// What there is, without what differs from world to world.
     async fn snapshot(&self) -> Value {
-        let text = snapshot(&self.stage).await.to_string();
+        let text = snapshot(&self.fixture).await.to_string();
         let asked = format!("TCP/{} ", self.port.get());
-        let text = text.replace(&self.stage.name, "rig").replace(&asked, "TCP/asked ");
+        let text = text.replace(&self.fixture.name, "rig").replace(&asked, "TCP/asked ");
         serde_json::from_str(&text).unwrap()
     }
 
     /// Does it, and kills the manager at this point; not, if it is done before.
     async fn perish(&mut self, operation: Operation, point: Point) -> bool {
-        let cloud = self.stage.cloud.clone();
+        let cloud = self.fixture.cloud.clone();
         let fault = match point {
             Point::Call(number) => {
                 let number = u64::try_from(number).unwrap();
@@ -250,12 +250,12 @@ impl Scene {
         cloud.withdraw_all();
         self.door.reopen();
         if died {
-            self.manager = start(&self.stage, &self.door);
+            self.manager = start(&self.fixture, &self.door);
         }
         died
     }
 
-    /// Waits until all is as after an undisturbed run, and stays so.
+    /// Waits until the state is that of an undisturbed run, and does not change any more.
     async fn ends_like(&self, task: &Task) {
         self.manager.working().await;
         self.ended(task.operation).await;
@@ -264,7 +264,7 @@ impl Scene {
     }
 }
 
-/// Whether the Service has an address, and says that its load balancer is as it should be.
+/// Whether the Service has an address, and a condition that its load balancer matches.
 fn is_ensured(service: &Service) -> bool {
     let status = service.status.as_ref();
     let mut conditions = status.into_iter().flat_map(|status| status.conditions.iter().flatten());
@@ -272,9 +272,9 @@ fn is_ensured(service: &Service) -> bool {
     is_true && service_address(service).is_some()
 }
 
-fn start(stage: &Stage, door: &Door) -> Manager {
-    let guarded = stage.load_balancer("manage-security-groups=true\ncreate-monitor=true");
-    let config = format!("{}{guarded}", stage.global(PASSWORD));
+fn start(fixture: &Fixture, door: &Door) -> Manager {
+    let guarded = fixture.load_balancer("manage-security-groups=true\ncreate-monitor=true");
+    let config = format!("{}{guarded}", fixture.global(PASSWORD));
     let kubeconfig = format!("--kubeconfig={}", door.kubeconfig.display());
-    stage.manager_with(&config).flag(&kubeconfig).flag(ALONE).start()
+    fixture.manager_with(&config).flag(&kubeconfig).flag(ALONE).start()
 }

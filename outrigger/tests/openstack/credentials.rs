@@ -1,9 +1,9 @@
 //! Credentials in files: replaced while the process runs, they are taken over.
 
 use crate::{
+    fixture::{Fixture, PASSWORD, metric, red},
     rig::Manager,
     secret::clouds,
-    stage::{PASSWORD, Stage, metric, red},
 };
 use openstack_sim::Sim;
 use rstest::rstest;
@@ -31,35 +31,35 @@ impl Place {
         }
     }
 
-    fn content(self, stage: &Stage, password: &str) -> String {
+    fn content(self, fixture: &Fixture, password: &str) -> String {
         match self {
-            Self::CloudConf => format!("{}{}", stage.global(password), stage.load_balancer("")),
-            Self::CloudsYaml => clouds(stage, password),
+            Self::CloudConf => format!("{}{}", fixture.global(password), fixture.load_balancer("")),
+            Self::CloudsYaml => clouds(fixture, password),
         }
     }
 
     /// Replaces the file as an editor does, in one step.
-    fn write(self, stage: &Stage, content: &str) {
-        let written = stage.folder.write("new", content);
-        fs::rename(written, stage.folder.path().join(self.name())).unwrap();
+    fn write(self, fixture: &Fixture, content: &str) {
+        let written = fixture.folder.write("new", content);
+        fs::rename(written, fixture.folder.path().join(self.name())).unwrap();
     }
 
-    fn start(self, stage: &Stage) -> Manager {
+    fn start(self, fixture: &Fixture) -> Manager {
         let launch = match self {
-            Self::CloudConf => stage.manager(),
+            Self::CloudConf => fixture.manager(),
             Self::CloudsYaml => {
-                self.write(stage, &self.content(stage, PASSWORD));
-                let file = stage.folder.path().join(self.name());
-                stage.manager_with(&using(stage, &file))
+                self.write(fixture, &self.content(fixture, PASSWORD));
+                let file = fixture.folder.path().join(self.name());
+                fixture.manager_with(&using(fixture, &file))
             }
         };
         launch.start()
     }
 }
 
-fn using(stage: &Stage, file: &Path) -> String {
+fn using(fixture: &Fixture, file: &Path) -> String {
     let file = file.display();
-    let balancing = stage.load_balancer("");
+    let balancing = fixture.load_balancer("");
     format!("[Global]\nuse-clouds=true\nclouds-file={file}\ncloud=openstack\n{balancing}")
 }
 
@@ -68,13 +68,13 @@ fn using(stage: &Stage, file: &Path) -> String {
 #[case::of_clouds_yaml(Place::CloudsYaml)]
 #[tokio::test]
 async fn a_new_password(#[case] place: Place) {
-    let stage = Stage::new().await;
-    let manager = place.start(&stage);
+    let fixture = Fixture::new().await;
+    let manager = place.start(&fixture);
     manager.leading().await;
-    let name = stage.join("before").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("before").await.0;
+    fixture.initialised(&manager, &name).await;
 
-    place.write(&stage, "[\"this is nothing");
+    place.write(&fixture, "[\"this is nothing");
     let refused = async || match metric(&manager, FAILURES).await {
         Ok(count) if count > 0 => Ok(()),
         other => Err(format!("{other:?}")),
@@ -83,15 +83,15 @@ async fn a_new_password(#[case] place: Place) {
     manager.ready().await;
 
     let accepted = metric(&manager, SUCCESSES).await.unwrap();
-    stage.cloud.set_password("demo", "rotated");
-    place.write(&stage, &place.content(&stage, "rotated"));
+    fixture.cloud.set_password("demo", "rotated");
+    place.write(&fixture, &place.content(&fixture, "rotated"));
     let taken = async || match metric(&manager, SUCCESSES).await {
         Ok(count) if count > accepted => Ok(()),
         other => Err(format!("{other:?}")),
     };
     manager.until("the new one to be taken over", taken).await;
-    let name = stage.join("after").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("after").await.0;
+    fixture.initialised(&manager, &name).await;
     assert!(manager.ended().is_none());
 }
 
@@ -101,12 +101,12 @@ async fn a_new_password(#[case] place: Place) {
 #[case::of_clouds_yaml(Place::CloudsYaml)]
 #[tokio::test]
 async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
-    let stage = Stage::new().await;
-    let manager = place.start(&stage);
+    let fixture = Fixture::new().await;
+    let manager = place.start(&fixture);
     manager.leading().await;
-    stage.cloud.set_password("demo", "rotated");
-    stage.cloud.revoke_tokens();
-    let name = stage.join("node").await.0;
+    fixture.cloud.set_password("demo", "rotated");
+    fixture.cloud.revoke_tokens();
+    let name = fixture.join("node").await.0;
     let read = async || match metric(&manager, FAILURES).await {
         Ok(count) if count > 0 => Ok(()),
         other => Err(format!("{other:?}")),
@@ -114,8 +114,8 @@ async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
     manager
         .until("the file to be read anew, though it is as it was", read)
         .await;
-    place.write(&stage, &place.content(&stage, "rotated"));
-    stage.initialised(&manager, &name).await;
+    place.write(&fixture, &place.content(&fixture, "rotated"));
+    fixture.initialised(&manager, &name).await;
     manager.ready().await;
     assert!(manager.ended().is_none());
     let told = manager.lines_with("the cloud refuses the credentials");
@@ -133,19 +133,19 @@ enum Swap {
 }
 
 impl Swap {
-    fn path(self, stage: &Stage) -> PathBuf {
+    fn path(self, fixture: &Fixture) -> PathBuf {
         match self {
-            Self::File => stage.folder.path().join("ca.crt"),
-            Self::Mount => stage.folder.path().join("mounted/ca.crt"),
+            Self::File => fixture.folder.path().join("ca.crt"),
+            Self::Mount => fixture.folder.path().join("mounted/ca.crt"),
         }
     }
 
-    fn write(self, stage: &Stage, content: &str) {
-        let path = self.path(stage);
+    fn write(self, fixture: &Fixture, content: &str) {
+        let path = self.path(fixture);
         match self {
-            Self::File => fs::rename(stage.folder.write("new", content), path).unwrap(),
+            Self::File => fs::rename(fixture.folder.write("new", content), path).unwrap(),
             Self::Mount => {
-                let (root, version) = (stage.folder.path().join("mounted"), lab::unique("..version"));
+                let (root, version) = (fixture.folder.path().join("mounted"), lab::unique("..version"));
                 fs::create_dir_all(root.join(&version)).unwrap();
                 fs::write(root.join(&version).join("ca.crt"), content).unwrap();
                 symlink(&version, root.join("..data_tmp")).unwrap();
@@ -167,45 +167,45 @@ async fn counted(manager: &Manager, series: &str, before: u64) {
     manager.until(&format!("{series} to be more than {before}"), look).await;
 }
 
-/// A cloud that lets in only those whose certificate it knows.
+/// A cloud that requires a client certificate.
 #[tokio::test]
 async fn a_client_certificate_is_replaced_on_disk() {
-    let stage = Stage::new().await;
-    let secure = Sim::start_mutual_tls(&stage.cloud).await.unwrap();
-    let stranger = Sim::start_mutual_tls(&stage.cloud).await.unwrap();
-    let path = |name: &str| stage.folder.path().join(name).display().to_string();
+    let fixture = Fixture::new().await;
+    let secure = Sim::start_mutual_tls(&fixture.cloud).await.unwrap();
+    let stranger = Sim::start_mutual_tls(&fixture.cloud).await.unwrap();
+    let path = |name: &str| fixture.folder.path().join(name).display().to_string();
     let show = |of: &Sim| {
         let (certificate, key) = of.client_certificate().unwrap();
-        stage.folder.write("client.crt", certificate);
-        stage.folder.write("client.key", key);
+        fixture.folder.write("client.crt", certificate);
+        fixture.folder.write("client.key", key);
     };
-    stage.folder.write("ca.crt", secure.authority().unwrap());
+    fixture.folder.write("ca.crt", secure.authority().unwrap());
     show(&stranger);
-    let global = stage
+    let global = fixture
         .global(PASSWORD)
-        .replace(&stage.sim.auth_url(), &secure.auth_url());
+        .replace(&fixture.sim.auth_url(), &secure.auth_url());
     let files = format!(
         "ca-file={}\ncert-file={}\nkey-file={}\n",
         path("ca.crt"),
         path("client.crt"),
         path("client.key")
     );
-    let config = format!("{global}{files}{}", stage.load_balancer(""));
-    let manager = stage.manager_with(&config).start();
+    let config = format!("{global}{files}{}", fixture.load_balancer(""));
+    let manager = fixture.manager_with(&config).start();
     red(&manager, &["token create"]).await;
-    assert_eq!(stage.cloud.calls(), [], "who let it in?");
+    assert_eq!(fixture.cloud.calls(), [], "who let it in?");
 
     show(&secure);
     manager.ready().await;
     manager.leading().await;
-    let name = stage.join("before").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("before").await.0;
+    fixture.initialised(&manager, &name).await;
 
     let refused = metric(&manager, FAILURES).await.unwrap_or_default();
     show(&stranger);
     counted(&manager, FAILURES, refused).await;
-    let name = stage.join("meanwhile").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("meanwhile").await.0;
+    fixture.initialised(&manager, &name).await;
 
     let accepted = metric(&manager, SUCCESSES).await.unwrap();
     show(&secure);
@@ -218,36 +218,36 @@ async fn a_client_certificate_is_replaced_on_disk() {
 #[case::mount(Swap::Mount)]
 #[tokio::test]
 async fn an_authority_is_replaced_on_disk(#[case] swap: Swap) {
-    let stage = Stage::new().await;
-    let secure = Sim::start_tls(&stage.cloud).await.unwrap();
-    let stranger = Sim::start_tls(&stage.cloud).await.unwrap();
-    swap.write(&stage, stranger.authority().unwrap());
-    let global = stage
+    let fixture = Fixture::new().await;
+    let secure = Sim::start_tls(&fixture.cloud).await.unwrap();
+    let stranger = Sim::start_tls(&fixture.cloud).await.unwrap();
+    swap.write(&fixture, stranger.authority().unwrap());
+    let global = fixture
         .global(PASSWORD)
-        .replace(&stage.sim.auth_url(), &secure.auth_url());
+        .replace(&fixture.sim.auth_url(), &secure.auth_url());
     let config = format!(
         "{global}ca-file={}\n{}",
-        swap.path(&stage).display(),
-        stage.load_balancer("")
+        swap.path(&fixture).display(),
+        fixture.load_balancer("")
     );
-    let manager = stage.manager_with(&config).start();
+    let manager = fixture.manager_with(&config).start();
     red(&manager, &["no trusted TLS connection", "certificate"]).await;
 
-    swap.write(&stage, secure.authority().unwrap());
+    swap.write(&fixture, secure.authority().unwrap());
     manager.ready().await;
     manager.leading().await;
-    let name = stage.join("before").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("before").await.0;
+    fixture.initialised(&manager, &name).await;
 
     let refused = metric(&manager, FAILURES).await.unwrap_or_default();
-    swap.write(&stage, stranger.authority().unwrap());
+    swap.write(&fixture, stranger.authority().unwrap());
     counted(&manager, FAILURES, refused).await;
-    let name = stage.join("meanwhile").await.0;
-    stage.initialised(&manager, &name).await;
+    let name = fixture.join("meanwhile").await.0;
+    fixture.initialised(&manager, &name).await;
 
     let accepted = metric(&manager, SUCCESSES).await.unwrap();
     let both = format!("{}{}", stranger.authority().unwrap(), secure.authority().unwrap());
-    swap.write(&stage, &both);
+    swap.write(&fixture, &both);
     counted(&manager, SUCCESSES, accepted).await;
     assert!(manager.ended().is_none());
 }

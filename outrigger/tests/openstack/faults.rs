@@ -1,9 +1,9 @@
-//! Every call fails, at every stage of a Service's life, with the manager as a process: it ends up right, and nothing is doubled,
-//! left behind or deleted. That every endpoint may fail in every way is shown by the provider's own tests.
+//! Every call fails, in every phase of a Service, with the manager as a process: the result is right, and nothing is doubled, left behind or
+//! deleted. The tests of the provider show that every endpoint may fail in every way.
 
 use crate::{
+    fixture::{Fixture, PASSWORD},
     rig::Manager,
-    stage::{PASSWORD, Stage},
 };
 use kube::ResourceExt;
 use openstack_sim::{Cloud, Fault, FaultId, OPERATIONS};
@@ -19,7 +19,7 @@ const BEFORE: [&str; 3] = ["", "token_create", "version_list"];
 /// Called only when two change a port at the same time.
 const RACED: [&str; 1] = ["port_get"];
 
-/// The faults that take turns, from operation to operation and from stage to stage.
+/// The faults that take turns, from operation to operation and from fixture to fixture.
 fn faults() -> [Fault; 9] {
     [
         Fault::status(401),
@@ -34,32 +34,32 @@ fn faults() -> [Fault; 9] {
     ]
 }
 
-/// The faults of one life, and where they have struck.
+/// The faults of one run, and which of them had an effect.
 #[derive(Default)]
 struct Faults {
-    stage: usize,
+    fixture: usize,
     injected: Vec<(&'static str, FaultId)>,
 }
 
 impl Faults {
     /// Makes the next call of every kind fail.
-    fn inject(&mut self, stage: &Stage) {
-        stage.cloud.withdraw_all();
+    fn inject(&mut self, fixture: &Fixture) {
+        fixture.cloud.withdraw_all();
         let (faults, operations) = (faults(), OPERATIONS.iter().map(|(.., name)| *name));
         let operations: BTreeSet<_> = operations.collect();
         for (number, operation) in operations.into_iter().enumerate() {
-            let fault = faults[(number + self.stage) % faults.len()].clone();
-            let id = stage.cloud.inject(fault.operation(operation).times(1));
+            let fault = faults[(number + self.fixture) % faults.len()].clone();
+            let id = fixture.cloud.inject(fault.operation(operation).times(1));
             self.injected.push((operation, id));
         }
-        self.stage += 1;
+        self.fixture += 1;
     }
 
     /// They have struck at all that was called, but for what depends on which of several is quicker.
-    fn assert_struck(&self, stage: &Stage) {
-        let struck = self.injected.iter().filter(|(_, id)| stage.cloud.struck(*id) > 0);
+    fn assert_struck(&self, fixture: &Fixture) {
+        let struck = self.injected.iter().filter(|(_, id)| fixture.cloud.struck(*id) > 0);
         let struck: BTreeSet<_> = struck.map(|(operation, _)| *operation).collect();
-        let called = stage.cloud.calls().into_iter().map(|call| call.operation);
+        let called = fixture.cloud.calls().into_iter().map(|call| call.operation);
         let called: BTreeSet<_> = called.filter(|name| !BEFORE.contains(name)).collect();
         assert!(called.len() > 15, "only {called:?} are called");
         let missed: Vec<_> = called
@@ -70,22 +70,25 @@ impl Faults {
     }
 }
 
-async fn start(stage: &Stage) -> Manager {
-    let balancing = stage.load_balancer("manage-security-groups=true\ncreate-monitor=true");
-    let config = format!("{}{balancing}[Metadata]\nrequest-timeout=2s\n", stage.global(PASSWORD));
+async fn start(fixture: &Fixture) -> Manager {
+    let balancing = fixture.load_balancer("manage-security-groups=true\ncreate-monitor=true");
+    let config = format!(
+        "{}{balancing}[Metadata]\nrequest-timeout=2s\n",
+        fixture.global(PASSWORD)
+    );
     let flags = [
         "--concurrent-service-syncs=8",
         "--node-deletion-grace-period=0s",
         "--node-deletion-max-fraction=1",
     ];
-    stage.start_with(stage.manager_with(&config), &flags).await
+    fixture.start_with(fixture.manager_with(&config), &flags).await
 }
 
 #[tokio::test]
 async fn every_call_fails_at_every_stage() {
-    let (stage, mut faults) = (Stage::new().await, Faults::default());
-    live(&stage, &mut faults).await;
-    faults.assert_struck(&stage);
+    let (fixture, mut faults) = (Fixture::new().await, Faults::default());
+    live(&fixture, &mut faults).await;
+    faults.assert_struck(&fixture);
 }
 
 fn asked_for(cloud: &Cloud) -> usize {
@@ -97,63 +100,63 @@ fn asked_for(cloud: &Cloud) -> usize {
 }
 
 /// Nodes and Services come, change and go, each part with faults of its own.
-async fn live(stage: &Stage, faults: &mut Faults) {
-    let manager = start(stage).await;
-    faults.inject(stage);
-    let mut nodes = stage.nodes(&manager, 2).await;
+async fn live(fixture: &Fixture, faults: &mut Faults) {
+    let manager = start(fixture).await;
+    faults.inject(fixture);
+    let mut nodes = fixture.nodes(&manager, 2).await;
 
-    faults.inject(stage);
+    faults.inject(fixture);
     let mut names = Vec::new();
     for n in 0..SERVICES {
-        names.push(stage.create(stage.balanced(&format!("web-{n}"))).await.name_any());
+        names.push(fixture.create(fixture.balanced(&format!("web-{n}"))).await.name_any());
     }
     for name in &names {
-        stage.served(&manager, name).await;
+        fixture.served(&manager, name).await;
     }
 
-    faults.inject(stage);
-    stage.set_ready(&nodes[0], "Unknown").await;
-    // The node is not well again before its server was asked for.
-    let before = asked_for(&stage.cloud);
-    stage
+    faults.inject(fixture);
+    fixture.set_ready(&nodes[0], "Unknown").await;
+    // The node is not ready before its server was read.
+    let before = asked_for(&fixture.cloud);
+    fixture
         .cloud_until("the question for the server", &manager, |cloud| {
             asked_for(cloud) > before
         })
         .await;
-    nodes.push(stage.join("late").await.0);
-    stage.initialised(&manager, &nodes[2]).await;
-    stage.set_ready(&nodes[0], "True").await;
+    nodes.push(fixture.join("late").await.0);
+    fixture.initialised(&manager, &nodes[2]).await;
+    fixture.set_ready(&nodes[0], "True").await;
     for name in &names {
-        stage.members_are(&manager, name, &nodes).await;
+        fixture.members_are(&manager, name, &nodes).await;
     }
 
-    faults.inject(stage);
+    faults.inject(fixture);
     for name in &names {
-        stage
+        fixture
             .change(name, json!({"ports": [{"port": 81, "protocol": "TCP"}]}))
             .await;
     }
     let moved = |name: &String| {
-        let listeners = stage.balancer(name).listeners;
-        listeners.len() == 1 && listeners[0].port == 81 && stage.members(name).len() == nodes.len()
+        let listeners = fixture.balancer(name).listeners;
+        listeners.len() == 1 && listeners[0].port == 81 && fixture.members(name).len() == nodes.len()
     };
-    stage
+    fixture
         .cloud_until("the other port", &manager, |_| names.iter().all(moved))
         .await;
-    assert_eq!(stage.cloud.load_balancers().len(), SERVICES, "one was made twice");
-    assert_eq!(stage.cloud.floating_ips().len(), SERVICES, "one was made twice");
+    assert_eq!(fixture.cloud.load_balancers().len(), SERVICES, "one was made twice");
+    assert_eq!(fixture.cloud.floating_ips().len(), SERVICES, "one was made twice");
 
-    faults.inject(stage);
+    faults.inject(fixture);
     for name in &names {
-        stage.delete_service(name).await;
+        fixture.delete_service(name).await;
     }
     for name in &names {
-        stage.service_gone(&manager, name).await;
+        fixture.service_gone(&manager, name).await;
     }
-    stage.assert_clean();
+    fixture.assert_clean();
     for node in &nodes {
         assert!(
-            stage.rig().nodes().get_opt(node).await.unwrap().is_some(),
+            fixture.rig().nodes().get_opt(node).await.unwrap().is_some(),
             "{node} was deleted"
         );
     }

@@ -1,22 +1,25 @@
-//! The `OpenStack` provider from end to end: the binary as a process, on a real API server and on a cloud, simulated where
-//! something has to go wrong, real where everything goes well.
+//! The `OpenStack` provider from end to end: the binary as a process, on a real API server, and on a simulated cloud for faults or a real one.
 
 #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
 
-#[path = "../rig/mod.rs"]
-mod rig;
+#[path = "../fixture/fixture.rs"]
+mod process_fixture;
+
+mod rig {
+    pub use crate::process_fixture::{ApiProxy as Door, Fixture as Rig, *};
+}
 
 mod configuration;
 mod crash;
 mod credentials;
 mod faults;
+mod fixture;
 mod manifests;
-mod misfortune;
 mod nodes;
+mod object_faults;
 mod real;
 mod refused;
 mod restart;
 mod secret;
 mod services;
-mod stage;
 mod swap;

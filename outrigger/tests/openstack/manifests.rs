@@ -4,8 +4,8 @@
 //! all of them.
 
 use crate::{
+    fixture::{Fixture, PASSWORD},
     rig::{Launch, Manager, Rig, free_port},
-    stage::{PASSWORD, Stage},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -109,17 +109,17 @@ pub fn program(rig: &Rig) -> PathBuf {
 }
 
 /// With what our own manifest grants.
-fn launch(stage: &Stage, args: &[&str]) -> Launch {
-    launch_as(stage, stage.kubeconfig(), args)
+fn launch(fixture: &Fixture, args: &[&str]) -> Launch {
+    launch_as(fixture, fixture.kubeconfig(), args)
 }
 
 /// The container's arguments; what a pod finds around it, and what keeps it to this rig, comes after them.
-fn launch_as(stage: &Stage, kubeconfig: &Path, args: &[&str]) -> Launch {
-    let config = stage.configure(&format!("{}{}", stage.global(PASSWORD), stage.load_balancer("")));
-    let cluster = &stage.name;
+fn launch_as(fixture: &Fixture, kubeconfig: &Path, args: &[&str]) -> Launch {
+    let config = fixture.configure(&format!("{}{}", fixture.global(PASSWORD), fixture.load_balancer("")));
+    let cluster = &fixture.name;
     // Free on this address only: on 127.0.0.1 other programs may listen on it.
     let (kubeconfig, address) = (kubeconfig.display(), free_port());
-    let own = Launch::new(stage.folder.path());
+    let own = Launch::new(fixture.folder.path());
     let args = args.iter().map(|arg| {
         arg.replace("$(CLOUD_CONFIG)", config.to_str().unwrap())
             .replace("$(CLUSTER_NAME)", cluster)
@@ -136,13 +136,13 @@ fn launch_as(stage: &Stage, kubeconfig: &Path, args: &[&str]) -> Launch {
         .arg("--load-balancer-without-class=false")
 }
 
-/// With its own account for each controller it makes them, as their manifest grants; and those may do what they need.
-async fn grant_accounts(stage: &Stage) {
+/// With an account for each controller, which it creates as the manifest allows; these accounts have enough permissions.
+async fn grant_accounts(fixture: &Fixture) {
     let rules = json!([
         {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["create", "get"]},
         {"apiGroups": [""], "resources": ["serviceaccounts/token"], "verbs": ["create"]},
     ]);
-    stage.grant(&stage.name, rules).await;
+    fixture.grant(&fixture.name, rules).await;
     for account in [
         "cloud-node-controller",
         "node-controller",
@@ -152,21 +152,21 @@ async fn grant_accounts(stage: &Stage) {
         let user = format!("system:serviceaccount:kube-system:{account}");
         let rules = json!([{"apiGroups": [""], "verbs": ["*"],
                             "resources": ["nodes", "nodes/status", "services", "services/status", "events"]}]);
-        stage.grant(&user, rules).await;
+        fixture.grant(&user, rules).await;
     }
     let attributes = json!({"verb": "create", "resource": "serviceaccounts", "subresource": "token",
                             "namespace": "kube-system"});
-    stage
-        .allowed(&stage.name, &json!({"resourceAttributes": attributes}))
+    fixture
+        .allowed(&fixture.name, &json!({"resourceAttributes": attributes}))
         .await;
 }
 
-/// What their manifests grant whoever has this kubeconfig, and nothing else.
-async fn grant_as_upstream(stage: &Stage) -> PathBuf {
-    let (user, kubeconfig) = stage.stranger("swapped");
-    stage.grant(&user, rules("system:cloud-controller-manager")).await;
+/// The permissions that the manifests of occm grant to this kubeconfig, and nothing else.
+async fn grant_as_upstream(fixture: &Fixture) -> PathBuf {
+    let (user, kubeconfig) = fixture.stranger("swapped");
+    fixture.grant(&user, rules("system:cloud-controller-manager")).await;
     let account = "system:serviceaccount:kube-system:cloud-node-controller";
-    stage.grant(account, rules("system:cloud-node-controller")).await;
+    fixture.grant(account, rules("system:cloud-node-controller")).await;
     for (verb, group, resource, subresource) in [
         ("update", "coordination.k8s.io", "leases", ""),
         ("create", "", "serviceaccounts", "token"),
@@ -174,17 +174,19 @@ async fn grant_as_upstream(stage: &Stage) -> PathBuf {
     ] {
         let attributes = json!({"verb": verb, "group": group, "resource": resource, "subresource": subresource,
                                 "namespace": "kube-system"});
-        stage.allowed(&user, &json!({"resourceAttributes": attributes})).await;
+        fixture.allowed(&user, &json!({"resourceAttributes": attributes})).await;
     }
     let attributes = json!({"verb": "patch", "resource": "nodes"});
-    stage.allowed(account, &json!({"resourceAttributes": attributes})).await;
+    fixture
+        .allowed(account, &json!({"resourceAttributes": attributes}))
+        .await;
     kubeconfig
 }
 
-async fn works(stage: &Stage, manager: &Manager) {
-    let (node, _) = stage.join("node").await;
-    stage.initialised(manager, &node).await;
-    stage.serve(manager, "web").await;
+async fn works(fixture: &Fixture, manager: &Manager) {
+    let (node, _) = fixture.join("node").await;
+    fixture.initialised(manager, &node).await;
+    fixture.serve(manager, "web").await;
 }
 
 #[rstest]
@@ -194,29 +196,29 @@ async fn works(stage: &Stage, manager: &Manager) {
 #[case::chart_with_a_service_monitor(CHART_MONITORED)]
 #[tokio::test]
 async fn start_it(#[case] args: &[&str]) {
-    let stage = Stage::new().await;
-    grant_accounts(&stage).await;
-    let manager = launch(&stage, args).start();
-    works(&stage, &manager).await;
+    let fixture = Fixture::new().await;
+    grant_accounts(&fixture).await;
+    let manager = launch(&fixture, args).start();
+    works(&fixture, &manager).await;
     let log = manager.log();
     let errors: Vec<_> = log.lines().filter(|line| line.starts_with('E')).collect();
     assert_eq!(errors, [""; 0]);
 }
 
-/// Their cluster role knows nothing of what only ours does, such as watching the lease of which it stands by.
+/// The cluster role of occm does not grant what only Outrigger does, such as watching the lease.
 #[rstest]
 #[case::daemon_set(DAEMON_SET)]
 #[case::static_pod(STATIC_POD)]
 #[tokio::test]
 async fn start_it_with_what_they_grant(#[case] args: &[&str]) {
-    let stage = Stage::new().await;
-    let kubeconfig = grant_as_upstream(&stage).await;
-    let leader = launch_as(&stage, &kubeconfig, args).start();
-    works(&stage, &leader).await;
-    let standby = launch_as(&stage, &kubeconfig, args).start();
+    let fixture = Fixture::new().await;
+    let kubeconfig = grant_as_upstream(&fixture).await;
+    let leader = launch_as(&fixture, &kubeconfig, args).start();
+    works(&fixture, &leader).await;
+    let standby = launch_as(&fixture, &kubeconfig, args).start();
     leader.signal("TERM");
     assert_eq!(leader.exited().await.code, 0);
-    stage.serve(&standby, "later").await;
+    fixture.serve(&standby, "later").await;
     for log in [leader.log(), standby.log()] {
         let errors: Vec<_> = log.lines().filter(|line| line.starts_with('E')).collect();
         assert_eq!(errors, [""; 0]);
@@ -284,15 +286,15 @@ fn chart_is_as_the_module_has_it(#[case] other_case: &str, #[case] args: &[&str]
 )]
 #[tokio::test]
 async fn user_agent(#[case] input: &str, #[case] args: &[&str], #[case] expected: &str) {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let launch = args
         .iter()
-        .fold(launch(&stage, DAEMON_SET), |launch, arg| launch.arg(arg));
+        .fold(launch(&fixture, DAEMON_SET), |launch, arg| launch.arg(arg));
     let manager = launch.start();
-    stage
+    fixture
         .cloud_until("a call", &manager, |cloud| !cloud.calls().is_empty())
         .await;
-    let agent = stage.cloud.calls().remove(0).details.agent.unwrap();
+    let agent = fixture.cloud.calls().remove(0).details.agent.unwrap();
     assert!(agent.starts_with(expected), "{input}: {agent}");
 }
 
@@ -306,10 +308,10 @@ async fn user_agent(#[case] input: &str, #[case] args: &[&str], #[case] expected
 #[case::nothing("flag without value → parse error", &["--user-agent"], "flag needs an argument: --user-agent")]
 #[tokio::test]
 async fn user_agent_that_is_none(#[case] input: &str, #[case] args: &[&str], #[case] expected: &str) {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let launch = args
         .iter()
-        .fold(launch(&stage, DAEMON_SET), |launch, arg| launch.arg(arg));
+        .fold(launch(&fixture, DAEMON_SET), |launch, arg| launch.arg(arg));
     let exit = launch.start().exited().await;
     assert_eq!((exit.code, exit.stderr), (1, format!("Error: {expected}\n")), "{input}");
 }

@@ -1,8 +1,8 @@
-//! Nodes: they get what the cloud knows, and go when their server goes.
+//! Nodes are initialized from their server, and deleted with it.
 
 use crate::{
+    fixture::{Fixture, told},
     rig::Rig,
-    stage::{Stage, told},
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -23,18 +23,20 @@ fn addresses(node: &Node) -> Vec<String> {
 
 #[tokio::test]
 async fn a_node_that_joins_gets_all_that_the_cloud_knows() {
-    let stage = Stage::new().await;
-    let manager = stage.start(&[]).await;
-    let mut spec = ServerSpec::new(&stage.named("node"));
-    spec.networks.push(stage.net.clone());
+    let fixture = Fixture::new().await;
+    let manager = fixture.start(&[]).await;
+    let mut spec = ServerSpec::new(&fixture.named("node"));
+    spec.networks.push(fixture.net.clone());
     spec.flavor = "m1.medium".to_owned();
     spec.zone = "az 1/b".to_owned();
-    let server = stage.cloud.boot_as(spec);
-    let public = stage.cloud.public_network().unwrap();
-    let floating = stage.cloud.create_floating_ip(public, None, "mine").unwrap();
-    assert!(stage.cloud.move_floating_ip(floating.id, Some(server.ports[0])));
-    let name = stage.register("node", "tainted ready:True Hostname=kubelet-says").await;
-    let node = stage.initialised(&manager, &name).await;
+    let server = fixture.cloud.boot_as(spec);
+    let public = fixture.cloud.public_network().unwrap();
+    let floating = fixture.cloud.create_floating_ip(public, None, "mine").unwrap();
+    assert!(fixture.cloud.move_floating_ip(floating.id, Some(server.ports[0])));
+    let name = fixture
+        .register("node", "tainted ready:True Hostname=kubelet-says")
+        .await;
+    let node = fixture.initialised(&manager, &name).await;
     let id = node.spec.as_ref().unwrap().provider_id.as_deref();
     assert_eq!(id, Some(format!("openstack:///{}", server.id).as_str()));
     let expected = [
@@ -53,94 +55,97 @@ async fn a_node_that_joins_gets_all_that_the_cloud_knows() {
     ] {
         assert_eq!(node.labels().get(label).map(String::as_str), Some(value), "{label}");
     }
-    assert_eq!(stage.cloud.unknown(), [""; 0]);
+    assert_eq!(fixture.cloud.unknown(), [""; 0]);
 }
 
 #[tokio::test]
-async fn the_provider_id_has_the_region_where_that_is_asked_for() {
-    let stage = Stage::new().await;
-    let manager = stage
-        .start_with(stage.manager().env("OS_CCM_REGIONAL", "true"), &[])
+async fn the_provider_id_has_the_region_if_configured() {
+    let fixture = Fixture::new().await;
+    let manager = fixture
+        .start_with(fixture.manager().env("OS_CCM_REGIONAL", "true"), &[])
         .await;
-    let (name, server) = stage.join("node").await;
-    let node = stage.initialised(&manager, &name).await;
+    let (name, server) = fixture.join("node").await;
+    let node = fixture.initialised(&manager, &name).await;
     let id = node.spec.unwrap().provider_id.unwrap();
     assert_eq!(id, format!("openstack://RegionOne/{}", server.id));
 }
 
 #[tokio::test]
-async fn a_node_whose_server_is_off_is_tainted_and_one_whose_server_is_gone_goes() {
-    let stage = Stage::new().await;
-    let manager = stage.start(&["--node-deletion-grace-period=0s"]).await;
-    let (off, off_server) = stage.join("off").await;
-    let (gone, gone_server) = stage.join("gone").await;
-    let (stays, _) = stage.join("stays").await;
+async fn a_node_is_tainted_if_its_server_is_off_and_deleted_if_it_is_missing() {
+    let fixture = Fixture::new().await;
+    let manager = fixture.start(&["--node-deletion-grace-period=0s"]).await;
+    let (off, off_server) = fixture.join("off").await;
+    let (gone, gone_server) = fixture.join("gone").await;
+    let (stays, _) = fixture.join("stays").await;
     for node in [&off, &gone, &stays] {
-        stage.initialised(&manager, node).await;
+        fixture.initialised(&manager, node).await;
     }
-    stage.cloud.stop_server(off_server.id);
-    stage.cloud.delete_server(gone_server.id);
+    fixture.cloud.stop_server(off_server.id);
+    fixture.cloud.delete_server(gone_server.id);
     for node in [&off, &gone, &stays] {
-        stage.set_ready(node, "Unknown").await;
+        fixture.set_ready(node, "Unknown").await;
     }
-    stage
+    fixture
         .node_until(&manager, &off, "tainted", |node| has_taint(node, SHUTDOWN))
         .await;
-    stage.node_gone(&manager, &gone).await;
-    stage.cloud.start_server(off_server.id);
-    stage.set_ready(&off, "True").await;
+    fixture.node_gone(&manager, &gone).await;
+    fixture.cloud.start_server(off_server.id);
+    fixture.set_ready(&off, "True").await;
     let is_back = |node: &Node| !has_taint(node, SHUTDOWN);
-    stage.node_until(&manager, &off, "without the taint", is_back).await;
-    assert!(exists(&stage, &stays).await, "a node was deleted whose server is there");
+    fixture.node_until(&manager, &off, "without the taint", is_back).await;
+    assert!(
+        exists(&fixture, &stays).await,
+        "a node was deleted whose server is there"
+    );
 }
 
-/// Two managers of one cluster, each for its region, and neither told which nodes are its own.
+/// Two managers of one cluster, each for its region, without a list of their nodes.
 #[tokio::test]
 async fn a_node_that_may_be_another_regions_is_not_deleted() {
-    let stage = Stage::new().await;
-    let launch = stage.manager().env("OS_CCM_REGIONAL", "true");
-    let manager = stage.start_with(launch, &["--node-deletion-grace-period=0s"]).await;
-    let (ours, server) = stage.join("ours").await;
-    stage.initialised(&manager, &ours).await;
-    let theirs = stage.register("theirs", "tainted ready:Unknown").await;
-    stage.cloud.delete_server(server.id);
-    stage.set_ready(&ours, "Unknown").await;
-    stage.node_gone(&manager, &ours).await;
+    let fixture = Fixture::new().await;
+    let launch = fixture.manager().env("OS_CCM_REGIONAL", "true");
+    let manager = fixture.start_with(launch, &["--node-deletion-grace-period=0s"]).await;
+    let (ours, server) = fixture.join("ours").await;
+    fixture.initialised(&manager, &ours).await;
+    let theirs = fixture.register("theirs", "tainted ready:Unknown").await;
+    fixture.cloud.delete_server(server.id);
+    fixture.set_ready(&ours, "Unknown").await;
+    fixture.node_gone(&manager, &ours).await;
     manager.logged("the node may be in another").await;
-    let mark = stage.cloud.mark();
-    stage
+    let mark = fixture.cloud.mark();
+    fixture
         .cloud_until("three more looks", &manager, |cloud| {
             let calls = cloud.calls_since(mark);
             calls.iter().filter(|call| call.operation == "server_list").count() >= 3
         })
         .await;
-    assert!(exists(&stage, &theirs).await, "another region's node was deleted");
+    assert!(exists(&fixture, &theirs).await, "another region's node was deleted");
 }
 
 #[tokio::test]
-async fn two_servers_of_one_name_are_told_and_the_node_comes_to_life_once_one_is_gone() {
-    let stage = Stage::new().await;
-    let manager = stage.start(&["--node-deletion-grace-period=0s"]).await;
-    let (name, server) = stage.join("node").await;
-    stage.initialised(&manager, &name).await;
-    let (first, second) = (stage.boot("twin"), stage.boot("twin"));
-    let twin = stage.register("twin", "tainted ready:True").await;
-    let told = stage.event(&twin, "FailedToInitialize").await;
+async fn a_node_with_two_servers_is_initialized_once_one_is_deleted() {
+    let fixture = Fixture::new().await;
+    let manager = fixture.start(&["--node-deletion-grace-period=0s"]).await;
+    let (name, server) = fixture.join("node").await;
+    fixture.initialised(&manager, &name).await;
+    let (first, second) = (fixture.boot("twin"), fixture.boot("twin"));
+    let twin = fixture.register("twin", "tainted ready:True").await;
+    let told = fixture.event(&twin, "FailedToInitialize").await;
     for id in [first.id, second.id] {
         assert!(told.contains(&id.to_string()), "{told}");
     }
-    stage.set_ready(&twin, "Unknown").await;
-    let mark = stage.cloud.mark();
-    stage
+    fixture.set_ready(&twin, "Unknown").await;
+    let mark = fixture.cloud.mark();
+    fixture
         .cloud_until("a look at it", &manager, |cloud| {
             cloud.calls_since(mark).iter().any(|call| call.status.is_some())
         })
         .await;
-    assert!(exists(&stage, &twin).await, "a node was deleted in doubt");
+    assert!(exists(&fixture, &twin).await, "a node was deleted in doubt");
 
-    stage.cloud.delete_server(first.id);
-    stage.set_ready(&twin, "True").await;
-    let node = stage.initialised(&manager, &twin).await;
+    fixture.cloud.delete_server(first.id);
+    fixture.set_ready(&twin, "True").await;
+    let node = fixture.initialised(&manager, &twin).await;
     let id = node.spec.unwrap().provider_id.unwrap();
     assert_eq!(id, format!("openstack:///{}", second.id));
     assert_ne!(server.id, second.id);
@@ -151,25 +156,25 @@ async fn exists(rig: &Rig, node: &str) -> bool {
 }
 
 #[tokio::test]
-async fn looking_after_nodes_that_are_not_ready_costs_one_call_however_many_they_are() {
+async fn nodes_that_are_not_ready_cost_one_call() {
     const PERIOD: Duration = Duration::from_secs(1);
-    let stage = Stage::new().await;
-    let manager = stage.start(&["--node-monitor-period=1s"]).await;
-    let nodes = stage.nodes(&manager, 6).await;
+    let fixture = Fixture::new().await;
+    let manager = fixture.start(&["--node-monitor-period=1s"]).await;
+    let nodes = fixture.nodes(&manager, 6).await;
     for node in &nodes {
-        stage.set_ready(node, "Unknown").await;
+        fixture.set_ready(node, "Unknown").await;
     }
-    let mark = stage.cloud.mark();
-    stage
+    let mark = fixture.cloud.mark();
+    fixture
         .cloud_until("three looks", &manager, |cloud| cloud.calls_since(mark).len() >= 4)
         .await;
-    let calls = stage.cloud.calls_since(mark);
+    let calls = fixture.cloud.calls_since(mark);
     assert!(
         calls.iter().all(|call| call.operation == "server_list"),
         "{:?}",
         told(&calls)
     );
-    // The first look may have been in the middle of this.
+    // The first read may have been concurrent.
     let between = calls[3].at.abs_diff(calls[1].at);
     assert!(between >= PERIOD * 7 / 4, "three looks within {between:?}");
 }

@@ -1,8 +1,8 @@
 //! The main scenes once more, on the real services.
 
 use crate::{
+    fixture::{annotation, red},
     rig::{Manager, Rig, service_address},
-    stage::{annotation, red},
 };
 use http::Method;
 use k8s_openapi::api::core::v1::Event;
@@ -193,7 +193,7 @@ async fn by_tls_with_an_application_credential() {
         Region::Tls.name()
     );
     let rig = Rig::shared().await;
-    // Without the authority nothing is trusted, and that is said.
+    // Without the certificate authority the connection is refused, and that is reported.
     let stranger = start(&rig, cloud, &project, &global);
     red(
         &stranger,

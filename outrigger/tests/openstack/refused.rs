@@ -1,17 +1,17 @@
-//! A cloud.conf that cannot be used: the process ends with one sentence that says where, what, and what to do.
+//! A cloud.conf that cannot be used: the process ends with one sentence that names the position, the problem and the remedy.
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 use rstest::rstest;
 
 /// `FILE` in the sentence is the file.
 async fn refused(config: &[u8]) -> (i32, String) {
-    let stage = Stage::new().await;
-    let launch = stage.manager();
-    let path = stage.folder.path().join("cloud.conf");
+    let fixture = Fixture::new().await;
+    let launch = fixture.manager();
+    let path = fixture.folder.path().join("cloud.conf");
     std::fs::write(&path, config).unwrap();
     let exit = launch.start().exited().await;
     assert!(exit.took.as_secs() < 10, "it took {:?} to give up", exit.took);
-    assert_eq!(stage.cloud.calls(), [], "the cloud was asked");
+    assert_eq!(fixture.cloud.calls(), [], "the cloud was asked");
     (exit.code, exit.sentence().replace(path.to_str().unwrap(), "FILE"))
 }
 
@@ -100,8 +100,8 @@ async fn file(#[case] content: &[u8], #[case] expected: &str) {
 
 #[tokio::test]
 async fn no_file() {
-    let stage = Stage::new().await;
-    let exit = stage.manager().without("--cloud-config").start().exited().await;
+    let fixture = Fixture::new().await;
+    let exit = fixture.manager().without("--cloud-config").start().exited().await;
     let expected = "invalid --cloud-config: there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf";
     assert_eq!((exit.code, exit.sentence().as_str()), (1, expected));
 }

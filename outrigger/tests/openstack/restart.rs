@@ -1,8 +1,8 @@
 //! A manager that comes back to a cloud that is as it left it.
 
 use crate::{
+    fixture::{Fixture, PASSWORD, metric, told},
     rig::Entry,
-    stage::{PASSWORD, Stage, metric, told},
 };
 use kube::ResourceExt;
 use std::collections::BTreeMap;
@@ -11,24 +11,24 @@ const SERVICES: u64 = 50;
 
 #[tokio::test]
 async fn a_restart_reads_a_few_pages_and_writes_nothing() {
-    let stage = Stage::private().await;
-    let guarded = stage.load_balancer("manage-security-groups=true");
-    let config = format!("{}{guarded}", stage.global(PASSWORD));
-    let launch = || stage.manager_with(&config);
-    let before = stage.start_with(launch(), &[]).await;
-    stage.nodes(&before, 3).await;
+    let fixture = Fixture::private().await;
+    let guarded = fixture.load_balancer("manage-security-groups=true");
+    let config = format!("{}{guarded}", fixture.global(PASSWORD));
+    let launch = || fixture.manager_with(&config);
+    let before = fixture.start_with(launch(), &[]).await;
+    fixture.nodes(&before, 3).await;
     let mut names = Vec::new();
     for n in 0..SERVICES {
-        names.push(stage.create(stage.balanced(&format!("web-{n}"))).await.name_any());
+        names.push(fixture.create(fixture.balanced(&format!("web-{n}"))).await.name_any());
     }
     for name in &names {
-        stage.served(&before, name).await;
+        fixture.served(&before, name).await;
     }
     before.signal("TERM");
     assert_eq!(before.exited().await.code, 0, "{}", before.told());
 
-    let (mark, requests) = (stage.cloud.mark(), stage.mark());
-    let after = stage.start_with(launch(), &[]).await;
+    let (mark, requests) = (fixture.cloud.mark(), fixture.mark());
+    let after = fixture.start_with(launch(), &[]).await;
     let series = "cloudprovider_openstack_reconcile_total{operation=\"loadbalancer_ensure\"}";
     let looked = async || match metric(&after, series).await {
         Ok(passes) if passes >= SERVICES => Ok(passes),
@@ -36,8 +36,8 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
     };
     let passes = after.until("all Services to be looked at", looked).await;
     assert_eq!(passes, SERVICES, "some were looked at twice");
-    stage.audited().await;
-    let calls = stage.cloud.calls_since(mark);
+    fixture.audited().await;
+    let calls = fixture.cloud.calls_since(mark);
     let mut counts = BTreeMap::<_, u64>::new();
     for call in &calls {
         *counts.entry(call.operation).or_default() += 1;
@@ -49,12 +49,12 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
     }
     assert!(calls.len() <= 12, "{counts:?}");
     assert!(
-        stage.cloud.writes_since(mark).is_empty(),
+        fixture.cloud.writes_since(mark).is_empty(),
         "{:?}",
-        told(&stage.cloud.writes_since(mark))
+        told(&fixture.cloud.writes_since(mark))
     );
     let is_change = |entry: &Entry| entry.is_write() && !["leases", "events"].contains(&entry.resource.as_str());
-    let changes: Vec<_> = stage.requests_since(requests).into_iter().filter(is_change).collect();
+    let changes: Vec<_> = fixture.requests_since(requests).into_iter().filter(is_change).collect();
     let reviews = |entry: &Entry| entry.resource.ends_with("reviews");
     let changes: Vec<_> = changes
         .iter()

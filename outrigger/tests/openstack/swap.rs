@@ -1,18 +1,18 @@
-//! The swap: one image changes. What the Go program made stays as it is when ours takes over, under the same command line,
-//! and again when the Go program comes back.
+//! The swap: one image changes. What occm created is not changed when Outrigger replaces it with the same command line, nor when occm
+//! comes back.
 
-mod ground;
+mod comparison;
+mod environment;
 mod nodes;
+mod placeholders;
 mod services;
-mod twins;
-mod words;
 
 use crate::{
+    fixture::{Fixture, annotation},
     manifests,
     rig::{Launch, Manager, Rig},
-    stage::{Stage, annotation},
 };
-use ground::{Ground, Real};
+use environment::{Environment, Real};
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{Api, ResourceExt, api::ListParams};
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ use std::{
 };
 use testkit::service::{Builder, load_balancer, port};
 
-/// Both programs look at everything once when they start; after so much silence they have.
+/// Both programs reconcile everything once when they start; after this much silence they have.
 const SILENCE: Duration = Duration::from_secs(5);
-/// All Services and Nodes, without what the API server counts, who wrote what, and the notes that are ours alone.
+/// All Services and Nodes, without resource versions, managed fields, and the annotations of Outrigger.
 async fn objects(rig: &Rig) -> Vec<Value> {
     let services: Api<Service> = rig.services();
     let nodes: Api<Node> = rig.nodes();
@@ -62,19 +62,19 @@ enum Maker {
 
 /// A cluster with both programs.
 struct Swap<G> {
-    ground: G,
+    environment: G,
     theirs: PathBuf,
     ours: PathBuf,
     launch: Launch,
 }
 
-impl<G: Ground> Swap<G> {
+impl<G: Environment> Swap<G> {
     /// With more sections in the file of `--cloud-config`.
-    async fn on(ground: G, more: &str) -> Self {
+    async fn on(environment: G, more: &str) -> Self {
         let theirs = tokio::task::spawn_blocking(lab::peer::occm).await.unwrap().unwrap();
-        let rig = ground.rig();
+        let rig = environment.rig();
         let ours = manifests::program(rig);
-        let config = ground.config("manage-security-groups=true\ncreate-monitor=true\nmonitor-delay=7s");
+        let config = environment.config("manage-security-groups=true\ncreate-monitor=true\nmonitor-delay=7s");
         let config = rig.folder.write("cloud.conf", &format!("{config}{more}"));
         // One Service at a time, as by default: with more of them occm loses groups of ports, which ours would put back.
         let launch = Launch::new(rig.folder.path())
@@ -83,13 +83,13 @@ impl<G: Ground> Swap<G> {
             .flag(&format!("--cloud-config={}", config.display()))
             .flag(&format!("--kubeconfig={}", rig.plane().kubeconfig().display()))
             .flag(&format!("--cluster-name={}", rig.name))
-            .flag(&format!("--user-agent={}", ground.agent()))
+            .flag(&format!("--user-agent={}", environment.agent()))
             .flag("--use-service-account-credentials=false")
             .flag("--cluster-cidr=10.244.0.0/16")
             .flag("--leader-elect=false")
             .flag("--secure-port=0");
         Self {
-            ground,
+            environment,
             theirs,
             ours,
             launch,
@@ -97,7 +97,7 @@ impl<G: Ground> Swap<G> {
     }
 
     fn rig(&self) -> &Rig {
-        self.ground.rig()
+        self.environment.rig()
     }
 
     fn program(&self, of: Maker) -> &Path {
@@ -113,7 +113,7 @@ impl<G: Ground> Swap<G> {
 
     /// A server starts, and its Node joins.
     async fn join(&self, manager: &Manager, name: &str, words: &str) -> String {
-        self.ground.boot(name).await;
+        self.environment.boot(name).await;
         let node = self.rig().register(name, &format!("tainted ready:True {words}")).await;
         self.rig().initialised(manager, &node).await;
         node
@@ -132,32 +132,32 @@ impl<G: Ground> Swap<G> {
         manager.until(&format!("Service {name} to be served"), look).await
     }
 
-    /// Waits until the program asks the cloud for nothing more.
+    /// Waits until the program makes no more calls.
     async fn looked_at_all(&self, manager: &Manager) {
         loop {
-            let before = self.ground.mark().await;
+            let before = self.environment.mark().await;
             tokio::time::sleep(SILENCE).await;
             assert!(manager.ended().is_none(), "it ended{}", manager.told());
-            if self.ground.asked_since(before).await == 0 {
+            if self.environment.asked_since(before).await == 0 {
                 return;
             }
         }
     }
 
-    /// Another program takes over, and moves nothing.
+    /// Another program takes over, and changes nothing.
     async fn takes_over(&self, from: Manager, to: &Path) -> Manager {
         self.looked_at_all(&from).await;
         from.signal("TERM");
         from.exited().await;
-        let (before, mark) = (objects(self.rig()).await, self.ground.mark().await);
+        let (before, mark) = (objects(self.rig()).await, self.environment.mark().await);
         let manager = self.start(to);
-        let asked = async || match self.ground.asked_since(mark).await {
+        let asked = async || match self.environment.asked_since(mark).await {
             0 => Err("nothing was asked".to_owned()),
             _ => Ok(()),
         };
         manager.until("the first look", asked).await;
         self.looked_at_all(&manager).await;
-        let changes = self.ground.changes_since(mark).await;
+        let changes = self.environment.changes_since(mark).await;
         assert_eq!(changes, [""; 0], "{} changed the cloud{}", to.display(), manager.told());
         let after = objects(self.rig()).await;
         assert_eq!(before.len(), after.len(), "{} made or deleted one", to.display());
@@ -174,7 +174,7 @@ impl<G: Ground> Swap<G> {
             let words = format!("cidr:10.244.{n}.0/24");
             self.join(&manager, &format!("node-{n}"), &words).await;
         }
-        let routes = async || match self.ground.routes().await {
+        let routes = async || match self.environment.routes().await {
             3 => Ok(()),
             other => Err(format!("there are {other}")),
         };
@@ -196,7 +196,7 @@ impl<G: Ground> Swap<G> {
         // It can do with them what the other could.
         let late = self.join(&manager, "late", "").await;
         let everywhere = async || {
-            let pools = self.ground.pools().await;
+            let pools = self.environment.pools().await;
             let has_late = |members: &Vec<String>| members.contains(&late);
             pools.iter().all(has_late).then_some(()).ok_or(format!("{pools:?}"))
         };
@@ -213,13 +213,13 @@ impl<G: Ground> Swap<G> {
             self.rig().end(&manager, name).await;
         }
         let kept = usize::from(names.iter().any(|name| name == KEPT));
-        assert_eq!(self.ground.balancers_and_floating_ips().await, (0, kept));
+        assert_eq!(self.environment.balancers_and_floating_ips().await, (0, kept));
     }
 }
 
 #[tokio::test]
-async fn nothing_moves_when_the_program_is_swapped_nor_on_the_way_back() {
-    Swap::on(Stage::private().await, "")
+async fn nothing_changes_at_the_swap_nor_on_the_way_back() {
+    Swap::on(Fixture::private().await, "")
         .await
         .tell(services::common())
         .await;
@@ -227,7 +227,7 @@ async fn nothing_moves_when_the_program_is_swapped_nor_on_the_way_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes the lab: make test-openstack runs it"]
-async fn nothing_moves_on_the_real_services() {
+async fn nothing_changes_on_the_real_services() {
     let mut some = services::common();
     some.retain(|service| ON_REAL_SERVICES.contains(&service.clone().build().name_any().as_str()));
     Swap::on(Real::new().await, "").await.tell(some).await;

@@ -197,7 +197,12 @@ async fn infrastructure_without_a_status() {
 #[case::openstack_ini("OpenStack", "[Global]\nregion\n[Load", "", "cloud.conf:3:6: ")]
 #[case::azure_json("Azure", "{\"cloud\": ", "", "cloud.conf:1:10: ")]
 #[case::azure_cloud("Azure", r#"{"cloud": "AzureChinaCloud"}"#, "", "\"cloud\" is \"AzureChinaCloud\"")]
-#[case::vsphere_yaml("VSphere", "global:\n  user: [u\nvcenter: {}\n", "", "cloud.conf:3:8: ")]
+#[case::vsphere_yaml(
+    "VSphere",
+    "global:\n  user: [u\nvcenter: {}\n",
+    "",
+    "cloud.conf: global: user: not a text: "
+)]
 #[case::no_such_key("AWS", "", "config", "has no key \"config\"")]
 #[case::no_such_key_untouched("GCP", "", "config", "has no key \"config\"")]
 #[tokio::test]

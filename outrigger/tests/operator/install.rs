@@ -163,7 +163,7 @@ async fn switches_and_removes() {
     world.gone(&operator, "cloud-conf").await;
     // Nothing of AWS is in the tree any more: nobody does the manager's work, and that is said.
     let alone = format!(
-        "{}; {annotation} is false, so the cloud controller manager goes; but",
+        "{}; {annotation} is false, so the cloud controller manager is deleted; but",
         available()
     );
     world.says(&operator, &[&alone, "Progressing=False"]).await;

@@ -89,7 +89,7 @@ const BUNDLES: [Bundle; 7] = [
         "bad PEM",
         || "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".to_owned(),
         1,
-        "works as expected: the bundle of the proxy (spec.trustedCA)",
+        "works as expected; warning: the bundle of the proxy (spec.trustedCA)",
     ),
     (
         "W9: trailing junk",
@@ -101,7 +101,7 @@ const BUNDLES: [Bundle; 7] = [
         "cut off",
         || certificate("user")[..200].to_owned(),
         1,
-        "works as expected: the bundle of the proxy",
+        "works as expected; warning: the bundle of the proxy",
     ),
     (
         "W9: leading comment",
@@ -146,7 +146,7 @@ async fn w7_bundle_comes_and_goes() {
     world.delete(&config_map(), "openshift-config", "user-ca").await;
     trusts(&world, &operator, 1).await;
     let missed = format!(
-        "{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected: the bundle of the proxy \
+        "{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected; warning: the bundle of the proxy \
          (spec.trustedCA): ConfigMap openshift-config/user-ca does not exist"
     );
     world.says(&operator, &[&missed]).await;
@@ -312,7 +312,7 @@ async fn w8_unreadable_bundle() {
         }
     })
     .await;
-    let line = operator.logged("cannot sync").await;
+    let line = operator.logged("cannot decide").await;
     assert!(
         line.contains("user-ca") && line.contains("cannot list resource"),
         "{line}"

@@ -37,7 +37,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// An API that was not asked anything yet.
+    /// Makes no call yet.
     pub fn new(config: Config, gate: &Gate, metrics: &Metrics) -> Result<Self> {
         let rate = config.rate.map(|per_second| Rate { per_second, burst: 1 });
         let limited = cloud_http::Config {
@@ -122,7 +122,7 @@ impl Api {
     }
 }
 
-/// What a refusal means, where that is not what its status says.
+/// The meaning of a refusal, where it differs from that of its status.
 fn explain(failure: &Failure) -> Option<Error> {
     let says = |words: &str| failure.text().to_lowercase().contains(words);
     match failure.status() {
@@ -159,7 +159,7 @@ fn message(failure: &Failure) -> Option<String> {
     failure.json::<Value>()?["message"].as_str().map(str::to_owned)
 }
 
-/// The moment at which the API answers again, as `ratelimit-reset` says in seconds since 1970.
+/// The time until `ratelimit-reset`, which is in seconds since 1970.
 fn until_reset(failure: &Failure) -> Option<Duration> {
     let reset = failure.header("ratelimit-reset")?.parse().ok()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;

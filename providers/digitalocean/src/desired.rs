@@ -1,4 +1,4 @@
-//! What a Service asks of its load balancer, as the body of a request. Pure.
+//! What a Service asks for, as the body of a request. Pure.
 
 mod hosts;
 
@@ -54,7 +54,7 @@ pub fn ranges(spec: &Spec) -> Vec<String> {
     ranges.map(ToString::to_string).collect()
 }
 
-/// What the load balancer should be like, as the body of a request. What cannot be changed on an existing one stays as it is.
+/// What the load balancer should be like, as the body of a request. What cannot change on an existing one is kept.
 pub fn body(
     spec: &Spec,
     api: &Api,

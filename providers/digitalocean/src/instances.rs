@@ -16,7 +16,7 @@ pub type Instances = Machines<Droplets>;
 #[derive(Clone)]
 pub struct Droplets(pub Arc<Api>);
 
-/// A Droplet, and the name or address that it was asked for by.
+/// A Droplet, and the name or address by which it was requested.
 pub struct Machine {
     droplet: Droplet,
     known_as: String,

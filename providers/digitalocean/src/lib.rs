@@ -37,7 +37,7 @@ pub struct DigitalOcean {
 }
 
 impl DigitalOcean {
-    /// The provider. Nothing is asked of the cloud yet.
+    /// The provider. Makes no call yet.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the configuration cannot be used.

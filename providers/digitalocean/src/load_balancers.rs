@@ -128,7 +128,7 @@ impl Single for LoadBalancers {
 
 impl LoadBalancers {
     /// The certificate that the Service asks for, or the one that has replaced it: DigitalOcean renews certificates of Let's Encrypt,
-    /// and puts the new one on the load balancer. To ask for the old one again would undo that.
+    /// and puts the new one on the load balancer. Requesting the old one would undo that.
     async fn certificate(&self, spec: &Spec, existing: Option<&LoadBalancer>) -> Result<Option<String>> {
         let Some(asked) = self.asked_certificate(spec).await? else {
             return Ok(None);

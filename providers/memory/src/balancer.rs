@@ -1,4 +1,4 @@
-//! One load balancer of a memory cloud. Pure: the time is told.
+//! One load balancer of a memory cloud. Pure: the time is an argument.
 
 use crate::{Settings, Step, plan::same_host};
 use cloud::{Affinity, Host, Ingress, Owned, Port, Progress, ServiceRef, Status, TrafficPolicy};
@@ -11,49 +11,49 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Nobody should poll faster than this.
+/// The shortest interval between polls.
 pub(crate) const MIN_POLL: Duration = Duration::from_millis(10);
 
-/// A load balancer, as its operator sees it.
+/// A load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balancer {
     /// The cloud's ID of it: `lb-<number>`.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// The cluster whose mark it bears.
+    /// The cluster that owns it.
     pub cluster: String,
-    /// The Service whose mark it bears.
+    /// The Service that owns it.
     pub service: ServiceRef,
     /// Its addresses, one a family.
     pub ips: Vec<IpAddr>,
     /// The ports it listens on.
     pub ports: Vec<Port>,
-    /// The hosts behind it, sorted by name, without their labels: this cloud does not choose by them.
+    /// The hosts behind it, sorted by name, without their labels, which this cloud does not use.
     pub hosts: Vec<Arc<Host>>,
-    /// Who may connect.
+    /// The ranges that may connect.
     pub source_ranges: Vec<IpNet>,
     /// Its session affinity.
     pub affinity: Affinity,
     /// Its traffic policy.
     pub traffic: TrafficPolicy,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
 }
 
-/// How far a load balancer is.
+/// The phase of a load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// It is being made, until then.
+    /// It is being created.
     Provisioning {
         /// When it will be ready.
         until: Instant,
     },
-    /// It works.
+    /// It is ready.
     Ready,
-    /// It is going away, until then.
+    /// It is being deleted.
     Deleting {
-        /// When it will be gone.
+        /// When it will be deleted.
         until: Instant,
     },
 }
@@ -78,8 +78,8 @@ impl Balancer {
     pub(crate) fn progress(&self, now: Instant, settings: &Settings) -> Progress<Status> {
         let (until, doing) = match self.phase {
             Phase::Ready => return Progress::Done(self.status(settings)),
-            Phase::Provisioning { until } => (until, "is being made"),
-            Phase::Deleting { until } => (until, "is still going away"),
+            Phase::Provisioning { until } => (until, "is being created"),
+            Phase::Deleting { until } => (until, "is still being deleted"),
         };
         let waiting_for = format!("load balancer {} {doing}", self.name);
         Progress::Pending {
@@ -98,7 +98,7 @@ pub(crate) fn owned(balancer: &Balancer) -> Owned {
     }
 }
 
-/// Takes one step; each host is kept once in `hosts`.
+/// Applies one step; each host is stored once in `hosts`.
 pub(crate) fn apply(balancer: &mut Balancer, step: &Step, hosts: &mut HashMap<String, Arc<Host>>) {
     match step {
         Step::Create | Step::Readdress => {}

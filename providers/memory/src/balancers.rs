@@ -1,4 +1,4 @@
-//! The load balancers of a memory cloud. Pure: the time is told.
+//! The load balancers of a memory cloud. Pure: the time is an argument.
 
 use crate::{
     Balancer, Phase, Settings, Step,
@@ -20,20 +20,21 @@ type Key = (String, String);
 
 /// All load balancers.
 #[derive(Debug, Default)]
-pub(crate) struct Balancers {
+pub struct Balancers {
     by_key: BTreeMap<Key, Balancer>,
     pool: Pool,
     created: u64,
-    /// Hosts are mostly the same behind every load balancer; each is kept once.
+    /// Most load balancers have the same hosts; each is stored once.
     hosts: HashMap<String, Arc<Host>>,
 }
 
 impl Balancers {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Balancer> {
+    /// All load balancers, of all clusters.
+    pub fn all(&self) -> impl Iterator<Item = &Balancer> {
         self.by_key.values()
     }
 
-    /// Lets time pass.
+    /// Applies the changes that are due by now.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.by_key
             .retain(|_, balancer| !matches!(balancer.phase, Phase::Deleting { until } if until <= now));
@@ -48,7 +49,7 @@ impl Balancers {
         self.by_key.get(&key(spec)).map(|balancer| balancer.status(settings))
     }
 
-    /// Takes at most so many steps towards the spec.
+    /// Applies at most this many steps towards the spec.
     pub(crate) fn ensure(
         &mut self,
         spec: &Spec,
@@ -56,15 +57,15 @@ impl Balancers {
         now: Instant,
         settings: &Settings,
     ) -> Result<(Progress<Status>, Vec<Step>)> {
-        let there = self.by_key.get(&key(spec));
-        if let Some(balancer) = there.filter(|balancer| matches!(balancer.phase, Phase::Deleting { .. })) {
+        let current = self.by_key.get(&key(spec));
+        if let Some(balancer) = current.filter(|balancer| matches!(balancer.phase, Phase::Deleting { .. })) {
             return Ok((balancer.progress(now, settings), Vec::new()));
         }
-        let steps = plan(there, spec);
+        let steps = plan(current, spec);
         self.perform(spec, steps, limit, now, settings)
     }
 
-    /// Takes at most so many steps towards the hosts of the spec.
+    /// Applies at most this many steps towards the hosts of the spec.
     pub(crate) fn update_hosts(
         &mut self,
         spec: &Spec,
@@ -72,20 +73,20 @@ impl Balancers {
         now: Instant,
         settings: &Settings,
     ) -> Result<(Progress<Status>, Vec<Step>)> {
-        let there = self
+        let current = self
             .by_key
             .get(&key(spec))
             .filter(|balancer| !matches!(balancer.phase, Phase::Deleting { .. }));
-        let Some(there) = there else {
+        let Some(current) = current else {
             return Err(Error::NotFound {
                 what: format!("load balancer {}", default_name(&spec.service.uid)),
             });
         };
-        let steps = plan_hosts(there, spec);
+        let steps = plan_hosts(current, spec);
         self.perform(spec, steps, limit, now, settings)
     }
 
-    /// Deletes, and says whether anything was there to be deleted.
+    /// Deletes the load balancer; also returns what changed.
     pub(crate) fn delete(
         &mut self,
         spec: &Spec,
@@ -153,7 +154,7 @@ impl Balancers {
         Ok((progress, steps))
     }
 
-    /// Hosts behind no load balancer any more.
+    /// Drops the hosts that no load balancer has any more.
     fn forget_hosts(&mut self) {
         self.hosts.retain(|_, host| Arc::strong_count(host) > 1);
     }
@@ -227,7 +228,7 @@ fn asked_ip(spec: &Spec, used: &HashSet<IpAddr>) -> Result<Option<IpAddr>> {
         return Err(Error::invalid(FIELD, format!("{ip} is not of a family of the Service")));
     }
     if used.contains(&ip) {
-        // Until that one goes.
+        // Until that one is deleted.
         return Err(Error::quota(
             "addresses",
             format!("{FIELD}: {ip} is used by another load balancer"),
@@ -240,7 +241,7 @@ fn key(spec: &Spec) -> Key {
     (spec.cluster.clone(), spec.service.uid.clone())
 }
 
-/// Far away, if the delay is longer than a clock can tell.
+/// Limited to what a clock can represent.
 fn after(now: Instant, delay: Duration) -> Instant {
     const FAR: Duration = Duration::from_hours(24 * 365 * 30);
     now + delay.min(FAR)

@@ -1,21 +1,22 @@
 //! `--cloud-config` of `--cloud-provider=memory`.
 
-use crate::{
-    AutoCreate, Cloud, Fault, Memory, Remote, Settings, duration, machine::PREFIX, wire::control::machine::Machine,
-};
+mod machine;
+
+use crate::{AutoCreate, Embedded, Remote, Settings, State, machine::PREFIX};
 use cloud::{Gate, Provider, ProviderId};
 use cloud_http::{Metrics, Proxy};
+use go_text::GoDuration;
 use serde::Deserialize;
 use std::{collections::BTreeSet, fmt, path::Path, sync::Arc, time::Duration};
 
-/// The file, in YAML. Every key may be left out.
+/// The file, in YAML. Every key is optional.
 ///
 /// ```yaml
-/// endpoint: http://127.0.0.1:4000   # a server in another process; nothing below besides `timeout` goes with it
-/// timeout: 30s                      # how long a call to it may take
+/// endpoint: http://127.0.0.1:4000   # the cloud is in another process; only `timeout` can be set with it
+/// timeout: 30s                      # of a call to it
 ///
 /// autoCreate: true                  # every node gets a machine; the default if no instances are listed
-/// instances:                        # as in the server's JSON; a name alone makes a typical machine
+/// instances:                        # a name alone is a typical machine
 /// - name: node-1
 ///   zone: memory-1b
 ///   addresses: [{type: InternalIP, address: 10.0.0.1}]
@@ -29,7 +30,7 @@ pub struct Config {
     timeout: Option<Time>,
     auto_create: Option<bool>,
     #[serde(default)]
-    instances: Vec<Machine>,
+    instances: Vec<machine::Entry>,
     latency: Option<Time>,
     lb_delay: Option<Time>,
 }
@@ -45,7 +46,7 @@ pub enum ConfigError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file says something that makes no sense.
+    /// The file is invalid.
     #[error("{file}{}: {what}", At(*line))]
     Wrong {
         /// Its path.
@@ -55,7 +56,7 @@ pub enum ConfigError {
         /// What is wrong.
         what: String,
     },
-    /// The HTTP client or its metrics cannot be made.
+    /// The HTTP client or its metrics cannot be created.
     #[error("cannot talk to {endpoint}")]
     Client {
         /// The server.
@@ -91,7 +92,7 @@ pub fn provider(
     let config = config_path.map(Config::read).transpose()?.unwrap_or_default();
     match &config.endpoint {
         Some(endpoint) => Ok(Arc::new(config.remote(endpoint, gate, registry)?)),
-        None => Ok(Arc::new(Memory::new(&config.cloud()).with_gate(gate))),
+        None => Ok(Arc::new(config.embedded(gate))),
     }
 }
 
@@ -125,33 +126,32 @@ impl Config {
         }
     }
 
+    fn embedded(&self, gate: Gate) -> Embedded {
+        let latency = self.latency.map_or(Duration::ZERO, |time| time.0);
+        Embedded::new(self.state(), latency, gate)
+    }
+
     /// The cloud in this process that the file describes.
-    pub fn cloud(&self) -> Cloud {
+    fn state(&self) -> State {
         let auto_create = match self.auto_create {
             Some(true) => AutoCreate::On,
             None if self.instances.is_empty() => AutoCreate::On,
             Some(false) | None => AutoCreate::Off,
         };
-        let provisioning = self.lb_delay.map_or(Duration::ZERO, |time| time.0);
-        let cloud = Cloud::with(Settings {
-            provisioning,
+        let mut state = State::new(Settings {
+            provisioning: self.lb_delay.map_or(Duration::ZERO, |time| time.0),
             auto_create,
             ..Settings::default()
         });
-        // Nothing reads the calls of a cloud inside the manager.
-        cloud.set_capacity(0);
-        for machine in &self.instances {
-            let name = machine.name.as_deref().unwrap_or_default();
-            cloud.boot_as(name, |typical| {
-                // From the name and not from the order in the file: a Node keeps its provider ID over restarts.
-                typical.provider_id = ProviderId::parse(format!("{PREFIX}{name}"));
-                machine.clone().apply(typical);
-            });
+        for entry in &self.instances {
+            let name = entry.name.as_deref().unwrap_or_default();
+            let mut machine = state.machines.typical(name);
+            // From the name and not from the order in the file: a Node keeps its provider ID over restarts.
+            machine.provider_id = ProviderId::parse(format!("{PREFIX}{name}"));
+            entry.clone().apply(&mut machine);
+            state.create_machine(machine);
         }
-        if let Some(Time(latency)) = self.latency {
-            cloud.inject(Fault::delay(latency));
-        }
-        cloud
+        state
     }
 
     fn remote(&self, endpoint: &str, gate: Gate, registry: &prometheus::Registry) -> Result<Remote, ConfigError> {
@@ -168,7 +168,7 @@ impl Config {
         Remote::with_config(endpoint, &http, gate, &metrics).map_err(|error| failed(error.into()))
     }
 
-    /// What is wrong although each key by itself is right.
+    /// The first problem of keys that are valid by themselves.
     fn contradiction(&self) -> Option<String> {
         let Self {
             endpoint,
@@ -196,8 +196,8 @@ impl Config {
             Some(_) => local
                 .iter()
                 .find(|(_, given)| *given)
-                .map(|(key, _)| format!("{key} does not go with endpoint: the server has its own")),
-            None => timeout.map(|_| "timeout does not go without endpoint".to_owned()),
+                .map(|(key, _)| format!("{key} cannot be set with endpoint: it is a setting of the server")),
+            None => timeout.map(|_| "timeout needs endpoint".to_owned()),
         }
     }
 }
@@ -210,7 +210,8 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let wrong = || serde::de::Error::custom(format_args!("{text} is not a duration like 250ms or 1m30s"));
-        duration::parse(&text).map(Self).ok_or_else(wrong)
+        let written = text.parse::<GoDuration>().ok().and_then(GoDuration::to_std);
+        written.map(Self).ok_or_else(wrong)
     }
 }
 

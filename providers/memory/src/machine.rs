@@ -1,23 +1,24 @@
 //! The machines of a memory cloud. Pure.
 
 use cloud::{Address, AddressKind, Answer, Detail, Error, Instance, NodeRef, Power, ProviderId, ProviderIds, Result};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     net::Ipv4Addr,
 };
 
-/// Stands in front of every ID that this cloud gives.
+/// The scheme of the provider IDs of this cloud.
 pub(crate) const PREFIX: &str = "memory://";
 
-/// The address that a kubelet was told to use; it must be among those of its machine.
+/// The address that a kubelet is configured to use; it must be among those of its machine.
 pub(crate) const PROVIDED_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
-/// A machine, as its operator sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Machine {
     /// Its name; nodes are looked up by it.
     pub name: String,
-    /// Its provider ID, any text. Given by the cloud (`memory://<id>`) if it is `None` on creation.
+    /// Its provider ID, any text. The cloud assigns one (`memory://<id>`) if it is `None` on creation.
     pub provider_id: Option<ProviderId>,
     /// Its type.
     pub instance_type: Option<String>,
@@ -31,18 +32,19 @@ pub struct Machine {
     pub labels: BTreeMap<String, String>,
     /// Whether it runs.
     pub power: Power,
-    /// Whether the cloud can already say something about it.
+    /// How it is described.
     pub readiness: Readiness,
 }
 
-/// Whether the cloud can already say something about a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a machine is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Readiness {
-    /// It can.
+    /// As [`Answer::Found`].
     Known,
-    /// It asks to be asked later: [`Answer::NotYet`].
+    /// As [`Answer::NotYet`].
     NotYet,
-    /// It never can: [`Answer::Unmanaged`].
+    /// As [`Answer::Unmanaged`].
     Unmanaged,
 }
 
@@ -62,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// A running machine with a type, a zone, a region, and a host name and an internal IP made from its name.
+    /// A running machine with a type, a zone, a region, a host name and an internal IP that depend on its name.
     pub fn typical(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::named(&name)
@@ -122,14 +124,14 @@ impl Machine {
         self
     }
 
-    /// Of which the cloud cannot say anything yet.
+    /// Described as [`Answer::NotYet`].
     #[must_use]
     pub fn not_yet(mut self) -> Self {
         self.readiness = Readiness::NotYet;
         self
     }
 
-    /// The node of this machine, as a controller would ask for it.
+    /// The node of this machine, as a controller describes it.
     pub fn node(&self) -> NodeRef {
         NodeRef {
             provider_id: self.provider_id.clone(),
@@ -174,25 +176,28 @@ impl Machine {
     }
 }
 
-/// All machines, by name.
+/// All machines.
 #[derive(Debug, Default)]
-pub(crate) struct Machines {
+pub struct Machines {
     by_name: BTreeMap<String, Machine>,
-    /// Names that the operator deleted, so that they are not made again.
+    /// Names of deleted machines, which are not recreated.
     deleted: HashSet<String>,
     created: u64,
 }
 
 impl Machines {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Machine> {
+    /// All machines, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Machine> {
         self.by_name.values()
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Machine> {
+    /// The machine of this name.
+    pub fn find(&self, name: &str) -> Option<&Machine> {
         self.by_name.get(name)
     }
 
-    pub(crate) fn find_mut(&mut self, name: &str) -> Option<&mut Machine> {
+    /// The machine of this name, to change it.
+    pub fn find_mut(&mut self, name: &str) -> Option<&mut Machine> {
         self.by_name.get_mut(name)
     }
 
@@ -208,7 +213,7 @@ impl Machines {
     }
 
     /// A typical machine whose internal IP no other machine has.
-    pub(crate) fn typical(&self, name: &str) -> Machine {
+    pub fn typical(&self, name: &str) -> Machine {
         let mut machine = Machine::typical(name);
         for attempt in 0.. {
             let ip = internal_ip(name, attempt).to_string();
@@ -224,13 +229,14 @@ impl Machines {
         machine
     }
 
-    pub(crate) fn delete(&mut self, name: &str) -> Option<Machine> {
+    /// Deletes a machine, and returns it.
+    pub fn delete(&mut self, name: &str) -> Option<Machine> {
         let machine = self.by_name.remove(name)?;
         self.deleted.insert(name.to_owned());
         Some(machine)
     }
 
-    /// One answer a node, in the order asked.
+    /// One answer a node, in the order of the nodes.
     pub(crate) fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Vec<Result<Answer>> {
         let by_id: HashMap<_, _> = self
             .all()
@@ -247,7 +253,7 @@ impl Machines {
         nodes.iter().map(|node| find(node).map(answer)).collect()
     }
 
-    /// Makes a machine for this node, if it has none and never had one that was deleted.
+    /// Creates a machine for this node, if it has none and never had one that was deleted.
     pub(crate) fn auto_create(&mut self, node: &NodeRef) {
         let foreign = node.provider_id.as_ref().is_some_and(|id| !is_ours(id));
         if foreign || self.find(&node.name).is_some() || self.deleted.contains(&node.name) {
@@ -275,7 +281,7 @@ fn is_ours(id: &ProviderId) -> bool {
         .is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
 }
 
-/// Not a reason to call a machine missing: another cloud may well have it.
+/// Not [`Answer::Missing`]: the machine may exist in another cloud.
 fn foreign(id: &ProviderId) -> Error {
     Error::invalid("spec.providerID", format!("{id} does not have the form {PREFIX}<id>"))
 }

@@ -1,4 +1,4 @@
-//! What has to change on a load balancer. Pure.
+//! The plan for a load balancer. Pure.
 
 use crate::Balancer;
 use cloud::{Affinity, Host, IpFamily, Port, Spec, TrafficPolicy};
@@ -12,23 +12,23 @@ use std::{
 /// One change of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// It is made, with an address and nothing else.
+    /// Creates it, with an address and nothing else.
     Create,
-    /// It gets other addresses.
+    /// Changes its addresses.
     Readdress,
-    /// It stops listening on a port.
+    /// Removes a port.
     RemovePort(Port),
-    /// It listens on a port.
+    /// Adds a port.
     AddPort(Port),
-    /// A host is taken out.
+    /// Removes a host.
     RemoveHost(String),
-    /// A host is put in, or its data replaced.
+    /// Adds a host, or replaces its data.
     AddHost(Host),
-    /// Others may connect.
+    /// Changes the ranges that may connect.
     SourceRanges(Vec<IpNet>),
-    /// Its session affinity changes.
+    /// Changes its session affinity.
     Affinity(Affinity),
-    /// Its traffic policy changes.
+    /// Changes its traffic policy.
     Traffic(TrafficPolicy),
 }
 
@@ -55,9 +55,9 @@ impl fmt::Display for Step {
     }
 }
 
-/// The steps from what is there to what is wanted, in the order in which they are to be taken.
-pub(crate) fn plan(there: Option<&Balancer>, spec: &Spec) -> Vec<Step> {
-    let Some(there) = there else {
+/// The steps from the observed load balancer to the desired one, in the order in which they are applied.
+pub(crate) fn plan(observed: Option<&Balancer>, spec: &Spec) -> Vec<Step> {
+    let Some(observed) = observed else {
         let mut steps = vec![Step::Create];
         steps.extend(spec.ports.iter().cloned().map(Step::AddPort));
         steps.extend(spec.hosts.iter().map(|host| Step::AddHost((**host).clone())));
@@ -67,9 +67,9 @@ pub(crate) fn plan(there: Option<&Balancer>, spec: &Spec) -> Vec<Step> {
         return steps;
     };
     let mut steps = Vec::new();
-    steps.extend((!addressed(there, spec)).then_some(Step::Readdress));
+    steps.extend((!addressed(observed, spec)).then_some(Step::Readdress));
     steps.extend(
-        there
+        observed
             .ports
             .iter()
             .filter(|port| !spec.ports.contains(port))
@@ -79,35 +79,35 @@ pub(crate) fn plan(there: Option<&Balancer>, spec: &Spec) -> Vec<Step> {
     steps.extend(
         spec.ports
             .iter()
-            .filter(|port| !there.ports.contains(port))
+            .filter(|port| !observed.ports.contains(port))
             .cloned()
             .map(Step::AddPort),
     );
-    steps.extend(plan_hosts(there, spec));
-    if !same_ranges(&there.source_ranges, &spec.source_ranges) {
+    steps.extend(plan_hosts(observed, spec));
+    if !same_ranges(&observed.source_ranges, &spec.source_ranges) {
         steps.push(Step::SourceRanges(spec.source_ranges.clone()));
     }
-    steps.extend((there.affinity != spec.affinity).then_some(Step::Affinity(spec.affinity)));
-    steps.extend((there.traffic != spec.traffic).then_some(Step::Traffic(spec.traffic)));
+    steps.extend((observed.affinity != spec.affinity).then_some(Step::Affinity(spec.affinity)));
+    steps.extend((observed.traffic != spec.traffic).then_some(Step::Traffic(spec.traffic)));
     steps
 }
 
 /// The steps that make the hosts those of the spec.
-pub(crate) fn plan_hosts(there: &Balancer, spec: &Spec) -> Vec<Step> {
-    let current: HashMap<&str, &Host> = there
+pub(crate) fn plan_hosts(observed: &Balancer, spec: &Spec) -> Vec<Step> {
+    let current: HashMap<&str, &Host> = observed
         .hosts
         .iter()
         .map(|host| (host.name.as_str(), host.as_ref()))
         .collect();
     let wanted: BTreeMap<&str, &Host> = spec.hosts.iter().map(|host| (host.name.as_str(), &**host)).collect();
-    let gone = there
+    let gone = observed
         .hosts
         .iter()
         .filter(|host| !wanted.contains_key(host.name.as_str()));
     let new = wanted.values().filter(|host| {
         current
             .get(host.name.as_str())
-            .is_none_or(|there| !same_host(there, host))
+            .is_none_or(|current| !same_host(current, host))
     });
     gone.map(|host| Step::RemoveHost(host.name.clone()))
         .chain(new.map(|host| Step::AddHost((**host).clone())))
@@ -119,7 +119,7 @@ pub(crate) fn same_host(a: &Host, b: &Host) -> bool {
     a.name == b.name && a.provider_id == b.provider_id && a.addresses == b.addresses
 }
 
-/// The families that a Service asks for; IPv4 if it does not say.
+/// The families of a Service; IPv4 if it has none.
 pub(crate) fn families(spec: &Spec) -> Vec<IpFamily> {
     if spec.families.is_empty() {
         vec![IpFamily::V4]
@@ -133,10 +133,10 @@ pub(crate) fn family(ip: &IpAddr) -> IpFamily {
     if ip.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 }
 }
 
-fn addressed(there: &Balancer, spec: &Spec) -> bool {
+fn addressed(observed: &Balancer, spec: &Spec) -> bool {
     let asked = spec.ip.as_deref().filter(|ip| !ip.is_empty());
-    there.ips.iter().map(family).collect::<Vec<_>>() == families(spec)
-        && asked.is_none_or(|asked| there.ips.iter().any(|ip| asked.parse() == Ok(*ip)))
+    observed.ips.iter().map(family).collect::<Vec<_>>() == families(spec)
+        && asked.is_none_or(|asked| observed.ips.iter().any(|ip| asked.parse() == Ok(*ip)))
 }
 
 fn same_ranges(a: &[IpNet], b: &[IpNet]) -> bool {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::nothing_there("80 -> a", None, "create, +port 80/TCP, +host a, source ranges 0.0.0.0/0")]
+    #[case::new("80 -> a", None, "create, +port 80/TCP, +host a, source ranges 0.0.0.0/0")]
     #[case::as_asked("80 -> a b", Some("80 -> b a"), "")]
     #[case::ports_in_another_order("80 443 -> a", Some("443 80 -> a"), "")]
     #[case::ranges_in_another_order("80 -> a; 10.0.0.0/8 1.0.0.0/8", Some("80 -> a; 1.0.0.0/8 10.0.0.0/8"), "")]
@@ -232,9 +232,9 @@ mod tests {
     #[case::port_moved("81 -> a", Some("80 -> a"), "-port 80/TCP, +port 81/TCP")]
     #[case::other_protocol("80/UDP -> a", Some("80 -> a"), "-port 80/TCP, +port 80/UDP")]
     #[case::other_ranges("80 -> a; 10.0.0.0/8", Some("80 -> a"), "source ranges 10.0.0.0/8")]
-    fn plans(#[case] asked: &str, #[case] there: Option<&str>, #[case] steps: &str) {
-        let there = there.map(balancer);
-        assert_eq!(shown(&plan(there.as_ref(), &spec(asked))), steps);
+    fn plans(#[case] asked: &str, #[case] observed: Option<&str>, #[case] steps: &str) {
+        let observed = observed.map(balancer);
+        assert_eq!(shown(&plan(observed.as_ref(), &spec(asked))), steps);
     }
 
     #[rstest]

@@ -1,51 +1,45 @@
-//! The provider on a memory cloud in another process.
+//! The provider on a memory cloud that another process serves.
+//!
+//! A call is `POST <endpoint>/v1/<call>` with its argument as JSON (several arguments are an array), and the response is its result, in the
+//! JSON of the contract's own types. If a call fails as a whole, the status is not 200 and the response is `{"error": Error}`.
 
-use crate::{
-    machine::PROVIDED_IP,
-    wire::{
-        Answers, Cluster, Written,
-        balancers::About,
-        each,
-        error::Body,
-        instances::{Answer as WireAnswer, Describe, Node},
-        outcomes::{Deletion as WireDeletion, Found, Outcome as WireOutcome, OwnedList},
-        routes::{NewRoute as WireNewRoute, Route as WireRoute, Routes as RouteList},
-    },
-};
+use crate::machine::PROVIDED_IP;
 use async_trait::async_trait;
 use cloud::{
-    Answer, Detail, Error, Gate, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Progress, Provider, Result,
-    Route, Routes, Spec, Status,
+    Answer, Detail, Error, Gate, Host, Instances, LoadBalancers, NewRoute, NodeRef, Noted, Owned, Progress, Provider,
+    Result, Route, Routes, Spec, Status,
 };
 use cloud_http::{Client, Config, Idempotency, Metrics, Proxy, Request, Url};
-use serde::{Serialize, de::DeserializeOwned};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{collections::BTreeMap, sync::Arc};
 
-/// [`cloud::Provider`] on a [`crate::Server`] in another process.
+/// [`cloud::Provider`] on a memory cloud that another process serves.
 #[derive(Debug, Clone)]
 pub struct Remote {
     client: Client,
     base: Url,
 }
 
+/// The response of a call that failed.
+#[derive(Deserialize)]
+struct Failed {
+    error: Error,
+}
+
 impl Remote {
-    /// On the server at this URL, allowed to write while the gate says so. No IO is done.
+    /// On the server at this URL; it may write while the gate is open. No IO is done.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the URL is not one.
     pub fn new(endpoint: &str, gate: Gate, metrics: &Metrics) -> Result<Self> {
-        Self::with_config(
-            endpoint,
-            &Config {
-                proxy: Proxy::Direct,
-                ..Config::default()
-            },
-            gate,
-            metrics,
-        )
+        let config = Config {
+            proxy: Proxy::Direct,
+            ..Config::default()
+        };
+        Self::with_config(endpoint, &config, gate, metrics)
     }
 
-    /// The same, with an HTTP client that behaves like this.
+    /// The same, with this configuration of the HTTP client.
     ///
     /// # Errors
     /// As [`Remote::new`], and if the configuration is not usable.
@@ -54,47 +48,39 @@ impl Remote {
         if !matches!(base.scheme(), "http" | "https") || base.cannot_be_a_base() {
             return Err(not_a_url(endpoint));
         }
-        let client =
-            Client::new(config, gate, metrics)?.explaining(|failure| Some(failure.json::<Body>()?.error.into()));
+        let client = Client::new(config, gate, metrics)?.explaining(|failure| Some(failure.json::<Failed>()?.error));
         Ok(Self { client, base })
     }
 
-    /// Asks a question; the operation names it in metrics and errors.
-    async fn ask<T: DeserializeOwned + Send>(
+    /// Sends a request; `call` is its path, and its name in metrics and errors.
+    async fn call<T: DeserializeOwned + Send>(
         &self,
-        operation: &'static str,
-        path: &[&str],
+        call: &'static str,
         idempotency: Idempotency,
-        body: impl Serialize + Send,
+        argument: impl Serialize + Send,
     ) -> Result<T> {
-        let request = Request::post(operation, &self.base)
-            .path(["v1"])
-            .path(path.iter().copied())
-            .json(&body);
-        // It can be large, and waiting can take long.
-        drop(body);
+        let request = Request::post(call, &self.base).path(["v1", call]).json(&argument);
+        // It can be large, and the response can take long.
+        drop(argument);
         self.client.send_json(request.idempotency(idempotency)).await
     }
 
-    async fn ask_batch<A, T>(
+    async fn call_batch<T: DeserializeOwned + Send>(
         &self,
-        operation: &'static str,
-        path: &[&str],
+        call: &'static str,
         idempotency: Idempotency,
-        body: impl Serialize + Send,
+        argument: impl Serialize + Send,
         count: usize,
-    ) -> Vec<Result<T>>
-    where
-        A: DeserializeOwned + Send + Into<Result<T>>,
-    {
-        match self.ask::<Answers<A>>(operation, path, idempotency, body).await {
-            Ok(Answers { answers }) if answers.len() == count => answers.into_iter().map(Into::into).collect(),
-            Ok(Answers { answers }) => {
-                let reason = format!("{count} were asked for and {} answers came", answers.len());
-                for_each(&Error::unavailable(operation.replace('_', " "), reason), count)
+    ) -> Vec<Result<T>> {
+        let error = match self.call::<Vec<Result<T>>>(call, idempotency, argument).await {
+            Ok(answers) if answers.len() == count => return answers,
+            Ok(answers) => {
+                let reason = format!("{} answers for {count} objects", answers.len());
+                Error::unavailable(call.replace('_', " "), reason)
             }
-            Err(error) => for_each(&error, count),
-        }
+            Err(error) => error,
+        };
+        std::iter::repeat_with(|| Err(error.clone())).take(count).collect()
     }
 }
 
@@ -119,11 +105,8 @@ impl Provider for Remote {
 #[async_trait]
 impl Instances for Remote {
     async fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Vec<Result<Answer>> {
-        let body = Describe {
-            detail: detail.into(),
-            nodes: nodes.iter().map(asked).collect(),
-        };
-        self.ask_batch::<WireAnswer, _>("describe", &["describe"], Idempotency::Safe, &body, nodes.len())
+        let used: Vec<NodeRef> = nodes.iter().map(used_of_node).collect();
+        self.call_batch("describe", Idempotency::Safe, (used, detail), nodes.len())
             .await
     }
 }
@@ -131,112 +114,87 @@ impl Instances for Remote {
 #[async_trait]
 impl LoadBalancers for Remote {
     async fn find(&self, spec: &Spec) -> Result<Option<Status>> {
-        let path = ["load-balancers", "find"];
-        let found: Found = self
-            .ask("find_load_balancer", &path, Idempotency::Safe, about(spec))
-            .await?;
-        Ok(found.into())
+        self.call("find_load_balancer", Idempotency::Safe, used_of_spec(spec))
+            .await
     }
 
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
-        let path = ["load-balancers", "ensure"];
-        let outcome: WireOutcome = self
-            .ask("ensure_load_balancer", &path, Idempotency::Idempotent, about(spec))
-            .await?;
-        Ok(Progress::from(outcome).into())
+        let call = self.call("ensure_load_balancer", Idempotency::Idempotent, used_of_spec(spec));
+        call.await.map(|progress: Progress<Status>| progress.into())
     }
 
     async fn update_hosts(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
-        let path = ["load-balancers", "update-hosts"];
-        let outcome: WireOutcome = self
-            .ask("update_hosts", &path, Idempotency::Idempotent, about(spec))
-            .await?;
-        Ok(Progress::from(outcome).into())
+        let call = self.call("update_hosts", Idempotency::Idempotent, used_of_spec(spec));
+        call.await.map(|progress: Progress<Status>| progress.into())
     }
 
     async fn delete(&self, spec: &Spec) -> Result<Noted<Progress<()>>> {
-        let path = ["load-balancers", "delete"];
-        let deletion: WireDeletion = self
-            .ask("delete_load_balancer", &path, Idempotency::Idempotent, about(spec))
-            .await?;
-        Ok(Progress::from(deletion).into())
+        let call = self.call("delete_load_balancer", Idempotency::Idempotent, used_of_spec(spec));
+        call.await.map(|progress: Progress<()>| progress.into())
     }
 
     async fn owned(&self, cluster: &str) -> Result<Vec<Owned>> {
-        let (path, body) = (
-            ["load-balancers", "owned"],
-            Cluster {
-                cluster: cluster.to_owned(),
-            },
-        );
-        let OwnedList { owned } = self
-            .ask("owned_load_balancers", &path, Idempotency::Safe, &body)
-            .await?;
-        Ok(owned)
+        self.call("owned_load_balancers", Idempotency::Safe, cluster).await
     }
 }
 
 #[async_trait]
 impl Routes for Remote {
     async fn list(&self, cluster: &str) -> Result<Vec<Route>> {
-        let body = Cluster {
-            cluster: cluster.to_owned(),
-        };
-        let list: RouteList<WireRoute> = self
-            .ask("list_routes", &["routes", "list"], Idempotency::Safe, &body)
-            .await?;
-        Ok(each(list.routes))
+        self.call("list_routes", Idempotency::Safe, cluster).await
     }
 
     async fn create(&self, cluster: &str, routes: &[NewRoute]) -> Vec<Result<()>> {
-        let (path, count) = (["routes", "create"], routes.len());
-        let body: RouteList<WireNewRoute> = RouteList {
-            cluster: cluster.to_owned(),
-            routes: each(routes.to_vec()),
-        };
-        self.ask_batch::<Written, ()>("create_routes", &path, Idempotency::Idempotent, &body, count)
-            .await
+        self.call_batch(
+            "create_routes",
+            Idempotency::Idempotent,
+            (cluster, routes),
+            routes.len(),
+        )
+        .await
     }
 
     async fn delete(&self, cluster: &str, routes: &[Route]) -> Vec<Result<()>> {
-        let (path, count) = (["routes", "delete"], routes.len());
-        let body: RouteList<WireRoute> = RouteList {
-            cluster: cluster.to_owned(),
-            routes: each(routes.to_vec()),
-        };
-        self.ask_batch::<Written, ()>("delete_routes", &path, Idempotency::Idempotent, &body, count)
-            .await
+        self.call_batch(
+            "delete_routes",
+            Idempotency::Idempotent,
+            (cluster, routes),
+            routes.len(),
+        )
+        .await
     }
 }
 
-/// Only what the cloud looks at: a batch of a thousand nodes with all their labels would be megabytes.
-fn asked(node: &NodeRef) -> Node {
-    let annotations = node.annotations.get_key_value(PROVIDED_IP);
-    let node = NodeRef {
+/// Only what the cloud uses: a thousand nodes with all their labels would be megabytes.
+fn used_of_node(node: &NodeRef) -> NodeRef {
+    let annotation = node.annotations.get_key_value(PROVIDED_IP);
+    NodeRef {
         name: node.name.clone(),
         provider_id: node.provider_id.clone(),
-        system_uuid: node.system_uuid.clone(),
-        addresses: Vec::new(),
-        labels: BTreeMap::new(),
-        annotations: annotations
+        annotations: annotation
             .map(|(key, value)| (key.clone(), value.clone()))
             .into_iter()
             .collect(),
-    };
-    node.into()
+        ..NodeRef::default()
+    }
 }
 
-fn about(spec: &Spec) -> About {
-    About {
-        spec: spec.clone().into(),
+/// Without the labels of hosts.
+fn used_of_spec(spec: &Spec) -> Spec {
+    let used = |host: &Arc<Host>| {
+        Arc::new(Host {
+            name: host.name.clone(),
+            provider_id: host.provider_id.clone(),
+            addresses: host.addresses.clone(),
+            labels: BTreeMap::new(),
+        })
+    };
+    Spec {
+        hosts: spec.hosts.iter().map(used).collect(),
+        ..spec.clone()
     }
 }
 
 fn not_a_url(endpoint: &str) -> Error {
     Error::invalid("endpoint", format!("{endpoint} is not an http URL"))
-}
-
-/// The same error for each: the first has the original beneath it, the others its words.
-fn for_each<T>(error: &Error, count: usize) -> Vec<Result<T>> {
-    std::iter::repeat_with(|| Err(error.clone())).take(count).collect()
 }

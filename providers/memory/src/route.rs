@@ -4,29 +4,31 @@ use crate::RouteAddresses;
 use cloud::{Error, NewRoute, Result, Route, RouteTarget};
 use std::collections::BTreeMap;
 
-/// The routes of each cluster, in the order of their making.
+/// The routes of each cluster, in the order of their creation.
 #[derive(Debug, Default)]
-pub(crate) struct RouteTables {
+pub struct RouteTables {
     by_cluster: BTreeMap<String, Vec<Route>>,
 }
 
 impl RouteTables {
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Route)> {
+    /// All routes, with their clusters.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Route)> {
         self.by_cluster
             .iter()
             .flat_map(|(cluster, routes)| routes.iter().map(|route| (cluster.as_str(), route)))
     }
 
-    pub(crate) fn list(&self, cluster: &str) -> Vec<Route> {
+    /// [`cloud::Routes::list`]
+    pub fn list(&self, cluster: &str) -> Vec<Route> {
         self.by_cluster.get(cluster).cloned().unwrap_or_default()
     }
 
-    /// Adds a route as it is, as somebody else would.
-    pub(crate) fn insert(&mut self, cluster: &str, route: Route) {
+    /// Adds a route as it is.
+    pub fn insert(&mut self, cluster: &str, route: Route) {
         self.by_cluster.entry(cluster.to_owned()).or_default().push(route);
     }
 
-    /// Creates a route and says whether that changed something.
+    /// Creates a route; returns what changed.
     pub(crate) fn create(&mut self, cluster: &str, new: &NewRoute, tracking: RouteAddresses) -> Result<Option<String>> {
         let wanted = Route {
             name: format!("{cluster}-{}-{}", new.node, new.destination),
@@ -35,19 +37,19 @@ impl RouteTables {
             addresses: (tracking == RouteAddresses::Tracked).then(|| new.addresses.clone()),
         };
         let table = self.by_cluster.entry(cluster.to_owned()).or_default();
-        let there = table
+        let current = table
             .iter_mut()
             .find(|route| route.destination.trunc() == new.destination.trunc());
-        match there {
+        match current {
             None => table.push(wanted.clone()),
-            Some(there) if there.target != wanted.target => return Err(taken(there)),
-            Some(there) if there.addresses == wanted.addresses => return Ok(None),
-            Some(there) => there.addresses.clone_from(&wanted.addresses),
+            Some(current) if current.target != wanted.target => return Err(taken(current)),
+            Some(current) if current.addresses == wanted.addresses => return Ok(None),
+            Some(current) => current.addresses.clone_from(&wanted.addresses),
         }
         Ok(Some(format!("+route {}", wanted.name)))
     }
 
-    /// Deletes a route as it was listed and says whether it was there.
+    /// Deletes a route as it was listed; returns what changed.
     pub(crate) fn delete(&mut self, cluster: &str, route: &Route) -> Option<String> {
         let table = self.by_cluster.get_mut(cluster)?;
         let index = table
@@ -58,16 +60,16 @@ impl RouteTables {
     }
 }
 
-/// Whoever holds the destination may still be about to go: worth trying again.
-fn taken(there: &Route) -> Error {
-    let holder = match &there.target {
+/// The other route may be deleted soon, so the error is one that is retried.
+fn taken(current: &Route) -> Error {
+    let holder = match &current.target {
         RouteTarget::Node(node) => format!("node {node}"),
-        RouteTarget::Blackhole => "a machine that is gone".to_owned(),
+        RouteTarget::Blackhole => "a deleted machine".to_owned(),
         RouteTarget::Unknown => "something else".to_owned(),
     };
     Error::unavailable(
         "create-routes",
-        format!("{} already leads to {holder}", there.destination),
+        format!("{} already leads to {holder}", current.destination),
     )
 }
 

@@ -1,4 +1,4 @@
-//! How a memory cloud behaves when nothing goes wrong.
+//! How a memory cloud behaves.
 
 use cloud::{ClusterMark, IpMode, ProviderIds};
 use ipnet::{Ipv4Net, Ipv6Net};
@@ -7,24 +7,24 @@ use std::{
     time::Duration,
 };
 
-/// How a [`crate::Cloud`] behaves when nothing goes wrong.
+/// How a memory cloud behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How long a new load balancer is pending.
     pub provisioning: Duration,
-    /// How long a deleted load balancer is still going away.
+    /// How long a load balancer is being deleted.
     pub deletion: Duration,
-    /// Whether machines are made for nodes that ask.
+    /// Whether machines are created for nodes.
     pub auto_create: AutoCreate,
     /// Whether machines get provider IDs.
     pub provider_ids: ProviderIds,
-    /// Whether there are load balancers at all.
+    /// Whether the cloud offers load balancers.
     pub load_balancers: Offer,
-    /// Whether there are routes at all.
+    /// Whether the cloud offers routes.
     pub routes: Offer,
-    /// Whether routes say which addresses of the node they use.
+    /// Whether routes contain the addresses of the node.
     pub route_addresses: RouteAddresses,
-    /// Whether objects bear the mark of the cluster.
+    /// Whether objects carry the mark of the cluster.
     pub cluster_mark: ClusterMark,
     /// The IPv4 addresses of load balancers.
     pub pool_v4: Ipv4Net,
@@ -52,26 +52,26 @@ impl Default for Settings {
     }
 }
 
-/// Whether machines are made for nodes that ask.
+/// Whether machines are created for nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutoCreate {
     /// A node without a machine is missing.
     Off,
-    /// Every node gets a machine, except where the operator deleted it. Its provider ID and addresses depend on nothing
-    /// but the node, so that two processes agree.
+    /// Every node gets a machine, except one whose machine was deleted. Its provider ID and addresses depend only on the
+    /// node, so that two processes agree.
     On,
 }
 
-/// Whether the cloud has a service.
+/// Whether the cloud offers a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// It has.
+    /// It does.
     Yes,
-    /// It has not.
+    /// It does not.
     No,
 }
 
-/// Whether routes say which addresses of the node they use.
+/// Whether routes contain the addresses of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteAddresses {
     /// [`cloud::Route::addresses`] is `Some`: a change of address needs a new route.

@@ -1,4 +1,4 @@
-//! The services, one method an endpoint.
+//! The services, one method for each endpoint.
 //!
 //! Start with [`session::Session`]. Typed bodies have only the fields that are used; nothing here decides.
 
@@ -16,6 +16,6 @@ pub mod project;
 pub mod service;
 pub mod session;
 
-pub use call::{Call, Listed};
+pub use call::{Call, Resource};
 pub use service::Service;
-pub use session::{ApiVersion, Deleted, Session, Surroundings};
+pub use session::{ApiVersion, Deleted, Session, SessionContext};

@@ -1,7 +1,6 @@
-//! What `cloud.conf` and `clouds.yaml` say.
+//! The configuration: `cloud.conf` and `clouds.yaml`.
 //!
-//! [`load`] makes a [`Config`] of texts; it reads other files through [`Files`], and needs no disk. [`KEYS`] is the table of
-//! keys that it reads by.
+//! [`load`] reads a [`Config`]; it reads other files through [`Files`], and needs no disk. [`KEYS`] is the table of keys.
 
 mod clouds;
 mod credentials;
@@ -27,10 +26,10 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-/// All of it, with the defaults filled in.
+/// The configuration, with defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// How to reach Keystone, and as whom.
+    /// The URL of Keystone, and the credentials.
     pub global: Global,
     /// `[LoadBalancer]`
     pub load_balancer: LoadBalancer,
@@ -48,26 +47,26 @@ pub struct Config {
     pub secret: Option<ObjectRef>,
 }
 
-/// How to reach Keystone, and as whom.
+/// The URL of Keystone, and the credentials.
 #[derive(Debug, Clone, Default)]
 pub struct Global {
     /// `auth-url`, as given.
     pub auth_url: String,
-    /// By what means to authenticate.
+    /// The authentication method.
     pub method: Method,
-    /// For what to ask a token.
+    /// The scope of the token.
     pub scope: Scope,
     /// `region`; empty: the first endpoint of a type.
     pub region: String,
-    /// Whether provider IDs bear the region: `OS_CCM_REGIONAL=true`.
+    /// Whether provider IDs contain the region: `OS_CCM_REGIONAL=true`.
     pub provider_ids: ProviderIds,
     /// `os-endpoint-type`
     pub interface: Interface,
-    /// Whom to trust.
+    /// Certificate authorities and the client certificate.
     pub tls: Tls,
 }
 
-/// Whether provider IDs bear the region.
+/// Whether provider IDs contain the region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProviderIds {
     /// `openstack:///<id>`
@@ -77,7 +76,7 @@ pub enum ProviderIds {
     Regional,
 }
 
-/// By what means to authenticate.
+/// The authentication method.
 #[derive(Debug, Clone)]
 pub enum Method {
     /// Name (or ID) and password.
@@ -94,7 +93,7 @@ pub enum Method {
         /// Its secret.
         secret: SecretString,
     },
-    /// A token made elsewhere, to be re-scoped.
+    /// A token from elsewhere, to be re-scoped.
     Token(SecretString),
 }
 
@@ -141,7 +140,7 @@ pub enum Credential {
     },
 }
 
-/// For what to ask a token.
+/// The scope of the token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Scope {
     /// Whatever the means of authentication implies.
@@ -174,7 +173,7 @@ pub enum Interface {
     Admin,
 }
 
-/// Whom to trust, and as whom to be trusted.
+/// Certificate authorities and the client certificate.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
     /// PEM of the authorities that replace the system's; `None`: the system's.
@@ -183,7 +182,7 @@ pub struct Tls {
     pub identity: Option<Identity>,
     /// Whether the server's certificate is checked.
     pub verification: Verification,
-    /// The files that these came from, to be watched.
+    /// The files that were read, to be watched.
     pub files: Vec<PathBuf>,
 }
 
@@ -206,14 +205,14 @@ pub enum Verification {
     Off,
 }
 
-/// `[LoadBalancer]`; the field's names are the keys'.
+/// `[LoadBalancer]`; the fields have the names of the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a key of cloud.conf with a default of its own"
 )]
 pub struct LoadBalancer {
-    /// Whether there are load balancers at all.
+    /// Whether load balancers are managed.
     pub enabled: bool,
     /// Octavia's provider: `amphora`, `ovn`, ….
     pub lb_provider: String,
@@ -243,17 +242,17 @@ pub struct LoadBalancer {
     pub flavor_id: String,
     /// Octavia's zone; empty: none.
     pub availability_zone: String,
-    /// Whether a balancer with PROXY protocol gets a name instead of an address.
+    /// Whether a load balancer with the PROXY protocol has a host name instead of an address.
     pub enable_ingress_hostname: bool,
     /// What that name ends with.
     pub ingress_hostname_suffix: String,
-    /// Barbican's reference; makes every listener a TLS one.
+    /// A reference to a certificate in Barbican; every TCP port then uses TLS.
     pub default_tls_container_ref: String,
     /// `barbican`, or `external`: no check that the reference exists.
     pub container_store: String,
-    /// How many Services may share a balancer.
+    /// The most Services on one load balancer.
     pub max_shared_lb: u32,
-    /// Whether Octavia's provider takes one change at a time.
+    /// Whether Octavia's provider accepts one change at a time only.
     pub provider_requires_serial_api_calls: bool,
 }
 

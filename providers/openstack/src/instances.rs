@@ -91,7 +91,7 @@ impl cloud::Instances for Instances {
                 let global = &connection.config.global;
                 let sure = servers.into_iter().zip(nodes).map(|(server, node)| match server? {
                     Some(server) => Ok(Some(server)),
-                    None => region::must_be_ours(node, global).map(|()| None),
+                    None => region::check_region(node, global).map(|()| None),
                 });
                 answers(sure.collect(), |server| Ok(alive(server, &connection.config)))
             }

@@ -1,7 +1,7 @@
 //! `OpenStack`: Nova machines, Octavia load balancers, Neutron routes.
 //!
-//! Read `provider` first. [`config`] is what `cloud.conf` and `clouds.yaml` say, `api` has one method an endpoint, and
-//! `instances`, `load_balancers` and `routes` are the contract's three parts: observe, plan purely, act.
+//! Start with `provider`. [`config`] reads `cloud.conf` and `clouds.yaml`, and `api` has one method for each endpoint. Instances, load balancers
+//! and routes are in modules of their own.
 
 pub mod api;
 pub mod config;

@@ -1,43 +1,23 @@
 //! Load balancers in front of Services: Octavia, with Neutron's floating IPs and security groups.
 //!
-//! Start with `engine`: it is what the load-balancer engine of the provider kit needs to know of Octavia. The engine finds the load balancer
-//! (`locate`), checks whose it is (`ownership`), compares what is there (`observe`) with what should be (`desired`, `plan`), and applies the
-//! first step (`apply`). One change makes the whole load balancer immutable until it is done. Around it are addresses (`floating_ip`), networks
-//! (`network`) and the security groups of the nodes (`security_group`).
+//! Start with `engine`: it describes Octavia to the load-balancer engine of the provider kit. The engine locates the load balancer, checks who
+//! owns it (`ownership`), compares what exists with what the Service asks for, and applies the first step of the difference (`balancer`). Each
+//! change makes the whole load balancer immutable until Octavia has completed it. `network`, `floating_ip` and `security_group` are Neutron's
+//! part.
 
 pub mod annotations;
-mod apply;
-mod create;
-mod delete;
-mod desired;
-mod digest;
+mod balancer;
 mod engine;
 mod features;
-mod find;
-mod finish;
 mod floating_ip;
-mod goal;
-mod learned;
-mod locate;
 mod names;
 mod network;
 mod node_address;
-mod node_selector;
-mod observe;
 mod ownership;
-mod plan;
-mod repair;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod scenarios;
 mod security_group;
 mod settings;
-mod status;
-mod step;
-mod tls;
-mod tree;
-mod warnings;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     api::{Session, barbican::Barbican, octavia::Octavia},
@@ -46,31 +26,31 @@ use crate::{
     provider::{Connection, Live},
 };
 use async_trait::async_trait;
+use balancer::{
+    observe::{Lists, Observer},
+    step::Step,
+    tree::Tree,
+};
 use cloud::{LoadBalancers, Noted, Owned, Progress, Result, ServiceRef, Spec, Status};
-use desired::Wish;
-use features::{Features, Inquiry};
-use learned::Learned;
+use engine::learned::Learned;
+use features::FeatureDiscovery;
 use network::Networks;
-use observe::{Lists, Observer};
-use provider_kit::load_balancer::{self as kit, Record, State};
+use provider_kit::load_balancer::{self as kit, State};
 use security_group::SecurityGroups;
-use settings::Settings;
 use std::sync::{Arc, Mutex, PoisonError};
-use step::Step;
-use tree::Tree;
 
 /// The load balancers of one cloud, through the current connection.
 pub struct Balancers {
     live: Live,
     metrics: Metrics,
     /// Survives reconnects, so that for example the once-a-day limit of failovers holds across credential rotation.
-    memory: Memory,
+    shared: SharedState,
     current: Mutex<Option<Arc<Reconciler>>>,
 }
 
 /// What this process remembers.
 #[derive(Clone, Default)]
-struct Memory {
+struct SharedState {
     state: Arc<State<Tree, Step>>,
     learned: Arc<Learned>,
 }
@@ -79,7 +59,7 @@ struct Memory {
 struct Reconciler {
     connection: Arc<Connection>,
     octavia: Octavia,
-    inquiry: Inquiry,
+    features: FeatureDiscovery,
     barbican: Barbican,
     networks: Networks,
     groups: SecurityGroups,
@@ -88,46 +68,26 @@ struct Reconciler {
     learned: Arc<Learned>,
 }
 
-/// One reconcile of one Service.
-struct Pass<'a> {
-    spec: &'a Spec,
-    settings: &'a Settings,
-    features: Features,
-    record: Option<&'a Record>,
-    config: &'a Config,
-}
-
-impl Pass<'_> {
-    fn wish(&self) -> Wish<'_> {
-        Wish {
-            spec: self.spec,
-            settings: self.settings,
-            features: self.features,
-            defaults: &self.config.load_balancer,
-        }
-    }
-}
-
 impl Balancers {
-    /// Asks through whatever connection is in use.
+    /// Uses the current connection.
     pub fn new(live: Live, metrics: Metrics) -> Self {
         Self {
             live,
             metrics,
-            memory: Memory::default(),
+            shared: SharedState::default(),
             current: Mutex::default(),
         }
     }
 
-    /// What works through the connection in use; made anew when that is replaced.
+    /// The reconciler of the connection in use; it is replaced with the connection.
     fn reconciler(&self) -> Arc<Reconciler> {
         let connection = self.live.load();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Some(reconciler) if Arc::ptr_eq(&reconciler.connection, &connection) => Arc::clone(reconciler),
             _ => {
-                self.memory.learned.reconfigured();
-                let reconciler = Reconciler::new(connection, self.memory.clone());
+                self.shared.learned.reconfigured();
+                let reconciler = Reconciler::new(connection, self.shared.clone());
                 Arc::clone(current.insert(Arc::new(reconciler)))
             }
         }
@@ -135,17 +95,17 @@ impl Balancers {
 }
 
 impl Reconciler {
-    fn new(connection: Arc<Connection>, memory: Memory) -> Self {
+    fn new(connection: Arc<Connection>, shared: SharedState) -> Self {
         Self {
             octavia: Octavia::new(connection.session.clone()),
-            inquiry: Inquiry::default(),
+            features: FeatureDiscovery::default(),
             barbican: Barbican::new(connection.session.clone()),
             connection,
             networks: Networks::default(),
             groups: SecurityGroups::default(),
             lists: Lists::default(),
-            state: memory.state,
-            learned: memory.learned,
+            state: shared.state,
+            learned: shared.learned,
         }
     }
 

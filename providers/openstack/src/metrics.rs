@@ -1,4 +1,4 @@
-//! What is counted, under the names that occm gave it.
+//! Metrics with the names of occm.
 
 use cloud::{Noted, Progress};
 use cloud_http::Register;
@@ -17,7 +17,7 @@ const RECONCILE_BUCKETS: &[f64] = &[
     1000.0,
 ];
 
-/// What is counted about `OpenStack`.
+/// The metrics of `OpenStack`.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     http: cloud_http::Metrics,
@@ -29,7 +29,7 @@ pub struct Metrics {
 
 type Began = HashMap<Operation, Instant>;
 
-/// What a reconcile is for: the value of the label `operation`.
+/// The operation of a reconcile: the value of the label `operation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `loadbalancer_ensure`
@@ -50,7 +50,7 @@ impl Operation {
     }
 }
 
-/// Duration, total and errors of one kind of thing.
+/// Duration, total and errors of one kind of operation.
 #[derive(Clone, Debug)]
 struct Family {
     duration: HistogramVec,
@@ -66,8 +66,41 @@ impl Metrics {
     pub fn register(registry: &dyn Register, http: cloud_http::Metrics) -> prometheus::Result<Self> {
         Ok(Self {
             http,
-            requests: requests(registry)?,
-            reconciles: reconciles(registry)?,
+            requests: Family::register(
+                registry,
+                "request",
+                [
+                    (
+                        "openstack_api_request_duration_seconds",
+                        "Latency of an OpenStack API call",
+                    ),
+                    ("openstack_api_requests_total", "Total number of OpenStack API calls"),
+                    (
+                        "openstack_api_request_errors_total",
+                        "Total number of errors for an OpenStack API call",
+                    ),
+                ],
+                REQUEST_BUCKETS,
+            )?,
+            reconciles: Family::register(
+                registry,
+                "operation",
+                [
+                    (
+                        "cloudprovider_openstack_reconcile_duration_seconds",
+                        "Time taken by various parts of OpenStack cloud controller manager reconciliation loops",
+                    ),
+                    (
+                        "cloudprovider_openstack_reconcile_total",
+                        "Total number of OpenStack cloud controller manager reconciliations",
+                    ),
+                    (
+                        "cloudprovider_openstack_reconcile_errors_total",
+                        "Total number of OpenStack cloud controller manager reconciliation errors",
+                    ),
+                ],
+                RECONCILE_BUCKETS,
+            )?,
             under_way: Arc::default(),
         })
     }
@@ -90,7 +123,7 @@ impl Metrics {
         self.requests.start(name, Instant::now())
     }
 
-    /// Begins to measure a reconcile of the Service of this UID, or goes on with the one that waits for the cloud.
+    /// Begins to measure a reconcile of the Service with this UID, or continues one that waits for the cloud.
     pub(crate) fn reconcile<'a>(&'a self, operation: Operation, service: &'a str) -> Reconcile<'a> {
         let began = self
             .under_way()
@@ -111,7 +144,7 @@ impl Metrics {
     }
 }
 
-/// A reconcile: all looks from the first one until there is nothing left to wait for are one.
+/// A reconcile, from the first call until nothing is pending.
 pub(crate) struct Reconcile<'a> {
     timer: Timer<'a>,
     metrics: &'a Metrics,
@@ -120,7 +153,7 @@ pub(crate) struct Reconcile<'a> {
 }
 
 impl Reconcile<'_> {
-    /// Ends it with this result, unless that is to look again later; gives the result back.
+    /// Ends it with this result, unless that is pending; returns the result.
     pub fn end<T>(self, result: cloud::Result<Noted<Progress<T>>>) -> cloud::Result<Noted<Progress<T>>> {
         let pending = |noted: &Noted<Progress<T>>| matches!(noted.answer, Progress::Pending { .. });
         if result.as_ref().is_ok_and(pending) {
@@ -136,7 +169,7 @@ impl Reconcile<'_> {
     }
 }
 
-/// Something that is being measured. Dropped without an end, also by a caller who lost patience, it counts as an error.
+/// A running measurement. If it is dropped before its end, also by a cancelled caller, it counts as an error.
 pub(crate) struct Timer<'a> {
     family: &'a Family,
     name: &'static str,
@@ -152,7 +185,7 @@ enum Ended {
 }
 
 impl Timer<'_> {
-    /// Ends the measurement with this result, and gives it back.
+    /// Ends the measurement with this result, and returns it.
     pub fn end<T, E>(mut self, result: Result<T, E>) -> Result<T, E> {
         if result.is_ok() {
             self.ended = Ended::Well;
@@ -160,7 +193,7 @@ impl Timer<'_> {
         result
     }
 
-    /// Measures nothing; says since when it did.
+    /// Ends without a measurement; returns the start.
     fn suspend(mut self) -> Instant {
         self.ended = Ended::NotYet;
         self.started
@@ -188,6 +221,22 @@ impl Drop for Timer<'_> {
 }
 
 impl Family {
+    /// Names and helps of the duration, the total and the errors.
+    fn register(
+        registry: &dyn Register,
+        label: &str,
+        [duration, total, errors]: [(&str, &str); 3],
+        buckets: &[f64],
+    ) -> prometheus::Result<Self> {
+        let counter = |(name, help)| registered(registry, IntCounterVec::new(Opts::new(name, help), &[label]));
+        let duration = HistogramOpts::new(duration.0, duration.1).buckets(buckets.to_vec());
+        Ok(Self {
+            duration: registered(registry, HistogramVec::new(duration, &[label]))?,
+            total: counter(total)?,
+            errors: counter(errors)?,
+        })
+    }
+
     fn start(&self, name: &'static str, started: Instant) -> Timer<'_> {
         Timer {
             family: self,
@@ -196,43 +245,6 @@ impl Family {
             ended: Ended::Badly,
         }
     }
-}
-
-fn requests(registry: &dyn Register) -> prometheus::Result<Family> {
-    let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["request"]));
-    let duration = HistogramOpts::new(
-        "openstack_api_request_duration_seconds",
-        "Latency of an OpenStack API call",
-    )
-    .buckets(REQUEST_BUCKETS.to_vec());
-    Ok(Family {
-        duration: registered(registry, HistogramVec::new(duration, &["request"]))?,
-        total: counter("openstack_api_requests_total", "Total number of OpenStack API calls")?,
-        errors: counter(
-            "openstack_api_request_errors_total",
-            "Total number of errors for an OpenStack API call",
-        )?,
-    })
-}
-
-fn reconciles(registry: &dyn Register) -> prometheus::Result<Family> {
-    let counter = |name, help| registered(registry, IntCounterVec::new(Opts::new(name, help), &["operation"]));
-    let duration = HistogramOpts::new(
-        "cloudprovider_openstack_reconcile_duration_seconds",
-        "Time taken by various parts of OpenStack cloud controller manager reconciliation loops",
-    )
-    .buckets(RECONCILE_BUCKETS.to_vec());
-    Ok(Family {
-        duration: registered(registry, HistogramVec::new(duration, &["operation"]))?,
-        total: counter(
-            "cloudprovider_openstack_reconcile_total",
-            "Total number of OpenStack cloud controller manager reconciliations",
-        )?,
-        errors: counter(
-            "cloudprovider_openstack_reconcile_errors_total",
-            "Total number of OpenStack cloud controller manager reconciliation errors",
-        )?,
-    })
 }
 
 fn registered<C: Collector + Clone + 'static>(

@@ -6,7 +6,7 @@ mod connector;
 pub use connection::Connection;
 
 use crate::{
-    api::{Service, Surroundings, session::user_agent},
+    api::{Service, SessionContext, session::user_agent},
     config::{Config, Environment},
     instances::{Instances, node_index::NodeIndex},
     load_balancers::Balancers,
@@ -38,7 +38,7 @@ pub struct Start<'a> {
     pub user_agents: &'a [String],
     /// Whether this process may write.
     pub gate: Gate,
-    /// Where everything is counted.
+    /// The registry of all metrics.
     pub registry: &'a Registry,
 }
 
@@ -48,14 +48,14 @@ pub struct Start<'a> {
 /// One sentence: what is wrong with the configuration, and where.
 pub fn start(start: Start<'_>) -> Result<Arc<dyn cloud::Provider>, String> {
     let unregistered = |error: prometheus::Error| format!("cannot register metrics: {error}");
-    let surroundings = Surroundings {
+    let context = SessionContext {
         gate: start.gate,
         metrics: Metrics::register_all(start.registry).map_err(unregistered)?,
         user_agent: user_agent(start.user_agents),
     };
-    let connector = Connector::new(surroundings.clone(), Environment::of_process());
+    let connector = Connector::new(context.clone(), Environment::of_process());
     let config = LiveConfig::watched(connector, start.file).map_err(|error| error.report())?;
-    Ok(Arc::new(Provider::of(config, surroundings)))
+    Ok(Arc::new(Provider::of(config, context)))
 }
 
 impl Provider {
@@ -63,13 +63,13 @@ impl Provider {
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
-    pub fn new(config: Config, surroundings: Surroundings) -> Result<Self> {
-        let connector = Connector::new(surroundings.clone(), Environment::default());
-        Ok(Self::of(LiveConfig::given(connector, config)?, surroundings))
+    pub fn new(config: Config, context: SessionContext) -> Result<Self> {
+        let connector = Connector::new(context.clone(), Environment::default());
+        Ok(Self::of(LiveConfig::given(connector, config)?, context))
     }
 
-    fn of(config: LiveConfig<Connector>, surroundings: Surroundings) -> Self {
-        let Surroundings { gate, metrics, .. } = surroundings;
+    fn of(config: LiveConfig<Connector>, context: SessionContext) -> Self {
+        let SessionContext { gate, metrics, .. } = context;
         let (live, nodes) = (config.current().clone(), Arc::new(NodeIndex::default()));
         Self {
             config,
@@ -79,7 +79,7 @@ impl Provider {
         }
     }
 
-    /// Logs in, whether that is needed or not: says whether the configuration is good.
+    /// Logs in, also if the token is valid: checks the configuration.
     ///
     /// # Errors
     /// [`cloud::Error::Denied`] with what to check, if Keystone does not accept the credentials.
@@ -87,10 +87,10 @@ impl Provider {
         self.connection().session.authenticate().await
     }
 
-    /// Whether the catalog can serve this at all; logs in if need be.
+    /// Checks that the catalog has the service; logs in if needed.
     ///
     /// # Errors
-    /// [`cloud::Error::Invalid`], saying what the catalog has instead.
+    /// [`cloud::Error::Invalid`] with what the catalog has instead.
     pub async fn check(&self, service: Service) -> Result<()> {
         self.connection().session.check(service).await
     }
@@ -103,7 +103,7 @@ impl Provider {
     /// Replaces the configuration, if the cloud accepts it; calls that began before end with the old one.
     ///
     /// # Errors
-    /// Why the new one cannot be used, or that it is for another project; the old one then stays in use.
+    /// Why the new one cannot be used, or that it is for another project; the old one is then kept.
     pub async fn reconfigure(&self, config: Config) -> Result<()> {
         self.config.replace(config).await.map(drop)
     }

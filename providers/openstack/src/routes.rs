@@ -1,30 +1,29 @@
-//! Neutron's extra routes: the way to the pods of each node.
+//! Neutron's extra routes to the pods of each node.
 //!
-//! Read `ownership` first: a router is shared, and only this cluster's routes are listed, and therefore only they are ever
-//! deleted. Then `plan`, which is pure, and `create` and `delete`, which say in which order things happen, so that after a
-//! crash at any point the rest is found and done again.
+//! Read `ownership` first: a router is shared, and only the routes of this cluster are listed, and therefore deleted. Then `plan`, which is
+//! pure, and `create` and `delete`: their order of calls makes it safe to stop at any point.
 
-mod abilities;
-mod act;
+mod apply;
 mod create;
 mod delete;
-mod hop;
-mod look;
+mod features;
+mod node_route;
+mod observe;
 mod ownership;
 mod plan;
 
-pub use abilities::Abilities;
+pub use features::FeatureCache;
 
 use crate::{
     instances::node_index::NodeIndex,
     provider::{Connection, Live},
 };
-use abilities::Pairs;
 use async_trait::async_trait;
 use cloud::{Gate, NewRoute, Result, Route, RouteTarget};
 use create::router_id;
-use hop::Hop;
-use ownership::Known;
+use features::Pairs;
+use node_route::NodeRoute;
+use ownership::State;
 use std::{
     collections::{BTreeSet, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -35,56 +34,56 @@ pub struct Routes {
     live: Live,
     nodes: Arc<NodeIndex>,
     gate: Gate,
-    known: Mutex<Known>,
+    state: Mutex<State>,
 }
 
 impl Routes {
-    /// Asks through whatever connection is in use.
+    /// Uses the current connection.
     pub fn new(live: Live, nodes: Arc<NodeIndex>, gate: Gate) -> Self {
         Self {
             live,
             nodes,
             gate,
-            known: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn listed(&self, cluster: &str, connection: &Connection) -> Result<Vec<Route>> {
         let session = &connection.session;
-        let ability = connection.extensions.get(session).await?;
-        let router = look::router(session, router_id(connection)?).await?;
-        let hops: Vec<Hop> = router.routes.iter().filter_map(Hop::read).collect();
-        self.known().keep(&hops.iter().copied().collect::<HashSet<Hop>>());
+        let features = connection.route_features.get(session).await?;
+        let router = observe::router(session, router_id(connection)?).await?;
+        let hops: Vec<NodeRoute> = router.routes.iter().filter_map(NodeRoute::read).collect();
+        self.state().keep(&hops.iter().copied().collect::<HashSet<NodeRoute>>());
         if hops.is_empty() {
             return Ok(Vec::new());
         }
         let ips: BTreeSet<_> = hops.iter().map(|hop| hop.next).collect();
-        let ports = look::ports(session, &router.id, &ips).await?;
-        let sorted = look::sorted(cluster, &hops, &ports, ability, &self.known(), &self.nodes);
+        let ports = observe::ports(session, &router.id, &ips).await?;
+        let sorted = observe::sorted(cluster, &hops, &ports, features, &self.state(), &self.nodes);
 
         let mut routes = Vec::with_capacity(sorted.ours.len());
         for (hop, port) in &sorted.ours {
             let node = match port {
-                Some(port) => look::node(session, &self.nodes, &port.device_id).await?,
-                // A port that we need not change we need not see either.
-                None if ability.pairs == Pairs::Unknown => self.known().node(hop),
+                Some(port) => observe::node(session, &self.nodes, &port.device_id).await?,
+                // Without address pairs the port is not needed.
+                None if features.pairs == Pairs::Unknown => self.state().node(hop),
                 None => None,
             };
             routes.push(route(hop, node));
-            self.known().learn(cluster, *hop);
+            self.state().learn(cluster, *hop);
         }
         let ours: Vec<_> = sorted.ours.iter().map(|(hop, port)| (*hop, port.as_ref())).collect();
-        let adopted = look::adopted(session, &ours, &sorted.orphans).await?;
+        let adopted = observe::adopted(session, &ours, &sorted.orphans).await?;
         routes.extend(adopted.iter().map(|hop| route(hop, None)));
         Ok(routes)
     }
 }
 
-fn route(hop: &Hop, node: Option<String>) -> Route {
+fn route(hop: &NodeRoute, node: Option<String>) -> Route {
     Route {
         name: hop.name(),
         destination: hop.destination,
@@ -115,7 +114,7 @@ impl cloud::Routes for Routes {
     }
 }
 
-/// A failure of the whole call is every route's answer.
+/// A failure of the whole call is the answer for every route.
 fn everybody(routes: usize, results: Result<Vec<Result<()>>>) -> Vec<Result<()>> {
     results.unwrap_or_else(|error| vec![Err(error.of_batch()); routes])
 }

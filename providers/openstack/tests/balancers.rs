@@ -1,4 +1,4 @@
-//! Load balancers on the simulation: what the user is told beside the outcome.
+//! Load balancers on the simulation: the warnings for the user.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::Rig;
 
 const MISSING: &str = "LoadBalancerHealthMonitorMissing";
 
-/// What an internal Service `default/web` with this port asks for.
+/// An internal Service `default/web` with this port.
 fn service(protocol: Protocol) -> Spec {
     let port = Port {
         name: "web".into(),
@@ -63,7 +63,7 @@ async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Event> {
 #[case::local_where_no_monitor_could_ask("local", Protocol::Tcp, "ovn", &[])]
 #[case::cluster("cluster", Protocol::Tcp, "octavia", &[])]
 #[tokio::test]
-async fn traffic_that_will_be_lost_is_told(
+async fn lost_traffic_is_reported(
     #[case] policy: &str,
     #[case] protocol: Protocol,
     #[case] by: &str,

@@ -1,5 +1,4 @@
-//! What the documentation says is tested, is: every name of a test in docs/openstack.md is one, and every row of its tables has
-//! such a name.
+//! The page docs/evidence/openstack.md names tests that exist, and at least one in every row.
 
 use std::{
     collections::BTreeSet,
@@ -7,18 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What of the tables needs no test, as it begins.
-const NOTHING_TO_TEST: &str = "declined:";
+/// The beginning of a cell that needs no test.
+const DECLINED: &str = "declined:";
 
-/// What begins a list of tests.
-const LISTS: [&str; 2] = ["stories! {", "scenarios! {"];
+/// The beginning of a list of tests.
+const LIST: &str = "scenarios! {";
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn document() -> String {
-    fs::read_to_string(root().join("docs/openstack.md")).expect("the document")
+    fs::read_to_string(root().join("docs/evidence/openstack.md")).expect("the document")
 }
 
 /// The names of all tests in these folders.
@@ -41,7 +40,7 @@ fn collect(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The functions that have an attribute of a test, and those that a list of stories makes tests of.
+/// The functions that have an attribute of a test, and those that a list of scenarios runs.
 fn tests_in(source: &str) -> Vec<String> {
     let (mut is_test, mut is_list) = (false, false);
     let mut found = Vec::new();
@@ -49,7 +48,7 @@ fn tests_in(source: &str) -> Vec<String> {
         is_test |= ["#[test]", "#[tokio::test", "#[rstest"]
             .iter()
             .any(|start| line.starts_with(start));
-        is_list = LISTS.contains(&line) || (is_list && line != "}");
+        is_list = line == LIST || (is_list && line != "}");
         if is_list {
             found.push(line.to_owned());
         }
@@ -67,7 +66,7 @@ fn function(line: &str) -> Option<&str> {
     name.split(['(', '<']).next()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -93,11 +92,11 @@ fn every_row_names_a_test() {
     let rows = document
         .lines()
         .filter(|line| line.starts_with("| ") && !line.starts_with("| |"));
-    let rows: Vec<&str> = rows.filter(|line| !line.ends_with("| here |")).collect();
+    let rows: Vec<&str> = rows.filter(|line| !line.ends_with("| tests |")).collect();
     assert!(rows.len() > 60, "only {} rows were found", rows.len());
     let is_bare = |row: &&str| {
-        let says = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
-        !says.starts_with(NOTHING_TO_TEST) && !code(says).any(|code| tests.contains(code))
+        let tests_of = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        !tests_of.starts_with(DECLINED) && !code(tests_of).any(|code| tests.contains(code))
     };
     let bare: Vec<&str> = rows.into_iter().filter(is_bare).collect();
     assert!(bare.is_empty(), "rows without a test:\n{}", bare.join("\n"));
@@ -108,7 +107,7 @@ fn a_function_is_a_test_by_its_attribute() {
     let source = "fn helper() {}\n#[rstest]\n#[case::a(\n    1,\n)]\n#[tokio::test]\nasync fn first(#[case] n: u8) {\n}\nfn other<T>() {}";
     assert_eq!(tests_in(source), ["first"]);
     assert_eq!(
-        tests_in("stories! {\n    one\n    two\n}\nfn other() {}")[1..],
+        tests_in("scenarios! {\n    one\n    two\n}\nfn other() {}")[1..],
         ["one", "two"]
     );
 }

@@ -133,7 +133,7 @@ async fn ten_thousand_nodes_cost_pages_not_nodes(
     assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
 }
 
-/// A Nova that does not tell the names of flavors is asked for each of them, not for each server.
+/// A Nova that does not send the names of flavors needs one call for each flavor, not for each server.
 #[tokio::test]
 async fn ten_thousand_servers_of_an_old_nova_cost_their_flavors_once() {
     const FLAVORS: usize = 4;
@@ -158,7 +158,7 @@ async fn ten_thousand_servers_of_an_old_nova_cost_their_flavors_once() {
 }
 
 #[tokio::test]
-async fn batches_that_come_together_share_the_list() {
+async fn concurrent_batches_share_the_list() {
     let (rig, all) = many(999).await;
     rig.provider.authenticate().await.unwrap();
     let mark = rig.cloud.mark();
@@ -174,7 +174,7 @@ async fn batches_that_come_together_share_the_list() {
 }
 
 #[tokio::test]
-async fn who_came_after_the_list_is_not_missing() {
+async fn a_server_created_after_the_list_is_not_missing() {
     let (rig, mut all) = many(200).await;
     assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
     let late = rig.cloud.boot("late");
@@ -209,7 +209,7 @@ async fn few_nodes_of_a_big_project_are_not_a_sweep_of_it() {
 }
 
 #[tokio::test]
-async fn who_is_gone_is_asked_for_once() {
+async fn a_deleted_server_is_read_once() {
     let (rig, mut nodes) = many(200).await;
     let gone = (1..=100).map(|number| by_id(&format!("gone-{number}"), Uuid::from_u128(number)));
     nodes.extend(gone);
@@ -225,17 +225,17 @@ async fn who_is_gone_is_asked_for_once() {
     }
 }
 
-/// Nodes that no server has the name of, be it in a list of all or of some: their names are asked for once.
+/// Nodes without a server of the same name, in a list of all or of some: their names are read once.
 #[rstest]
 #[case::in_a_sweep(200)]
 #[case::in_a_list_of_some(20)]
 #[tokio::test]
-async fn a_name_that_is_nobody_s_is_asked_for_once(#[case] there: usize) {
+async fn an_unused_name_is_read_once(#[case] there: usize) {
     let (rig, all) = many(200).await;
     let mut nodes = without_ids(&all[..there]);
     nodes.extend((1..=10).map(|number| NodeRef::named(format!("nobody-{number}"))));
     rig.provider.authenticate().await.unwrap();
-    // The list of all servers serves the next who ask, for a moment.
+    // The list of all servers is cached for a moment.
     for calls in [&["11 server_list"][..], &["", "1 server_list"], &["", "1 server_list"]] {
         let mark = rig.cloud.mark();
         let answers = describe(&rig, &nodes, Detail::Liveness).await;
@@ -253,7 +253,7 @@ async fn a_name_that_is_nobody_s_is_asked_for_once(#[case] there: usize) {
 }
 
 #[tokio::test]
-async fn a_renamed_server_is_asked_for_by_its_id_once() {
+async fn a_renamed_server_is_read_by_its_id_once() {
     let (rig, all) = many(10).await;
     let id = all[3]
         .provider_id
@@ -324,7 +324,7 @@ async fn absence(#[case] what: &str, #[case] expected: &str) {
     }
 }
 
-/// Whatever goes wrong on the way, nobody is missing.
+/// No failure makes a server missing.
 #[rstest]
 #[case::unauthorized(Fault::status(401))]
 #[case::forbidden(Fault::status(403))]
@@ -411,7 +411,7 @@ async fn another_region(#[case] what: &str) {
     assert_eq!(rig.cloud.total(), 0);
 }
 
-/// What an old Nova says to a version that it does not know.
+/// The answer of an old Nova to a version that it does not know.
 fn old_nova(rig: &Rig) {
     let body = r#"{"computeFault": {"code": 406, "message": "Version 2.47 is not supported by the API."}}"#;
     rig.cloud
@@ -419,7 +419,7 @@ fn old_nova(rig: &Rig) {
 }
 
 #[tokio::test]
-async fn an_old_nova_is_asked_for_each_flavor_once() {
+async fn an_old_nova_needs_one_call_for_each_flavor() {
     let (rig, all) = many(50).await;
     rig.provider.authenticate().await.unwrap();
     old_nova(&rig);
@@ -453,9 +453,9 @@ async fn a_deleted_flavor(#[case] what: &str) {
     }
 }
 
-/// A Node gets its type once: the wrong one, because Nova did not answer in that moment, would stay.
+/// A Node gets its type once: a wrong one, because Nova did not answer, would be kept.
 #[tokio::test]
-async fn a_flavor_that_nova_does_not_tell_now_is_asked_for_again() {
+async fn a_flavor_that_cannot_be_read_is_read_again() {
     let (rig, all) = many(2).await;
     rig.provider.authenticate().await.unwrap();
     old_nova(&rig);
@@ -471,7 +471,7 @@ async fn a_flavor_that_nova_does_not_tell_now_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_flavor_whose_name_is_no_label_is_known_by_its_id() {
+async fn a_flavor_with_an_invalid_label_is_its_id() {
     let rig = Rig::new().await;
     let id = rig.cloud.add_flavor("huge & fast", 1024, 2);
     for name in ["node-1", "node-2"] {

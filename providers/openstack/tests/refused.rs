@@ -1,5 +1,4 @@
-//! Credentials that Keystone does not accept: it is asked once for all calls, then less and less often, and a change for the
-//! better is noticed.
+//! Credentials that Keystone refuses: one login for all calls, then retries with back-off; corrected credentials are used at once.
 
 mod support;
 
@@ -81,7 +80,7 @@ async fn so_it_is_with_a_deleted_credential() {
     assert_eq!(logins(&rig), 1);
 }
 
-/// Calls whose token ends while they are under way: not even the services are asked about it again.
+/// Calls whose token expires while they run: the services are not called with it again.
 #[tokio::test]
 async fn a_password_changed_in_keystone_is_one_login_too() {
     let rig = Rig::new().await;
@@ -100,7 +99,7 @@ async fn a_password_changed_in_keystone_is_one_login_too() {
     assert_eq!(rig.calls(mark), "");
 }
 
-/// Asks until it was asked so often; says after how many seconds.
+/// Calls until this many logins were made; returns the seconds.
 async fn seconds_of_logins(rig: &Rig, times: usize) -> Vec<u64> {
     let began = tokio::time::Instant::now();
     let mut seconds = Vec::new();
@@ -115,7 +114,7 @@ async fn seconds_of_logins(rig: &Rig, times: usize) -> Vec<u64> {
     seconds
 }
 
-/// Lets time pass. The clock stands still but here: one that runs on by itself would not wait for sockets.
+/// Advances the paused clock: a running clock would not wait for sockets.
 async fn step(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -123,7 +122,7 @@ async fn step(time: Duration) {
 }
 
 #[tokio::test]
-async fn keystone_is_asked_less_and_less_often() {
+async fn logins_are_retried_with_back_off() {
     let rig = refused().await;
     let seconds = seconds_of_logins(&rig, 9).await;
     let gaps: Vec<u64> = seconds.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -133,7 +132,7 @@ async fn keystone_is_asked_less_and_less_often() {
 }
 
 #[tokio::test]
-async fn keystone_is_left_alone_for_as_long_as_it_says() {
+async fn retry_after_of_keystone_is_respected() {
     let rig = refused().await;
     rig.cloud
         .inject(Fault::status(401).retry_after("25").service(Service::Keystone));
@@ -142,7 +141,7 @@ async fn keystone_is_left_alone_for_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_password_put_right_in_keystone_is_noticed() {
+async fn a_password_corrected_in_keystone_is_noticed() {
     let rig = refused().await;
     seconds_of_logins(&rig, 5).await;
     rig.cloud.set_password("demo", "s3cr3t-wrong");
@@ -172,7 +171,7 @@ async fn other_credentials_do_not_wait() {
     assert_eq!(logins(&rig) - before, 2);
 }
 
-/// Whoever follows the configuration reads it anew for each no of Keystone, not for each call.
+/// The configuration is read again for each refusal of Keystone, not for each call.
 #[tokio::test]
 async fn only_keystones_own_word_is_passed_on() {
     let rig = refused().await;

@@ -1,4 +1,4 @@
-//! Routes on the simulation: in how many calls, whose they are, and what is left when something goes wrong.
+//! Routes on the simulation: the number of calls, ownership, and failures.
 
 mod support;
 
@@ -175,7 +175,7 @@ async fn create_and_delete(#[case] what: &str, #[case] off: &[&str], #[case] upd
 }
 
 #[tokio::test]
-async fn an_idle_look_is_two_calls() {
+async fn an_unchanged_list_is_two_calls() {
     let stage = Stage::new().await;
     let new: Vec<NewRoute> = stage.nodes(30).into_iter().map(|(_, route)| route).collect();
     stage.create(&new).await;
@@ -242,7 +242,7 @@ async fn without_pairs(#[case] what: &str, #[case] off: &[&str]) {
     assert_eq!(stage.there(), Vec::<String>::new());
 }
 
-/// Where nothing is to be changed about a port, one that we do not see is no obstacle, and its route leads to its node.
+/// If ports need no change, an invisible port is no obstacle, and the route has its node.
 #[rstest]
 #[case::needed(&[], "does not reach exactly one such port", None)]
 #[case::pairs_unknown(&["allowed-address-pairs"], "ok", Some(RouteTarget::Node("hidden".into())))]
@@ -305,7 +305,7 @@ async fn foreign(#[case] what: &str, #[case] destination: &str, #[case] nexthop:
 }
 
 #[tokio::test]
-async fn another_clusters_live_route_is_neither_listed_nor_taken_over() {
+async fn a_route_of_another_cluster_is_neither_listed_nor_taken_over() {
     let stage = Stage::new().await;
     let nodes = stage.nodes(2);
     let theirs = std::slice::from_ref(&nodes[0].1);
@@ -333,9 +333,9 @@ async fn a_stale_route_to_a_reassigned_range_is_replaced() {
     }
 }
 
-/// On a network of another project its ports are hidden from us: what seems to lead nowhere may lead to a machine.
+/// On a network of another project ports are hidden: a next hop without a visible port may be a machine.
 #[tokio::test]
-async fn a_route_to_what_we_cannot_see_is_left() {
+async fn a_route_to_an_invisible_port_is_kept() {
     for off in [&[][..], &["extraroute-atomic"][..]] {
         let stage = Stage::without(off).await;
         let cloud = &stage.rig.cloud;
@@ -362,9 +362,9 @@ async fn a_route_to_what_we_cannot_see_is_left() {
     }
 }
 
-/// What this process made is known to be ours, whatever we see behind it.
+/// A route that this process created belongs to the cluster, whatever its port.
 #[tokio::test]
-async fn a_route_of_our_own_is_replaced_wherever_it_leads() {
+async fn an_own_route_is_replaced_with_any_next_hop() {
     let stage = Stage::new().await;
     stage.rig.cloud.give_network(stage.net.network, "admin");
     let (old, route) = stage.nodes(1).remove(0);
@@ -413,9 +413,9 @@ async fn one_bad_node_does_not_stop_the_others() {
     assert_eq!(stage.there().len(), 3);
 }
 
-/// Somebody else changes the router between our look and our write.
+/// Another client changes the router between the read and the write.
 #[tokio::test]
-async fn a_classic_update_never_overwrites_somebody_elses() {
+async fn a_classic_update_never_overwrites_that_of_another_client() {
     let stage = Stage::without(&["extraroute-atomic"]).await;
     let new = stage.nodes(1).remove(0).1;
     let cloud = &stage.rig.cloud;
@@ -439,7 +439,7 @@ async fn a_classic_update_never_overwrites_somebody_elses() {
 
 /// Looks and changes go side by side, and none of them knows of another's half of the work.
 #[tokio::test]
-async fn looks_and_changes_go_side_by_side() {
+async fn reads_and_changes_are_concurrent() {
     let stage = Stage::new().await;
     let new: Vec<NewRoute> = stage.nodes(8).into_iter().map(|(_, route)| route).collect();
     let changes = new.chunks(2).map(|some| stage.create(some));
@@ -451,9 +451,9 @@ async fn looks_and_changes_go_side_by_side() {
     assert_eq!(stage.list().await.len(), new.len());
 }
 
-/// Routes that are asked for before it is known that they are the cluster's, as right after occm, cost no write.
+/// Routes that are requested before they are known to belong to the cluster, as right after occm, cost no write.
 #[tokio::test]
-async fn what_occm_made_is_not_touched() {
+async fn load_balancers_of_occm_are_kept() {
     // It allows, and does not mark.
     let stage = Stage::without(&["standard-attr-tag"]).await;
     let new: Vec<NewRoute> = stage.nodes(3).into_iter().map(|(_, route)| route).collect();
@@ -473,7 +473,7 @@ async fn what_occm_made_is_not_touched() {
 }
 
 #[tokio::test]
-async fn a_router_that_is_not_there_is_named() {
+async fn a_missing_router_is_named() {
     let stage = Stage::new().await;
     stage.rig.cloud.delete_router(stage.net.router);
     let error = stage.routes().list(CLUSTER).await.unwrap_err();
@@ -494,7 +494,7 @@ fn traces(stage: &Stage, nodes: &[(ServerView, NewRoute)]) -> Vec<String> {
     traces
 }
 
-/// Tags may stay on ports: they only say whose the routes are.
+/// Tags may stay on ports: they only identify the owner of routes.
 fn routes_and_pairs(traces: &[String]) -> Vec<String> {
     traces
         .iter()
@@ -502,7 +502,7 @@ fn routes_and_pairs(traces: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Whatever goes wrong with one of them, once: nothing is lost, and doing it again makes it right.
+/// Whichever call fails once: nothing is lost, and a retry succeeds.
 #[rstest]
 #[case::unauthorized(|| Fault::status(401))]
 #[case::not_found(|| Fault::status(404))]
@@ -527,7 +527,7 @@ async fn again_after_any_failure_of_a_call(
     call: &str,
     #[values(&[], &["extraroute-atomic"])] off: &[&str],
 ) {
-    // On a busy machine only who never answers is to be given up.
+    // On a busy machine only a call that is never answered may time out.
     let stage = if fault() == Fault::hang() {
         Stage::impatient(off).await
     } else {
@@ -556,7 +556,7 @@ async fn again_after_any_failure_of_a_call(
     assert!(cloud.struck(first) + cloud.struck(second) > 0, "it was never called");
 }
 
-/// Whichever call fails or loses its answer, doing it again, also in another process, leads to the same.
+/// Whichever call fails or loses its answer: a retry, also in another process, has the same result.
 #[rstest]
 #[case::refused(|| Fault::answer(501, "told to fail"))]
 #[case::lost(Fault::lose_answer)]

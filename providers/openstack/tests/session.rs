@@ -12,7 +12,7 @@ use openstack_sim::{Cloud, Endpoint, Fault, Service, Sim};
 use prometheus::Registry;
 use rstest::rstest;
 use std::time::{Duration, Instant};
-use support::{PASSWORD, Rig, open, surroundings, surroundings_in};
+use support::{PASSWORD, Rig, context, context_in, open};
 
 async fn look(provider: &Provider) -> cloud::Result<cloud::Answer> {
     provider
@@ -92,7 +92,7 @@ async fn log_in_by(means: Means, cloud: &Cloud, sim: &Sim, global: &mut Global) 
     };
 }
 
-/// A token that somebody else got.
+/// A token from elsewhere.
 async fn a_token(sim: &Sim) -> String {
     let client = cloud_http::Client::new(
         &cloud_http::Config::default(),
@@ -128,7 +128,7 @@ async fn logs_in(#[case] means: Means) {
     let sim = Sim::start(&cloud).await.unwrap();
     let mut config = support::config(&sim.auth_url(), "demo", "");
     log_in_by(means, &cloud, &sim, &mut config.global).await;
-    let provider = Provider::new(config, surroundings(open())).unwrap();
+    let provider = Provider::new(config, context(open())).unwrap();
     let answer = look(&provider)
         .await
         .unwrap_or_else(|error| panic!("{}", error.report()));
@@ -145,7 +145,7 @@ async fn finds_keystone(#[case] path: &str, #[case] asked: usize) {
     rig.cloud.boot("node-1");
     let mut config = rig.config.clone();
     config.global.auth_url = format!("{}{path}", rig.sim.url());
-    let provider = Provider::new(config, surroundings(open())).unwrap();
+    let provider = Provider::new(config, context(open())).unwrap();
     let mark = rig.cloud.mark();
     assert!(look(&provider).await.unwrap().found().is_some());
     rig.cloud.revoke_tokens();
@@ -172,7 +172,7 @@ async fn finds_keystone(#[case] path: &str, #[case] asked: usize) {
     }, &["does not accept application credential 0123", "neither deleted nor expired"])]
 #[case::no_url(|global: &mut Global| global.auth_url = String::new(), &["auth-url"])]
 #[tokio::test]
-async fn says_what_to_do(#[case] change: fn(&mut Global), #[case] words: &[&str]) {
+async fn names_what_to_do(#[case] change: fn(&mut Global), #[case] words: &[&str]) {
     let cloud = Cloud::new();
     cloud.clear_default_project("demo");
     let public = |endpoint: &Endpoint| endpoint.interface == "public";
@@ -188,7 +188,7 @@ async fn says_what_to_do(#[case] change: fn(&mut Global), #[case] words: &[&str]
 }
 
 #[tokio::test]
-async fn a_missing_service_is_named_with_those_that_there_are() {
+async fn a_missing_service_is_named_with_the_existing_ones() {
     let rig = Rig::new().await;
     rig.cloud.remove_service(Service::Nova);
     let error = look(&rig.provider).await.unwrap_err();
@@ -268,9 +268,9 @@ async fn a_token_is_replaced_before_it_ends() {
     assert!(rig.cloud.count("token_create") >= 2);
 }
 
-/// The compute service moves, and nothing else: who logs in again finds it where it is now.
+/// The compute service moves, and nothing else: a new login finds its new URL.
 #[tokio::test]
-async fn the_catalog_is_read_anew_with_each_login() {
+async fn the_catalog_is_read_with_each_login() {
     let rig = Rig::new().await;
     rig.cloud.boot("node-1");
     let (old, new) = (
@@ -282,7 +282,7 @@ async fn the_catalog_is_read_anew_with_each_login() {
     compute_is_at(&rig.cloud, &new.url());
     assert!(look(&rig.provider).await.unwrap().found().is_some());
     let before = rig.cloud.count("token_create");
-    // The old place refuses the token, which leads to another login, and then it is gone.
+    // The old endpoint refuses the token, which leads to another login; then it is removed.
     rig.cloud.revoke_tokens();
     assert!(look(&rig.provider).await.unwrap().found().is_some());
     assert_eq!(rig.cloud.count("token_create"), before + 1);
@@ -329,7 +329,7 @@ async fn throttled(#[case] what: &str) {
     );
 }
 
-/// Whatever goes wrong when somebody logs in, once: it is an error or is tried again, and never means that a machine is gone.
+/// Whatever fails once during a login: it is an error or retried, and never a missing machine.
 #[rstest]
 #[case::unauthorized(|| Fault::status(401))]
 #[case::forbidden(|| Fault::status(403))]
@@ -348,7 +348,7 @@ async fn again_after_any_failure_of_a_login(
     #[values("token_create", "version_list")] call: &str,
 ) {
     let rig = Rig::on(Cloud::new(), |config| {
-        // Without its version, so that this is asked for.
+        // Without its version, so that it is discovered.
         let root = config.global.auth_url.trim_end_matches("/v3").to_owned();
         config.global.auth_url = root;
         config.request_timeout = Duration::from_millis(500);
@@ -395,13 +395,13 @@ async fn a_keystone_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn other_credentials_are_taken_over_only_if_they_work() {
+async fn other_credentials_are_used_only_if_they_work() {
     let cloud = Cloud::new();
     cloud.boot("node-1");
     let sim = Sim::start(&cloud).await.unwrap();
     let registry = Registry::new();
     let config = support::config(&sim.auth_url(), "demo", "");
-    let provider = Provider::new(config.clone(), surroundings_in(&registry, open())).unwrap();
+    let provider = Provider::new(config.clone(), context_in(&registry, open())).unwrap();
     look(&provider).await.unwrap();
 
     let mut wrong = config.clone();
@@ -468,7 +468,7 @@ impl Other {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Past {
     Works,
-    /// It worked, until somebody changed the password.
+    /// The password is changed in Keystone.
     Worked,
     NeverWorked,
 }
@@ -487,7 +487,7 @@ enum Past {
 #[case::project_at_first(Other::Project, Past::NeverWorked, "")]
 #[case::region_at_first(Other::Region, Past::NeverWorked, "")]
 #[tokio::test]
-async fn stays_in_its_project_and_region(#[case] other: Other, #[case] past: Past, #[case] refusal: &str) {
+async fn project_and_region_cannot_change(#[case] other: Other, #[case] past: Past, #[case] refusal: &str) {
     let rig = Rig::new().await;
     rig.cloud.add_endpoints("RegionTwo", &rig.sim.url());
     rig.cloud.boot("node-1");
@@ -518,7 +518,7 @@ async fn every_call_is_counted_under_occms_names() {
     let sim = Sim::start(&cloud).await.unwrap();
     let registry = Registry::new();
     let config = support::config(&sim.auth_url(), "demo", "");
-    let provider = Provider::new(config, surroundings_in(&registry, open())).unwrap();
+    let provider = Provider::new(config, context_in(&registry, open())).unwrap();
     let node = NodeRef::named("node-1").with_provider_id(format!("openstack:///{}", server.id));
     provider.instances().describe(&[node], Detail::Full).await;
     look(&provider).await.unwrap();
@@ -563,7 +563,7 @@ async fn trusts(#[case] authority: bool, #[case] verification: Verification, #[c
     let mut config = support::config(&sim.auth_url(), "demo", "");
     config.global.tls.verification = verification;
     config.global.tls.authorities = authority.then(|| sim.authority().unwrap().as_bytes().to_vec());
-    let provider = Provider::new(config, surroundings(open())).unwrap();
+    let provider = Provider::new(config, context(open())).unwrap();
     let answer = provider.authenticate().await;
     assert_eq!(answer.is_ok(), expected, "{answer:?}");
 }

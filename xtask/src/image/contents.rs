@@ -1,4 +1,4 @@
-//! What is in the image.
+//! The contents of the image.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{collections::BTreeMap, path::Path};
@@ -28,7 +28,7 @@ pub(super) enum Entry<'a> {
     Link { to: &'static str },
 }
 
-/// What seldom changes, and the binary.
+/// What rarely changes, and the binary.
 pub(super) fn layers<'a>(program: &'a [u8], roots: &'a str) -> Vec<Layer<'a>> {
     let file = |content: &'a str| Entry::File {
         content: content.as_bytes(),
@@ -60,7 +60,7 @@ pub(super) fn links() -> impl Iterator<Item = &'static str> {
     LINKS.lines().map(str::trim).filter(|line| line.starts_with('/'))
 }
 
-/// The roots that Mozilla trusts, in PEM: not this machine's, which may trust whoever it likes.
+/// The roots that Mozilla trusts, in PEM: not those of this machine.
 pub(super) fn mozilla_roots() -> String {
     let certificates = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     certificates.map(|certificate| pem(certificate)).collect()

@@ -1,4 +1,4 @@
-//! Whether a program runs where nothing else is: its own header says so.
+//! Whether a program is static, by its header.
 
 use anyhow::{Context, Result, bail};
 

@@ -89,6 +89,7 @@ fn has_every_name_that_manifests_expect() {
         "/cluster-controller-manager-operator",
         "/config-sync-controllers",
         "/azure-config-credentials-injector",
+        "/bin/aws-cloud-controller-manager",
         "/bin/openstack-cloud-controller-manager",
         "/usr/bin/openstack-cloud-controller-manager",
         "/bin/cloud-controller-manager",
@@ -102,7 +103,7 @@ fn has_every_name_that_manifests_expect() {
         );
     }
     // A manager of a cloud that we do not have would be a lie.
-    for cloud in ["aws", "azure", "gcp", "ibm", "vsphere", "nutanix"] {
+    for cloud in ["azure", "gcp", "ibm", "vsphere", "nutanix"] {
         assert!(
             !listing.contains_key(&format!("/bin/{cloud}-cloud-controller-manager")),
             "{cloud}"

@@ -10,7 +10,7 @@ pub(super) struct Outcome {
     pub(super) counts: Counts,
     /// The tests that report how many seconds they took.
     pub(super) tests: Vec<(String, f64)>,
-    /// What is said of the tests that failed; the end of the text when it says nothing of any.
+    /// The output of the tests that failed; the end of the text if there is none.
     pub(super) failures: String,
 }
 

@@ -73,7 +73,7 @@ impl Program {
     }
 }
 
-/// What `cargo` says it has built.
+/// A message of `cargo` about an artifact.
 #[derive(Deserialize)]
 struct Built {
     manifest_path: Option<PathBuf>,

@@ -16,31 +16,31 @@ const KEPT: &[(&str, &str)] = &[
     // The manager as a process: nodes, a Service that is created, changed and deleted, and a restart that writes nothing.
     ("outrigger openstack", "real::"),
     // The manager takes over from the Go program, with its state.
-    ("outrigger openstack", "swap::nothing_moves_on_the_real_services"),
+    ("outrigger openstack", "swap::nothing_changes_on_the_real_services"),
     // One story of each kind of object.
     (
         "openstack",
-        "load_balancers::scenarios::broken::on_the_real_services::error_while_it_is_made",
+        "load_balancers::tests::error_status::on_the_real_services::error_during_creation",
     ),
     (
         "openstack",
-        "load_balancers::scenarios::creating::on_the_real_services::create_annotate_nothing",
+        "load_balancers::tests::create::on_the_real_services::create_annotate_nothing",
     ),
     (
         "openstack",
-        "load_balancers::scenarios::exposing::on_the_real_services::two_families",
+        "load_balancers::tests::addresses::on_the_real_services::two_families",
     ),
     (
         "openstack",
-        "load_balancers::scenarios::frugality::on_the_real_services::restart",
+        "load_balancers::tests::calls::on_the_real_services::restart",
     ),
     (
         "openstack",
-        "load_balancers::floating_ip::scenarios::on_the_real_services::goes_with_the_balancer",
+        "load_balancers::floating_ip::tests::scenarios::on_the_real_services::deleted_with_the_load_balancer",
     ),
     (
         "openstack",
-        "load_balancers::security_group::scenarios::on_the_real_services::opens_node_ports_on_the_nodes",
+        "load_balancers::security_group::tests::scenarios::on_the_real_services::opens_node_ports_on_the_nodes",
     ),
 ];
 

@@ -22,7 +22,7 @@ const LAST: Duration = Duration::from_mins(1);
 /// The credentials in use, those that a user is about to change to, and some that were tried before.
 const KEPT: usize = 4;
 
-/// The throttles of a process, by credentials: a connection that is made again with the same ones does not begin anew.
+/// The throttles of a process, by credentials: a new connection with the same ones keeps its back-off.
 #[derive(Default)]
 pub struct LoginThrottles {
     secret: RandomState,
@@ -75,7 +75,7 @@ impl Default for LoginThrottle {
 
 impl LoginThrottle {
     /// Logs in, unless a login was refused a short while ago, or another caller logs in at this time: then all get what that
-    /// one gets. `is_done` says that it got a credential that serves this caller, too.
+    /// one gets. `is_done` returns whether its credential serves this caller, too.
     ///
     /// # Errors
     /// As `log_in`; for some time after a refusal the same error, and `log_in` is not called.

@@ -146,7 +146,7 @@ async fn a_new_token_that_is_refused_too_is_the_end() {
     assert_eq!((kind(&error), login.count(), server.count()), ("denied", 2, 2));
 }
 
-/// Not every cloud says 401.
+/// Not every cloud answers 401.
 #[rstest]
 #[case::expired(Reply::json(400, r#"{"code": "ExpiredToken"}"#), 2)]
 #[case::something_else(Reply::json(400, r#"{"code": "Malformed"}"#), 1)]
@@ -176,7 +176,7 @@ async fn missing_is_recognised_after_a_new_login() {
     assert!(found.is_none());
 }
 
-/// Whatever the login says, it does not say that the thing is missing or that the request is wrong.
+/// A failed login never means that the object is missing or the request invalid.
 #[rstest]
 #[case::denied(|| Error::Denied { call: "log in".into(), source: "wrong password".into() }, "denied")]
 #[case::unavailable(|| Error::unavailable("log in", "wrong password"), "unavailable")]
@@ -226,7 +226,7 @@ async fn a_login_goes_on_when_the_first_who_waits_gives_up() {
 }
 
 #[tokio::test]
-async fn a_login_that_nobody_waits_for_is_given_up() {
+async fn a_login_without_a_waiting_call_is_cancelled() {
     let server = Server::script(vec![Reply::json(200, "1")]).await;
     let login = Login {
         slow: 50 * MS,

@@ -16,7 +16,7 @@ use std::{
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// A server that breaks off as many streams as told and then answers, with how often it was connected to and asked.
+/// A server that resets this many streams and then answers; counts connections and requests.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,

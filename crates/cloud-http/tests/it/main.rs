@@ -1,4 +1,4 @@
-//! The client against a real server on loopback that answers, lies, breaks off and hangs as told.
+//! The client against a scripted server on loopback.
 
 #![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
 

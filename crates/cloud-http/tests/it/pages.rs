@@ -93,12 +93,12 @@ async fn requests() {
 #[case::marker_refused(vec![page("1", r#""/b""#), Reply::json(400, r#"{"m": 1}"#)], "page 2 was refused: invalid request", 2)]
 #[case::breaks_later(vec![page("1", r#""/b""#), Reply::status(501)], "501 Not Implemented", 2)]
 #[tokio::test]
-async fn no_half_lists(#[case] replies: Vec<Reply>, #[case] says: &str, #[case] requests: usize) {
+async fn no_half_lists(#[case] replies: Vec<Reply>, #[case] message: &str, #[case] requests: usize) {
     let server = Server::script(replies).await;
     let request = Request::get("list_things", &server.url());
     let error = collect(&Subject::new(&config()).client, request).await.unwrap_err();
     assert_eq!(kind(&error), "unavailable");
-    assert!(error.report().contains(says), "{}", error.report());
+    assert!(error.report().contains(message), "{}", error.report());
     assert_eq!(server.count(), requests);
 }
 

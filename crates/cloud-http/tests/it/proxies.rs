@@ -146,7 +146,7 @@ fn a_proxy_that_is_none_is_told_without_its_password(#[case] name: &str) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let environment = Environment::of(|other| (other == name).then(|| "http://me:hush@:x:y".to_owned()));
     let metrics = Metrics::register(&Registry::new()).unwrap();
-    let made = Client::new(&given(environment), Arc::new(|| Ok(())), &metrics);
-    let told = made.err().unwrap().report();
-    assert!(told.contains(name) && !told.contains("hush"), "{told}");
+    let client = Client::new(&given(environment), Arc::new(|| Ok(())), &metrics);
+    let report = client.err().unwrap().report();
+    assert!(report.contains(name) && !report.contains("hush"), "{report}");
 }

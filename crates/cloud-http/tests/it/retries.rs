@@ -24,7 +24,7 @@ fn request(idempotency: Idempotency, url: &Url) -> Request {
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
-/// How often the server is asked by a safe, an idempotent and a once-only request, and what comes of it.
+/// The number of attempts of a safe, an idempotent and a once-only request, and the result.
 #[rstest]
 #[case::bad_request(Reply::json(400, r#"{"m": "no"}"#), [1, 1, 1], "invalid", "invalid request: try it was refused: {\"m\":\"no\"}")]
 #[case::bad_request_by_a_proxy(Reply::html(400), [1, 1, 1], "unavailable", "400 Bad Request")]
@@ -32,7 +32,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 #[case::forbidden(Reply::json(403, r#"{"m": "no"}"#), [1, 1, 1], "denied", "403 Forbidden: {\"m\":\"no\"}")]
 #[case::not_found(Reply::json(404, r#"{"m": "no"}"#), [1, 1, 1], "not found", "the object of try it was not found")]
 #[case::not_found_by_a_proxy(Reply::html(404), [1, 1, 1], "unavailable", "404 Not Found: <html>")]
-#[case::not_found_by_nobody(Reply::status(404), [1, 1, 1], "unavailable", "404 Not Found")]
+#[case::not_found_by_a_proxy(Reply::status(404), [1, 1, 1], "unavailable", "404 Not Found")]
 #[case::conflict(Reply::json(409, r#"{"m": "busy"}"#), [1, 1, 1], "unavailable", "409 Conflict: {\"m\":\"busy\"}")]
 #[case::gone(Reply::json(410, r#"{"m": "no"}"#), [1, 1, 1], "unavailable", "410 Gone")]
 #[case::unprocessable(Reply::json(422, r#"{"m": "no"}"#), [1, 1, 1], "invalid", "try it was refused")]
@@ -59,7 +59,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 #[case::hangs(Reply::Stall(Vec::new()), [3, 3, 1], "unavailable", "timed out: no complete answer within ")]
 #[case::hangs_in_the_body(Reply::Stall(format!("{OK}content-length: 9\r\n\r\n[1, 2").into()), [3, 3, 1], "unavailable", "timed out")]
 #[tokio::test]
-async fn ends(#[case] reply: Reply, #[case] attempts: [usize; 3], #[case] outcome: &str, #[case] says: &str) {
+async fn ends(#[case] reply: Reply, #[case] attempts: [usize; 3], #[case] outcome: &str, #[case] message: &str) {
     let subject = Subject::new(&Config {
         attempt_timeout: Some(100 * MS),
         ..config()
@@ -77,7 +77,7 @@ async fn ends(#[case] reply: Reply, #[case] attempts: [usize; 3], #[case] outcom
             "{idempotency:?}: {}",
             error.report()
         );
-        assert!(error.report().contains(says), "{idempotency:?}: {}", error.report());
+        assert!(error.report().contains(message), "{idempotency:?}: {}", error.report());
     }
 }
 
@@ -86,13 +86,13 @@ async fn ends(#[case] reply: Reply, #[case] attempts: [usize; 3], #[case] outcom
 #[case::refused("http://127.0.0.1:1/", "cannot connect: ", "connect")]
 #[case::no_such_host("http://cloud.invalid/", "the host name cannot be resolved: ", "dns")]
 #[tokio::test]
-async fn connects_again(#[case] url: &str, #[case] says: &str, #[case] reason: &str) {
+async fn connects_again(#[case] url: &str, #[case] message: &str, #[case] reason: &str) {
     let url = Url::parse(url).unwrap();
     for idempotency in KINDS {
         let subject = Subject::new(&config());
         let error = subject.client.send(request(idempotency, &url)).await.unwrap_err();
         assert_eq!(kind(&error), "unavailable");
-        assert!(error.report().contains(says), "{}", error.report());
+        assert!(error.report().contains(message), "{}", error.report());
         let failures = format!(r#"cloud_api_connection_failures_total{{operation="try_it",reason="{reason}"}}"#);
         assert_eq!(subject.sample(&failures), 3, "{}", subject.metrics());
     }
@@ -152,12 +152,12 @@ async fn a_cloud_that_is_down_is_not_hit_harder() {
 
 #[tokio::test]
 async fn the_gate_is_asked_before_each_attempt() {
-    let asked = Arc::new(AtomicUsize::new(0));
+    let requests_seen = Arc::new(AtomicUsize::new(0));
     let server = Server::script(vec![Reply::status(500)]).await;
     let gate = {
-        let asked = Arc::clone(&asked);
+        let requests_seen = Arc::clone(&requests_seen);
         // Open for the two looks of the first attempt.
-        Arc::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+        Arc::new(move || match requests_seen.fetch_add(1, Ordering::SeqCst) {
             0 | 1 => Ok(()),
             _ => Err(cloud::Error::NotLeader),
         })
@@ -183,7 +183,7 @@ async fn a_closed_gate_lets_reads_through(
 ) {
     let server = Server::script(vec![Reply::status(200)]).await;
     let subject = Subject::gated(&config(), Arc::new(|| Err(cloud::Error::NotLeader)));
-    // A POST that only reads, as in query APIs, is told by its idempotency and not by its method.
+    // A POST that only reads, as in query APIs, is recognised by its idempotency, not by its method.
     let sent = subject
         .client
         .send(Request::post("try_it", &server.url()).idempotency(idempotency))

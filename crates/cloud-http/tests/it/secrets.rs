@@ -149,7 +149,7 @@ async fn nothing_secret_is_printed() {
     let leaks: Vec<_> = printed.lines().filter(|line| line.contains(SECRET)).collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
     assert!(printed.contains("public=shown"), "{printed}");
-    assert!(printed.contains("asked the cloud"), "{printed}");
+    assert!(printed.contains("called the cloud"), "{printed}");
     assert!(
         printed.contains(r#""n":1"#),
         "what is not secret stays readable: {printed}"

@@ -1,4 +1,4 @@
-//! A server that does as it is told, over plain TCP or TLS.
+//! A scripted server, over plain TCP or TLS.
 
 use std::{
     future::Future,

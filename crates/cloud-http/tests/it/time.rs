@@ -39,7 +39,7 @@ async fn retry_after_is_waited_for(#[case] date: Option<&str>, #[case] retry_aft
     assert!(gap >= Duration::from_millis(ms), "{gap:?}");
 }
 
-/// A worker never sleeps long: what does not fit goes to the caller.
+/// A worker never sleeps long: a longer wait is returned to the caller.
 #[rstest]
 #[case::more_than_anybody_waits(patient(), "60", 60)]
 #[case::more_than_the_deadline(Config { deadline: 1000 * MS, ..patient() }, "2", 2)]

@@ -1,4 +1,4 @@
-//! Who is believed, and the way out.
+//! TLS: trust in servers, and client certificates.
 
 use crate::{
     Subject, config, kind,
@@ -63,7 +63,7 @@ impl Authority {
 #[case::unknown("127.0.0.1", |_| Trust::System, Some("UnknownIssuer"))]
 #[case::other_name("elsewhere.example", |ca: String| Trust::Only(ca), Some("not valid for name"))]
 #[tokio::test]
-async fn believes(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case] says: Option<&str>) {
+async fn trusts(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case] message: Option<&str>) {
     let authority = Authority::new();
     let server = authority.server(name, None).await;
     let subject = Subject::new(&Config {
@@ -74,9 +74,9 @@ async fn believes(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case
         .client
         .send_json::<u8>(Request::get("try_it", &server.url()))
         .await;
-    match says {
+    match message {
         None => assert_eq!(sent.unwrap(), 1),
-        Some(says) => {
+        Some(message) => {
             let error = sent.unwrap_err();
             assert_eq!(
                 Fault::of(&error).map(Fault::reason),
@@ -84,7 +84,7 @@ async fn believes(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case
                 "{}",
                 error.report()
             );
-            assert!(error.report().contains(says), "{}", error.report());
+            assert!(error.report().contains(message), "{}", error.report());
             // A wrong certificate is no matter of trying harder.
             let failures = r#"cloud_api_connection_failures_total{operation="try_it",reason="tls"}"#;
             assert_eq!(subject.sample(failures), 1);
@@ -103,10 +103,10 @@ async fn believes(#[case] name: &str, #[case] trust: fn(String) -> Trust, #[case
     Some("CaUsedAsEndEntity")
 )]
 #[tokio::test]
-async fn believes_a_server_that_is_its_own_authority(
+async fn trusts_a_server_that_is_its_own_authority(
     #[case] name: &str,
     #[case] trust: fn(String) -> Trust,
-    #[case] says: Option<&str>,
+    #[case] message: Option<&str>,
 ) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let key = KeyPair::generate().unwrap();
@@ -122,13 +122,16 @@ async fn believes_a_server_that_is_its_own_authority(
         ..config()
     });
     let request = Request::get("try_it", &server.url());
-    let said = match subject.client.send_json::<u8>(request).await {
+    let report = match subject.client.send_json::<u8>(request).await {
         Ok(_) => None,
         Err(error) => Some(error.report()),
     };
-    match says {
-        None => assert_eq!(said, None),
-        Some(says) => assert!(said.as_ref().is_some_and(|said| said.contains(says)), "{said:?}"),
+    match message {
+        None => assert_eq!(report, None),
+        Some(message) => assert!(
+            report.as_ref().is_some_and(|report| report.contains(message)),
+            "{report:?}"
+        ),
     }
 }
 
@@ -140,11 +143,11 @@ async fn shows_a_client_certificate() {
     let (certificate, key) = authority.issue("client");
     let identity = SecretString::from(certificate.pem() + &key.serialize_pem());
 
-    let nobody = Subject::new(&Config {
+    let without_certificate = Subject::new(&Config {
         trust: trust.clone(),
         ..config()
     });
-    let error = nobody
+    let error = without_certificate
         .client
         .send(Request::get("try_it", &server.url()))
         .await
@@ -152,12 +155,12 @@ async fn shows_a_client_certificate() {
     assert_eq!(kind(&error), "unavailable");
     assert!(error.report().contains("CertificateRequired"), "{}", error.report());
 
-    let somebody = Subject::new(&Config {
+    let with_certificate = Subject::new(&Config {
         trust,
         identity: Some(identity),
         ..config()
     });
-    somebody
+    with_certificate
         .client
         .send(Request::get("try_it", &server.url()))
         .await

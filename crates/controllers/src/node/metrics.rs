@@ -1,4 +1,4 @@
-//! How long new Nodes have to wait, under the names of the Go program.
+//! How long the initialization of Nodes takes, under the names of the Go framework.
 
 use prometheus::{Histogram, HistogramOpts};
 use runtime::metrics::Register;

@@ -1,6 +1,6 @@
-//! What has to be written so that a Node says what the cloud says. Pure.
+//! The writes after which a Node matches the cloud. Pure.
 
-use super::stuck::Stuck;
+use super::Error;
 use crate::nodes::{
     self, addresses, conditions,
     labels::{self, Changes, Ignored},
@@ -12,88 +12,88 @@ use kube::api::Patch;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-/// What is to be done about one Node.
+/// The decision about one Node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// Nothing.
+    /// Write nothing.
     Keep,
-    /// Nothing now; the cloud asks to be asked later.
-    Later,
-    /// Nothing can be done; this is why.
-    Stuck(Stuck),
-    /// This is to be written.
+    /// Write nothing, and try again later: the cloud does not describe the instance yet.
+    Wait,
+    /// Write nothing, because of this error.
+    Fail(Error),
+    /// Write this.
     Write(Writes),
 }
 
-/// What is to be written to one Node. A part that is right already is empty.
+/// The changes of one Node. A part that is up to date is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Writes {
     /// All of `status.addresses`.
     pub addresses: Option<Vec<NodeAddress>>,
-    /// The condition that said why the Node was not initialised.
-    pub trouble: Trouble,
+    /// The condition that reports why the Node is not initialized.
+    pub condition: ConditionChange,
     /// `spec.providerID`.
     pub provider_id: Option<ProviderId>,
     /// Labels.
     pub labels: Changes,
-    /// Positions of the taints that go.
+    /// Positions of the taints to remove.
     pub taints: Vec<usize>,
-    /// Labels that the cloud asked for in vain.
+    /// Labels of the cloud that are not set.
     pub ignored: Vec<Ignored>,
 }
 
-/// What becomes of the condition that says why a Node is not initialised.
+/// The change of the condition that reports why a Node is not initialized.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Trouble {
-    /// It stays as it is, or is not there.
+pub enum ConditionChange {
+    /// None, or the Node does not have it.
     #[default]
     Keep,
-    /// It goes.
-    Over,
+    /// It is removed.
+    Remove,
 }
 
-/// What the cloud's word counts for.
+/// How the cloud's answer is applied.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// Whether a Node needs a provider ID.
     pub provider_ids: ProviderIds,
-    /// What becomes of labels once a Node is initialised.
+    /// What happens to the labels of initialized Nodes.
     pub labels: Labels,
-    /// The labels of its own that the cloud last said for this Node, if it was asked before.
+    /// The provider's labels that were last written to this Node, if any.
     pub before: Option<&'a BTreeMap<String, String>>,
 }
 
-/// What becomes of labels once a Node is initialised.
+/// What happens to the labels of initialized Nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Labels {
     /// They follow the cloud.
     #[default]
     Follow,
-    /// They stay as they are.
-    Stay,
+    /// They are kept.
+    Keep,
 }
 
-/// Decides what has to be written so that the Node says what the cloud says.
+/// Decides which writes make the Node match the cloud.
 #[must_use]
 pub fn plan(node: &Node, answer: &cloud::Result<Answer>, rules: Rules<'_>) -> Plan {
-    let settled = !taints::is_uninitialized(node);
+    let initialized = !taints::is_uninitialized(node);
     let writes = match answer {
-        Err(error) => return Plan::Stuck(error.into()),
-        Ok(Answer::NotYet) => return Plan::Later,
+        Err(error) => return Plan::Fail(error.into()),
+        Ok(Answer::NotYet) => return Plan::Wait,
         Ok(Answer::Unmanaged) => Ok(unmanaged(node)),
-        Ok(Answer::Missing) if settled => return Plan::Keep,
-        Ok(Answer::Missing) => return Plan::Stuck(Stuck::unknown(node)),
-        Ok(Answer::Found(machine)) if settled => refresh(node, machine, rules),
-        Ok(Answer::Found(machine)) => initialize(node, machine, rules),
+        Ok(Answer::Missing) if initialized => return Plan::Keep,
+        Ok(Answer::Missing) => return Plan::Fail(Error::not_found(node)),
+        Ok(Answer::Found(instance)) if initialized => refresh(node, instance, rules),
+        Ok(Answer::Found(instance)) => initialize(node, instance, rules),
     };
     match writes {
         Ok(writes) if writes.is_empty() => Plan::Keep,
         Ok(writes) => Plan::Write(writes),
-        Err(stuck) => Plan::Stuck(stuck),
+        Err(error) => Plan::Fail(error),
     }
 }
 
-/// Decides the same for the periodic look, which leaves Nodes that are not initialised to the queue.
+/// Decides the same for the periodic refresh, which leaves uninitialized Nodes to the queue.
 #[must_use]
 pub fn update(node: &Node, answer: &cloud::Result<Answer>, rules: Rules<'_>) -> Plan {
     if taints::is_uninitialized(node) {
@@ -103,7 +103,7 @@ pub fn update(node: &Node, answer: &cloud::Result<Answer>, rules: Rules<'_>) -> 
     }
 }
 
-/// Decides what has to be written so that the new names of labels say what the old names say.
+/// Decides which writes copy the values of deprecated labels to their current names.
 #[must_use]
 pub fn aliases(node: &Node) -> Plan {
     let labels = labels::aliases(node);
@@ -117,16 +117,16 @@ pub fn aliases(node: &Node) -> Plan {
     }
 }
 
-fn initialize(node: &Node, machine: &Instance, rules: Rules<'_>) -> Result<Writes, Stuck> {
-    let provider_id = match (nodes::provider_id(node), &machine.provider_id) {
+fn initialize(node: &Node, instance: &Instance, rules: Rules<'_>) -> Result<Writes, Error> {
+    let provider_id = match (nodes::provider_id(node), &instance.provider_id) {
         (Some(_), _) => None,
         (None, Some(id)) => Some(id.clone()),
         (None, None) if rules.provider_ids == ProviderIds::None => None,
-        (None, None) => return Err(Stuck::NoProviderId),
+        (None, None) => return Err(Error::NoProviderId),
     };
-    let (labels, ignored) = labels::changes(node, machine, rules.before);
+    let (labels, ignored) = labels::changes(node, instance, rules.before);
     Ok(Writes {
-        addresses: changed_addresses(node, machine)?,
+        addresses: changed_addresses(node, instance)?,
         provider_id,
         labels,
         ignored,
@@ -134,42 +134,42 @@ fn initialize(node: &Node, machine: &Instance, rules: Rules<'_>) -> Result<Write
     })
 }
 
-/// What is to be written if the cloud says nothing about the machine.
+/// The writes if the cloud does not manage the instance.
 fn unmanaged(node: &Node) -> Writes {
     Writes {
-        trouble: trouble(node),
+        condition: condition(node),
         taints: taints::positions_of_key(taints::of(node), taints::UNINITIALIZED),
         ..Writes::default()
     }
 }
 
-fn refresh(node: &Node, machine: &Instance, rules: Rules<'_>) -> Result<Writes, Stuck> {
-    let addresses = if machine.addresses.is_empty() {
+fn refresh(node: &Node, instance: &Instance, rules: Rules<'_>) -> Result<Writes, Error> {
+    let addresses = if instance.addresses.is_empty() {
         None
     } else {
-        changed_addresses(node, machine)?
+        changed_addresses(node, instance)?
     };
     let (labels, ignored) = match rules.labels {
-        Labels::Follow => labels::changes(node, machine, rules.before),
-        Labels::Stay => Default::default(),
+        Labels::Follow => labels::changes(node, instance, rules.before),
+        Labels::Keep => Default::default(),
     };
     Ok(Writes {
         addresses,
-        trouble: trouble(node),
+        condition: condition(node),
         labels,
         ignored,
         ..Writes::default()
     })
 }
 
-fn changed_addresses(node: &Node, machine: &Instance) -> Result<Option<Vec<NodeAddress>>, Stuck> {
-    let wanted = addresses::wanted(node, &machine.addresses)?;
-    Ok(wanted.filter(|wanted| addresses::differ(addresses::of(node), wanted)))
+fn changed_addresses(node: &Node, instance: &Instance) -> Result<Option<Vec<NodeAddress>>, Error> {
+    let desired = addresses::desired(node, &instance.addresses)?;
+    Ok(desired.filter(|desired| addresses::differ(addresses::of(node), desired)))
 }
 
-fn trouble(node: &Node) -> Trouble {
-    let there = conditions::find(node, conditions::CLOUD_PROVIDER_INITIALIZED);
-    there.map_or(Trouble::Keep, |_| Trouble::Over)
+fn condition(node: &Node) -> ConditionChange {
+    let current = conditions::find(node, conditions::CLOUD_PROVIDER_INITIALIZED);
+    current.map_or(ConditionChange::Keep, |_| ConditionChange::Remove)
 }
 
 impl Writes {
@@ -178,34 +178,34 @@ impl Writes {
     pub fn is_empty(&self) -> bool {
         let Self {
             addresses,
-            trouble,
+            condition,
             provider_id,
             labels,
             taints,
             ignored: _,
         } = self;
-        let status = addresses.is_none() && *trouble == Trouble::Keep;
+        let status = addresses.is_none() && *condition == ConditionChange::Keep;
         status && provider_id.is_none() && labels.is_empty() && taints.is_empty()
     }
 
     /// The patch of `nodes/status`, if one is needed.
     #[must_use]
     pub fn status_patch(&self, node: &Node) -> Option<Patch<Value>> {
-        if self.addresses.is_none() && self.trouble == Trouble::Keep {
+        if self.addresses.is_none() && self.condition == ConditionChange::Keep {
             return None;
         }
         let mut patch = patch::Status::of(node);
         if let Some(addresses) = &self.addresses {
             patch = patch.addresses(addresses);
         }
-        // Also one that was written a moment ago, and that the watch has not brought yet.
-        if self.trouble == Trouble::Over || !self.taints.is_empty() {
+        // With the taint always: the condition may have been written just now, and not be in the cache yet.
+        if self.condition == ConditionChange::Remove || !self.taints.is_empty() {
             patch = patch.without_condition(conditions::CLOUD_PROVIDER_INITIALIZED);
         }
         Some(patch.build())
     }
 
-    /// The patch of `nodes`, if one is needed: all of it happens or nothing, so the taint goes with the rest.
+    /// The patch of `nodes`, if one is needed. It is applied as a whole, so the taint is removed with the rest.
     #[must_use]
     pub fn node_patch(&self, node: &Node) -> Option<Patch<Value>> {
         if self.provider_id.is_none() && self.labels.is_empty() && self.taints.is_empty() {
@@ -223,8 +223,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Keep => f.write_str("keep"),
-            Self::Later => f.write_str("ask again later"),
-            Self::Stuck(stuck) => write!(f, "stuck: {stuck}"),
+            Self::Wait => f.write_str("wait for the cloud"),
+            Self::Fail(error) => write!(f, "fail: {error}"),
             Self::Write(writes) => writes.fmt(f),
         }
     }
@@ -240,7 +240,7 @@ impl fmt::Display for Writes {
                 .collect();
             parts.push(format!("addresses [{}]", addresses.join(", ")));
         }
-        parts.extend((self.trouble == Trouble::Over).then(|| "-condition".to_owned()));
+        parts.extend((self.condition == ConditionChange::Remove).then(|| "-condition".to_owned()));
         parts.extend(self.provider_id.iter().map(|id| format!("id {id}")));
         parts.extend(self.labels.iter().map(|(key, value)| match value {
             Some(value) => format!("+{key}={value}"),

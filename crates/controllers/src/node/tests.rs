@@ -1,31 +1,40 @@
 //! The controller on a real API server, with a memory cloud.
 
+mod faults;
 mod follow;
 mod initialize;
 mod race;
-mod trouble;
 
-use super::{plan::Plan, write::Outcome, *};
-use crate::nodes::{
-    self, addresses,
-    conditions::{self, CLOUD_PROVIDER_INITIALIZED},
-    labels,
-    rig::{Rig, gets_stuck, look},
-    taints,
+use super::{
+    plan::Plan,
+    reconcile::Reconciler,
+    write::{Outcome, Writer},
+    *,
 };
-use cloud::{AddressKind, Answer, ProviderIds};
+use crate::nodes::{
+    self, Scope, addresses,
+    conditions::{self, CLOUD_PROVIDER_INITIALIZED},
+    fixture::{Fixture, gets_stuck, summary},
+    labels, taints,
+};
+use cloud::{Answer, ProviderIds};
+use k8s_openapi::api::core::v1::Node;
 use kube::{
     api::{Patch, PatchParams},
     config::KubeConfigOptions,
 };
 use memory::{Failure, Fault, Machine, Operation};
 use rstest::rstest;
-use runtime::informer::{Change, Store};
+use runtime::{
+    health::Pulse,
+    informer::{Change, Store},
+};
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use testkit::{node::machine, wait};
+use tokio_util::sync::CancellationToken;
 
-/// Nothing waits longer than a test likes to.
+/// Without the waiting times of production.
 fn options() -> Options {
     Options {
         patience: Duration::ZERO,
@@ -34,12 +43,12 @@ fn options() -> Options {
     }
 }
 
-fn context(rig: &Rig, options: Options) -> Context {
+fn context(fixture: &Fixture, options: Options) -> Context {
     Context {
-        client: rig.client.clone(),
-        nodes: rig.informer.clone(),
-        provider: rig.provider.clone(),
-        recorder: rig.recorder(COMPONENT),
+        client: fixture.client.clone(),
+        nodes: fixture.informer.clone(),
+        provider: fixture.provider.clone(),
+        recorder: fixture.recorder(COMPONENT),
         queue: queue(None),
         metrics: Metrics::register(&prometheus::Registry::new()).unwrap(),
         sync_pulse: Pulse::default(),
@@ -48,13 +57,13 @@ fn context(rig: &Rig, options: Options) -> Context {
     }
 }
 
-fn start(rig: &mut Rig, options: Options) {
-    let ctx = context(rig, options);
-    rig.start(|cancel| run(ctx, cancel));
+fn start(fixture: &mut Fixture, options: Options) {
+    let ctx = context(fixture, options);
+    fixture.start(|cancel| run(ctx, cancel));
 }
 
-/// The machine of these words (see [`testkit::node::machine`]) under the name of a Node.
-fn boot(rig: &Rig, short: &str, words: &str) {
+/// Creates an instance from words (see [`testkit::node::machine`]) with the name of a Node.
+fn boot(fixture: &Fixture, short: &str, words: &str) {
     let cloud::Instance {
         provider_id,
         instance_type,
@@ -64,9 +73,9 @@ fn boot(rig: &Rig, short: &str, words: &str) {
         labels,
         power,
     } = machine(words);
-    let name = rig.name(short);
+    let name = fixture.name(short);
     let known = Machine::named(name);
-    rig.cloud.create_machine(Machine {
+    fixture.cloud.create_machine(Machine {
         provider_id,
         instance_type,
         zone,

@@ -1,41 +1,43 @@
-//! Writing to Nodes: patches only, and never a read.
+//! Writes Nodes: by patches only, without reading them first.
 
 use super::{
-    COMPONENT,
+    COMPONENT, Error,
     plan::{Plan, Writes},
-    stuck::Stuck,
 };
-use crate::nodes::{self, api, tally::Wrote};
+use crate::{
+    api_server,
+    nodes::{self, write_summary::WriteResult},
+};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use runtime::informer::Store;
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-/// How long to wait for the watch to bring the Node as it is now, after each time that somebody else was faster.
+/// The pauses after conflicts, in which the watch is expected to deliver the current Node.
 const PAUSES_MS: [u64; 5] = [50, 100, 200, 400, 800];
 
-/// What became of a Node.
+/// The outcome of a plan.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// The plan had nothing to write.
-    Idle(Plan),
+    /// The plan has nothing to write.
+    Unchanged(Plan),
     /// This was written.
     Written(Writes),
-    /// The Node is gone, or is another one of the same name by now.
-    Gone,
+    /// The Node does not exist any more, or another one has its name.
+    NotFound,
 }
 
-/// What that means for the loop that wanted it.
-pub(super) fn came_of(outcome: &Result<Outcome, Stuck>) -> Wrote {
+/// The outcome as part of a summary.
+pub(super) fn write_result(outcome: &Result<Outcome, Error>) -> WriteResult {
     match outcome {
-        Ok(Outcome::Written(_)) => Wrote::Done,
-        Ok(Outcome::Idle(_) | Outcome::Gone) => Wrote::Nothing,
-        Err(stuck) => Wrote::Refused(stuck.to_string()),
+        Ok(Outcome::Written(_)) => WriteResult::Written,
+        Ok(Outcome::Unchanged(_) | Outcome::NotFound) => WriteResult::Unchanged,
+        Err(error) => WriteResult::Refused(error.to_string()),
     }
 }
 
-/// Writes to Nodes, some at a time.
+/// Writes a limited number of Nodes at a time.
 pub(super) struct Writer {
     api: Api<Node>,
     nodes: Store<Node>,
@@ -51,54 +53,55 @@ impl Writer {
         }
     }
 
-    /// Decides and writes. When somebody else was faster it decides again on what the watch brings, a few times.
-    pub(super) async fn carry_out(&self, node: Arc<Node>, decide: impl Fn(&Node) -> Plan) -> Result<Outcome, Stuck> {
+    /// Plans and writes. After a conflict it plans again with the Node from the watch, a limited number of times.
+    pub(super) async fn write(&self, node: Arc<Node>, plan: impl Fn(&Node) -> Plan) -> Result<Outcome, Error> {
         let mut node = node;
-        let mut said = String::new();
+        let mut last = String::new();
         for pause in PAUSES_MS.map(Duration::from_millis) {
-            match self.attempt(&node, &decide).await {
+            match self.attempt(&node, &plan).await {
                 Ok(outcome) => return Ok(outcome),
-                Err(api::Fault::Gone) => return Ok(Outcome::Gone),
-                Err(api::Fault::Failed(reason)) => return Err(Stuck::Refused(reason)),
-                Err(api::Fault::Contended(reason)) => said = reason,
+                Err(api_server::Error::NotFound) => return Ok(Outcome::NotFound),
+                Err(api_server::Error::Conflict(reason)) => last = reason,
+                Err(other) => return Err(Error::Refused(other.report())),
             }
             tokio::time::sleep(pause).await;
             match self.nodes.find(nodes::name(&node)) {
-                Some(fresh) if fresh.metadata.uid == node.metadata.uid => node = fresh,
-                _ => return Ok(Outcome::Gone),
+                Some(current) if current.metadata.uid == node.metadata.uid => node = current,
+                _ => return Ok(Outcome::NotFound),
             }
         }
-        Err(Stuck::Refused(said))
+        Err(Error::Refused(last))
     }
 
-    async fn attempt(&self, node: &Node, decide: &impl Fn(&Node) -> Plan) -> Result<Outcome, api::Fault> {
-        let writes = match decide(node) {
+    async fn attempt(&self, node: &Node, plan: &impl Fn(&Node) -> Plan) -> Result<Outcome, api_server::Error> {
+        let writes = match plan(node) {
             Plan::Write(writes) => writes,
-            idle => return Ok(Outcome::Idle(idle)),
+            other => return Ok(Outcome::Unchanged(other)),
         };
         let _permit = self.permits.acquire().await;
-        let name = nodes::name(node);
         let Some(patch) = writes.status_patch(node) else {
             return self.patch_node(node, writes).await;
         };
-        let patched = api::call(self.api.patch_status(name, &api::params(COMPONENT), &patch)).await?;
-        // The answer is newer than the cache: the second patch builds on it, and on nothing that was planned before.
-        // Somebody else may have done the rest meanwhile, and a position in the old taints is another taint in the new.
-        let rest = match decide(&patched) {
+        let params = api_server::patch_params(COMPONENT);
+        let patched = api_server::call(self.api.patch_status(nodes::name(node), &params, &patch)).await?;
+        // The answer is newer than the cache, so the second patch is planned again from it: another client may have
+        // written the rest, and the positions of taints may have changed.
+        let rest = match plan(&patched) {
             Plan::Write(rest) => rest,
-            Plan::Keep | Plan::Later | Plan::Stuck(_) => Writes::default(),
+            Plan::Keep | Plan::Wait | Plan::Fail(_) => Writes::default(),
         };
         let writes = Writes {
             addresses: writes.addresses,
-            trouble: writes.trouble,
+            condition: writes.condition,
             ..rest
         };
         self.patch_node(&patched, writes).await
     }
 
-    async fn patch_node(&self, node: &Node, writes: Writes) -> Result<Outcome, api::Fault> {
+    async fn patch_node(&self, node: &Node, writes: Writes) -> Result<Outcome, api_server::Error> {
         if let Some(patch) = writes.node_patch(node) {
-            api::call(self.api.patch(nodes::name(node), &api::params(COMPONENT), &patch)).await?;
+            let params = api_server::patch_params(COMPONENT);
+            api_server::call(self.api.patch(nodes::name(node), &params, &patch)).await?;
         }
         Ok(Outcome::Written(writes))
     }

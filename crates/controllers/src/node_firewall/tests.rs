@@ -1,7 +1,18 @@
-use super::*;
-use cloud::Error;
+use super::{
+    PERIOD,
+    reconcile::next,
+    spec::{affects_firewall, exposed},
+};
+use cloud::{Error, Exposed};
+use k8s_openapi::api::core::v1::Service;
 use rstest::rstest;
+use runtime::{
+    health::Pulse,
+    informer::{Change, Store},
+    queue::Next,
+};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// `web NodePort 80:30080`: a Service of this name and type with ports and node ports.
 fn service(text: &str) -> Service {
@@ -23,15 +34,15 @@ fn number(text: &str) -> u16 {
     text.parse().unwrap()
 }
 
-fn told(services: Vec<Service>) -> String {
+fn summary(services: Vec<Service>) -> String {
     let exposed = exposed(&Store::of(services), "kubernetes");
-    let told = |one: &Exposed| {
+    let line = |one: &Exposed| {
         let ports: Vec<String> = one.spec.ports.iter().map(|port| port.port.to_string()).collect();
         format!("{} {:?} {}", one.spec.service.name, one.exposure, ports.join(" "))
     };
-    let mut told: Vec<String> = exposed.iter().map(told).collect();
-    told.sort_unstable();
-    told.join(", ")
+    let mut lines: Vec<String> = exposed.iter().map(line).collect();
+    lines.sort_unstable();
+    lines.join(", ")
 }
 
 #[test]
@@ -43,16 +54,16 @@ fn services_that_are_reachable_from_outside_are_exposed() {
         "d ExternalName",
     ];
     let expected = "a NodePort 80 81, b LoadBalancer 443";
-    assert_eq!(told(services.map(service).into()), expected);
+    assert_eq!(summary(services.map(service).into()), expected);
 }
 
 #[test]
-fn services_that_are_being_deleted_or_cannot_be_understood_stay_closed() {
+fn deleted_and_invalid_services_stay_closed() {
     let mut deleted = service("a NodePort 80:30080");
     deleted.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
-    let mut strange = service("b LoadBalancer 80:30080");
-    strange.spec.as_mut().unwrap().load_balancer_source_ranges = Some(vec!["everywhere".into()]);
-    assert_eq!(told(vec![deleted, strange]), "");
+    let mut invalid = service("b LoadBalancer 80:30080");
+    invalid.spec.as_mut().unwrap().load_balancer_source_ranges = Some(vec!["everywhere".into()]);
+    assert_eq!(summary(vec![deleted, invalid]), "");
 }
 
 #[rstest]
@@ -60,37 +71,34 @@ fn services_that_are_being_deleted_or_cannot_be_understood_stay_closed() {
 #[case::kind("a NodePort 80:30080", "a ClusterIP 80:30080", true)]
 #[case::nothing("a NodePort 80:30080", "a NodePort 80:30080", false)]
 #[case::closed("a ClusterIP 80:30080", "a ClusterIP 81:30080", false)]
-fn changes_that_matter(#[case] old: &str, #[case] new: &str, #[case] expected: bool) {
+fn changes_of_ports_and_types(#[case] old: &str, #[case] new: &str, #[case] expected: bool) {
     let (old, new) = (Arc::new(service(old)), Arc::new(service(new)));
-    assert_eq!(matters(&Change::Updated { old, new }), expected);
+    assert_eq!(affects_firewall(&Change::Updated { old, new }), expected);
 }
 
 #[test]
-fn annotations_matter_and_the_status_does_not() {
+fn annotations_affect_the_firewall_and_the_status_does_not() {
     let old = Arc::new(service("a NodePort 80:30080"));
     let mut annotated = service("a NodePort 80:30080");
     annotated.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into());
-    assert!(matters(&Change::Updated {
+    assert!(affects_firewall(&Change::Updated {
         old: Arc::clone(&old),
         new: Arc::new(annotated)
     }));
     let mut served = service("a NodePort 80:30080");
     served.status = serde_json::from_value(json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}})).unwrap();
-    assert!(!matters(&Change::Updated {
+    assert!(!affects_firewall(&Change::Updated {
         old: Arc::clone(&old),
         new: Arc::new(served)
     }));
-    assert!(matters(&Change::Added(Arc::clone(&old))) && matters(&Change::Deleted(old)));
-    assert!(!matters(&Change::Added(Arc::new(service("a ClusterIP")))));
+    assert!(affects_firewall(&Change::Added(Arc::clone(&old))) && affects_firewall(&Change::Deleted(old)));
+    assert!(!affects_firewall(&Change::Added(Arc::new(service("a ClusterIP")))));
 }
 
 #[rstest]
 #[case::done(Ok(()), Next::Poll(PERIOD))]
 #[case::refused(Err(Error::invalid("tags", "they do not exist")), Next::Poll(PERIOD))]
 #[case::down(Err(Error::unavailable("call", "down")), Next::Retry)]
-fn looks_again(#[case] answer: cloud::Result<()>, #[case] expected: Next) {
-    assert_eq!(
-        format!("{:?}", next(answer, &Pulse::default())),
-        format!("{expected:?}")
-    );
+fn next_attempt(#[case] answer: cloud::Result<()>, #[case] expected: Next) {
+    assert_eq!(next(answer, &Pulse::default()), expected);
 }

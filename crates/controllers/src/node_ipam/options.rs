@@ -1,20 +1,20 @@
-//! How ranges are cut.
+//! The settings of the controller.
 
-use super::CidrSet;
+use super::plan::CidrSet;
 use ipnet::IpNet;
 
-/// How the controller is set up.
+/// The settings of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// `--cluster-cidr`: one range, or one of each family.
     pub cluster_cidrs: Vec<IpNet>,
-    /// `--service-cluster-ip-range`: never given to nodes.
+    /// `--service-cluster-ip-range`: never assigned to Nodes.
     pub service_cidrs: Vec<IpNet>,
-    /// The size of a node's range, for each of `cluster_cidrs`.
+    /// The prefix length of a Node's CIDR, for each of `cluster_cidrs`.
     pub mask_sizes: Vec<u8>,
 }
 
-/// The flags that say how long the prefix of a node's range is; `None` if not given.
+/// The flags for the prefix length of a Node's CIDR; `None` if not set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MaskSizes {
     /// `--node-cidr-mask-size`
@@ -27,14 +27,14 @@ pub struct MaskSizes {
 
 const DEFAULT_V4: u8 = 24;
 const DEFAULT_V6: u8 = 64;
-/// More ranges than this are more nodes than a cluster can have, and more than an allocator should count.
+/// An allocator has at most this many bits to assign: more than a cluster has Nodes.
 const MAX_EXTRA_BITS_V6: u8 = 16;
 
 impl Options {
-    /// Puts the flags together.
+    /// Validates the flags.
     ///
     /// # Errors
-    /// Everything that is wrong with them, a sentence each.
+    /// Every problem, a sentence each.
     pub fn new(cluster_cidrs: &[IpNet], service_cidrs: &[IpNet], masks: MaskSizes) -> Result<Self, Vec<String>> {
         let mut problems = ranges(cluster_cidrs);
         problems.extend(masks.problems(cluster_cidrs));
@@ -61,7 +61,7 @@ impl Options {
         }
     }
 
-    /// The parts of each range, without those that Services have.
+    /// The parts of each cluster CIDR, without those of Services.
     pub(super) fn sets(&self) -> impl Iterator<Item = CidrSet> + '_ {
         let ranges = self.cluster_cidrs.iter().zip(&self.mask_sizes);
         ranges.map(|(range, mask)| {
@@ -71,16 +71,16 @@ impl Options {
         })
     }
 
-    /// Ranges of which Services leave nothing.
+    /// Cluster CIDRs whose parts are all used by Services.
     fn used_up(&self) -> Vec<String> {
         let sets = self.cluster_cidrs.iter().zip(&self.mask_sizes).zip(self.sets());
         let used_up = sets.filter_map(|(range, mut set)| set.take_next().is_none().then_some(range));
-        let told = used_up.map(|(cidr, mask)| {
+        let problems = used_up.map(|(cidr, mask)| {
             format!(
                 "--service-cluster-ip-range leaves no /{mask} of the cluster CIDR {cidr} for a node: choose ranges that do not overlap"
             )
         });
-        told.collect()
+        problems.collect()
     }
 }
 
@@ -181,13 +181,13 @@ mod tests {
     #[case::in_two_halves("10.0.0.0/16", "10.0.0.0/17 10.0.128.0/17", "leaves no /24")]
     #[case::into_the_only_part("10.0.0.0/24", "10.0.0.0/28", "leaves no /24")]
     #[case::one_family("10.0.0.0/16 fd00::/56", "fd00::/48", "leaves no /64 of the cluster CIDR fd00::/56")]
-    fn services_leave_something(#[case] cidrs: &str, #[case] services: &str, #[case] problem: &str) {
+    fn services_may_not_use_all_parts(#[case] cidrs: &str, #[case] services: &str, #[case] problem: &str) {
         let nets = |text: &str| -> Vec<IpNet> { text.split_whitespace().map(|cidr| cidr.parse().unwrap()).collect() };
-        let told = Options::new(&nets(cidrs), &nets(services), MaskSizes::default()).err();
-        let told = told.unwrap_or_default().join("; ");
+        let problems = Options::new(&nets(cidrs), &nets(services), MaskSizes::default()).err();
+        let problems = problems.unwrap_or_default().join("; ");
         assert!(
-            told.contains(problem) && told.is_empty() == problem.is_empty(),
-            "{told:?}"
+            problems.contains(problem) && problems.is_empty() == problem.is_empty(),
+            "{problems:?}"
         );
     }
 }

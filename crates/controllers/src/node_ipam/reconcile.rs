@@ -1,15 +1,17 @@
-//! Writes a node's ranges into it. Safe to run again at any point.
+//! Assigns pod CIDRs to one Node. Safe to run again at any point.
 
-use super::{Allocator, Options, Taken};
-use crate::nodes::{self, pod_cidrs};
+use super::{Allocator, Context, Recorded};
+use crate::{
+    api_server,
+    nodes::{self, Scope, pod_cidrs},
+};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, ResourceExt,
     api::{Patch, PatchParams},
 };
 use runtime::{
-    client::explain,
     events::{Kind, Recorder},
     health::Pulse,
     informer::{Change, Store},
@@ -19,42 +21,43 @@ use serde_json::json;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::{info, warn};
 
-/// What the controller works with.
-pub struct NodeIpam {
+/// Assigns pod CIDRs to Nodes.
+pub(super) struct Reconciler {
     allocator: Mutex<Allocator>,
-    client: Client,
+    api: Api<Node>,
     nodes: Store<Node>,
     recorder: Recorder,
-    in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
+    scope: Scope,
     pulse: Pulse,
 }
 
-impl NodeIpam {
-    /// Puts it together.
-    pub fn new(
-        options: &Options,
-        client: Client,
-        nodes: Store<Node>,
-        recorder: Recorder,
-        in_scope: Arc<dyn Fn(&Node) -> bool + Send + Sync>,
-        pulse: Pulse,
-    ) -> Self {
-        Self {
-            allocator: Mutex::new(Allocator::new(options)),
+impl Reconciler {
+    pub(super) fn new(context: Context) -> Self {
+        let Context {
             client,
             nodes,
             recorder,
-            in_scope,
+            queue: _,
+            scope,
+            pulse,
+            options,
+        } = context;
+        Self {
+            allocator: Mutex::new(Allocator::new(&options)),
+            api: Api::all(client),
+            nodes: nodes.store(),
+            recorder,
+            scope,
             pulse,
         }
     }
 
-    /// Takes note of a change: what a node has is learnt, and freed when it is gone. Answers a node that lacks its ranges.
-    pub fn heed<'a>(&self, change: &'a Change<Node>) -> Option<&'a Arc<Node>> {
+    /// Records the CIDRs of a Node, releases those of a deleted one, and returns a Node that has none.
+    pub(super) fn handle<'a>(&self, change: &'a Change<Node>) -> Option<&'a Arc<Node>> {
         let node = match change {
             Change::Added(node) => node,
             Change::Updated { old, new } => {
-                // A list after a gap in the watch shows only who has the name now.
+                // After a gap in the watch, a Node that was deleted and created again is reported as updated.
                 if old.metadata.uid != new.metadata.uid {
                     self.release(old);
                 }
@@ -65,104 +68,101 @@ impl NodeIpam {
                 return None;
             }
         };
-        self.needs_work(node).then_some(node)
+        if pod_cidrs(node).is_empty() {
+            let needs_work = node.metadata.deletion_timestamp.is_none() && self.scope.contains(node);
+            return needs_work.then_some(node);
+        }
+        self.record(node);
+        None
     }
 
-    fn needs_work(&self, node: &Node) -> bool {
-        if pod_cidrs(node).is_empty() {
-            return node.metadata.deletion_timestamp.is_none() && (self.in_scope)(node);
-        }
-        self.learn(node);
-        false
-    }
-
-    fn learn(&self, node: &Node) {
-        if pod_cidrs(node).is_empty() {
-            return;
-        }
-        if let Taken::Foreign(cidrs) = self.allocator().learn(node) {
+    fn record(&self, node: &Node) {
+        if let Recorded::Foreign(cidrs) = self.allocator().record(node) {
             warn!(
                 node = node.name_any(),
                 ?cidrs,
-                "a node has pod ranges outside of --cluster-cidr; they are left alone"
+                "the node has pod CIDRs outside of --cluster-cidr; they are not managed"
             );
         }
     }
 
-    /// Frees what a node had that is gone.
     fn release(&self, node: &Node) {
         self.pulse.over(&node.name_any());
-        self.allocator().release(&node.uid().unwrap_or_default());
+        self.allocator().release(nodes::uid(node));
     }
 
-    /// Gives one node its ranges, if it has none.
-    pub async fn reconcile(&self, name: &str) -> Next {
+    /// Assigns CIDRs to a Node that has none.
+    pub(super) async fn reconcile(&self, name: &str) -> Next {
         let Some(node) = self.nodes.find(name).filter(|node| pod_cidrs(node).is_empty()) else {
             self.pulse.over(name);
             return Next::Done;
         };
         self.pulse.begin();
-        let uid = node.uid().unwrap_or_default();
-        let Some(cidrs) = self.allocator().allocate(&uid) else {
+        let Some(cidrs) = self.allocator().allocate(nodes::uid(&node)) else {
             warn!(node = name, "no range is left in --cluster-cidr");
-            self.pulse
-                .failure_at([name.to_owned()], "no range is left in --cluster-cidr");
-            self.tell(
+            self.report_failure(
                 &node,
                 "CIDRNotAvailable",
-                format!("Node {name} status is now: CIDRNotAvailable"),
+                "no range is left in --cluster-cidr".to_owned(),
             );
             return Next::Retry;
         };
-        match self.write(name, &uid, &cidrs).await {
+        match self.write(&node, &cidrs).await {
             Ok(()) => {
-                info!(node = name, ?cidrs, "gave the node its pod ranges");
+                info!(node = name, ?cidrs, "assigned pod CIDRs");
                 self.pulse.success();
                 Next::Done
             }
-            // The reservation stays: a write whose answer was lost may have been made.
             Err(error) => self.failed(&node, &error),
         }
     }
 
-    fn failed(&self, node: &Node, error: &kube::Error) -> Next {
+    fn failed(&self, node: &Node, error: &api_server::Error) -> Next {
         let name = node.name_any();
-        let now = self.nodes.find(&name);
-        let replaced = now.is_none_or(|now| now.metadata.uid != node.metadata.uid);
+        let current = self.nodes.find(&name);
+        let replaced = current.is_none_or(|current| current.metadata.uid != node.metadata.uid);
         match error {
-            // Gone, or another one of the same name. The informer will tell, or did before the range was chosen.
-            kube::Error::Api(status) if status.code == 404 || (status.code == 409 && replaced) => {
-                if replaced {
-                    self.release(node);
-                }
+            api_server::Error::NotFound | api_server::Error::Conflict(_) if replaced => {
+                // Its delete event may have been handled before the CIDRs were allocated.
+                self.release(node);
                 self.pulse.success();
                 Next::Done
             }
+            // The delete event is still to come.
+            api_server::Error::NotFound => {
+                self.pulse.success();
+                Next::Done
+            }
+            // The allocation is kept: if only the answer was lost, the Node has these CIDRs.
             _ => {
-                warn!(node = name, %error, "cannot give the node its pod ranges");
-                let reason = format!("cannot give nodes their pod ranges: {}", explain(error));
-                self.pulse.failure_at([name.clone()], reason);
-                self.tell(
+                let error = error.report();
+                warn!(node = name, error, "cannot assign pod CIDRs");
+                self.report_failure(
                     node,
                     "CIDRAssignmentFailed",
-                    format!("Node {name} status is now: CIDRAssignmentFailed"),
+                    format!("cannot assign pod CIDRs: {error}"),
                 );
                 Next::Retry
             }
         }
     }
 
-    async fn write(&self, name: &str, uid: &str, cidrs: &[IpNet]) -> Result<(), kube::Error> {
+    async fn write(&self, node: &Node, cidrs: &[IpNet]) -> Result<(), api_server::Error> {
         let texts: Vec<_> = cidrs.iter().map(ToString::to_string).collect();
-        // The UID makes the API server refuse (409) to give the ranges to another node of the same name.
-        let patch = json!({"metadata": {"uid": uid}, "spec": {"podCIDR": texts.first(), "podCIDRs": texts}});
-        let api: Api<Node> = Api::all(self.client.clone());
-        api.patch(name, &PatchParams::default(), &Patch::Strategic(patch))
-            .await
-            .map(drop)
+        // With the UID, the API server refuses (409) to patch another Node of the same name.
+        let patch = Patch::Strategic(json!({
+            "metadata": {"uid": node.metadata.uid},
+            "spec": {"podCIDR": texts.first(), "podCIDRs": texts},
+        }));
+        let params = PatchParams::default();
+        let patched = api_server::call(self.api.patch(nodes::name(node), &params, &patch));
+        patched.await.map(drop)
     }
 
-    fn tell(&self, node: &Node, reason: &'static str, message: String) {
+    fn report_failure(&self, node: &Node, reason: &'static str, cause: String) {
+        let name = node.name_any();
+        let message = format!("Node {name} status is now: {reason}");
+        self.pulse.failure_at([name], cause);
         self.recorder
             .event(nodes::reference(node), Kind::Normal, reason, message);
     }

@@ -1,29 +1,25 @@
-use super::*;
-use crate::nodes::pod_cidrs;
+//! The allocator, and the controller on a real API server.
+
+use super::{reconcile::Reconciler, *};
+use crate::nodes::{Scope, fixture::Fixture, pod_cidrs};
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::NodeSpec;
-use kube::api::{Api, DeleteParams, PostParams};
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, runtime::watcher};
 use rstest::rstest;
 use runtime::{
-    events::{Event, Recorder},
+    events::{Kind, Recorder},
     health::Pulse,
-    informer::{Change, Store},
+    informer::{Change, Informer, Store},
     queue::Next,
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 use testkit::wait;
 
+/// A Node with these CIDRs; its UID is its name.
 fn node(name: &str, cidrs: &[&str]) -> Node {
-    let mut node = Node::default();
-    node.metadata.name = Some(name.into());
-    node.metadata.uid = Some(name.into());
-    let cidrs: Vec<String> = cidrs.iter().map(|&cidr| cidr.into()).collect();
-    node.spec = Some(NodeSpec {
-        pod_cidr: cidrs.first().cloned(),
-        pod_cidrs: (!cidrs.is_empty()).then_some(cidrs),
-        ..NodeSpec::default()
-    });
-    node
+    let cidrs = cidrs.iter().map(|cidr| format!("cidr:{cidr}"));
+    let words: Vec<_> = cidrs.chain([format!("uid:{name}")]).collect();
+    testkit::node::node(name, &words.join(" "))
 }
 
 fn options(cidrs: &str, services: &str) -> Options {
@@ -48,16 +44,16 @@ fn dual_stack_gets_one_of_each() {
 }
 
 #[test]
-fn asking_again_answers_the_same() {
+fn allocating_again_returns_the_same() {
     let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
     assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
     assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
 }
 
 #[test]
-fn services_and_nodes_that_are_there_are_left_out() {
+fn cidrs_of_services_and_existing_nodes_are_not_allocated() {
     let mut allocator = Allocator::new(&options("10.0.0.0/22", "10.0.0.0/24"));
-    assert_eq!(allocator.learn(&node("old", &["10.0.1.0/24"])), Taken::Known);
+    assert_eq!(allocator.record(&node("old", &["10.0.1.0/24"])), Recorded::Managed);
     assert_eq!(allocate(&mut allocator, "new"), "10.0.2.0/24");
     allocator.release("old");
     assert_eq!(allocate(&mut allocator, "newer"), "10.0.3.0/24");
@@ -66,7 +62,7 @@ fn services_and_nodes_that_are_there_are_left_out() {
 }
 
 #[test]
-fn one_family_used_up_takes_nothing_of_the_other() {
+fn without_a_cidr_of_one_family_none_of_the_other_is_allocated() {
     let mut allocator = Allocator::new(&options("10.0.0.0/24 fd00::/62", ""));
     assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24 fd00::/64");
     assert_eq!(allocate(&mut allocator, "b"), "");
@@ -75,263 +71,189 @@ fn one_family_used_up_takes_nothing_of_the_other() {
 }
 
 #[test]
-fn foreign_ranges_are_reported_and_left_alone() {
+fn foreign_cidrs_are_reported_and_not_managed() {
     let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
-    let foreign = allocator.learn(&node("old", &["192.168.0.0/24", "nonsense"]));
+    let foreign = allocator.record(&node("old", &["192.168.0.0/24", "nonsense"]));
     assert_eq!(
         foreign,
-        Taken::Foreign(vec!["192.168.0.0/24".into(), "nonsense".into()])
+        Recorded::Foreign(vec!["192.168.0.0/24".into(), "nonsense".into()])
     );
     assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
 }
 
 #[test]
-fn a_write_whose_answer_was_lost_is_learnt_from_the_node() {
+fn a_write_without_an_answer_is_recorded_from_the_node() {
     let mut allocator = Allocator::new(&options("10.0.0.0/22", ""));
     assert_eq!(allocate(&mut allocator, "a"), "10.0.0.0/24");
-    assert_eq!(allocator.learn(&node("a", &["10.0.0.0/24"])), Taken::Known);
+    assert_eq!(allocator.record(&node("a", &["10.0.0.0/24"])), Recorded::Managed);
     allocator.release("a");
     assert_eq!(allocator.allocate("b").map(|cidrs| cidrs.len()), Some(1));
 }
 
-/// A controller whose API server knows no node; `asked` is called whenever it is asked for one.
-fn without_server(range: &str, nodes: Store<Node>, asked: impl Fn() + Clone + Send + 'static) -> NodeIpam {
-    refused(404, range, nodes, asked)
-}
-
-/// A controller whose API server answers nothing but this; `asked` is called whenever it is asked for something.
-fn refused(code: u16, range: &str, nodes: Store<Node>, asked: impl Fn() + Clone + Send + 'static) -> NodeIpam {
+/// A reconciler whose API server has this status for every request, and calls `requested` for each.
+fn refused(code: u16, range: &str, requested: impl Fn(&Store<Node>) + Clone + Send + Sync + 'static) -> Reconciler {
+    let store = Arc::new(std::sync::OnceLock::<Store<Node>>::new());
+    let known = store.clone();
     let send = move |_: http::Request<kube::client::Body>| {
-        asked();
+        known.get().iter().for_each(|store| requested(store));
         let refusal = kube::core::Status::failure("no", "No").with_code(code);
         let body = kube::client::Body::from(serde_json::to_vec(&refusal).unwrap());
         let answer = http::Response::builder().status(code).body(body).unwrap();
         std::future::ready(Ok::<_, kube::Error>(answer))
     };
     let client = kube::Client::new(tower::service_fn(send), "default");
+    let informer = Informer::new(Api::all(client.clone()), watcher::Config::default(), |_| {});
+    store.set(informer.store()).ok();
+    informer.store().insert(node("a", &[]));
     let (sender, _) = tokio::sync::mpsc::channel(1);
-    let (recorder, pulse) = (Recorder::new(COMPONENT, sender), Pulse::default());
-    let in_scope = Arc::new(|_: &Node| true);
-    NodeIpam::new(&options(range, ""), client, nodes, recorder, in_scope, pulse)
+    Reconciler::new(Context {
+        client,
+        nodes: informer,
+        recorder: Recorder::new(COMPONENT, sender),
+        queue: queue(None),
+        scope: Scope::default(),
+        pulse: Pulse::default(),
+        options: options(range, ""),
+    })
 }
 
-/// A list after a gap in the watch shows another node under the name of the one that had the range.
+/// After a gap in the watch, a list has another Node with the name of the one that had the CIDR.
 #[rstest]
 #[case::another_node("other", "10.0.0.0/24")]
 #[case::the_same_node("a", "")]
 #[tokio::test]
-async fn what_a_node_had_is_free_when_another_has_its_name(#[case] uid: &str, #[case] expected: &str) {
-    let ipam = without_server("10.0.0.0/24", Store::of([]), || panic!("nothing is to be written"));
+async fn the_cidr_of_a_node_is_free_when_another_has_its_name(#[case] uid: &str, #[case] expected: &str) {
+    let reconciler = refused(404, "10.0.0.0/24", |_| panic!("a write"));
     let old = Arc::new(node("a", &["10.0.0.0/24"]));
-    assert!(ipam.heed(&Change::Added(old.clone())).is_none());
+    assert!(reconciler.handle(&Change::Added(old.clone())).is_none());
     let mut new = node("a", &[]);
     new.metadata.uid = Some(uid.to_owned());
     let change = Change::Updated {
         old,
         new: Arc::new(new),
     };
-    let heard = ipam.heed(&change).map(|node| node.metadata.uid.clone());
-    assert_eq!(heard, Some(Some(uid.to_owned())), "it has no range of its own");
-    assert_eq!(allocate(&mut ipam.allocator(), "next"), expected);
+    let returned = reconciler.handle(&change).map(|node| node.metadata.uid.clone());
+    assert_eq!(returned, Some(Some(uid.to_owned())), "it has no CIDR");
+    assert_eq!(allocate(&mut reconciler.allocator(), "next"), expected);
 }
 
 #[tokio::test]
-async fn a_range_is_free_when_its_node_went_before_it_was_chosen() {
-    let nodes = Store::of([node("a", &[])]);
-    let ipam = without_server("10.0.0.0/24", nodes.clone(), move || drop(nodes.remove("a")));
-    // The handler hears of the end of a node that has nothing yet; only then a range is chosen for it.
-    ipam.heed(&Change::Deleted(Arc::new(node("a", &[]))));
-    assert_eq!(ipam.reconcile("a").await, Next::Done);
-    assert_eq!(allocate(&mut ipam.allocator(), "b"), "10.0.0.0/24");
+async fn a_cidr_is_free_when_its_node_was_deleted_before_the_allocation() {
+    let reconciler = refused(404, "10.0.0.0/24", |nodes| drop(nodes.remove("a")));
+    // The deletion is handled before a CIDR is allocated.
+    reconciler.handle(&Change::Deleted(Arc::new(node("a", &[]))));
+    assert_eq!(reconciler.reconcile("a").await, Next::Done);
+    assert_eq!(allocate(&mut reconciler.allocator(), "b"), "10.0.0.0/24");
 }
 
-/// Meanwhile the name is this node's.
+/// The Node that has the name after the write.
 #[rstest]
 #[case::gone(404, "a", Next::Done)]
 #[case::another_has_its_name(409, "other", Next::Done)]
 #[case::a_conflict(409, "a", Next::Retry)]
 #[tokio::test]
-async fn a_refused_write_is_tried_again_unless_the_node_is_gone(
-    #[case] code: u16,
-    #[case] uid: &str,
-    #[case] next: Next,
-) {
-    let nodes = Store::of([node("a", &[])]);
-    let (seen, mut now) = (nodes.clone(), node("a", &[]));
-    now.metadata.uid = Some(uid.to_owned());
-    let ipam = refused(code, "10.0.0.0/24", nodes, move || drop(seen.insert(now.clone())));
-    assert_eq!(ipam.reconcile("a").await, next);
+async fn a_refused_write_is_retried_unless_the_node_is_gone(#[case] code: u16, #[case] uid: &str, #[case] next: Next) {
+    let mut current = node("a", &[]);
+    current.metadata.uid = Some(uid.to_owned());
+    let reconciler = refused(code, "10.0.0.0/24", move |nodes| drop(nodes.insert(current.clone())));
+    assert_eq!(reconciler.reconcile("a").await, next);
     let expected = if uid == "a" { "" } else { "10.0.0.0/24" };
     assert_eq!(
-        allocate(&mut ipam.allocator(), "b"),
+        allocate(&mut reconciler.allocator(), "b"),
         expected,
-        "the range of one that is there stays its own"
+        "an existing node keeps its allocation"
     );
 }
 
-/// The controller with a client, on the Nodes whose names begin with this.
-struct Rig {
-    api: Api<Node>,
-    prefix: String,
-    pulse: Pulse,
-    events: tokio::sync::mpsc::Receiver<Event>,
-    cancel: CancellationToken,
-    tasks: tokio::task::JoinSet<()>,
+/// A running controller with this client, and these cluster CIDRs.
+fn start(client: Option<kube::Client>, ranges: &str) -> (Fixture, Pulse) {
+    let mut fixture = Fixture::new();
+    let pulse = Pulse::default();
+    let context = Context {
+        client: client.unwrap_or_else(|| fixture.client.clone()),
+        nodes: fixture.informer.clone(),
+        recorder: fixture.recorder(COMPONENT),
+        queue: queue(None),
+        scope: fixture.scope(),
+        pulse: pulse.clone(),
+        options: options(ranges, ""),
+    };
+    fixture.start(|cancel| run(context, cancel));
+    (fixture, pulse)
 }
 
-impl Rig {
-    fn start(client: kube::Client, range: &str) -> Self {
-        let (prefix, api) = (lab::unique("full"), Api::all(lab::ControlPlane::shared().client()));
-        let informer = Informer::new(api.clone(), kube::runtime::watcher::Config::default(), |_| {});
-        let (cancel, pulse, ours) = (CancellationToken::new(), Pulse::default(), prefix.clone());
-        let (sender, events) = tokio::sync::mpsc::channel(1000);
-        let is_ours = move |node: &Node| {
-            node.metadata
-                .name
-                .as_deref()
-                .is_some_and(|name| name.starts_with(&ours))
-        };
-        let ipam = NodeIpam::new(
-            &options(range, ""),
-            client,
-            informer.store(),
-            Recorder::new(COMPONENT, sender),
-            Arc::new(is_ours),
-            pulse.clone(),
-        );
-        let mut tasks = tokio::task::JoinSet::new();
-        let (watched, end) = (informer.clone(), cancel.clone());
-        tasks.spawn(async move { watched.run(end).await });
-        tasks.spawn(run(ipam, informer, queue(None), cancel.clone()));
-        Self {
-            api,
-            prefix,
-            pulse,
-            events,
-            cancel,
-            tasks,
-        }
-    }
-
-    async fn join(&self, name: &str) -> String {
-        let name = format!("{}-{name}", self.prefix);
-        let mut node = node(&name, &[]);
-        node.metadata.uid = None;
-        self.api.create(&PostParams::default(), &node).await.unwrap();
-        name
-    }
-
-    async fn join_all(&self, prefix: &str, count: usize) -> Vec<String> {
-        let mut names = Vec::new();
-        for index in 0..count {
-            names.push(self.join(&format!("{prefix}-{index}")).await);
-        }
-        names
-    }
-
-    /// What each of these nodes gets: one range of each family, and none that another has.
-    async fn ranges(&self, names: &[String], families: usize) -> BTreeSet<Vec<String>> {
-        let mut seen = BTreeSet::new();
-        for name in names {
-            let ready = |node: Option<&Node>| node.is_some_and(|node| !pod_cidrs(node).is_empty());
-            let waiting = kube::runtime::wait::await_condition(self.api.clone(), name, ready);
-            let node = tokio::time::timeout(Duration::from_mins(1), waiting)
-                .await
-                .unwrap_or_else(|_| panic!("{name} never got a range"))
-                .unwrap()
-                .unwrap();
-            let cidrs = pod_cidrs(&node).to_vec();
-            assert_eq!(cidrs.len(), families, "{cidrs:?}");
-            assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
-            assert!(seen.insert(cidrs), "{name} has what another has");
-        }
-        seen
-    }
-
-    async fn until_failing(&self, why: &str) {
-        wait::until("a bad pulse", || async {
-            match self.pulse.failing(Duration::ZERO) {
-                Err(reason) if reason.contains(why) => Ok(()),
-                other => Err(format!("{other:?}")),
-            }
-        })
-        .await;
-    }
-
-    /// The first event: `kind reason about: message`.
-    async fn told(&mut self) -> String {
-        let event = tokio::time::timeout(Duration::from_mins(1), self.events.recv()).await;
-        let Event {
-            kind,
-            reason,
-            message,
-            regarding,
-            ..
-        } = event.unwrap().unwrap();
-        format!("{kind:?} {reason} {}: {message}", regarding.name.unwrap_or_default())
-    }
-
-    async fn finish(mut self, names: &[String]) {
-        for name in names {
-            self.api.delete(name, &DeleteParams::default()).await.unwrap();
-        }
-        self.cancel.cancel();
-        while let Some(ended) = self.tasks.join_next().await {
-            ended.unwrap();
-        }
+async fn register_all(fixture: &Fixture, prefix: &str, count: usize) {
+    for index in 0..count {
+        fixture.register(&format!("{prefix}-{index}"), "").await;
     }
 }
 
-/// So few ranges that the second half can have only what the first half gave back.
+/// The CIDRs of all Nodes, once they have them: one of each family, and none twice.
+async fn assigned(fixture: &Fixture, families: usize) -> BTreeSet<Vec<String>> {
+    let nodes = wait::until("CIDRs", || async {
+        let nodes = fixture.list().await;
+        let missing = nodes.iter().filter(|node| pod_cidrs(node).is_empty()).count();
+        if missing == 0 { Ok(nodes) } else { Err(missing) }
+    })
+    .await;
+    let mut assigned = BTreeSet::new();
+    for node in nodes {
+        let cidrs = pod_cidrs(&node).to_vec();
+        assert_eq!(cidrs.len(), families, "{cidrs:?}");
+        assert_eq!(node.spec.unwrap().pod_cidr.as_ref(), cidrs.first());
+        assert!(assigned.insert(cidrs), "assigned twice");
+    }
+    assigned
+}
+
+/// So few CIDRs that the second Nodes can only get those of the first.
 #[rstest]
-#[case::v4("10.200.0.0/22", 4, 1)]
-#[case::v6("fd00:200::/62", 4, 1)]
-#[case::dual("10.205.0.0/22 fd00:205::/62", 4, 2)]
+#[case::v4("10.200.0.0/22", 1)]
+#[case::v6("fd00:200::/62", 1)]
+#[case::dual("10.205.0.0/22 fd00:205::/62", 2)]
 #[tokio::test]
-async fn nodes_get_disjoint_ranges_and_give_them_back(
-    #[case] ranges: &str,
-    #[case] nodes: usize,
-    #[case] families: usize,
-) {
-    let rig = Rig::start(lab::ControlPlane::shared().client(), ranges);
-    let old = rig.join_all("old", nodes).await;
-    let taken = rig.ranges(&old, families).await;
-    for name in &old {
-        rig.api.delete(name, &DeleteParams::default()).await.unwrap();
+async fn nodes_get_disjoint_cidrs_and_release_them(#[case] ranges: &str, #[case] families: usize) {
+    let (fixture, _) = start(None, ranges);
+    register_all(&fixture, "old", 4).await;
+    let old = assigned(&fixture, families).await;
+    for index in 0..4 {
+        fixture.delete(&format!("old-{index}")).await;
     }
-    let new = rig.join_all("new", nodes).await;
-    assert_eq!(rig.ranges(&new, families).await, taken, "all that there are");
-    rig.finish(&new).await;
+    register_all(&fixture, "new", 4).await;
+    assert_eq!(assigned(&fixture, families).await, old);
+    fixture.finish().await;
 }
 
 #[tokio::test]
-async fn says_that_no_range_is_left() {
-    let mut rig = Rig::start(lab::ControlPlane::shared().client(), "10.202.0.0/24");
-    let lucky = rig.join("a").await;
-    let has_it = |node: Option<&Node>| node.is_some_and(|node| !pod_cidrs(node).is_empty());
-    kube::runtime::wait::await_condition(rig.api.clone(), &lucky, has_it)
-        .await
-        .unwrap();
-    let unlucky = rig.join("b").await;
-    let expected = format!("Normal CIDRNotAvailable {unlucky}: Node {unlucky} status is now: CIDRNotAvailable");
-    assert_eq!(rig.told().await, expected);
-    rig.until_failing("no range is left in --cluster-cidr").await;
-    rig.finish(&[lucky, unlucky]).await;
+async fn reports_that_no_cidr_is_left() {
+    let (mut fixture, pulse) = start(None, "10.202.0.0/24");
+    fixture.register("a", "").await;
+    assigned(&fixture, 1).await;
+    fixture.register("b", "").await;
+    let (event, name) = (fixture.until_event("CIDRNotAvailable").await, fixture.name("b"));
+    assert_eq!(event.message, format!("Node {name} status is now: CIDRNotAvailable"));
+    assert_eq!((event.kind, event.regarding.name), (Kind::Normal, Some(name)));
+    Fixture::until_failing(&pulse, "no range is left in --cluster-cidr").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
-async fn says_that_a_range_could_not_be_written() {
-    let plane = lab::ControlPlane::shared();
+async fn reports_that_a_cidr_could_not_be_written() {
     let user = lab::unique("powerless");
-    let file = kube::config::Kubeconfig::read_from(plane.kubeconfig_for(&user, &[])).unwrap();
+    let file = lab::ControlPlane::shared().kubeconfig_for(&user, &[]);
+    let file = kube::config::Kubeconfig::read_from(file).unwrap();
     let config = kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default()).await;
     let powerless = kube::Client::try_from(config.unwrap()).unwrap();
-    let mut rig = Rig::start(powerless, "10.204.0.0/16");
-    let name = rig.join("a").await;
-    let expected = format!("Normal CIDRAssignmentFailed {name}: Node {name} status is now: CIDRAssignmentFailed");
-    assert_eq!(rig.told().await, expected);
-    rig.until_failing(&format!("User \"{user}\" cannot patch resource \"nodes\""))
-        .await;
-    assert_eq!(pod_cidrs(&rig.api.get(&name).await.unwrap()), [""; 0]);
-    rig.finish(&[name]).await;
+    let (mut fixture, pulse) = start(Some(powerless), "10.204.0.0/16");
+    fixture.register("a", "").await;
+    let (event, name) = (fixture.until_event("CIDRAssignmentFailed").await, fixture.name("a"));
+    assert_eq!(
+        event.message,
+        format!("Node {name} status is now: CIDRAssignmentFailed")
+    );
+    assert_eq!((event.kind, event.regarding.name), (Kind::Normal, Some(name)));
+    let reason = format!("User \"{user}\" cannot patch resource \"nodes\"");
+    Fixture::until_failing(&pulse, &reason).await;
+    assert_eq!(pod_cidrs(&fixture.get("a").await), [""; 0]);
+    fixture.finish().await;
 }

@@ -1,4 +1,4 @@
-//! How long a look takes, and what became of Nodes whose machines are missing.
+//! How long a pass takes, and how many Nodes were deleted or held.
 
 use prometheus::{Histogram, HistogramOpts, HistogramTimer, IntCounter, IntGauge, exponential_buckets};
 use runtime::metrics::Register;
@@ -8,7 +8,7 @@ use runtime::metrics::Register;
 pub struct Metrics {
     deleted: IntCounter,
     held: IntGauge,
-    looks: Histogram,
+    passes: Histogram,
 }
 
 impl Metrics {
@@ -23,9 +23,9 @@ impl Metrics {
         )?;
         let held = IntGauge::new(
             "node_lifecycle_controller_held_deletions",
-            "Number of nodes whose machines the cloud says are gone, and which are kept because too many are.",
+            "Number of nodes that are not deleted although their machines do not exist in the cloud, because too many are missing.",
         )?;
-        let looks = Histogram::with_opts(
+        let passes = Histogram::with_opts(
             HistogramOpts::new(
                 "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds",
                 "A metric measuring the duration in seconds of a single MonitorNodes loop execution.",
@@ -34,13 +34,13 @@ impl Metrics {
         )?;
         registry.register(Box::new(deleted.clone()))?;
         registry.register(Box::new(held.clone()))?;
-        registry.register(Box::new(looks.clone()))?;
-        Ok(Self { deleted, held, looks })
+        registry.register(Box::new(passes.clone()))?;
+        Ok(Self { deleted, held, passes })
     }
 
-    /// Times one look at all Nodes, until dropped.
-    pub(super) fn look(&self) -> HistogramTimer {
-        self.looks.start_timer()
+    /// Times one pass over all Nodes, until dropped.
+    pub(super) fn pass(&self) -> HistogramTimer {
+        self.passes.start_timer()
     }
 
     pub(super) fn deleted(&self) {

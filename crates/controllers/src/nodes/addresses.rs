@@ -1,6 +1,6 @@
-//! `status.addresses`: what the cloud says, what the kubelet was told, and what is to stand there.
+//! `status.addresses`: the cloud's addresses, the kubelet's `--node-ip`, and the list that follows from both.
 
-use crate::ip::without_leading_zeros;
+use crate::ip;
 use k8s_openapi::api::core::v1::{Node, NodeAddress};
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -9,10 +9,10 @@ pub const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
 const HOSTNAME: &str = "Hostname";
 
-/// Why the IP that the kubelet was given cannot be obeyed.
+/// Why the kubelet's `--node-ip` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NodeIpError {
-    /// The annotation cannot be read.
+    /// The annotation cannot be parsed.
     #[error("the provided node IP {text:?} is not valid: {reason}")]
     Unreadable {
         /// The annotation.
@@ -20,13 +20,13 @@ pub enum NodeIpError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The cloud does not give the machine this address.
-    #[error("the provided node IP {ip} is not an address of the machine; the cloud says {}", list_or_none(.there))]
-    NotThere {
-        /// The address that the kubelet was given.
+    /// The instance does not have this address.
+    #[error("the provided node IP {ip} is not an address of the machine; the cloud reports {}", list_or_none(.reported))]
+    NotReported {
+        /// The kubelet's address.
         ip: IpAddr,
-        /// The addresses that the cloud says.
-        there: Vec<String>,
+        /// The addresses that the cloud reports.
+        reported: Vec<String>,
     },
 }
 
@@ -38,7 +38,7 @@ fn list_or_none(addresses: &[String]) -> String {
     }
 }
 
-/// The addresses that the Node has now.
+/// The current addresses of the Node.
 #[must_use]
 pub fn of(node: &Node) -> &[NodeAddress] {
     node.status
@@ -47,7 +47,7 @@ pub fn of(node: &Node) -> &[NodeAddress] {
         .unwrap_or_default()
 }
 
-/// The addresses that the Node has now, as clouds know them; those of a type that no cloud knows are left out.
+/// The current addresses of the Node in the cloud's terms, without those of a type that no cloud has.
 pub fn to_cloud(node: &Node) -> impl Iterator<Item = cloud::Address> + '_ {
     of(node).iter().filter_map(|wire| {
         Some(cloud::Address::new(
@@ -57,7 +57,7 @@ pub fn to_cloud(node: &Node) -> impl Iterator<Item = cloud::Address> + '_ {
     })
 }
 
-/// The cloud's addresses as they stand in a Node, each once.
+/// The cloud's addresses in the terms of a Node, each once.
 #[must_use]
 pub fn from_cloud(addresses: &[cloud::Address]) -> Vec<NodeAddress> {
     let mut list = Vec::with_capacity(addresses.len());
@@ -80,33 +80,32 @@ pub fn add(list: &mut Vec<NodeAddress>, more: impl IntoIterator<Item = NodeAddre
     }
 }
 
-/// Whether two lists differ. Of the addresses of one type every one counts, and their order: the first is the one that is
-/// used. In which order the types stand means nothing to anybody, and is left as it is.
+/// Whether two lists differ. The order of the addresses of one type matters, because clients use the first one; the order
+/// of the types does not.
 #[must_use]
-pub fn differ(there: &[NodeAddress], wanted: &[NodeAddress]) -> bool {
+pub fn differ(current: &[NodeAddress], desired: &[NodeAddress]) -> bool {
     fn by_type(list: &[NodeAddress]) -> Vec<&NodeAddress> {
         let mut sorted: Vec<_> = list.iter().collect();
         sorted.sort_by_key(|address| &address.type_);
         sorted
     }
-    by_type(there) != by_type(wanted)
+    by_type(current) != by_type(desired)
 }
 
-/// What `status.addresses` is to be; `None` if the cloud says nothing, which changes nothing.
+/// The desired `status.addresses`; `None` if the cloud reports no addresses, and the current ones are kept.
 ///
-/// A kubelet's host name stays if the cloud has none. The order is the cloud's, apart from what the kubelet's
-/// `--node-ip` puts first.
+/// The kubelet's host name is kept if the cloud has none. The order is the cloud's, with the kubelet's `--node-ip` first.
 ///
 /// # Errors
-/// If the kubelet was given an IP that the machine does not have.
-pub fn wanted(node: &Node, cloud: &[cloud::Address]) -> Result<Option<Vec<NodeAddress>>, NodeIpError> {
+/// If the instance does not have the kubelet's `--node-ip`.
+pub fn desired(node: &Node, cloud: &[cloud::Address]) -> Result<Option<Vec<NodeAddress>>, NodeIpError> {
     let provided = node
         .metadata
         .annotations
         .as_ref()
         .and_then(|annotations| annotations.get(PROVIDED_NODE_IP));
     let mut list = from_cloud(cloud);
-    // The kubelet's own host name must not stand in for an address that only the cloud can confirm.
+    // Only the cloud can confirm the node IP; the kubelet's own host name, which is added below, cannot.
     if let Some(text) = provided {
         prefer(text, &list)?;
     }
@@ -125,7 +124,7 @@ pub fn wanted(node: &Node, cloud: &[cloud::Address]) -> Result<Option<Vec<NodeAd
     }
 }
 
-/// Puts the IPs of `text` first, and drops every other address of the types that they have.
+/// Puts the IPs of `text` first, and drops all other addresses of the same types.
 ///
 /// # Errors
 /// If `text` is not one IP or two of different families, or if one of them is not in the list.
@@ -138,12 +137,12 @@ pub fn prefer(text: &str, list: &[NodeAddress]) -> Result<Vec<NodeAddress>, Node
             .cloned()
             .collect();
         if matching.is_empty() {
-            let there = list
+            let reported = list
                 .iter()
                 .filter(|address| address.type_ != HOSTNAME)
                 .map(|at| at.address.clone())
                 .collect();
-            return Err(NodeIpError::NotThere { ip, there });
+            return Err(NodeIpError::NotReported { ip, reported });
         }
         chosen.extend(matching);
     }
@@ -173,10 +172,9 @@ fn parse_node_ip(text: &str) -> Result<Vec<IpAddr>, NodeIpError> {
     }
 }
 
-/// Reads an IP as Kubernetes does: leading zeros are decimal, and an IPv4 address in IPv6 clothes is IPv4.
+/// An IPv4-mapped IPv6 address is its IPv4 address.
 fn parse_ip(text: &str) -> Option<IpAddr> {
-    let ip: Option<IpAddr> = without_leading_zeros(text).parse().ok();
-    ip.map(|ip| ip.to_canonical())
+    ip::parse(text).map(|ip| ip.to_canonical())
 }
 
 #[cfg(test)]

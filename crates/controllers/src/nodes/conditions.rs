@@ -2,20 +2,20 @@
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 
-/// Says that the cloud has not initialised a Node, and why. Only Nodes with trouble have it.
+/// Reports why a Node cannot be initialized. Only such Nodes have it.
 pub const CLOUD_PROVIDER_INITIALIZED: &str = "CloudProviderInitialized";
 
-/// Says whether the pods of a Node can be reached.
+/// Reports whether the pods of a Node can be reached.
 pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
 
-/// What the `Ready` condition says; a Node without one is `Unknown`.
+/// The status of the `Ready` condition; a Node without one is `Unknown`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ready {
-    /// The kubelet says so.
+    /// The kubelet is ready.
     True,
-    /// The kubelet denies it.
+    /// The kubelet is not ready.
     False,
-    /// Nobody has heard from the kubelet.
+    /// The kubelet does not report.
     Unknown,
 }
 

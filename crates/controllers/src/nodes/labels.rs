@@ -1,10 +1,10 @@
-//! The labels that say where and what a machine is.
+//! The labels of a Node that come from the cloud: zone, region, instance type, and those of the provider.
 
 use cloud::Instance;
 use k8s_openapi::api::core::v1::Node;
 use std::{collections::BTreeMap, fmt};
 
-/// Old names and the names they have now. On a Node that is initialised the old one wins, as it always has.
+/// Deprecated and current names. On an initialized Node the deprecated one wins, as in the Go framework.
 pub const ALIASES: [(&str, &str); 3] = [
     ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
     (
@@ -14,13 +14,13 @@ pub const ALIASES: [(&str, &str); 3] = [
     ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
 ];
 
-/// What is to become of labels: a value, or none any more.
+/// Labels to set or (`None`) to remove.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// A label that the cloud asked for and does not get.
+/// A label of the cloud that is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// Which.
+    /// Its name.
     pub key: String,
     /// Why.
     pub reason: Reason,
@@ -29,11 +29,11 @@ pub struct Ignored {
 /// Why a label is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// Labels under `kubernetes.io` and `k8s.io` are not the cloud's to set.
+    /// A cloud may not set labels under `kubernetes.io` and `k8s.io`.
     Reserved,
     /// The API server would refuse it.
     Invalid,
-    /// Somebody else has set it to another value.
+    /// The Node has it with another value that does not come from the cloud.
     Taken,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// The labels of the Node.
+/// The value of a label of the Node.
 pub fn get<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
     node.metadata
         .labels
@@ -57,10 +57,10 @@ pub fn get<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
         .map(String::as_str)
 }
 
-/// What has to change so that the labels say what the cloud says.
+/// The changes after which the labels match the cloud.
 ///
-/// Zone, region and type are the cloud's. Of its other labels, one that the Node has with another value stays as it
-/// is, unless that value is what the cloud said `before`.
+/// Zone, region and instance type always follow the cloud. Another label that the Node has with a different value is
+/// kept, unless that value is the one that the cloud reported `before`.
 #[must_use]
 pub fn changes(node: &Node, instance: &Instance, before: Option<&BTreeMap<String, String>>) -> (Changes, Vec<Ignored>) {
     let mut changes = Changes::new();
@@ -76,9 +76,12 @@ pub fn changes(node: &Node, instance: &Instance, before: Option<&BTreeMap<String
         }
     }
     for (key, value) in &instance.labels {
-        let ours =
-            get(node, key).is_none_or(|there| before.and_then(|before| before.get(key)).is_some_and(|it| it == there));
-        match refuse(key, value) {
+        let ours = get(node, key).is_none_or(|current| {
+            before
+                .and_then(|before| before.get(key))
+                .is_some_and(|it| it == current)
+        });
+        match rejection(key, value) {
             Some(reason) => ignored.push(Ignored {
                 key: key.clone(),
                 reason,
@@ -95,7 +98,7 @@ pub fn changes(node: &Node, instance: &Instance, before: Option<&BTreeMap<String
     (changes, ignored)
 }
 
-/// What has to change on an initialised Node so that the names of today say what the old names say.
+/// The changes of an initialized Node after which the current names have the values of the deprecated ones.
 #[must_use]
 pub fn aliases(node: &Node) -> Changes {
     let differs = |&(old, new): &(&str, &str)| get(node, old).is_some_and(|value| get(node, new) != Some(value));
@@ -103,26 +106,27 @@ pub fn aliases(node: &Node) -> Changes {
     ALIASES.into_iter().filter(differs).map(change).collect()
 }
 
-/// Both names of zone, region and type, as far as the cloud tells them.
+/// Both names of zone, region and instance type, as far as the cloud reports them.
 fn standard(instance: &Instance) -> Vec<(&'static str, &str)> {
     let values = [&instance.zone, &instance.region, &instance.instance_type];
-    let told = ALIASES
+    let reported = ALIASES
         .into_iter()
         .zip(values)
         .filter_map(|(names, value)| Some((names, value.as_deref()?)));
-    told.filter(|(_, value)| !value.is_empty())
+    reported
+        .filter(|(_, value)| !value.is_empty())
         .flat_map(|((old, new), value)| [(old, value), (new, value)])
         .collect()
 }
 
-/// Labels that the cloud said before and says no more, as far as nobody has changed them.
+/// Labels that the cloud reported before and does not report any more, and that have not changed since.
 fn withdrawn<'a>(
     node: &'a Node,
     instance: &'a Instance,
     before: Option<&'a BTreeMap<String, String>>,
 ) -> impl Iterator<Item = (String, Option<String>)> + 'a {
     let gone = |(key, value): &(&String, &String)| {
-        !instance.labels.contains_key(*key) && get(node, key) == Some(value.as_str()) && refuse(key, value).is_none()
+        !instance.labels.contains_key(*key) && get(node, key) == Some(value.as_str()) && rejection(key, value).is_none()
     };
     before
         .into_iter()
@@ -131,7 +135,7 @@ fn withdrawn<'a>(
         .map(|(key, _)| (key.clone(), None))
 }
 
-fn refuse(key: &str, value: &str) -> Option<Reason> {
+fn rejection(key: &str, value: &str) -> Option<Reason> {
     if is_reserved(key) {
         return Some(Reason::Reserved);
     }

@@ -1,4 +1,4 @@
-//! Patches of a Node. Each fails as a whole if the Node is not the one it was made for.
+//! Patches of a Node. Each is applied as a whole, and only to the Node that it was computed from.
 
 use super::{labels::Changes, taints};
 use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeCondition, Taint};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 /// A strategic merge patch of `nodes/status`.
 ///
-/// It carries the UID, which nobody can change: on another Node of the same name the API server refuses it.
+/// It contains the UID, which is immutable: the API server refuses the patch for another Node of the same name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status(Value);
 
 impl Status {
-    /// A patch of this Node that changes nothing yet.
+    /// An empty patch of this Node.
     #[must_use]
     pub fn of(node: &Node) -> Self {
         Self(json!({ "metadata": { "uid": node.metadata.uid }, "status": {} }))
@@ -28,14 +28,14 @@ impl Status {
         self
     }
 
-    /// Sets one condition; the others stay.
+    /// Sets one condition, and keeps the others.
     #[must_use]
     pub fn condition(mut self, condition: &NodeCondition) -> Self {
         self.0["status"]["conditions"] = json!([condition]);
         self
     }
 
-    /// Removes one condition; the others stay.
+    /// Removes one condition, and keeps the others.
     #[must_use]
     pub fn without_condition(mut self, type_: &str) -> Self {
         self.0["status"]["conditions"] = json!([{ "$patch": "delete", "type": type_ }]);
@@ -51,8 +51,9 @@ impl Status {
 
 /// A JSON patch of `nodes`.
 ///
-/// Taints are an atomic list, so removing one means writing all. Instead of insisting on a `resourceVersion`, which
-/// every heartbeat changes, it tests exactly what it builds on: the UID and the taints that it removes.
+/// Taints are an atomic list: without a precondition, a patch could remove a taint that another client has just added. A
+/// `resourceVersion` would change with every heartbeat, so the patch tests what it depends on: the UID, and the taints
+/// that it removes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec<'a> {
     node: &'a Node,
@@ -60,7 +61,7 @@ pub struct Spec<'a> {
 }
 
 impl<'a> Spec<'a> {
-    /// A patch of this Node that changes nothing yet.
+    /// An empty patch of this Node.
     #[must_use]
     pub fn of(node: &'a Node) -> Self {
         let operations = vec![test("/metadata/uid", &json!(node.metadata.uid))];
@@ -100,7 +101,7 @@ impl<'a> Spec<'a> {
         self
     }
 
-    /// Removes the taints at these positions, in ascending order, of the Node.
+    /// Removes the Node's taints at these positions, which are in ascending order.
     #[must_use]
     pub fn without_taints(mut self, positions: &[usize]) -> Self {
         let taints = taints::of(self.node);
@@ -118,7 +119,7 @@ impl<'a> Spec<'a> {
         self
     }
 
-    /// Adds a taint that the Node does not have; the API server refuses a second one with its key and effect.
+    /// Adds a taint that the Node does not have. The API server rejects a second taint with the same key and effect.
     #[must_use]
     pub fn with_taint(mut self, taint: &Taint) -> Self {
         if taints::of(self.node).is_empty() {
@@ -138,7 +139,7 @@ impl<'a> Spec<'a> {
 
     /// The patch to send.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "all operations are made here")]
+    #[expect(clippy::missing_panics_doc, reason = "all operations are built here")]
     pub fn build(self) -> Patch<Value> {
         Patch::Json(
             serde_json::from_value(Value::Array(self.operations)).expect("test, add and remove are JSON patches"),

@@ -1,65 +1,65 @@
-//! Which Nodes are ours, so that several managers can run side by side in one cluster.
+//! The Nodes that one manager manages: several managers can share a cluster.
 
 use super::provider_id;
 use k8s_openapi::api::core::v1::Node;
 use kube::core::{Expression, Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which Nodes a manager looks after; by default all.
+/// The Nodes that a manager manages; by default all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Only Nodes with these labels.
     pub selector: Selector,
-    /// Only Nodes whose provider ID begins with one of these (the part before `://`), or that have none yet. Empty
-    /// means any.
+    /// Only Nodes whose provider ID has one of these schemes (the part before `://`), or that have no provider ID yet.
+    /// Empty means any.
     pub schemes: BTreeSet<String>,
 }
 
-/// Why a label selector cannot be read.
+/// Why a label selector cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{term:?} is not a requirement such as key=value, key!=value, key in (a,b), key or !key")]
 pub struct BadSelector {
     term: String,
 }
 
-/// Whose a Node is.
+/// The manager that manages a Node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
-    /// Ours.
+pub enum Ownership {
+    /// This one.
     Ours,
-    /// Perhaps ours: it has no provider ID yet, and others look after Nodes too.
-    Perhaps,
-    /// Somebody else's.
-    Theirs,
+    /// This one or another: the Node has no provider ID yet, and provider IDs tell the managers' Nodes apart.
+    Unknown,
+    /// Another one.
+    Others,
 }
 
 impl Scope {
-    /// Whose this Node is.
+    /// The manager that manages this Node.
     #[must_use]
-    pub fn claim(&self, node: &Node) -> Claim {
+    pub fn ownership(&self, node: &Node) -> Ownership {
         static NONE: BTreeMap<String, String> = BTreeMap::new();
         if !self.selector.matches(node.metadata.labels.as_ref().unwrap_or(&NONE)) {
-            return Claim::Theirs;
+            return Ownership::Others;
         }
         match provider_id(node) {
-            _ if self.schemes.is_empty() => Claim::Ours,
-            None => Claim::Perhaps,
-            Some(id) if id.scheme().is_some_and(|scheme| self.schemes.contains(scheme)) => Claim::Ours,
-            Some(_) => Claim::Theirs,
+            _ if self.schemes.is_empty() => Ownership::Ours,
+            None => Ownership::Unknown,
+            Some(id) if id.scheme().is_some_and(|scheme| self.schemes.contains(scheme)) => Ownership::Ours,
+            Some(_) => Ownership::Others,
         }
     }
 
-    /// Whether this Node is ours, or may be.
+    /// Whether this manager manages the Node, or may.
     #[must_use]
     pub fn contains(&self, node: &Node) -> bool {
-        self.claim(node) != Claim::Theirs
+        self.ownership(node) != Ownership::Others
     }
 }
 
-/// Reads a label selector as `kubectl -l` does: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
+/// Parses a label selector as `kubectl -l` does: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
 ///
 /// # Errors
-/// If a term cannot be read.
+/// If a term cannot be parsed.
 pub fn parse_selector(text: &str) -> Result<Selector, BadSelector> {
     if text.trim().is_empty() {
         return Ok(Selector::default());

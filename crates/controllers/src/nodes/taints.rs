@@ -1,11 +1,11 @@
-//! Taints of a Node. Two taints are the same if key and effect are; the value does not count.
+//! Taints of a Node. Two taints are equal if their keys and effects are; values are not compared.
 
 use k8s_openapi::api::core::v1::{Node, Taint};
 
-/// Set by a kubelet with `--cloud-provider=external`; goes when the cloud has told all about the machine.
+/// Set by a kubelet with `--cloud-provider=external`, and removed when the Node is initialized.
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// Set while the machine is shut down.
+/// Set while the instance is shut down.
 pub const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 /// The shutdown taint.
@@ -33,7 +33,7 @@ pub fn contains(taints: &[Taint], taint: &Taint) -> bool {
     taints.iter().any(|other| same(other, taint))
 }
 
-/// Where the list has this taint.
+/// The positions of this taint in the list.
 #[must_use]
 pub fn positions(taints: &[Taint], taint: &Taint) -> Vec<usize> {
     taints
@@ -44,7 +44,7 @@ pub fn positions(taints: &[Taint], taint: &Taint) -> Vec<usize> {
         .collect()
 }
 
-/// Where the list has a taint with this key, whatever its effect.
+/// The positions of taints with this key, whatever their effect.
 #[must_use]
 pub fn positions_of_key(taints: &[Taint], key: &str) -> Vec<usize> {
     taints
@@ -61,7 +61,7 @@ pub fn has_key(node: &Node, key: &str) -> bool {
     of(node).iter().any(|taint| taint.key == key)
 }
 
-/// Whether the cloud has yet to tell about the machine.
+/// Whether the Node is not initialized yet.
 #[must_use]
 pub fn is_uninitialized(node: &Node) -> bool {
     has_key(node, UNINITIALIZED)

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use testkit::node::{condition, node};
 
 #[test]
-fn tells_a_provider_all_it_may_need() {
-    let told = node_ref(&node("n", "id:a://b uuid:u a=b node-ip:10.0.0.1 InternalIP=10.0.0.1"));
+fn a_provider_gets_all_it_may_need() {
+    let reference = node_ref(&node("n", "id:a://b uuid:u a=b node-ip:10.0.0.1 InternalIP=10.0.0.1"));
     let annotations = [("alpha.kubernetes.io/provided-node-ip".to_owned(), "10.0.0.1".to_owned())].into();
     assert_eq!(
-        told,
+        reference,
         NodeRef {
             name: "n".into(),
             provider_id: ProviderId::parse("a://b"),
@@ -77,7 +77,7 @@ fn trimming_keeps_what_controllers_read_and_nothing_else() {
     status.capacity = Some([("cpu".to_owned(), Quantity::default())].into());
     status.volumes_in_use = Some(vec!["v".into()]);
     status.node_info.as_mut().unwrap().kubelet_version = "v1".into();
-    let said = |type_: &str| {
+    let with_message = |type_: &str| {
         let message = Some("why".to_owned());
         NodeCondition {
             message,
@@ -90,7 +90,7 @@ fn trimming_keeps_what_controllers_read_and_nothing_else() {
         "NetworkUnavailable",
         conditions::CLOUD_PROVIDER_INITIALIZED,
     ];
-    status.conditions = Some(types.map(said).to_vec());
+    status.conditions = Some(types.map(with_message).to_vec());
 
     full.spec.as_mut().unwrap().taints.as_mut().unwrap().reserve(4);
 
@@ -100,11 +100,11 @@ fn trimming_keeps_what_controllers_read_and_nothing_else() {
     assert_eq!(taints.capacity(), taints.len());
 }
 
-/// Answers as it was told, or never.
-struct Canned(Option<usize>);
+/// Gives this many answers, or none at all.
+struct Answers(Option<usize>);
 
 #[async_trait::async_trait]
-impl Instances for Canned {
+impl Instances for Answers {
     async fn describe(&self, _: &[NodeRef], _: Detail) -> Vec<cloud::Result<Answer>> {
         match self.0 {
             Some(count) => (0..count).map(|_| Ok(Answer::Missing)).collect(),
@@ -114,36 +114,30 @@ impl Instances for Canned {
 }
 
 #[rstest]
-#[case::right(Some(2), "missing, missing")]
-#[case::fewer(Some(1), "missing, describe machines is unavailable: fewer answers than questions")]
-#[case::more(
-    Some(3),
-    "describe machines is unavailable: more answers than questions, describe machines is unavailable: more answers than questions"
-)]
-#[case::none_at_all(
-    None,
-    "describe machines is unavailable: no answer in time, describe machines is unavailable: no answer in time"
-)]
+#[case::complete(Some(2), "missing")]
+#[case::fewer(Some(1), "describe machines is unavailable: 1 answers for 2 objects")]
+#[case::more(Some(3), "describe machines is unavailable: 3 answers for 2 objects")]
+#[case::late(None, "describe machines is unavailable: no answer within 60s")]
 #[tokio::test(start_paused = true)]
-async fn a_cloud_that_talks_nonsense_deletes_nothing(#[case] says: Option<usize>, #[case] expected: &str) {
+async fn only_a_complete_answer_counts(#[case] count: Option<usize>, #[case] expected: &str) {
     let nodes = [Arc::new(node("a", "")), Arc::new(node("b", ""))];
-    let answers = ask(&Canned(says), &nodes, Detail::Liveness, Duration::from_mins(1)).await;
+    let answers = describe(&Answers(count), &nodes, Detail::Liveness, Duration::from_mins(1)).await;
     let text = |answer: &cloud::Result<Answer>| match answer {
         Ok(Answer::Missing) => "missing".to_owned(),
         Ok(other) => format!("{other:?}"),
         Err(error) => error.report(),
     };
-    assert_eq!(answers.iter().map(text).collect::<Vec<_>>().join(", "), expected);
+    assert_eq!(answers.iter().map(text).collect::<Vec<_>>(), [expected, expected]);
 }
 
 #[test]
-fn a_call_failed_only_if_all_of_it_did() {
+fn an_outage_affects_every_node() {
     let failed = || Err(cloud::Error::unavailable("x", "y"));
-    assert!(failed_as_a_whole(&[]).is_none());
-    assert!(failed_as_a_whole(&[failed(), Ok(Answer::Missing)]).is_none());
-    assert!(failed_as_a_whole(&[failed(), failed()]).is_some());
+    assert!(outage(&[]).is_none());
+    assert!(outage(&[failed(), Ok(Answer::Missing)]).is_none());
+    assert!(outage(&[failed(), failed()]).is_some());
     assert!(
-        failed_as_a_whole(&[Err(cloud::Error::invalid("provider ID", "no such scheme"))]).is_none(),
+        outage(&[Err(cloud::Error::invalid("provider ID", "no such scheme"))]).is_none(),
         "one bad node"
     );
 }

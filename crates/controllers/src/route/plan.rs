@@ -1,4 +1,4 @@
-//! Which routes have to go, which have to come, and which nodes can be reached then.
+//! Which routes are deleted and created, and which Nodes have all their routes then. Pure.
 
 use crate::nodes::{addresses::to_cloud, pod_cidrs, provider_id};
 use cloud::{Address, NewRoute, Route, RouteTarget};
@@ -11,27 +11,28 @@ use std::{
     sync::Arc,
 };
 
-/// What has to be done.
+/// The changes of the routes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Routes that have to go, before any comes.
+    /// Routes to delete, before others are created.
     pub delete: Vec<Route>,
-    /// Routes that have to come.
+    /// Routes to create.
     pub create: Vec<NewRoute>,
-    /// The nodes whose condition we write: those with pods' addresses, and those that have a route without.
+    /// Nodes with a condition: those with pod CIDRs, and those with a route.
     pub nodes: BTreeSet<String>,
-    /// Nodes that cannot be routed whatever is created: no readable pod CIDR.
+    /// Nodes for which no route can be created, because they have no valid pod CIDR.
     pub unroutable: BTreeSet<String>,
 }
 
-/// Compares what the nodes need with what the cloud has. Routes to nodes of `others` are another manager's.
+/// Compares the desired routes of the Nodes with the `current` ones. Routes to Nodes of `others` are managed by other
+/// managers.
 #[must_use]
-pub fn plan(nodes: &[Arc<Node>], others: &BTreeSet<String>, there: &[Route], cluster_cidrs: &[IpNet]) -> Plan {
-    let wanted = wanted(nodes);
+pub fn plan(nodes: &[Arc<Node>], others: &BTreeSet<String>, current: &[Route], cluster_cidrs: &[IpNet]) -> Plan {
+    let desired = desired(nodes);
     let mut plan = Plan::default();
     let mut kept = BTreeSet::new();
-    for route in there {
-        let needed = target(route).and_then(|node| wanted.get(&(node, route.destination.trunc())));
+    for route in current {
+        let needed = target(route).and_then(|node| desired.get(&(node, route.destination.trunc())));
         match needed {
             Some(new) if fits(route, new) => {
                 kept.insert((new.node.as_str(), new.destination));
@@ -41,32 +42,33 @@ pub fn plan(nodes: &[Arc<Node>], others: &BTreeSet<String>, there: &[Route], clu
             _ => {}
         }
     }
-    plan.create = wanted
+    plan.create = desired
         .values()
         .filter(|new| !kept.contains(&(new.node.as_str(), new.destination)))
         .cloned()
         .collect();
-    let routed_now = there
+    let routed_now = current
         .iter()
         .filter_map(target)
         .filter(|name| nodes.iter().any(|node| node.name_any() == *name));
-    plan.nodes = wanted
+    plan.nodes = desired
         .keys()
         .map(|(node, _)| *node)
         .chain(routed_now)
         .map(str::to_owned)
         .collect();
-    let readable: BTreeSet<_> = wanted.keys().map(|(node, _)| *node).collect();
+    let valid: BTreeSet<_> = desired.keys().map(|(node, _)| *node).collect();
     plan.unroutable = plan
         .nodes
         .iter()
-        .filter(|node| !readable.contains(node.as_str()))
+        .filter(|node| !valid.contains(node.as_str()))
         .cloned()
         .collect();
     plan
 }
 
-/// Whether a route is inside our range: one of its ends is. A route that contains the whole range is somebody else's.
+/// Whether a route is managed by this controller: its destination begins or ends within a cluster CIDR. A route that
+/// contains a whole cluster CIDR is not.
 #[must_use]
 pub fn is_ours(destination: &IpNet, cluster_cidrs: &[IpNet]) -> bool {
     cluster_cidrs
@@ -74,16 +76,16 @@ pub fn is_ours(destination: &IpNet, cluster_cidrs: &[IpNet]) -> bool {
         .any(|cidr| cidr.contains(&destination.network()) || cidr.contains(&destination.broadcast()))
 }
 
-/// The route of each node and pod CIDR, in canonical form: the same CIDR in another spelling is the same.
-fn wanted(nodes: &[Arc<Node>]) -> BTreeMap<(&str, IpNet), NewRoute> {
-    let mut wanted = BTreeMap::new();
+/// The route for each Node and pod CIDR. CIDRs are compared in canonical form.
+fn desired(nodes: &[Arc<Node>]) -> BTreeMap<(&str, IpNet), NewRoute> {
+    let mut desired = BTreeMap::new();
     for node in nodes {
         let name = node.metadata.name.as_deref().unwrap_or_default();
         for cidr in pod_cidrs(node).iter().filter_map(|cidr| cidr.parse::<IpNet>().ok()) {
-            wanted.insert((name, cidr.trunc()), new_route(node, cidr.trunc()));
+            desired.insert((name, cidr.trunc()), new_route(node, cidr.trunc()));
         }
     }
-    wanted
+    desired
 }
 
 fn new_route(node: &Node, destination: IpNet) -> NewRoute {
@@ -96,7 +98,7 @@ fn new_route(node: &Node, destination: IpNet) -> NewRoute {
     }
 }
 
-/// The node that a route leads to.
+/// The Node that is the target of a route.
 pub(super) fn target(route: &Route) -> Option<&str> {
     match &route.target {
         RouteTarget::Node(name) => Some(name),
@@ -104,10 +106,10 @@ pub(super) fn target(route: &Route) -> Option<&str> {
     }
 }
 
-/// Whether a route that leads to the right node does so by the right addresses, in any order.
+/// Whether a route to the right Node has the right addresses, in any order.
 fn fits(route: &Route, new: &NewRoute) -> bool {
-    let same = |there: &Vec<Address>| {
-        there.len() == new.addresses.len() && new.addresses.iter().all(|address| there.contains(address))
+    let same = |current: &Vec<Address>| {
+        current.len() == new.addresses.len() && new.addresses.iter().all(|address| current.contains(address))
     };
     route.addresses.as_ref().is_none_or(same)
 }
@@ -117,18 +119,18 @@ impl fmt::Display for Plan {
         if self.delete.is_empty() && self.create.is_empty() {
             return f.write_str("keep");
         }
-        let gone = self.delete.iter().map(|route| match &route.target {
+        let deleted = self.delete.iter().map(|route| match &route.target {
             RouteTarget::Node(node) => format!("-{node} {}", route.destination),
             RouteTarget::Blackhole => format!("-blackhole {}", route.destination),
             RouteTarget::Unknown => format!("-? {}", route.destination),
         });
-        let new = self
+        let created = self
             .create
             .iter()
             .map(|route| format!("+{} {}", route.node, route.destination));
-        let mut steps: Vec<_> = gone.collect();
+        let mut steps: Vec<_> = deleted.collect();
         steps.sort();
-        steps.extend(new);
+        steps.extend(created);
         f.write_str(&steps.join(", "))
     }
 }

@@ -1,39 +1,29 @@
-mod flow;
+mod controller;
 
-use super::*;
-use crate::{nodes::conditions::NETWORK_UNAVAILABLE, route::condition::Networking};
+use super::{
+    controller::{affects_routes, backoff, is_in_scope, next},
+    *,
+};
+use crate::nodes::{Scope, conditions::NETWORK_UNAVAILABLE, scope::parse_selector};
 use cloud::{Address, AddressKind, Route, RouteTarget};
+use ipnet::IpNet;
 use k8s_openapi::{
-    api::core::v1::{NodeAddress, NodeCondition, NodeSpec, NodeStatus},
+    api::core::v1::{Node, NodeCondition},
     apimachinery::pkg::apis::meta::v1::Time,
     jiff::Timestamp,
 };
-use kube::ResourceExt;
 use rstest::rstest;
-use std::collections::BTreeSet;
+use runtime::{informer::Change, queue::Next};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 fn node(name: &str, cidrs: &[&str], address: &str) -> Arc<Node> {
-    let mut node = Node::default();
-    node.metadata.name = Some(name.into());
-    node.metadata.uid = Some(format!("{name}-uid"));
-    let cidrs = (!cidrs.is_empty()).then(|| cidrs.iter().map(|&cidr| cidr.to_owned()).collect());
-    node.spec = Some(NodeSpec {
-        pod_cidrs: cidrs,
-        ..NodeSpec::default()
-    });
-    let addresses = vec![NodeAddress {
-        type_: "InternalIP".into(),
-        address: address.into(),
-    }];
-    node.status = Some(NodeStatus {
-        addresses: Some(addresses),
-        ..NodeStatus::default()
-    });
-    Arc::new(node)
+    let cidrs = cidrs.iter().map(|cidr| format!("cidr:{cidr}"));
+    let words: Vec<_> = cidrs.chain([format!("InternalIP={address}")]).collect();
+    Arc::new(testkit::node::node(name, &words.join(" ")))
 }
 
-/// `node cidr` is a route of a cloud that does not care for addresses, `node cidr @ip` of one that does (`@` has none);
-/// the nodes `blackhole` and `?` are what they say.
+/// `node cidr` is a route of a cloud without addresses in routes, `node cidr @ip` of one with (`@` has none). The nodes
+/// `blackhole` and `?` stand for these targets.
 fn route(text: &str) -> Route {
     let mut words = text.split(' ');
     let target = match words.next().unwrap() {
@@ -206,7 +196,7 @@ fn plans(
 #[case::other_spelling_of_a_cidr(&["node-1 a00:0100:0000::/24"], "keep")]
 #[case::host_bits_in_a_cidr(&["node-1 a00:100::1/24"], "keep")]
 #[case::twice_the_same(&["node-1 a00:100::/24", "node-1 a00:100::/24"], "keep")]
-fn plans_what_upstream_does_not(#[case] there: &[&str], #[case] expected: &str) {
+fn plans_more_than_upstream(#[case] there: &[&str], #[case] expected: &str) {
     let nodes = vec![node("node-1", &["0a00:100:0::/24"], "10.0.1.1")];
     let there: Vec<_> = there.iter().map(|text| route(text)).collect();
     assert_eq!(
@@ -215,21 +205,24 @@ fn plans_what_upstream_does_not(#[case] there: &[&str], #[case] expected: &str) 
     );
 }
 
-/// Another manager looks after `theirs`; nobody has a node `gone`.
+/// Another manager manages the Node `others`; there is no Node `gone`.
 #[rstest]
-#[case::theirs("theirs 10.120.5.0/24", "keep")]
-#[case::theirs_in_the_way("theirs 10.120.0.0/24", "keep")]
-#[case::nobodys("gone 10.120.5.0/24", "-gone 10.120.5.0/24")]
-fn routes_to_nodes_of_other_managers_are_left_alone(#[case] there: &str, #[case] expected: &str) {
-    let others = BTreeSet::from(["theirs".to_owned()]);
+#[case::others("others 10.120.5.0/24", "keep")]
+#[case::others_overlap("others 10.120.0.0/24", "keep")]
+#[case::gone("gone 10.120.5.0/24", "-gone 10.120.5.0/24")]
+fn routes_to_nodes_of_other_managers_are_kept(#[case] there: &str, #[case] expected: &str) {
+    let others = BTreeSet::from(["others".to_owned()]);
     let there = ["node-1 10.120.0.0/24", "node-2 10.120.1.0/24", there].map(route);
     let plan = plan(&single(), &others, &there, &nets(SINGLE));
     assert_eq!(plan.to_string(), expected);
-    assert!(!plan.nodes.contains("theirs"), "its condition is not ours to write");
+    assert!(
+        !plan.nodes.contains("others"),
+        "its condition is written by its manager"
+    );
 }
 
 #[test]
-fn conditions_concern_nodes_with_pods_or_routes_only() {
+fn only_nodes_with_pod_cidrs_or_routes_have_a_condition() {
     let nodes = vec![
         node("pods", &["10.120.0.0/24"], "10.0.1.1"),
         node("none", &[], "10.0.2.1"),
@@ -262,7 +255,7 @@ fn node_updates(#[case] name: &str, #[case] cidrs: &[&str], #[case] address: &st
         new.metadata.resource_version = Some("2".into());
     }
     assert_eq!(
-        matters(&Change::Updated {
+        affects_routes(&Change::Updated {
             old,
             new: Arc::new(new)
         }),
@@ -271,149 +264,105 @@ fn node_updates(#[case] name: &str, #[case] cidrs: &[&str], #[case] address: &st
     );
 }
 
-/// A list after a gap shows only what has the name now; its condition says nothing yet.
+/// After a gap in the watch, a Node that was recreated is reported as updated. It has no condition yet.
 #[test]
-fn another_node_of_the_same_name_matters() {
+fn another_node_of_the_same_name_affects_routes() {
     let old = node("node-1", &["10.120.0.0/24"], "10.0.1.1");
     let mut new = (*old).clone();
     new.metadata.uid = Some("other".into());
     let new = Arc::new(new);
-    assert!(matters(&Change::Updated { old, new }));
+    assert!(affects_routes(&Change::Updated { old, new }));
 }
 
-fn with_condition(status: &str, reason: &str) -> Node {
-    let mut node = (*node("node-1", &["10.120.0.0/24"], "10.0.1.1")).clone();
-    node.status.as_mut().unwrap().conditions = (!status.is_empty()).then(|| {
-        vec![NodeCondition {
-            type_: NETWORK_UNAVAILABLE.into(),
-            status: status.into(),
-            reason: Some(reason.into()),
-            ..NodeCondition::default()
-        }]
+const ROUTED: &str = "False/RouteCreated/RouteController created a route";
+const UNROUTED: &str = "True/NoRouteCreated/RouteController failed to create a route";
+
+/// A Node with a condition like `status/reason`, or none.
+fn with_condition(text: &str) -> Node {
+    let mut node = testkit::node::node("node-1", "");
+    let condition = text.split_once('/').map(|(status, reason)| NodeCondition {
+        reason: Some(reason.into()),
+        ..testkit::node::condition(NETWORK_UNAVAILABLE, status)
     });
+    node.status.as_mut().unwrap().conditions = Some(condition.into_iter().collect());
     node
 }
 
 // upstream: TestUpdateNetworkingCondition
 #[rstest]
-#[case(
-    "none + created",
-    "",
-    "",
-    Networking::Routed,
-    Some("False/RouteCreated/RouteController created a route")
-)]
-#[case(
-    "none + not created",
-    "",
-    "",
-    Networking::Unrouted,
-    Some("True/NoRouteCreated/RouteController failed to create a route")
-)]
-#[case("False/RouteCreated + created", "False", "RouteCreated", Networking::Routed, None)]
-#[case(
-    "False/CalicoIsUp + created",
-    "False",
-    "CalicoIsUp",
-    Networking::Routed,
-    Some("False/RouteCreated/RouteController created a route")
-)]
-#[case(
-    "False/ExternalCNI + created",
-    "False",
-    "ExternalCNI",
-    Networking::Routed,
-    Some("False/RouteCreated/RouteController created a route")
-)]
+#[case("none + created", "", Networking::Routed, ROUTED)]
+#[case("none + not created", "", Networking::Unrouted, UNROUTED)]
+#[case("False/RouteCreated + created", "False/RouteCreated", Networking::Routed, "")]
+#[case("False/CalicoIsUp + created", "False/CalicoIsUp", Networking::Routed, ROUTED)]
+#[case("False/ExternalCNI + created", "False/ExternalCNI", Networking::Routed, ROUTED)]
 #[case(
     "True/SomeOtherReason + not created",
-    "True",
-    "SomeOtherReason",
+    "True/SomeOtherReason",
     Networking::Unrouted,
-    Some("True/NoRouteCreated/RouteController failed to create a route")
+    UNROUTED
 )]
 #[case(
     "False/RouteCreated + not created",
-    "False",
-    "RouteCreated",
+    "False/RouteCreated",
     Networking::Unrouted,
-    Some("True/NoRouteCreated/RouteController failed to create a route")
+    UNROUTED
 )]
-#[case(
-    "True/NoRouteCreated + not created",
-    "True",
-    "NoRouteCreated",
-    Networking::Unrouted,
-    None
-)]
+#[case("True/NoRouteCreated + not created", "True/NoRouteCreated", Networking::Unrouted, "")]
 // upstream: TestUpdateNetworkingConditionWithCalicoScenario
-#[case(
-    "False/CalicoIsUp, created",
-    "False",
-    "CalicoIsUp",
-    Networking::Routed,
-    Some("False/RouteCreated/RouteController created a route")
-)]
-fn conditions(
-    #[case] name: &str,
-    #[case] status: &str,
-    #[case] reason: &str,
-    #[case] networking: Networking,
-    #[case] expected: Option<&str>,
-) {
+#[case("False/CalicoIsUp, created", "False/CalicoIsUp", Networking::Routed, ROUTED)]
+fn conditions(#[case] name: &str, #[case] current: &str, #[case] networking: Networking, #[case] expected: &str) {
     let now = Time(Timestamp::UNIX_EPOCH);
-    let said = networking.condition(&with_condition(status, reason), &now);
-    let said = said.map(|condition| {
+    let written = networking.condition(&with_condition(current), &now);
+    let written = written.map(|condition| {
         assert_eq!(condition.type_, NETWORK_UNAVAILABLE);
         assert_eq!(condition.last_transition_time, Some(now));
         let (reason, message) = (condition.reason.unwrap(), condition.message.unwrap());
         format!("{}/{reason}/{message}", condition.status)
     });
-    assert_eq!(said.as_deref(), expected, "{name}");
+    assert_eq!(written.unwrap_or_default(), expected, "{name}");
 }
 
-/// One route that fails for ever does not keep the others waiting for longer than a look takes anyway.
+/// A route that always fails does not delay the others for longer than the period.
 #[rstest]
 #[case::default(Some(10), (1, 10))]
 #[case::short(Some(0), (0, 0))]
-#[case::seldom(Some(12 * 60 * 60), (1, 300))]
-#[case::only_changes_count(None, (1, 300))]
-fn failures_are_tried_again_within_the_period(#[case] period: Option<u64>, #[case] expected: (u64, u64)) {
-    let (first, last) = retries(period.map(Duration::from_secs));
+#[case::rare(Some(12 * 60 * 60), (1, 300))]
+#[case::no_period(None, (1, 300))]
+fn the_back_off_is_limited_by_the_period(#[case] period: Option<u64>, #[case] expected: (u64, u64)) {
+    let (first, last) = backoff(period.map(Duration::from_secs));
     assert_eq!((first.as_secs(), last.as_secs()), expected);
 }
 
 #[test]
-fn the_nodes_of_another_manager_do_not_matter() {
-    let node = |name: &str| node(name, &["10.0.0.0/24"], "10.1.0.1");
-    let (ours, theirs) = (node("ours"), node("theirs"));
-    let is_ours = |node: &Node| node.name_any() == "ours";
-    let moved = Change::Updated {
-        old: ours.clone(),
-        new: theirs.clone(),
+fn changes_of_other_nodes_are_ignored() {
+    let [ours, others] = ["ours=", ""].map(|words| Arc::new(testkit::node::node("n", words)));
+    let scope = Scope {
+        selector: parse_selector("ours").unwrap(),
+        ..Scope::default()
     };
-    let about: Vec<bool> = [
+    let changes = [
         Change::Added(ours.clone()),
-        Change::Deleted(ours),
-        moved,
-        Change::Added(theirs.clone()),
-        Change::Deleted(theirs),
-    ]
-    .iter()
-    .map(|change| is_about(change, &is_ours))
-    .collect();
-    assert_eq!(about, [true, true, true, false, false]);
+        Change::Deleted(ours.clone()),
+        Change::Updated {
+            old: ours,
+            new: others.clone(),
+        },
+        Change::Added(others.clone()),
+        Change::Deleted(others),
+    ];
+    let in_scope = changes.map(|change| is_in_scope(&change, &scope));
+    assert_eq!(in_scope, [true, true, true, false, false]);
 }
 
 #[rstest]
-#[case::well(Ok(()), Next::Poll(Duration::from_secs(10)))]
-#[case::hopeless(Err(cloud::Retry::Never), Next::Poll(Duration::from_secs(10)))]
-#[case::later(
+#[case::success(Ok(()), Next::Poll(Duration::from_secs(10)))]
+#[case::rejected(Err(cloud::Retry::Never), Next::Poll(Duration::from_secs(10)))]
+#[case::retry_after(
     Err(cloud::Retry::After(Duration::from_secs(42))),
     Next::After(Duration::from_secs(42))
 )]
-#[case::not_at_once(Err(cloud::Retry::After(Duration::ZERO)), Next::After(Duration::from_secs(1)))]
+#[case::at_least_a_second(Err(cloud::Retry::After(Duration::ZERO)), Next::After(Duration::from_secs(1)))]
 #[case::failed(Err(cloud::Retry::Backoff), Next::Retry)]
-fn is_looked_at_again(#[case] outcome: Result<(), cloud::Retry>, #[case] expected: Next) {
+fn next_attempt(#[case] outcome: Result<(), cloud::Retry>, #[case] expected: Next) {
     assert_eq!(next(outcome, Some(Duration::from_secs(10))), expected);
 }

@@ -1,22 +1,21 @@
-//! Listens, queues, works, until told to stop.
+//! The run loop: watches Services and Nodes, queues keys, and reconciles them until cancelled.
 
 use super::{
-    announce::Announcer,
-    fan_out::Gatherer,
-    hosts::{Hosts, Relevance},
-    ledger::Ledger,
+    events::ServiceEvents,
+    hosts::{Gatherer, Hosts, Relevance},
     metrics::Metrics,
     options::{Classes, Options},
-    predicates,
     reconcile::Reconciler,
+    spec::predicates,
+    state::ServiceStates,
     write::Writer,
 };
 use cloud::Provider;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Client;
-use runtime::health::Pulse;
 use runtime::{
     events::Recorder,
+    health::Pulse,
     informer::{Change, Informer, key_of},
     queue::{self, Limiter, Next, Queue, work},
 };
@@ -28,9 +27,9 @@ use tracing::info;
 /// As in the Go framework: per Service 5 s·2ⁿ up to 5 min.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
-/// What the controller works with.
+/// What the controller needs.
 pub struct Context {
-    /// Writes Services, as long as this process may write.
+    /// Writes Services while this process is the leader.
     pub client: Client,
     /// The Services; keep them with [`super::trim`].
     pub services: Informer<Service>,
@@ -44,15 +43,15 @@ pub struct Context {
     pub queues: Option<queue::Metrics>,
     /// `service_controller_*`.
     pub metrics: Metrics,
-    /// Hears how it goes.
+    /// Reports its health.
     pub pulse: Pulse,
-    /// Changes whenever the cloud's settings have: then every load balancer is looked at again.
+    /// Changes with the cloud's settings; then every load balancer is reconciled.
     pub reloads: Option<watch::Receiver<u64>>,
     /// The settings.
     pub options: Options,
 }
 
-/// The cloud has no load balancers: there is nothing for this controller to do.
+/// The cloud has no load balancers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cloud provider does not support external load balancers")]
 pub struct NotSupported;
@@ -73,7 +72,7 @@ struct Inner {
 }
 
 impl Controller {
-    /// Puts it together; nothing happens before [`Controller::run`].
+    /// Creates the controller; it does nothing before [`Controller::run`].
     ///
     /// # Errors
     /// If the cloud has no load balancers.
@@ -99,12 +98,12 @@ impl Controller {
                 services: services.store(),
                 hosts: Hosts::new(nodes.store(), options.scope.clone()),
                 writer: Writer::new(client.clone()),
-                announcer: Announcer::new(events, provider.event_source()),
+                events: ServiceEvents::new(events, provider.event_source()),
                 provider,
                 metrics,
                 pulse,
                 options,
-                ledger: Ledger::default(),
+                states: ServiceStates::default(),
             },
             client,
             services,
@@ -113,9 +112,9 @@ impl Controller {
         })))
     }
 
-    /// Looks after load balancers until cancelled; calls that are under way are finished. Drop the future to abandon them.
+    /// Runs until cancelled; calls in progress are then finished. Drop the future to abandon them.
     pub async fn run(&self, cancel: CancellationToken) {
-        self.listen();
+        self.watch();
         let (services, nodes) = (self.0.services.store(), self.0.nodes.store());
         let synced = async { tokio::join!(services.synced(), nodes.synced()) };
         if cancel.run_until_cancelled(synced).await.is_none() {
@@ -141,25 +140,25 @@ impl Controller {
         info!("stopped service controller");
     }
 
-    /// For how long its work has not moved.
+    /// For how long no key was finished.
     #[must_use]
     pub fn stillness(&self) -> Duration {
         self.0.service_queue.stillness().max(self.0.node_queue.stillness())
     }
 
-    /// Publishes the metrics that change by themselves; called when they are asked for.
+    /// Publishes the metrics that depend on the time; to be called before they are read.
     pub fn refresh_metrics(&self) {
         self.0.service_queue.refresh_metrics();
         self.0.node_queue.refresh_metrics();
     }
 
-    fn listen(&self) {
+    fn watch(&self) {
         let inner = self.0.clone();
-        self.0.services.on_change(move |change| inner.hear_of_service(change));
+        self.0.services.on_change(move |change| inner.handle_service(change));
         let inner = self.0.clone();
         self.0.nodes.on_change(move |change| {
-            if inner.reconciler.hosts.heed(change) == Relevance::Now {
-                inner.gatherer.touch();
+            if inner.reconciler.hosts.handle(change) == Relevance::Now {
+                inner.gatherer.changed();
             }
         });
     }
@@ -170,7 +169,7 @@ impl Controller {
         work(self.0.service_queue.clone(), limit, move |key: String| {
             let (inner, cancel) = (inner.clone(), cancel.clone());
             async move {
-                // What was still queued when we were told to stop is the next leader's.
+                // After a stop, queued keys are left to the next leader.
                 if cancel.is_cancelled() {
                     Next::Done
                 } else {
@@ -193,14 +192,14 @@ impl Controller {
         .await;
     }
 
-    /// Settings that have changed may ask for other load balancers, or make those possible that were refused.
+    /// New settings of the cloud may require changes of load balancers, or allow those that were rejected.
     async fn follow_reloads(&self) {
         let Some(mut reloads) = self.0.reloads.clone() else {
             return;
         };
         reloads.mark_unchanged();
         while reloads.changed().await.is_ok() {
-            for key in self.0.reconciler.ledger.reopen() {
+            for key in self.0.reconciler.states.settings_changed() {
                 self.0.service_queue.add(key);
             }
         }
@@ -215,30 +214,30 @@ impl Controller {
 }
 
 impl Inner {
-    fn hear_of_service(&self, change: &Change<Service>) {
+    fn handle_service(&self, change: &Change<Service>) {
         let (Change::Added(service) | Change::Updated { new: service, .. } | Change::Deleted(service)) = change;
         let key = key_of(&**service);
         if let Change::Updated { new, .. } = change {
             self.reconciler
-                .ledger
-                .caught_up(&key, new, &self.reconciler.options.classes);
+                .states
+                .cached(&key, new, &self.reconciler.options.classes);
         }
         if concerns(change, &self.reconciler.options.classes) || self.leaves_work(change, &key) {
             self.service_queue.add(key);
         }
     }
 
-    /// Whether a Service that is gone leaves something to do.
+    /// Whether there is work left for a Service that does not exist any more.
     fn leaves_work(&self, change: &Change<Service>, key: &str) -> bool {
         match change {
             Change::Added(_) => false,
             Change::Updated { old, new } => old.metadata.uid != new.metadata.uid,
-            Change::Deleted(_) => self.reconciler.ledger.depart(key),
+            Change::Deleted(_) => self.reconciler.states.gone(key),
         }
     }
 }
 
-/// Whether a change of a Service asks for something.
+/// Whether a Service has to be reconciled because of this change.
 #[must_use]
 pub fn concerns(change: &Change<Service>, classes: &Classes) -> bool {
     match change {

@@ -1,11 +1,11 @@
-//! Why a Service could not be brought in order.
+//! Why a Service could not be reconciled.
 
 use super::{spec::Invalid, write};
-use crate::retry;
+use crate::requeue;
 use cloud::Retry;
 use runtime::queue::Next;
 
-/// Why a Service could not be brought in order.
+/// Why a Service could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {doing}")]
 pub struct Error {
@@ -23,7 +23,7 @@ enum Cause {
 }
 
 impl Error {
-    /// The cloud failed us while doing this.
+    /// The cloud failed during this.
     pub fn cloud(doing: &'static str) -> impl FnOnce(cloud::Error) -> Self {
         move |error| Self {
             doing,
@@ -31,12 +31,12 @@ impl Error {
         }
     }
 
-    /// The Service cannot be understood.
+    /// The Service is invalid.
     pub fn invalid(invalid: Invalid) -> Self {
         Self::cloud("ensure load balancer")(invalid.into())
     }
 
-    /// The API server failed us while doing this.
+    /// The API server failed during this.
     pub fn api(doing: &'static str) -> impl FnOnce(write::Error) -> Self {
         move |error| Self {
             doing,
@@ -44,7 +44,7 @@ impl Error {
         }
     }
 
-    /// The cloud's error, if it was the cloud's.
+    /// The error of the cloud, if it is one.
     #[must_use]
     pub fn as_cloud(&self) -> Option<&cloud::Error> {
         match &self.cause {
@@ -53,13 +53,13 @@ impl Error {
         }
     }
 
-    /// Whether only the user can mend it: nothing is tried again until the Service changes.
+    /// Whether the same Service would be rejected again: there is no retry until it changes.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.as_cloud().is_some_and(|error| error.retry() == Retry::Never)
     }
 
-    /// Whether it happened only because this process may not write any more.
+    /// Whether the only reason is that this process is not the leader any more.
     #[must_use]
     pub fn is_fenced(&self) -> bool {
         matches!(
@@ -68,11 +68,11 @@ impl Error {
         )
     }
 
-    /// What becomes of the key.
+    /// The next attempt.
     #[must_use]
     pub fn next(&self) -> Next {
         let retry = match &self.cause {
-            // If it turns out that we may write after all, nothing is lost.
+            // In case this process becomes the leader again.
             Cause::Cloud(cloud::Error::NotLeader) => Retry::Backoff,
             Cause::Cloud(error) => error.retry(),
             Cause::Api(write::Error::Refused {
@@ -81,15 +81,11 @@ impl Error {
             }) => Retry::After(*wait),
             Cause::Api(_) => Retry::Backoff,
         };
-        match retry {
-            Retry::Never => Next::Done,
-            Retry::After(wait) => retry::after(wait),
-            Retry::Backoff => Next::Retry,
-        }
+        requeue::after(retry, Next::Done)
     }
 
-    /// As [`Error::next`], but what stands in the way of a deletion is tried again whatever it is: a Service that
-    /// cannot go is worse than a call in vain every few minutes.
+    /// As [`Error::next`], but a deletion is always retried: a Service that cannot be deleted is worse than a failing call
+    /// every few minutes.
     #[must_use]
     pub fn next_of_deletion(&self) -> Next {
         if self.is_final() { Next::Retry } else { self.next() }
@@ -101,7 +97,7 @@ impl Error {
         cloud::report(self)
     }
 
-    /// As [`Error::report`], for those who say themselves what was being done.
+    /// As [`Error::report`], without the operation that failed.
     #[must_use]
     pub fn cause(&self) -> String {
         cloud::report(&self.cause)
@@ -125,15 +121,15 @@ mod tests {
     #[case::invalid(Error::cloud("x")(cloud::Error::invalid("port", "0")), Next::Done, Next::Retry)]
     #[case::not_leader(Error::cloud("x")(cloud::Error::NotLeader), Next::Retry, Next::Retry)]
     #[case::fenced(Error::api("x")(write::Error::Fenced(runtime::fence::Fenced)), Next::Retry, Next::Retry)]
-    #[case::at_once(Error::cloud("x")(throttled(Some(Duration::ZERO))), Next::After(Duration::from_secs(1)), Next::After(Duration::from_secs(1)))]
+    #[case::at_least_a_second(Error::cloud("x")(throttled(Some(Duration::ZERO))), Next::After(Duration::from_secs(1)), Next::After(Duration::from_secs(1)))]
     #[case::back_off(Error::cloud("x")(throttled(None)), Next::Retry, Next::Retry)]
-    #[case::exactly(Error::cloud("x")(throttled(Some(Duration::from_secs(42)))), Next::After(Duration::from_secs(42)), Next::After(Duration::from_secs(42)))]
+    #[case::retry_after(Error::cloud("x")(throttled(Some(Duration::from_secs(42)))), Next::After(Duration::from_secs(42)), Next::After(Duration::from_secs(42)))]
     #[case::api_busy(
         Error::api("x")(write::Error::Refused { message: "busy".into(), retry_after: Some(Duration::from_secs(7)) }),
         Next::After(Duration::from_secs(7)), Next::After(Duration::from_secs(7))
     )]
     #[case::api_no(Error::api("x")(write::Error::Refused { message: "no".into(), retry_after: None }), Next::Retry, Next::Retry)]
-    fn decides_what_is_next(#[case] error: Error, #[case] next: Next, #[case] of_deletion: Next) {
+    fn next_attempt(#[case] error: Error, #[case] next: Next, #[case] of_deletion: Next) {
         assert_eq!((error.next(), error.next_of_deletion()), (next, of_deletion));
     }
 

@@ -1,7 +1,10 @@
-//! The nodes that may stand behind load balancers.
+//! The Nodes that are hosts of load balancers.
 
-use super::options::Scope;
-use crate::nodes::{addresses::to_cloud, provider_id, taints};
+mod fan_out;
+
+pub(super) use fan_out::Gatherer;
+
+use crate::nodes::{Scope, addresses::to_cloud, provider_id, taints};
 use cloud::Host;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -12,13 +15,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// A node with this label, unless it says `false`, is not put behind load balancers.
+/// A Node with this label, unless its value is false, is not a host of load balancers.
 pub const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
-/// A node with this taint is about to be deleted by the autoscaler.
+/// The autoscaler is about to delete a Node with this taint.
 pub const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 
-/// Tells sets of hosts apart: by names, provider IDs and addresses.
+/// Identifies a set of hosts by their names, provider IDs and addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u64);
 
@@ -30,7 +33,7 @@ pub struct HostSet {
 }
 
 impl HostSet {
-    /// The nodes that satisfy the predicate, sorted by name.
+    /// The Nodes that satisfy the predicate, sorted by name.
     pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, predicate: impl Fn(&Node) -> bool) -> Self {
         let usable = nodes.into_iter().filter(|node| predicate(node));
         Self::from_hosts(usable.map(|node| Arc::new(host(node))).collect())
@@ -58,13 +61,13 @@ impl HostSet {
     }
 }
 
-/// Whether traffic may be sent to this node. Readiness does not count: the load balancer's health check knows better.
+/// Whether this Node can be a host. Readiness does not matter: the load balancer has its own health checks.
 #[must_use]
 pub fn usable(node: &Node) -> bool {
     node.metadata.deletion_timestamp.is_none() && included(node) && !to_be_deleted(node)
 }
 
-/// Whether nobody asked to keep this node from load balancers.
+/// Whether this Node is not excluded from load balancers.
 #[must_use]
 pub fn included(node: &Node) -> bool {
     node.labels()
@@ -72,45 +75,45 @@ pub fn included(node: &Node) -> bool {
         .is_none_or(|value| matches!(&**value, "0" | "f" | "F" | "FALSE" | "false" | "False"))
 }
 
-/// Whether the autoscaler is about to delete this node.
+/// Whether the autoscaler is about to delete this Node.
 #[must_use]
 pub fn to_be_deleted(node: &Node) -> bool {
     taints::has_key(node, TO_BE_DELETED)
 }
 
-/// Whether load balancers have to hear of this change of a node.
+/// Whether load balancers have to be updated because of this change of a Node.
 ///
-/// A node that is about to go needs no hurry: the health check of the load balancer sees it first, and its leaving is a
-/// change of its own.
+/// A Node that is about to be deleted can wait: the health check of the load balancer notices it first, and the deletion is
+/// another change.
 #[must_use]
 pub fn should_sync_updated_node(old: &Node, new: &Node) -> bool {
     included(old) != included(new) || provider_id(old) != provider_id(new)
 }
 
-/// Whether the node can be reached elsewhere now; a node that joins gets its addresses only after a while.
+/// Whether the addresses changed; a new Node gets its addresses after a while.
 #[must_use]
 pub fn addresses_changed(old: &Node, new: &Node) -> bool {
     to_cloud(old).ne(to_cloud(new))
 }
 
-/// What a change of a node means for load balancers.
+/// How a change of a Node affects load balancers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relevance {
-    /// Nothing.
+    /// Not at all.
     None,
-    /// The next one to be touched must know.
+    /// The next update uses the new hosts.
     Later,
-    /// All of them have to hear of it.
+    /// All of them are updated.
     Now,
 }
 
-/// What this change means for load balancers.
+/// How this change affects load balancers.
 #[must_use]
 pub fn relevance(change: &Change<Node>, scope: &Scope) -> Relevance {
     let Change::Updated { old, new } = change else {
         return Relevance::Now;
     };
-    if scope(old) != scope(new) || should_sync_updated_node(old, new) || addresses_changed(old, new) {
+    if scope.contains(old) != scope.contains(new) || should_sync_updated_node(old, new) || addresses_changed(old, new) {
         return Relevance::Now;
     }
     if usable(old) != usable(new) || old.labels() != new.labels() {
@@ -120,45 +123,45 @@ pub fn relevance(change: &Change<Node>, scope: &Scope) -> Relevance {
     }
 }
 
-/// The hosts as they are now, put together once per change. Clones share it.
+/// The current hosts, computed once per change. Clones share them.
 #[derive(Clone)]
 pub struct Hosts {
     nodes: Store<Node>,
     scope: Scope,
-    state: Arc<Mutex<Gathered>>,
+    cache: Arc<Mutex<Cache>>,
 }
 
 #[derive(Default)]
-struct Gathered {
-    /// The set, if nothing has changed since it was put together.
+struct Cache {
+    /// The set, if nothing has changed since it was computed.
     current: Option<Arc<HostSet>>,
-    /// The host of each node, and the node it was made from.
-    known: HashMap<String, (Arc<Node>, Arc<Host>)>,
+    /// The host of each Node, and the Node that it was computed from.
+    hosts: HashMap<String, (Arc<Node>, Arc<Host>)>,
 }
 
 impl Hosts {
-    /// The usable nodes of this store that are in scope.
+    /// The usable Nodes of this store that are in scope.
     pub fn new(nodes: Store<Node>, scope: Scope) -> Self {
         Self {
             nodes,
             scope,
-            state: Arc::default(),
+            cache: Arc::default(),
         }
     }
 
-    /// The hosts as they are now.
+    /// The current hosts.
     pub fn current(&self) -> Arc<HostSet> {
-        let mut state = self.lock();
-        if let Some(current) = &state.current {
+        let mut cache = self.lock();
+        if let Some(current) = &cache.current {
             return current.clone();
         }
-        let current = Arc::new(self.gather(&mut state.known));
-        state.current = Some(current.clone());
+        let current = Arc::new(self.compute(&mut cache.hosts));
+        cache.current = Some(current.clone());
         current
     }
 
-    /// Takes note of a change, and says what it means.
-    pub fn heed(&self, change: &Change<Node>) -> Relevance {
+    /// Handles a change, and returns how it affects load balancers.
+    pub fn handle(&self, change: &Change<Node>) -> Relevance {
         let relevance = relevance(change, &self.scope);
         if relevance != Relevance::None {
             self.lock().current = None;
@@ -166,11 +169,11 @@ impl Hosts {
         relevance
     }
 
-    /// Only nodes that have changed are looked at anew.
-    fn gather(&self, known: &mut HashMap<String, (Arc<Node>, Arc<Host>)>) -> HostSet {
-        let mut before = std::mem::take(known);
+    /// Hosts of Nodes that have not changed are reused.
+    fn compute(&self, hosts: &mut HashMap<String, (Arc<Node>, Arc<Host>)>) -> HostSet {
+        let mut before = std::mem::take(hosts);
         for node in self.nodes.list() {
-            if !usable(&node) || !(self.scope)(&node) {
+            if !usable(&node) || !self.scope.contains(&node) {
                 continue;
             }
             let entry = match before.remove(node.metadata.name.as_deref().unwrap_or_default()) {
@@ -180,13 +183,13 @@ impl Hosts {
                     (node, host)
                 }
             };
-            known.insert(entry.1.name.clone(), entry);
+            hosts.insert(entry.1.name.clone(), entry);
         }
-        HostSet::from_hosts(known.values().map(|(_, host)| host.clone()).collect())
+        HostSet::from_hosts(hosts.values().map(|(_, host)| host.clone()).collect())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gathered> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -199,7 +202,7 @@ fn host(node: &Node) -> Host {
     }
 }
 
-/// Labels do not count: a load balancer is not touched because somebody labelled a node.
+/// Labels do not matter: a new label is not a reason to update all load balancers.
 fn fingerprint(hosts: &[Arc<Host>]) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     for Host {

@@ -6,7 +6,7 @@ use prometheus::{
 use runtime::metrics::Register;
 use std::time::Instant;
 
-/// The metrics of the service controller. Clones share them.
+/// The metrics of the controller. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     pub(super) syncs: IntCounter,
@@ -67,7 +67,7 @@ impl Metrics {
             calls: HistogramVec::new(
                 histogram(
                     "service_controller_ensure_duration_seconds",
-                    "How long one call of the cloud took, by operation (ensure, update_hosts, delete, find, owned)",
+                    "Duration of one call to the cloud, by operation (ensure, update_hosts, delete, find, owned)",
                     &fine,
                 ),
                 &["operation"],
@@ -75,28 +75,28 @@ impl Metrics {
             failures: IntCounterVec::new(
                 Opts::new(
                     "service_controller_loadbalancer_failures_total",
-                    "Failed attempts to bring a load balancer in order, by operation",
+                    "Failed attempts to reconcile a load balancer, by operation",
                 ),
                 &["operation"],
             )?,
             ready: Histogram::with_opts(histogram(
                 "service_controller_loadbalancer_ready_seconds",
-                "How long it took from the first attempt until a load balancer matched its Service",
+                "Time from the first attempt until a load balancer matched its Service",
                 &fine,
             ))?,
             pending: IntGauge::new(
                 "service_controller_loadbalancers_pending",
-                "Load balancers that the cloud is still working on",
+                "Load balancers that are pending in the cloud",
             )?,
             orphans: IntGauge::new(
                 "service_controller_orphans",
-                "Objects in the cloud whose Service is gone, found by the last sweep",
+                "Objects in the cloud whose Service does not exist, found by the last sweep",
             )?,
         })
     }
 }
 
-/// A load balancer that the cloud is working on; counted for as long as this lives.
+/// Counts a load balancer as pending until dropped.
 #[derive(Debug)]
 pub(super) struct Pending(IntGauge);
 
@@ -113,14 +113,14 @@ impl Drop for Pending {
     }
 }
 
-/// One change of the set of hosts, on its way to all load balancers; ends when the last of them has had it.
+/// One change of the hosts: dropped, and its latency observed, when the last load balancer has them.
 #[derive(Debug)]
-pub(super) struct Pass {
+pub(super) struct HostChange {
     started: Instant,
     latency: Histogram,
 }
 
-impl Pass {
+impl HostChange {
     pub(super) fn start(metrics: &Metrics) -> Self {
         Self {
             started: Instant::now(),
@@ -129,7 +129,7 @@ impl Pass {
     }
 }
 
-impl Drop for Pass {
+impl Drop for HostChange {
     fn drop(&mut self) {
         self.latency.observe(self.started.elapsed().as_secs_f64());
     }

@@ -1,33 +1,30 @@
-//! What the controller can be told.
+//! The settings of the controller.
 
-use k8s_openapi::api::core::v1::Node;
-use std::{collections::BTreeSet, fmt, num::NonZeroUsize, sync::Arc, time::Duration};
+use crate::nodes::Scope;
+use std::{collections::BTreeSet, num::NonZeroUsize, time::Duration};
 
-/// Service syncs at the same time when nobody says how many: none of them waits, so many cost little.
+/// The default number of workers. None of them waits for the cloud, so many cost little.
 const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(32).expect("32 is not zero");
 
-/// Which nodes this manager looks after.
-pub type Scope = Arc<dyn Fn(&Node) -> bool + Send + Sync>;
-
-/// The settings of the service controller.
-#[derive(Clone)]
+/// The settings of the controller.
+#[derive(Debug, Clone)]
 pub struct Options {
     /// `--cluster-name`.
     pub cluster: String,
-    /// `--concurrent-service-syncs`; `None` lets the controller decide.
+    /// `--concurrent-service-syncs`; `None` for the default.
     pub concurrency: Option<NonZeroUsize>,
-    /// Which Services are ours, by their `spec.loadBalancerClass`.
+    /// The Services that this manager serves, by `spec.loadBalancerClass`.
     pub classes: Classes,
-    /// How changes of nodes are gathered before load balancers hear of them.
+    /// How changes of Nodes are gathered before load balancers are updated.
     pub debounce: Debounce,
-    /// How long one call of the cloud may take.
+    /// The deadline of one call to the cloud.
     pub deadline: Duration,
-    /// How long a new load balancer may be pending before its Service says what is being waited for. One that is done
-    /// sooner needs one write less.
+    /// How long a new load balancer may be pending before the condition of its Service reports it. One that is ready sooner
+    /// costs one write less.
     pub patience: Duration,
-    /// Which nodes may stand behind a load balancer, besides what the nodes themselves say.
+    /// The Nodes that can be hosts of load balancers.
     pub scope: Scope,
-    /// Whether to look for load balancers whose Service is gone.
+    /// Whether to look for load balancers whose Service does not exist.
     pub sweep: Sweep,
 }
 
@@ -42,7 +39,7 @@ impl Options {
             debounce: Debounce::default(),
             deadline: Duration::from_mins(2),
             patience: Duration::from_secs(5),
-            scope: Arc::new(|_| true),
+            scope: Scope::default(),
             sweep: Sweep::Off,
         }
     }
@@ -52,31 +49,7 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            cluster,
-            concurrency,
-            classes,
-            debounce,
-            deadline,
-            patience,
-            scope: _,
-            sweep,
-        } = self;
-        f.debug_struct("Options")
-            .field("cluster", cluster)
-            .field("concurrency", concurrency)
-            .field("classes", classes)
-            .field("debounce", debounce)
-            .field("deadline", deadline)
-            .field("patience", patience)
-            .field("sweep", sweep)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The load-balancer classes that are served. By default: Services without a class, and no others.
+/// The load-balancer classes that are served; by default only Services without a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Classes {
     /// Values of `spec.loadBalancerClass` that are served.
@@ -86,7 +59,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Whether Services of this class are ours.
+    /// Whether Services of this class are served.
     #[must_use]
     pub fn serve(&self, class: Option<&str>) -> bool {
         match class {
@@ -99,19 +72,19 @@ impl Classes {
 /// Whether Services without a load-balancer class are served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Classless {
-    /// They are, as in every other cloud controller manager.
+    /// Yes, as in other cloud controller managers.
     #[default]
     Served,
-    /// They belong to another manager.
+    /// No: they belong to another manager.
     Ignored,
 }
 
-/// Gathers changes of nodes: load balancers hear of them once it has been quiet for `window`, at the latest after `max`.
+/// Gathers changes of Nodes: load balancers are updated after `window` without another change, at the latest after `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debounce {
-    /// How long it must have been quiet.
+    /// The time without a change.
     pub window: Duration,
-    /// How long a change may be held back.
+    /// The longest delay of a change.
     pub max: Duration,
 }
 
@@ -124,14 +97,14 @@ impl Default for Debounce {
     }
 }
 
-/// Whether, and how often, to look for load balancers whose Service is gone.
+/// Whether and how often to look for load balancers whose Service does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sweep {
     /// Never.
     #[default]
     Off,
-    /// Say what is found, this often.
+    /// Report them, this often.
     Report(Duration),
-    /// Say what is found and delete it, this often.
+    /// Report and delete them, this often.
     Delete(Duration),
 }

@@ -1,30 +1,30 @@
-//! What to do about a Service: a pure decision on what it wants and what was done before.
+//! The next step for a Service: a pure decision on what it asks for and what the controller remembers of it.
 
 use super::{
     hosts::Fingerprint,
-    ledger::{Known, Phase, Reach, Settings},
     options::Classes,
-    predicates,
+    spec::predicates,
+    state::{CloudObjects, CloudSettings, Phase, ServiceState},
 };
 use k8s_openapi::api::core::v1::Service;
 use std::{fmt, sync::Arc};
 
-/// What to do next about a Service.
+/// The next step for a Service.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// All is as it should be.
+    /// Everything is up to date.
     Nothing,
-    /// It is no concern of ours any more.
+    /// Forget the state of the Service.
     Forget,
-    /// Delete the load balancer of this Service, which is gone: deleted behind our back, or replaced by another one.
-    Remove(Arc<Service>),
-    /// Delete the load balancer, then let the Service go.
-    Cleanup,
-    /// The same, if there is a load balancer of ours; another manager may have made it, or the finalizer.
-    CleanupIfOurs,
-    /// Make the load balancer match.
+    /// Delete the load balancer of this Service, which does not exist any more or was replaced by another one.
+    DeleteOfGone(Arc<Service>),
+    /// Delete the load balancer, then remove the finalizer.
+    Delete,
+    /// The same, if the load balancer exists: another manager may have created it and added the finalizer.
+    DeleteIfFound,
+    /// Ensure the load balancer.
     Ensure,
-    /// Replace only the hosts behind it.
+    /// Replace only its hosts.
     UpdateHosts,
 }
 
@@ -33,61 +33,64 @@ impl fmt::Display for Step {
         f.write_str(match self {
             Self::Nothing => "nothing",
             Self::Forget => "forget",
-            Self::Remove(_) => "remove the load balancer of a Service that is gone",
-            Self::Cleanup => "clean up",
-            Self::CleanupIfOurs => "clean up if it is ours",
+            Self::DeleteOfGone(_) => "delete the load balancer of a Service that does not exist",
+            Self::Delete => "delete",
+            Self::DeleteIfFound => "delete if found",
             Self::Ensure => "ensure",
             Self::UpdateHosts => "update hosts",
         })
     }
 }
 
-/// Decides what to do about a Service (`None`: it is gone) that we know this of, now that these are the hosts.
-pub(super) fn plan(service: Option<&Service>, known: Option<&Known>, classes: &Classes, hosts: Fingerprint) -> Step {
+/// Decides the next step for a Service (`None`: it does not exist) with this state and these current hosts.
+pub(super) fn plan(
+    service: Option<&Service>,
+    state: Option<&ServiceState>,
+    classes: &Classes,
+    hosts: Fingerprint,
+) -> Step {
     let Some(service) = service else {
-        return known.map_or(Step::Nothing, |known| match known.phase {
-            Phase::Departed(_) => Step::Nothing,
-            _ => departed(known),
+        return state.map_or(Step::Nothing, |state| match state.phase {
+            Phase::Gone(_) => Step::Nothing,
+            _ => gone(state),
         });
     };
-    if let Some(known) = known.filter(|known| known.service.metadata.uid != service.metadata.uid) {
-        return departed(known);
+    if let Some(state) = state.filter(|state| state.service.metadata.uid != service.metadata.uid) {
+        return gone(state);
     }
     if predicates::needs_cleanup(service, classes) {
-        let ours = known.is_some() || classes.serve(predicates::class(service));
-        return if ours { Step::Cleanup } else { Step::CleanupIfOurs };
+        let ours = state.is_some() || classes.serve(predicates::class(service));
+        return if ours { Step::Delete } else { Step::DeleteIfFound };
     }
     if predicates::wants(service, classes) && !predicates::is_deleted(service) {
-        return known.map_or(Step::Ensure, |known| wanted(service, known, classes, hosts));
+        return state.map_or(Step::Ensure, |state| wanted(service, state, classes, hosts));
     }
-    match known {
-        Some(Known {
-            reach: Reach::Cloud, ..
-        }) => Step::Cleanup,
-        Some(_) => Step::Forget,
+    match state.map(|state| state.cloud_objects) {
+        Some(CloudObjects::MayExist) => Step::Delete,
+        Some(CloudObjects::None) => Step::Forget,
         None => Step::Nothing,
     }
 }
 
-fn departed(known: &Known) -> Step {
-    match known.reach {
-        Reach::Cloud => Step::Remove(known.service.clone()),
-        Reach::Here => Step::Forget,
+fn gone(state: &ServiceState) -> Step {
+    match state.cloud_objects {
+        CloudObjects::MayExist => Step::DeleteOfGone(state.service.clone()),
+        CloudObjects::None => Step::Forget,
     }
 }
 
-fn wanted(service: &Service, known: &Known, classes: &Classes, hosts: Fingerprint) -> Step {
-    if known.settings == Settings::Old || predicates::needs_update(&known.service, service, classes) {
+fn wanted(service: &Service, state: &ServiceState, classes: &Classes, hosts: Fingerprint) -> Step {
+    if state.settings == CloudSettings::Outdated || predicates::needs_update(&state.service, service, classes) {
         return Step::Ensure;
     }
-    match &known.phase {
-        Phase::Ensuring(_) | Phase::Deleting(_) | Phase::Departed(_) => Step::Ensure,
-        // As in the Go framework: the hosts may not be what is wrong with it.
-        Phase::Updating(round) if round.failed_with.is_some() => Step::Ensure,
-        Phase::Updating(_) => Step::UpdateHosts,
-        Phase::Settled if known.hosts != Some(hosts) => Step::UpdateHosts,
-        Phase::Refused if known.hosts != Some(hosts) && predicates::is_served(service) => Step::UpdateHosts,
-        Phase::Settled | Phase::Refused | Phase::Elsewhere => Step::Nothing,
+    match &state.phase {
+        Phase::Ensuring(_) | Phase::Deleting(_) | Phase::Gone(_) => Step::Ensure,
+        // As in the Go framework: the hosts may not be the reason of the failure.
+        Phase::UpdatingHosts(operation) if operation.failed_with.is_some() => Step::Ensure,
+        Phase::UpdatingHosts(_) => Step::UpdateHosts,
+        Phase::Ready if state.hosts != Some(hosts) => Step::UpdateHosts,
+        Phase::Rejected if state.hosts != Some(hosts) && predicates::has_ingress(service) => Step::UpdateHosts,
+        Phase::Ready | Phase::Rejected | Phase::OtherController => Step::Nothing,
     }
 }
 

@@ -1,216 +1,227 @@
-//! Brings one Service in order: reads, decides by [`super::plan`], acts, reports. Safe to run again at any point.
+//! Reconciles one Service: reads, decides by [`super::plan`], acts, reports. Safe to run again at any point.
+
+mod delete;
+mod ensure;
 
 use super::{
-    announce::Announcer,
-    conditions::{self, Say},
     error::Error,
+    events::ServiceEvents,
     hosts::{HostSet, Hosts},
-    ledger::{Ledger, Phase, Voice},
-    metrics::Metrics,
+    metrics::{Metrics, Pending},
     options::Options,
-    plan::Step,
-    predicates, status,
+    plan::{Step, plan},
+    spec::predicates,
+    state::{Announced, Phase, ServiceStates},
+    status::{
+        self,
+        conditions::{self, Readiness},
+    },
     write::{self, Annotations, Writer},
 };
+use crate::cloud_call;
 use cloud::{LoadBalancers, Provider};
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
-use runtime::health::Pulse;
-use runtime::{informer::Store, queue::Next};
-use std::{future::Future, sync::Arc, time::Duration};
+use runtime::{health::Pulse, informer::Store, queue::Next};
+use std::{future::Future, mem, sync::Arc, time::Duration};
 use tracing::{debug, instrument, warn};
 
-/// Nobody should ask a cloud more often than this how far it is.
+/// The shortest pause between two calls about the same load balancer.
 const MIN_POLL: Duration = Duration::from_millis(100);
 
-/// How long one that cannot be deleted is left alone at most.
-const STILL_THERE: Duration = Duration::from_secs(30);
+/// The longest pause between two attempts to delete a load balancer, once deletion has failed for this time.
+const MAX_DELETION_WAIT: Duration = Duration::from_secs(30);
 
-/// What it takes to bring Services in order.
+/// Reconciles Services with the cloud.
 pub(super) struct Reconciler {
     pub services: Store<Service>,
     pub hosts: Hosts,
     pub provider: Arc<dyn Provider>,
     pub writer: Writer,
-    pub announcer: Announcer,
+    pub events: ServiceEvents,
     pub metrics: Metrics,
     pub pulse: Pulse,
     pub options: Options,
-    pub ledger: Ledger,
+    pub states: ServiceStates,
 }
 
 /// One attempt at one Service.
-pub(super) struct Job {
-    pub key: String,
-    /// As the informer has it.
-    pub seen: Arc<Service>,
-    /// As we know it to be: what we wrote counts at once.
-    pub service: Arc<Service>,
-    pub hosts: Arc<HostSet>,
-    /// What the cloud wants to be noted on the Service.
-    pub annotations: Annotations,
+pub(super) struct Attempt {
+    key: String,
+    /// The Service in the informer.
+    cached: Arc<Service>,
+    /// The Service with the controller's own writes.
+    service: Arc<Service>,
+    hosts: Arc<HostSet>,
+    /// Annotations that the cloud wants on the Service, written with the next write.
+    annotations: Annotations,
 }
 
-/// Whether there is more to do about a key right away.
-pub(super) enum Flow {
-    /// Yes: what stood in the way is gone.
-    Again,
+/// Whether there is another step for the key right away.
+enum Flow {
+    /// Yes: what stood in the way is deleted.
+    Replan,
     /// No.
-    Over(Next),
+    Done(Next),
 }
 
 impl Reconciler {
-    /// Brings the Service with this key in order, as far as that is possible now.
+    /// Reconciles the Service with this key, as far as that is possible now.
     #[instrument(skip_all, fields(service = key))]
     pub async fn reconcile(&self, key: &str) -> Next {
-        let pass = self.ledger.take_pass(key);
+        let host_change = self.states.take_host_change(key);
         loop {
-            let seen = self.services.find(key);
-            let service = seen.clone().map(|seen| self.ledger.newest(key, seen));
+            let cached = self.services.find(key);
+            let service = cached.clone().map(|cached| self.states.newest(key, cached));
             let hosts = self.hosts.current();
-            let step = self
-                .ledger
-                .plan(key, service.as_deref(), &self.options.classes, hosts.fingerprint());
-            debug!(%step, "decided");
-            let job = seen.zip(service).map(|(seen, service)| Job {
+            let step = self.plan(key, service.as_deref(), &hosts);
+            debug!(%step, "planned");
+            let attempt = cached.zip(service).map(|(cached, service)| Attempt {
                 key: key.to_owned(),
-                seen,
+                cached,
                 service,
                 hosts,
                 annotations: Annotations::default(),
             });
-            if let Flow::Over(next) = self.take(key, step, job).await {
-                self.note_departure(key, next);
+            if let Flow::Done(next) = self.take_step(key, step, attempt).await {
+                // The delete event may have been handled during the attempt, and its state overwritten since.
+                if next == Next::Done && self.services.find(key).is_none() {
+                    self.states.gone(key);
+                }
                 if let Next::Poll(_) = next {
-                    self.ledger.keep_pass(key, pass);
+                    self.states.keep_host_change(key, host_change);
                 }
                 return next;
             }
         }
     }
 
-    /// Its end may have been told while we were at work, and been overwritten by what we took down since.
-    fn note_departure(&self, key: &str, next: Next) {
-        if next == Next::Done && self.services.find(key).is_none() {
-            self.ledger.depart(key);
-        }
+    pub(super) fn plan(&self, key: &str, service: Option<&Service>, hosts: &HostSet) -> Step {
+        let classes = &self.options.classes;
+        self.states
+            .read(key, |state| plan(service, state, classes, hosts.fingerprint()))
     }
 
-    async fn take(&self, key: &str, step: Step, job: Option<Job>) -> Flow {
-        match (step, job) {
-            (Step::Remove(departed), _) => self.remove(key, &departed).await,
+    async fn take_step(&self, key: &str, step: Step, attempt: Option<Attempt>) -> Flow {
+        match (step, attempt) {
+            (Step::DeleteOfGone(service), _) => self.delete_of_gone(key, &service).await,
             (Step::Forget, _) => {
-                self.ledger.forget(key);
-                Flow::Again
+                self.states.forget(key);
+                Flow::Replan
             }
             (Step::Nothing, _) | (_, None) => {
                 self.pulse.over(key);
-                Flow::Over(Next::Done)
+                Flow::Done(Next::Done)
             }
-            (step, Some(job)) => Flow::Over(self.act(step, job).await),
+            (step, Some(attempt)) => Flow::Done(self.attempt(step, attempt).await),
         }
     }
 
-    /// Takes a step that concerns a Service that is there.
-    async fn act(&self, step: Step, mut job: Job) -> Next {
-        let outcome = match step {
-            Step::Ensure => self.ensure(&mut job).await,
-            Step::UpdateHosts if self.is_refused(&job.key) => Ok(self.keep_serving(&job).await),
-            Step::UpdateHosts => self.update_hosts(&mut job).await,
-            Step::Cleanup => self.cleanup(&mut job).await,
-            Step::CleanupIfOurs => self.cleanup_if_ours(&mut job).await,
-            Step::Nothing | Step::Forget | Step::Remove(_) => Ok(Next::Done),
+    /// Takes a step for an existing Service.
+    async fn attempt(&self, step: Step, mut attempt: Attempt) -> Next {
+        let result = match step {
+            Step::Ensure => self.ensure(&mut attempt).await,
+            Step::UpdateHosts if self.is_rejected(&attempt.key) => Ok(self.update_hosts_of_rejected(&attempt).await),
+            Step::UpdateHosts => self.update_hosts(&mut attempt).await,
+            Step::Delete => self.delete(&mut attempt).await,
+            Step::DeleteIfFound => self.delete_if_found(&mut attempt).await,
+            Step::Nothing | Step::Forget | Step::DeleteOfGone(_) => Ok(Next::Done),
         };
-        match outcome {
+        match result {
             Ok(next) => {
                 self.pulse.success();
                 next
             }
             Err(error) if error.is_fenced() => error.next(),
-            Err(error) => self.failed(job, &error).await,
+            Err(error) => self.failed(attempt, &error).await,
         }
     }
 
-    /// Reports a failure, and says what is next.
-    async fn failed(&self, mut job: Job, error: &Error) -> Next {
+    /// Reports a failure, and returns the next attempt.
+    async fn failed(&self, mut attempt: Attempt, error: &Error) -> Next {
         let report = error.report();
-        let work = self.note_failure(&job, error);
-        if error.is_final() && work == Work::Hosts {
-            self.note_hosts(&job);
+        let kind = self.record_failure(&attempt, error);
+        if error.is_final() && kind == Kind::UpdateHosts {
+            self.record_hosts(&attempt);
         }
-        warn!(%report, "cannot bring the load balancer in order");
-        self.mourn(&job.key, work.operation(), error, &report);
-        match work {
-            Work::Hosts => {
-                self.metrics.node_sync_errors.inc();
-                self.announcer.update_failed(&job.service, &job.hosts, &error.cause());
-            }
-            Work::Ensure | Work::Delete => self.announcer.sync_failed(&job.service, &report),
+        warn!(%report, "cannot reconcile the load balancer");
+        self.count_failure(&attempt.key, kind.as_str(), error, &report);
+        if kind == Kind::UpdateHosts {
+            self.report_hosts_failure(&attempt, error);
+        } else {
+            self.events.sync_failed(&attempt.service, &report);
         }
-        let say = match error.as_cloud() {
-            Some(_) if work == Work::Hosts => Some(Say::hosts_outdated(&report)),
-            Some(error) => Some(Say::failed(conditions::reason(error), &report)),
-            None => None,
-        };
-        if let Some(say) = say {
-            self.say(&mut job, &say).await;
+        if let Some(cloud_error) = error.as_cloud() {
+            let readiness = if kind == Kind::UpdateHosts {
+                Readiness::hosts_outdated(&report)
+            } else {
+                Readiness::failed(conditions::reason(cloud_error), &report)
+            };
+            self.write_condition(&mut attempt, &readiness).await;
         }
-        match work {
-            Work::Delete => self.next_of_deletion(&job.key, error),
-            Work::Hosts => error.next(),
-            Work::Ensure if error.is_final() => self.keep_serving(&job).await,
-            Work::Ensure => {
-                // The whole is tried again anyway, so it is not told that this fails too; only counted.
-                if let Err(error) = self.refresh(&job).await {
+        match kind {
+            Kind::Delete => self.next_deletion(&attempt.key, error),
+            Kind::UpdateHosts => error.next(),
+            Kind::Ensure if error.is_final() => self.update_hosts_of_rejected(&attempt).await,
+            Kind::Ensure => {
+                // The load balancer is ensured again anyway, so a failure of this is only counted.
+                if let Err(error) = self.refresh_hosts(&attempt).await {
                     self.metrics.node_sync_errors.inc();
-                    debug!(report = error.report(), "cannot give it the hosts of today either");
+                    debug!(report = error.report(), "cannot update its hosts either");
                 }
                 error.next()
             }
         }
     }
 
-    /// When to try again to delete. What hangs on it waits: once it has failed for a while, as in the Go framework no longer
-    /// than half a minute for the next try.
-    pub(super) fn next_of_deletion(&self, key: &str, error: &Error) -> Next {
-        let since = self
-            .ledger
-            .with(key, |known| known.round().map(|round| round.since.elapsed()));
+    /// The next attempt to delete. Other objects wait for it, so after [`MAX_DELETION_WAIT`] there is an attempt each time
+    /// that long, as in the Go framework.
+    fn next_deletion(&self, key: &str, error: &Error) -> Next {
         match error.next_of_deletion() {
-            Next::Retry if since.flatten().is_some_and(|age| age >= STILL_THERE) => Next::After(STILL_THERE),
+            Next::Retry if self.age(key).is_some_and(|age| age >= MAX_DELETION_WAIT) => Next::After(MAX_DELETION_WAIT),
             next => next,
         }
     }
 
-    /// Does for a Service that is refused what can be done.
-    async fn keep_serving(&self, job: &Job) -> Next {
-        let error = match self.refresh(job).await {
+    /// How long the operation in progress has taken.
+    fn age(&self, key: &str) -> Option<Duration> {
+        let started = self.states.with(key, |state| Some(state.operation()?.started));
+        started.flatten().map(|started| started.elapsed())
+    }
+
+    /// Updates the hosts of the existing load balancer of a rejected Service.
+    async fn update_hosts_of_rejected(&self, attempt: &Attempt) -> Next {
+        let error = match self.refresh_hosts(attempt).await {
             Ok(next) => return next,
             Err(error) => error,
         };
-        let report = error.report();
-        self.mourn(&job.key, Work::Hosts.operation(), &error, &report);
-        self.metrics.node_sync_errors.inc();
-        self.announcer.update_failed(&job.service, &job.hosts, &error.cause());
+        self.count_failure(&attempt.key, Kind::UpdateHosts.as_str(), &error, &error.report());
+        self.report_hosts_failure(attempt, &error);
         if error.is_final() {
-            self.note_hosts(job);
+            self.record_hosts(attempt);
         }
         error.next()
     }
 
-    fn is_refused(&self, key: &str) -> bool {
-        let refused = self.ledger.with(key, |known| matches!(known.phase, Phase::Refused));
-        refused.unwrap_or(false)
+    fn report_hosts_failure(&self, attempt: &Attempt, error: &Error) {
+        self.metrics.node_sync_errors.inc();
+        self.events
+            .update_failed(&attempt.service, &attempt.hosts, &error.cause());
     }
 
-    /// Takes down that its load balancer has these hosts, or cannot have them.
-    pub(super) fn note_hosts(&self, job: &Job) {
-        let hosts = job.hosts.fingerprint();
-        self.ledger.with(&job.key, |known| known.hosts = Some(hosts));
+    fn is_rejected(&self, key: &str) -> bool {
+        self.states
+            .read(key, |state| state.is_some_and(|it| matches!(it.phase, Phase::Rejected)))
     }
 
-    /// Counts a failure. One Service that is wrong is not a controller that is sick; nor is one for which there is no
-    /// room in the project's quota, while others can be changed and deleted.
-    pub(super) fn mourn(&self, key: &str, operation: &str, error: &Error, report: &str) {
+    /// Records that the load balancer has these hosts, or that the cloud rejected them.
+    fn record_hosts(&self, attempt: &Attempt) {
+        let hosts = attempt.hosts.fingerprint();
+        self.states.with(&attempt.key, |state| state.hosts = Some(hosts));
+    }
+
+    /// Counts a failure. A Service that is rejected or exceeds the quota is not a failure of the controller, which can still
+    /// change and delete other load balancers.
+    fn count_failure(&self, key: &str, operation: &str, error: &Error, report: &str) {
         self.metrics.failures.with_label_values(&[operation]).inc();
         match error.as_cloud() {
             Some(cloud::Error::Unavailable { .. } | cloud::Error::Throttled { .. } | cloud::Error::Denied { .. })
@@ -221,54 +232,65 @@ impl Reconciler {
         }
     }
 
-    /// Takes down a failure, and says what it was that failed.
-    fn note_failure(&self, job: &Job, error: &Error) -> Work {
-        let note = self.ledger.with(&job.key, |known| {
-            let work = match &known.phase {
-                Phase::Updating(_) => Work::Hosts,
-                Phase::Deleting(_) => Work::Delete,
-                _ => Work::Ensure,
+    /// Records a failure; returns what failed.
+    fn record_failure(&self, attempt: &Attempt, error: &Error) -> Kind {
+        let kind = self.states.with(&attempt.key, |state| {
+            let kind = match &state.phase {
+                Phase::UpdatingHosts(_) => Kind::UpdateHosts,
+                Phase::Deleting(_) => Kind::Delete,
+                _ => Kind::Ensure,
             };
-            if let Some(round) = known.round() {
-                round.voice = Voice::Told;
-                round.pending = None;
-                round.failed_with = Some(job.hosts.fingerprint());
+            if let Some(operation) = state.operation() {
+                operation.announced = Announced::Yes;
+                operation.pending = None;
+                operation.failed_with = Some(attempt.hosts.fingerprint());
             }
-            match work {
-                Work::Ensure if error.is_final() => known.phase = Phase::Refused,
-                // It matches otherwise; other hosts may do.
-                Work::Hosts if error.is_final() => known.phase = Phase::Settled,
+            match kind {
+                Kind::Ensure if error.is_final() => state.phase = Phase::Rejected,
+                // The rest matches the Service, and other hosts may be accepted.
+                Kind::UpdateHosts if error.is_final() => state.phase = Phase::Ready,
                 _ => {}
             }
-            work
+            kind
         });
-        note.unwrap_or(Work::Delete)
+        kind.unwrap_or(Kind::Delete)
     }
 
-    /// Says something in the Service's condition, if it is news. That this fails is no reason to stop.
-    pub(super) async fn say(&self, job: &mut Job, say: &Say) {
-        let new = write::with_status(&job.service, &status::of(&job.service), say, Timestamp::now());
-        if let Err(error) = self.write(job, new).await {
+    /// Records that the operation is pending in the cloud; returns whether it was announced before.
+    fn record_pending(&self, key: &str) -> Announced {
+        let announced = self.states.with(key, |state| {
+            let operation = state.operation()?;
+            operation.pending.get_or_insert_with(|| Pending::new(&self.metrics));
+            Some(mem::replace(&mut operation.announced, Announced::Yes))
+        });
+        announced.flatten().unwrap_or(Announced::Yes)
+    }
+
+    /// Writes the condition of the Service if it has changed. A failure of that does not stop the reconciliation.
+    async fn write_condition(&self, attempt: &mut Attempt, readiness: &Readiness) {
+        let service = &attempt.service;
+        let new = write::with_status(service, &status::of(service), readiness, Timestamp::now());
+        if let Err(error) = self.write(attempt, new).await {
             debug!(%error, "cannot write the condition");
         }
     }
 
-    /// Writes what differs, and the annotations that are still to be noted; `None` differs in nothing else.
-    pub(super) async fn write(&self, job: &mut Job, new: Option<Service>) -> Result<Wrote, write::Error> {
-        let annotated = write::with_annotations(new.as_ref().unwrap_or(&job.service), &job.annotations);
+    /// Writes the differences of `new` and the annotations that the cloud wants; `None` has no other differences.
+    async fn write(&self, attempt: &mut Attempt, new: Option<Service>) -> Result<Wrote, write::Error> {
+        let annotated = write::with_annotations(new.as_ref().unwrap_or(&attempt.service), &attempt.annotations);
         let Some(new) = annotated.or(new) else {
             return Ok(Wrote::Nothing);
         };
-        let Some(written) = self.writer.write(&job.service, &new).await? else {
+        let Some(written) = self.writer.write(&attempt.service, &new).await? else {
             return Ok(Wrote::Nothing);
         };
-        self.ledger
-            .wrote(&job.key, &job.seen, written.clone(), &job.annotations);
-        job.service = written;
+        self.states
+            .wrote(&attempt.key, &attempt.cached, written.clone(), &attempt.annotations);
+        attempt.service = written;
         Ok(Wrote::Something)
     }
 
-    /// Calls the cloud, not for longer than allowed.
+    /// Calls the cloud, at most until the deadline.
     pub(super) async fn call<'a, T, F>(
         &'a self,
         operation: &'static str,
@@ -282,55 +304,47 @@ impl Reconciler {
             .provider
             .load_balancers()
             .ok_or_else(|| cloud::Error::NotSupported { what: what() })?;
-        let timer = self.metrics.calls.with_label_values(&[operation]).start_timer();
-        let answer = tokio::time::timeout(self.options.deadline, call(balancers)).await;
-        timer.observe_duration();
-        let deadline = self.options.deadline;
-        answer.unwrap_or_else(|_| {
-            Err(cloud::Error::unavailable(
-                operation,
-                format!("no answer within {deadline:?}"),
-            ))
-        })
+        let _timer = self.metrics.calls.with_label_values(&[operation]).start_timer();
+        cloud_call::single(operation, self.options.deadline, call(balancers)).await
     }
 }
 
 /// Whether a write was needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrote {
+enum Wrote {
     Nothing,
     Something,
 }
 
-/// What failed.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Work {
+enum Kind {
     Ensure,
-    Hosts,
+    UpdateHosts,
     Delete,
 }
 
-impl Work {
-    fn operation(self) -> &'static str {
+impl Kind {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Ensure => "ensure",
-            Self::Hosts => "update_hosts",
+            Self::UpdateHosts => "update_hosts",
             Self::Delete => "delete",
         }
     }
 }
 
-/// When to ask again.
-pub(super) fn poll(after: Duration, waiting_for: &str) -> Next {
+/// The next attempt at an operation that is pending in the cloud.
+fn poll(after: Duration, waiting_for: &str) -> Next {
     debug!(waiting_for, "waiting for the cloud");
     Next::Poll(after.max(MIN_POLL))
 }
 
-/// Whether the Service looks as if all was well before we came.
-pub(super) fn looks_settled(service: &Service) -> bool {
+/// Whether the Service seems to have been reconciled before this process started.
+fn is_reconciled(service: &Service) -> bool {
     predicates::has_finalizer(service)
         && match conditions::find(service) {
             Some(condition) => condition.status == "True",
-            None => !status::of(service).ingress.is_empty(),
+            None => predicates::has_ingress(service),
         }
 }

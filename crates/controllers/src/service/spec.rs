@@ -1,6 +1,9 @@
-//! What a Service wants, parsed once.
+//! What a Service asks for, parsed once.
 
-use super::{hosts::HostSet, predicates, source_ranges, status};
+pub mod predicates;
+pub mod source_ranges;
+
+use super::{hosts::HostSet, status};
 use crate::ip;
 use cloud::{Affinity, BadRanges, IpFamily, Port, Protocol, ServiceRef, Spec, TrafficPolicy};
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
@@ -10,7 +13,7 @@ use std::net::IpAddr;
 /// The API server's default of `spec.sessionAffinityConfig.clientIP.timeoutSeconds`.
 const AFFINITY_SECONDS: u32 = 10800;
 
-/// Something in a Service that cannot be understood; only its user can mend it.
+/// An invalid field or annotation of a Service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {field}: {reason}")]
 pub struct Invalid {
@@ -21,7 +24,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// This field is wrong, because of that.
+    /// This field is invalid for that reason.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             field: field.into(),
@@ -36,10 +39,10 @@ impl From<Invalid> for cloud::Error {
     }
 }
 
-/// What the Service asks of the cloud, with these hosts behind it.
+/// The load balancer that the Service asks for, with these hosts.
 ///
 /// # Errors
-/// If a field or annotation of the Service cannot be understood; source ranges only if they are to be refused then.
+/// If a field or annotation of the Service is invalid; invalid source ranges only with [`BadRanges::Refuse`].
 pub fn of(service: &Service, hosts: &HostSet, cluster: &str, bad_ranges: BadRanges) -> Result<Spec, Invalid> {
     let empty = ServiceSpec::default();
     let wire = service.spec.as_ref().unwrap_or(&empty);
@@ -72,8 +75,8 @@ pub fn of(service: &Service, hosts: &HostSet, cluster: &str, bad_ranges: BadRang
     })
 }
 
-/// What is needed to delete the load balancer of a Service. What cannot be understood is left out: a Service that was
-/// wrong must still be deletable.
+/// The load balancer of a Service that is to be deleted. Invalid parts are left out, so that the load balancer of an invalid
+/// Service can be deleted.
 #[must_use]
 pub fn for_deletion(service: &Service, cluster: &str) -> Spec {
     let empty = ServiceSpec::default();
@@ -81,7 +84,7 @@ pub fn for_deletion(service: &Service, cluster: &str) -> Spec {
     let families = wire.ip_families.as_deref().unwrap_or_default();
     let ports = wire.ports.iter().flatten().enumerate();
     let ranges = source_ranges::of(service).checked();
-    let ranges = ranges.unwrap_or_else(|_| source_ranges::everybody(families));
+    let ranges = ranges.unwrap_or_else(|_| source_ranges::everywhere(families));
     Spec {
         ports: ports.filter_map(|(index, wire)| port(index, wire).ok()).collect(),
         source_ranges: ranges.nets,
@@ -98,7 +101,7 @@ pub fn for_deletion(service: &Service, cluster: &str) -> Spec {
     }
 }
 
-/// Which Service this is.
+/// The reference to the Service.
 #[must_use]
 pub fn service_ref(service: &Service) -> ServiceRef {
     ServiceRef {
@@ -108,7 +111,7 @@ pub fn service_ref(service: &Service) -> ServiceRef {
     }
 }
 
-/// The part that cannot be wrong.
+/// The parts that cannot be invalid.
 fn identity(service: &Service, wire: &ServiceSpec, cluster: &str) -> Spec {
     Spec {
         cluster: cluster.to_owned(),
@@ -202,8 +205,7 @@ fn family(text: &str) -> Result<IpFamily, Invalid> {
 }
 
 fn external_ip(text: &str) -> Result<IpAddr, Invalid> {
-    let address = ip::without_leading_zeros(text).parse();
-    address.map_err(|_| Invalid::new("spec.externalIPs", format!("{text:?} is not an IP address")))
+    ip::parse(text).ok_or_else(|| Invalid::new("spec.externalIPs", format!("{text:?} is not an IP address")))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! `status.loadBalancer` of a Service.
 
+pub mod conditions;
+
 use cloud::{Ingress, IngressPort, IpMode, Protocol, Status};
 use k8s_openapi::api::core::v1::{LoadBalancerIngress, LoadBalancerStatus, PortStatus, Service};
 
-/// What the Service's status says.
+/// The status of the Service.
 #[must_use]
 pub fn of(service: &Service) -> Status {
     let status = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
@@ -17,7 +19,7 @@ pub fn of(service: &Service) -> Status {
     }
 }
 
-/// Whether the API server would store the same for both: an address without a mode is one with `VIP`.
+/// Whether the API server stores the same for both: it defaults the mode of an address to `VIP`.
 #[must_use]
 pub fn same(a: &Status, b: &Status) -> bool {
     a.ingress.len() == b.ingress.len()
@@ -27,7 +29,7 @@ pub fn same(a: &Status, b: &Status) -> bool {
             .all(|(a, b)| defaulted(a) == defaulted(b))
 }
 
-/// As it goes to the API server.
+/// The status in the terms of the API server.
 #[must_use]
 pub fn wire(status: &Status) -> LoadBalancerStatus {
     let ingress: Vec<_> = status.ingress.iter().map(wire_ingress).collect();

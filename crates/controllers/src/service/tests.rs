@@ -1,11 +1,11 @@
+mod controller;
 mod fan_out;
-mod flow;
+mod fixture;
+mod lifecycle;
 mod nodes;
 mod notes;
-mod rig;
-mod stories;
-mod sweep;
-mod sync;
-mod wire;
+mod orphans;
+mod patches;
+mod reconcile;
 
 pub(super) use nodes::node;

@@ -1,45 +1,27 @@
-//! Writes to the API server: the finalizer, the status, what the cloud wants to be noted.
+//! Writes Services: the finalizer, the status, and the cloud's annotations.
+
+mod patch;
+
+pub use crate::api_server::Error;
 
 use super::{
-    conditions::{self, Say},
-    patch,
-    predicates::{self, FINALIZER},
-    status,
+    spec::predicates::{self, FINALIZER},
+    status::{
+        self,
+        conditions::{self, Readiness},
+    },
 };
-use crate::nodes::api;
+use crate::api_server;
 use cloud::Status;
 use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
 use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams},
 };
-use runtime::{client::is_fenced, fence::Fenced};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
-/// Why a Service could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It is not there any more, or another one has taken its name.
-    #[error("the Service is gone")]
-    Gone,
-    /// This process may not write any more.
-    #[error(transparent)]
-    Fenced(Fenced),
-    /// The API server said no, for this reason.
-    #[error("{message}")]
-    Refused {
-        /// What it said.
-        message: String,
-        /// When it wants to be asked again, if it said so.
-        retry_after: Option<Duration>,
-    },
-    /// There was no answer.
-    #[error("the API server gave no answer")]
-    Unanswered(#[source] cloud::Source),
-}
-
-/// Annotations to be set, or (`None`) removed.
+/// Annotations to set or (`None`) to remove.
 pub type Annotations = BTreeMap<String, Option<String>>;
 
 /// Writes Services.
@@ -49,20 +31,20 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes by this client.
+    /// Writes with this client.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
 
-    /// Makes the API server's Service differ as `new` differs from `old`; `None` if there is nothing to write.
+    /// Patches the differences between `old` and `new`; `None` if there are none.
     ///
     /// # Errors
-    /// If it could not be written.
+    /// [`Error::NotFound`] also if another Service has the name now.
     pub async fn write(&self, old: &Service, new: &Service) -> Result<Option<Arc<Service>>, Error> {
         let Some(mut patch) = patch::between(old, new) else {
             return Ok(None);
         };
-        // Another Service that took the name since must not get what was meant for this one.
+        // With the UID, the API server refuses to patch another Service of the same name.
         patch["metadata"]["uid"] = json!(old.metadata.uid);
         let mut written = self.send(old, patch).await?;
         super::trim(&mut written);
@@ -72,11 +54,8 @@ impl Writer {
     async fn send(&self, service: &Service, patch: Value) -> Result<Service, Error> {
         let api: Api<Service> = Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default());
         let (name, params, patch) = (service.name_any(), PatchParams::default(), Patch::Strategic(patch));
-        let answer = api.patch_status(&name, &params, &patch);
-        match tokio::time::timeout(api::DEADLINE, answer).await {
-            Ok(answer) => answer.map_err(|error| refusal(error, service)),
-            Err(elapsed) => Err(Error::Unanswered(elapsed.into())),
-        }
+        let written = api_server::call(api.patch_status(&name, &params, &patch)).await;
+        written.map_err(|error| not_found_if_replaced(error, service))
     }
 }
 
@@ -126,10 +105,10 @@ pub fn with_annotations(service: &Service, annotations: &Annotations) -> Option<
     Some(new)
 }
 
-/// The Service with this status and condition, if that deserves a write.
+/// The Service with this status and condition, if one of them is worth a write.
 #[must_use]
-pub fn with_status(service: &Service, status: &Status, say: &Say, now: Timestamp) -> Option<Service> {
-    if status::same(&status::of(service), status) && !conditions::worth_writing(service, say) {
+pub fn with_status(service: &Service, status: &Status, readiness: &Readiness, now: Timestamp) -> Option<Service> {
+    if status::same(&status::of(service), status) && !conditions::worth_writing(service, readiness) {
         return None;
     }
     let mut new = service.clone();
@@ -137,11 +116,11 @@ pub fn with_status(service: &Service, status: &Status, say: &Say, now: Timestamp
     if !status::same(&status::of(service), status) {
         wire.load_balancer = Some(status::wire(status));
     }
-    wire.conditions = Some(conditions::with(service, Some(say), now));
+    wire.conditions = Some(conditions::with(service, Some(readiness), now));
     Some(new)
 }
 
-/// The Service as one without a load balancer, if it has anything of one.
+/// The Service without the status and condition of a load balancer, if it has them.
 #[must_use]
 pub fn without_status(service: &Service, now: Timestamp) -> Option<Service> {
     if status::of(service).ingress.is_empty() && conditions::find(service).is_none() {
@@ -154,27 +133,13 @@ pub fn without_status(service: &Service, now: Timestamp) -> Option<Service> {
     Some(new)
 }
 
-fn refusal(error: kube::Error, service: &Service) -> Error {
-    match error {
-        error if is_fenced(&error) => Error::Fenced(Fenced),
-        kube::Error::Api(status) if status.is_not_found() => Error::Gone,
-        kube::Error::Api(status) if is_another(&status, service) => Error::Gone,
-        kube::Error::Api(status) => {
-            let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-            let retry_after = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
-            Error::Refused {
-                message: status.message,
-                retry_after,
-            }
-        }
-        other => Error::Unanswered(other.into()),
-    }
-}
-
-/// Whether the API server refused because of the UID.
-fn is_another(status: &kube::core::Status, service: &Service) -> bool {
+/// A conflict about the UID means that another Service has the name now.
+fn not_found_if_replaced(error: Error, service: &Service) -> Error {
     let uid = service.metadata.uid.as_deref().unwrap_or_default();
-    (status.is_conflict() || status.is_invalid()) && !uid.is_empty() && status.message.contains(uid)
+    match error {
+        Error::Conflict(message) if !uid.is_empty() && message.contains(uid) => Error::NotFound,
+        other => other,
+    }
 }
 
 #[cfg(test)]

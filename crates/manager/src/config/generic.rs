@@ -1,4 +1,4 @@
-//! What every controller manager has.
+//! The settings of every controller manager.
 
 use super::number;
 use crate::{
@@ -11,33 +11,33 @@ use runtime::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What every controller manager has.
+/// The settings of every controller manager.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct GenericConfiguration {
     /// Always 0: there is no port without TLS.
     pub port: i32,
-    /// The address of the port there is not.
+    /// The address of that port.
     pub address: String,
-    /// Informers hand out all objects anew after a random time between this and twice this.
+    /// Informers resync after a random time between this and twice this.
     pub min_resync_period: GoDuration,
-    /// How to talk to the API server.
+    /// The connection to the API server.
     pub client_connection: ClientConnectionConfiguration,
     /// Pause between the starts of controllers.
     pub controller_start_interval: GoDuration,
-    /// Who of several replicas works.
+    /// Leader election.
     pub leader_election: LeaderElectionConfiguration,
     /// Which controllers to run.
     pub controllers: Option<Vec<String>>,
-    /// What is served for debugging.
+    /// Debugging.
     pub debugging: DebuggingConfiguration,
-    /// Whether controllers are being moved between controller managers.
+    /// Whether controllers migrate between controller managers.
     pub leader_migration_enabled: bool,
-    /// Which controllers are being moved.
+    /// The controllers that migrate.
     pub leader_migration: LeaderMigrationConfiguration,
 }
 
-/// How to talk to the API server.
+/// The connection to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientConnectionConfiguration {
@@ -45,7 +45,7 @@ pub struct ClientConnectionConfiguration {
     pub kubeconfig: String,
     /// Always empty.
     pub accept_content_types: String,
-    /// What to ask the API server for.
+    /// The content type of requests.
     pub content_type: String,
     /// Requests a second.
     #[serde(serialize_with = "number::serialize")]
@@ -54,17 +54,17 @@ pub struct ClientConnectionConfiguration {
     pub burst: i32,
 }
 
-/// Who of several replicas works.
+/// Leader election.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaderElectionConfiguration {
     /// Whether a leader is elected at all.
     pub leader_elect: bool,
-    /// How long others wait after the leader's last renewal.
+    /// How long other replicas wait after the last renewal.
     pub lease_duration: GoDuration,
     /// How long a leader tries to renew.
     pub renew_deadline: GoDuration,
-    /// Pause between tries.
+    /// Pause between attempts.
     pub retry_period: GoDuration,
     /// The kind of the lock.
     pub resource_lock: String,
@@ -74,7 +74,7 @@ pub struct LeaderElectionConfiguration {
     pub resource_namespace: String,
 }
 
-/// What is served for debugging.
+/// Debugging.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DebuggingConfiguration {
@@ -84,7 +84,7 @@ pub struct DebuggingConfiguration {
     pub enable_contention_profiling: bool,
 }
 
-/// Which controllers are being moved.
+/// The controllers that migrate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaderMigrationConfiguration {
@@ -92,7 +92,7 @@ pub struct LeaderMigrationConfiguration {
     pub leader_name: String,
     /// The kind of the second lock.
     pub resource_lock: String,
-    /// The controllers, each with where it runs.
+    /// The controllers, each with the program that runs it.
     pub controller_leaders: Option<Vec<ControllerLeader>>,
 }
 

@@ -1,11 +1,11 @@
-//! What upstream does not have.
+//! Settings that the Go framework does not have.
 
 use super::number;
 use crate::{Options, options};
 use runtime::flags::{GoDuration, Value};
 use serde::{Deserialize, Serialize};
 
-/// What upstream does not have: our own settings, and which of upstream's numbers are left to the program (`auto`).
+/// Settings that the Go framework does not have, and the numbers of the framework that the program decides (`auto`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct OutriggerConfiguration {
@@ -19,35 +19,35 @@ pub struct OutriggerConfiguration {
     pub concurrent_node_syncs: String,
     /// Nodes whose status is updated at the same time, or `auto`.
     pub concurrent_node_status_updates: String,
-    /// Nodes looked at at the same time, or `auto`.
+    /// Nodes checked at the same time, or `auto`.
     pub concurrent_node_lifecycle_syncs: String,
-    /// Services worked on at the same time, or `auto`.
+    /// Services reconciled at the same time, or `auto`.
     pub concurrent_service_syncs: String,
     /// Values of `spec.loadBalancerClass` that are served.
     pub load_balancer_classes: Vec<String>,
     /// Whether Services without a class are served.
     pub load_balancer_without_class: bool,
-    /// What becomes of load balancers whose Service is gone.
+    /// The treatment of load balancers whose Service does not exist.
     pub load_balancer_orphans: String,
-    /// How often they are looked for.
+    /// Time between checks for them.
     pub load_balancer_orphan_period: GoDuration,
-    /// The nodes that are ours; empty for all.
+    /// The nodes that this manager owns; empty for all.
     pub node_selector: String,
-    /// The schemes of provider IDs that are ours; empty for all.
+    /// The schemes of provider IDs that this manager owns; empty for all.
     #[serde(rename = "ProviderIDSchemes")]
     pub provider_id_schemes: Vec<String>,
-    /// A node this young is not deleted.
+    /// The minimum age of a node that is deleted.
     pub node_deletion_grace_period: GoDuration,
-    /// The part of all nodes that may be deleted within the window.
+    /// The fraction of all nodes that may be deleted within the window.
     #[serde(serialize_with = "number::serialize")]
     pub node_deletion_max_fraction: f32,
     /// The window.
     pub node_deletion_window: GoDuration,
-    /// How long a machine must be gone to be believed gone while the cloud is doubted.
+    /// How long an instance must be missing before its node is deleted while deletions are paused.
     pub node_deletion_confirmation: GoDuration,
-    /// Whether labels are kept on initialised nodes.
+    /// Whether labels are updated on initialized nodes.
     pub node_label_sync: bool,
-    /// How long a clean stop may take.
+    /// The maximum time of a graceful shutdown.
     pub shutdown_grace_period: GoDuration,
     /// The feature gates that were set.
     pub feature_gates: String,

@@ -1,43 +1,43 @@
-//! What every program with a cloud has.
+//! The settings of every program with a cloud.
 
 use crate::{Options, options::Cloud};
 use runtime::flags::GoDuration;
 use serde::{Deserialize, Serialize};
 
-/// What every program with a cloud has.
+/// The settings of every program with a cloud.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct KubeCloudSharedConfiguration {
-    /// Which cloud.
+    /// The cloud.
     pub cloud_provider: CloudProviderConfiguration,
     /// No effect.
     pub external_cloud_volume_plugin: String,
     /// Whether every controller uses its own service account.
     pub use_service_account_credentials: bool,
-    /// Whether machines without a tag of the cluster are accepted.
+    /// Whether instances without a cluster tag are accepted.
     pub allow_untagged_cloud: bool,
-    /// Time between looks at the cloud's routes.
+    /// Time between route reconciliations.
     pub route_reconciliation_period: GoDuration,
-    /// Time between looks at nodes that are not ready, where Kubernetes had it until 1.36.
+    /// Time between checks of nodes that are not ready, in the field of Kubernetes up to 1.36.
     pub node_monitor_period: GoDuration,
     /// The prefix of names in the cloud.
     pub cluster_name: String,
     /// The pod networks, as the user wrote them.
     #[serde(rename = "ClusterCIDR")]
     pub cluster_cidr: String,
-    /// Whether to give pod networks to nodes.
+    /// Whether to allocate pod networks to nodes.
     #[serde(rename = "AllocateNodeCIDRs")]
     pub allocate_node_cidrs: bool,
-    /// How to give pod networks to nodes.
+    /// The type of the allocator.
     #[serde(rename = "CIDRAllocatorType")]
     pub cidr_allocator_type: String,
-    /// Whether to make routes in the cloud.
+    /// Whether to create routes in the cloud.
     pub configure_cloud_routes: Option<bool>,
     /// No effect.
     pub node_sync_period: GoDuration,
 }
 
-/// Which cloud.
+/// The cloud.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct CloudProviderConfiguration {

@@ -1,30 +1,30 @@
-//! Who may use the secure port.
+//! Authentication and authorization on the secure port.
 
 use runtime::flags::{GoDuration, Section, Strings, Switch};
 
 /// The section "Authentication flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authentication {
-    /// Kubeconfig for token reviews and looking up the rest; empty for the process's own identity in a cluster.
+    /// Kubeconfig for token reviews and the client CA configuration; if empty, the in-cluster configuration is used.
     pub kubeconfig: String,
-    /// Whether nothing is looked up in the cluster.
+    /// Whether missing settings are not read from the cluster.
     pub skip_lookup: Switch,
-    /// Whether a failed look-up is accepted.
+    /// Whether a failure to read them is tolerated.
     pub tolerate_lookup_failure: Switch,
-    /// How long the answer to a token review is remembered.
+    /// How long a token review is cached.
     pub cache_ttl: GoDuration,
-    /// Authorities of client certificates; empty for those in the cluster.
+    /// Certificate authorities of client certificates; if empty, those of the cluster are used.
     pub client_ca_file: String,
-    /// Which proxies may say who the user is.
+    /// The proxies that may authenticate users.
     pub request_header: RequestHeader,
 }
 
-/// Which proxies may say who the user is, and how.
+/// The proxies that may authenticate users, and their headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestHeader {
-    /// Authorities of the proxies' certificates; empty for those in the cluster.
+    /// Certificate authorities of the proxies; if empty, those of the cluster are used.
     pub client_ca_file: String,
-    /// The names proxies' certificates may have; empty for any.
+    /// The common names of the proxies; empty for any.
     pub allowed_names: Strings,
     /// Headers with the user's name.
     pub username_headers: Strings,
@@ -32,20 +32,20 @@ pub struct RequestHeader {
     pub uid_headers: Strings,
     /// Headers with the user's groups.
     pub group_headers: Strings,
-    /// Prefixes of headers with more about the user.
+    /// Prefixes of headers with extra values of the user.
     pub extra_headers_prefix: Strings,
 }
 
 /// The section "Authorization flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {
-    /// Kubeconfig for access reviews; empty for the process's own identity in a cluster.
+    /// Kubeconfig for access reviews; if empty, the in-cluster configuration is used.
     pub kubeconfig: String,
-    /// Paths that everybody may read; a trailing `*` covers what follows.
+    /// Paths that are always allowed; a trailing `*` matches any suffix.
     pub always_allow_paths: Strings,
-    /// How long "yes" is remembered.
+    /// How long an allowed request is cached.
     pub allow_cache_ttl: GoDuration,
-    /// How long "no" is remembered.
+    /// How long a denied request is cached.
     pub deny_cache_ttl: GoDuration,
 }
 
@@ -103,29 +103,29 @@ impl Authentication {
                 "authentication-kubeconfig",
                 kubeconfig,
                 "Kubeconfig with the right to create tokenreviews.authentication.k8s.io. Optional: \
-                 without it and outside of a cluster, tokens are anonymous and no client CA is looked up.",
+                 without it and outside of a cluster, bearer tokens are anonymous and no client CA is read from the cluster.",
             )
             .flag(
                 "authentication-skip-lookup",
                 skip_lookup,
-                "Do not look up missing authentication settings in the cluster.",
+                "Do not read missing authentication settings from the cluster.",
             )
             .flag(
                 "authentication-tolerate-lookup-failure",
                 tolerate_lookup_failure,
-                "Go on if missing authentication settings cannot be looked up in the cluster; every \
-                 request may then be anonymous.",
+                "Continue if missing authentication settings cannot be read from the cluster; all requests may \
+                 then be anonymous.",
             )
             .flag(
                 "authentication-token-webhook-cache-ttl",
                 cache_ttl,
-                "How long the answer to a token review is remembered.",
+                "How long a token review is cached.",
             )
             .flag(
                 "client-ca-file",
                 client_ca_file,
-                "Authorities of client certificates; the common name of a certificate they signed is the \
-                 user's name.",
+                "File with the certificate authorities of client certificates; the common name of a client \
+                 certificate is the user's name.",
             );
         [own, request_header.section()]
     }
@@ -137,33 +137,33 @@ impl RequestHeader {
             .flag(
                 "requestheader-client-ca-file",
                 &mut self.client_ca_file,
-                "Authorities of the certificates of proxies that may say who the user is.",
+                "File with the certificate authorities of proxies that may authenticate users.",
             )
             .flag(
                 "requestheader-allowed-names",
                 &mut self.allowed_names,
-                "Common names such a proxy's certificate may have. Empty for any.",
+                "Allowed common names of the certificates of these proxies. Empty for any.",
             )
             .flag(
                 "requestheader-username-headers",
                 &mut self.username_headers,
-                "Headers that may hold the user's name.",
+                "Headers that may contain the user's name.",
             )
             .flag(
                 "requestheader-uid-headers",
                 &mut self.uid_headers,
-                "Headers that may hold the user's UID; X-Remote-Uid must be among them. Needs the feature \
+                "Headers that may contain the user's UID; X-Remote-Uid must be among them. Needs the feature \
                  gate RemoteRequestHeaderUID.",
             )
             .flag(
                 "requestheader-group-headers",
                 &mut self.group_headers,
-                "Headers that may hold the user's groups.",
+                "Headers that may contain the user's groups.",
             )
             .flag(
                 "requestheader-extra-headers-prefix",
                 &mut self.extra_headers_prefix,
-                "Prefixes of headers that may hold more about the user.",
+                "Prefixes of headers that may contain extra values of the user.",
             )
     }
 }
@@ -175,22 +175,22 @@ impl Authorization {
                 "authorization-kubeconfig",
                 &mut self.kubeconfig,
                 "Kubeconfig with the right to create subjectaccessreviews.authorization.k8s.io. Optional: \
-                 without it and outside of a cluster, what is not always allowed is forbidden.",
+                 without it and outside of a cluster, every path that is not always allowed is forbidden.",
             )
             .flag(
                 "authorization-always-allow-paths",
                 &mut self.always_allow_paths,
-                "Paths that are allowed without asking the API server.",
+                "Paths that are allowed without an access review by the API server.",
             )
             .flag(
                 "authorization-webhook-cache-authorized-ttl",
                 &mut self.allow_cache_ttl,
-                "How long an allowing answer is remembered.",
+                "How long an allowed request is cached.",
             )
             .flag(
                 "authorization-webhook-cache-unauthorized-ttl",
                 &mut self.deny_cache_ttl,
-                "How long a refusing answer is remembered.",
+                "How long a denied request is cached.",
             )
     }
 }

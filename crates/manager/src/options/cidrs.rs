@@ -10,7 +10,7 @@ pub struct Cidrs {
     nets: Vec<IpNet>,
 }
 
-/// The length of a network's prefix; `None`, which is written 0, for the usual one.
+/// The length of a network's prefix; `None`, which is written 0, for the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PrefixLength(pub Option<u8>);
 
@@ -20,7 +20,7 @@ impl Cidrs {
         &self.nets
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.nets.is_empty()
     }

@@ -1,9 +1,9 @@
-//! Which cloud, and what to do in it.
+//! The cloud and its settings.
 
 use super::{Cidrs, generic::SECTION};
 use runtime::flags::{GoDuration, Section, Switch};
 
-/// Which cloud, and what to do in it.
+/// The cloud and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cloud {
     /// The provider's name.
@@ -14,17 +14,17 @@ pub struct Cloud {
     pub cluster_name: String,
     /// The pod networks.
     pub cluster_cidr: Cidrs,
-    /// Whether to give pod networks to nodes.
+    /// Whether to allocate pod networks to nodes.
     pub allocate_node_cidrs: Switch,
-    /// How to give pod networks to nodes.
+    /// The type of the allocator.
     pub cidr_allocator_type: String,
-    /// Whether to make routes in the cloud.
+    /// Whether to create routes in the cloud.
     pub configure_cloud_routes: Switch,
-    /// Time between looks at the cloud's routes.
+    /// Time between route reconciliations.
     pub route_reconciliation_period: GoDuration,
     /// Whether every controller uses its own service account.
     pub use_service_account_credentials: Switch,
-    /// Whether machines without a tag of the cluster are accepted.
+    /// Whether instances without a cluster tag are accepted.
     pub allow_untagged_cloud: Switch,
     /// No effect.
     pub external_cloud_volume_plugin: String,
@@ -57,12 +57,12 @@ impl Cloud {
             .flag(
                 "cloud-provider",
                 &mut self.provider,
-                "The cloud's provider. Required, unless the name of the program selects one.",
+                "The name of the cloud provider. Required, unless the name of the program selects one.",
             )
             .flag(
                 "cloud-config",
                 &mut self.config,
-                "Path of the provider's configuration file. Empty for none.",
+                "Path to the configuration file of the provider. Empty for none.",
             )
             .flag(
                 "cluster-name",
@@ -73,34 +73,34 @@ impl Cloud {
                 "cluster-cidr",
                 &mut self.cluster_cidr,
                 "Networks of the pods, comma separated: at most one IPv4 and one IPv6. Without it no \
-                 routes are made.",
+                 routes are created.",
             )
             .flag(
                 "allocate-node-cidrs",
                 &mut self.allocate_node_cidrs,
-                "Give pod networks to nodes. Requires --cluster-cidr, and --controllers must name \
+                "Allocate pod networks to nodes. Requires --cluster-cidr, and --controllers must name \
                  node-ipam-controller; otherwise no effect.",
             )
             .flag(
                 "cidr-allocator-type",
                 &mut self.cidr_allocator_type,
-                "How pod networks are given to nodes. Only RangeAllocator is supported; no effect without \
+                "Type of the allocator of pod networks. Only RangeAllocator is supported; no effect without \
                  node-ipam-controller.",
             )
             .flag(
                 "configure-cloud-routes",
                 &mut self.configure_cloud_routes,
-                "Make the cloud route pod networks to nodes.",
+                "Create routes to the pod networks of nodes in the cloud.",
             )
             .flag(
                 "route-reconciliation-period",
                 &mut self.route_reconciliation_period,
-                "Time between looks at the cloud's routes.",
+                "Time between route reconciliations.",
             )
             .flag(
                 "use-service-account-credentials",
                 &mut self.use_service_account_credentials,
-                "Use a ServiceAccount of its own for each controller.",
+                "Use a separate ServiceAccount for each controller.",
             )
             .flag(
                 "external-cloud-volume-plugin",
@@ -110,14 +110,14 @@ impl Cloud {
             .deprecated(
                 "allow-untagged-cloud",
                 &mut self.allow_untagged_cloud,
-                "Accept machines without a tag of the cluster.",
+                "Accept instances without a cluster tag.",
                 "a cluster ID will be required on cloud instances",
             )
             .deprecated(
                 "node-sync-period",
                 &mut self.node_sync_period,
                 "(No effect.)",
-                "it does nothing, see --node-monitor-period and --route-reconciliation-period",
+                "it has no effect, see --node-monitor-period and --route-reconciliation-period",
             )
     }
 }

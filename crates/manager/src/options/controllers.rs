@@ -1,4 +1,4 @@
-//! The flags of single controllers, and of how they are watched and handed over.
+//! The flags of single controllers, of debugging and of leader migration.
 
 use super::{Cidrs, PrefixLength};
 use controllers::node_ipam;
@@ -16,34 +16,34 @@ pub struct Debugging {
 /// The section "Leader-migration flags".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeaderMigration {
-    /// Whether controllers are being moved between controller managers.
+    /// Whether controllers migrate between controller managers.
     pub enabled: Switch,
-    /// The file that says which; empty for the default.
+    /// The file with these controllers; empty for the default.
     pub config: String,
 }
 
 /// The section "Cloud-node-controller flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeController {
-    /// Nodes initialised at the same time.
+    /// Nodes initialized at the same time.
     pub concurrent_syncs: Auto<i32>,
-    /// Nodes whose status is updated at the same time; 0 for as many as are initialised.
+    /// Nodes whose status is updated at the same time; 0 for the same number.
     pub concurrent_status_updates: Auto<i32>,
 }
 
 /// The section "Cloud-node-lifecycle-controller flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeLifecycleController {
-    /// Nodes looked at at the same time.
+    /// Nodes checked at the same time.
     pub concurrent_syncs: Auto<i32>,
-    /// Time between looks at nodes that are not ready.
+    /// Time between checks of nodes that are not ready.
     pub monitor_period: GoDuration,
 }
 
 /// The section "Node-ipam-controller flags".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeIpamController {
-    /// The networks of Services, which no node may get.
+    /// The networks of Services, which are not allocated to nodes.
     pub service_cidr: Cidrs,
     /// Size of a node's network in a cluster of one family.
     pub mask_size: PrefixLength,
@@ -56,7 +56,7 @@ pub struct NodeIpamController {
 /// The section "Service-lb-controller flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceController {
-    /// Services worked on at the same time.
+    /// Services reconciled at the same time.
     pub concurrent_syncs: Auto<i32>,
 }
 
@@ -117,20 +117,20 @@ impl LeaderMigration {
             .flag(
                 "enable-leader-migration",
                 &mut self.enabled,
-                "Whether controllers are being moved from one controller manager to another.",
+                "Whether controllers migrate from one controller manager to another.",
             )
             .flag(
                 "leader-migration-config",
                 &mut self.config,
                 "Path of a file with a LeaderMigrationConfiguration (group \
-                 controllermanager.config.k8s.io, version v1) that says which controllers are moved. \
+                 controllermanager.config.k8s.io, version v1) with the controllers that migrate. \
                  Empty for the usual ones.",
             )
     }
 }
 
 impl NodeController {
-    /// The number of workers that update nodes' status, if the user fixed it in one of two ways.
+    /// The number of workers that update the status of nodes, if one of the two flags sets it.
     pub fn status_updates(&self) -> Option<i32> {
         self.concurrent_status_updates
             .given()
@@ -143,7 +143,7 @@ impl NodeController {
             .flag(
                 "concurrent-node-syncs",
                 &mut self.concurrent_syncs,
-                "Nodes initialised at the same time. If not given, as many as there are, in batches.",
+                "Nodes initialized at the same time. If not given, all nodes, in batches.",
             )
             .flag(
                 "concurrent-node-status-updates",
@@ -160,12 +160,12 @@ impl NodeLifecycleController {
             .flag(
                 "concurrent-node-lifecycle-syncs",
                 &mut self.concurrent_syncs,
-                "Nodes looked at at the same time. If not given, all in batches.",
+                "Nodes checked at the same time. If not given, all nodes, in batches.",
             )
             .flag(
                 "node-monitor-period",
                 &mut self.monitor_period,
-                "Time between looks at nodes that are not ready.",
+                "Time between checks of nodes that are not ready.",
             )
     }
 }
@@ -174,7 +174,7 @@ impl NodeIpamController {
     /// The controller's settings, given the networks of the pods.
     ///
     /// # Errors
-    /// Everything that is wrong with the flags, a sentence each.
+    /// All problems of the flags, one sentence each.
     pub fn settings(&self, cluster_cidr: &Cidrs) -> Result<node_ipam::Options, Vec<String>> {
         let Self {
             service_cidr,
@@ -195,7 +195,7 @@ impl NodeIpamController {
             .flag(
                 "service-cluster-ip-range",
                 &mut self.service_cidr,
-                "Networks of the Services, comma separated; nodes get nothing from them. Only used with \
+                "Networks of the Services, comma separated; they are not allocated to nodes. Only used with \
                  --allocate-node-cidrs.",
             )
             .flag(
@@ -222,8 +222,8 @@ impl ServiceController {
         Section::new("service-lb-controller").flag(
             "concurrent-service-syncs",
             &mut self.concurrent_syncs,
-            "Services worked on at the same time. If not given, as many as the cloud takes: a slow \
-                 load balancer holds up no other.",
+            "Services reconciled at the same time. If not given, as many as the cloud accepts: a slow \
+                 load balancer does not delay others.",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! The generic flags: which cloud, which controllers, how to talk to the API server, who leads.
+//! The generic flags: the cloud, the controllers, the connection to the API server, leader election.
 
 use super::{Cloud, LeaderElection};
 use crate::controllers_flag::{self, Names};
@@ -42,9 +42,9 @@ pub const GATES: [Gate; 5] = [
     },
 ];
 
-/// The gate that upstream uses to make routes follow node changes.
+/// The gate of the Go framework that triggers route reconciliation by node changes.
 pub const WATCH_BASED_ROUTES: &str = "CloudControllerManagerWatchBasedRoutesReconciliation";
-/// The gate that upstream starts its webhook server with, if a provider brought webhooks.
+/// The gate of the Go framework that starts its webhook server, if a provider has webhooks.
 pub const WEBHOOK: &str = "CloudControllerManagerWebhook";
 /// The gate that allows `--requestheader-uid-headers`.
 pub const REQUEST_HEADER_UID: &str = "RemoteRequestHeaderUID";
@@ -52,28 +52,28 @@ pub const REQUEST_HEADER_UID: &str = "RemoteRequestHeaderUID";
 /// The section "Generic flags".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generic {
-    /// Which controllers to run; as given, aliases not resolved.
+    /// The controllers to run, as given: aliases are not resolved.
     pub controllers: Strings,
-    /// Which names `--controllers` accepts. No flag: a provider adds aliases, or makes `*` include more, where its Go program does.
+    /// The names that `--controllers` accepts. Not a flag: a provider adds aliases, or includes more in `*`, as its Go program does.
     pub known_controllers: Names<'static>,
     /// Pause between the starts of controllers, up to doubled at random.
     pub controller_start_interval: GoDuration,
-    /// Informers list anew after a random time between this and twice this.
+    /// Informers resync after a random time between this and twice this.
     pub min_resync_period: GoDuration,
     /// Features switched on or off.
     pub feature_gates: FeatureGates,
-    /// How to talk to the API server.
+    /// The connection to the API server.
     pub client: ClientConnection,
-    /// Who of several replicas works.
+    /// Leader election.
     pub leader_election: LeaderElection,
-    /// Which cloud and what to do in it.
+    /// The cloud and its settings.
     pub cloud: Cloud,
 }
 
-/// How to talk to the API server.
+/// The connection to the API server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientConnection {
-    /// What to ask the API server for. This program always speaks JSON.
+    /// The content type of requests. This program always uses JSON.
     pub content_type: String,
     /// Requests a second.
     pub qps: Auto<f32>,
@@ -106,7 +106,7 @@ impl Default for ClientConnection {
     }
 }
 
-/// All of these groups are shown as one.
+/// All of these groups are one section.
 pub(super) const SECTION: &str = "generic";
 
 impl Generic {
@@ -132,7 +132,7 @@ impl Generic {
             .flag(
                 "min-resync-period",
                 min_resync_period,
-                "Time between two complete looks at all objects. (No effect: loops that need one have a period of their own.)",
+                "Resync period of informers. (No effect: control loops that need one have their own period.)",
             )
             .flag("feature-gates", feature_gates, gates);
         vec![own, client.section(), leader_election.section(), cloud.section()]

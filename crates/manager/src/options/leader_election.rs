@@ -1,18 +1,18 @@
-//! Who of several replicas works.
+//! Leader election among replicas.
 
 use super::generic::SECTION;
 use runtime::flags::{GoDuration, Section, Switch};
 
-/// Who of several replicas works.
+/// Leader election among replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderElection {
     /// Whether to take part in an election at all.
     pub elect: Switch,
-    /// How long others wait after the leader's last sign of life.
+    /// How long other replicas wait after the last renewal.
     pub lease_duration: GoDuration,
-    /// How long a leader tries to give a sign of life before it gives up.
+    /// How long a leader tries to renew before it stops.
     pub renew_deadline: GoDuration,
-    /// Pause between tries.
+    /// Pause between attempts.
     pub retry_period: GoDuration,
     /// The kind of object used as the lock: only `leases`.
     pub resource_lock: String,
@@ -57,7 +57,7 @@ impl LeaderElection {
             .flag(
                 "leader-elect-retry-period",
                 &mut self.retry_period,
-                "Pause between tries to become or to stay the leader.",
+                "Pause between attempts to acquire or renew the lease.",
             )
             .flag(
                 "leader-elect-resource-lock",

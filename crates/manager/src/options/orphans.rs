@@ -1,16 +1,16 @@
-//! What becomes of load balancers whose Service is gone.
+//! The treatment of load balancers whose Service does not exist.
 
 use runtime::flags::Value;
 
 /// `--load-balancer-orphans`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Orphans {
-    /// Nobody looks for them.
+    /// They are ignored.
     #[default]
     Ignore,
-    /// They are told of.
+    /// They are reported.
     Report,
-    /// They are told of and deleted.
+    /// They are reported and deleted.
     Delete,
 }
 

@@ -1,4 +1,4 @@
-//! What the original program does not have.
+//! Flags that the Go framework does not have.
 
 use super::{NodeSelector, Orphans};
 use controllers::{node_lifecycle::Limits, service::Sweep};
@@ -11,29 +11,29 @@ pub struct Outrigger {
     pub load_balancer_class: Strings,
     /// Whether Services without a class are served.
     pub load_balancer_without_class: Switch,
-    /// What becomes of load balancers whose Service is gone.
+    /// The treatment of load balancers whose Service does not exist.
     pub load_balancer_orphans: Orphans,
-    /// How often they are looked for.
+    /// Time between checks for them.
     pub load_balancer_orphan_period: GoDuration,
-    /// The nodes that are ours.
+    /// The nodes that this manager owns.
     pub node_selector: NodeSelector,
-    /// The schemes of provider IDs that are ours; empty for all.
+    /// The schemes of provider IDs that this manager owns; empty for all.
     pub provider_id_scheme: Strings,
-    /// A node this young is not deleted because the cloud does not know it.
+    /// The minimum age of a node that is deleted because its instance does not exist.
     pub node_deletion_grace_period: GoDuration,
-    /// The part of all nodes that may be deleted within the window; if more vanish, the cloud is doubted.
+    /// The fraction of all nodes that may be deleted within the window; if more instances disappear, deletions are paused.
     pub node_deletion_max_fraction: Fraction,
     /// The window.
     pub node_deletion_window: GoDuration,
-    /// How long a machine must be gone, at every look, to be believed gone while the cloud is doubted.
+    /// How long an instance must be missing, at every check, before its node is deleted while deletions are paused.
     pub node_deletion_confirmation: GoDuration,
-    /// Whether labels are kept after a node has been initialised.
+    /// Whether labels are updated on initialized nodes.
     pub node_label_sync: Switch,
-    /// How long a clean stop may take.
+    /// The maximum time of a graceful shutdown.
     pub shutdown_grace_period: GoDuration,
 }
 
-/// A part of all nodes: the default is softened for small clusters, what is given is obeyed to the letter.
+/// A fraction of all nodes: the default is relaxed for small clusters, a given value is applied exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fraction(pub Auto<f32>);
 
@@ -71,7 +71,7 @@ impl Default for Outrigger {
 }
 
 impl Outrigger {
-    /// When deletions of nodes are held back.
+    /// When deletions of nodes are paused.
     pub fn limits(&self) -> Limits {
         let Fraction(fraction) = self.node_deletion_max_fraction;
         Limits {
@@ -82,7 +82,7 @@ impl Outrigger {
         }
     }
 
-    /// Whether, and how often, to look for load balancers whose Service is gone.
+    /// Whether, and how often, to check for load balancers whose Service does not exist.
     pub fn sweep(&self) -> Sweep {
         let period = self.load_balancer_orphan_period.std();
         match self.load_balancer_orphans {
@@ -102,44 +102,44 @@ impl Outrigger {
             .flag(
                 "load-balancer-without-class",
                 &mut self.load_balancer_without_class,
-                "Serve Services that name no load balancer class.",
+                "Serve Services without a load balancer class.",
             )
             .flag(
                 "load-balancer-orphans",
                 &mut self.load_balancer_orphans,
-                "What becomes of load balancers of this cluster whose Service is gone, because somebody took its finalizer \
-                 away or the cluster was restored from a backup: ignore, report (event, log and metric) or delete, \
-                 which needs another --cluster-name than the default. What a Service of the same name may use is left alone.",
+                "Treatment of load balancers of this cluster whose Service does not exist, because its finalizer was removed \
+                 or the cluster was restored from a backup: ignore, report (event, log and metric) or delete, \
+                 which requires a --cluster-name other than the default. Resources that a Service of the same name may use are kept.",
             )
             .flag(
                 "load-balancer-orphan-period",
                 &mut self.load_balancer_orphan_period,
-                "How often to look for them.",
+                "Time between checks for such load balancers.",
             )
             .flag(
                 "node-selector",
                 &mut self.node_selector,
-                "Look after nodes with these labels only: key=value, key!=value, key in (a,b), key, !key, \
+                "Manage only nodes with these labels: key=value, key!=value, key in (a,b), key, !key, \
                  comma separated.",
             )
             .flag(
                 "provider-id-scheme",
                 &mut self.provider_id_scheme,
-                "Look after nodes whose provider ID has one of these schemes only, and those without a \
+                "Manage only nodes whose provider ID has one of these schemes, and nodes without a \
                  provider ID.",
             )
             .flag(
                 "node-deletion-grace-period",
                 &mut self.node_deletion_grace_period,
-                "Do not delete a node younger than this because the cloud does not know it.",
+                "Minimum age of a node that is deleted because its instance does not exist.",
             )
             .flag(
                 "node-deletion-max-fraction",
                 &mut self.node_deletion_max_fraction,
-                "Part of all nodes that may be deleted within --node-deletion-window, but at least one; if this is not \
-                 given, also up to 10 that are no more than half of all. If more are gone from the cloud, it is doubted \
-                 and this is said; deleted are then only those that stay gone for --node-deletion-confirmation, at that \
-                 pace. 1 never doubts.",
+                "Fraction of all nodes that may be deleted within --node-deletion-window, but at least one; if this is not \
+                 given, also up to 10 nodes that are at most half of all nodes. If more instances disappear at once, \
+                 deletions are paused and a warning is emitted; a node is then deleted only after its instance has been \
+                 missing for --node-deletion-confirmation, at that rate. 1 disables the check.",
             )
             .flag(
                 "node-deletion-window",
@@ -149,17 +149,17 @@ impl Outrigger {
             .flag(
                 "node-deletion-confirmation",
                 &mut self.node_deletion_confirmation,
-                "How long a machine must be gone, at every look, to be believed gone while the cloud is doubted.",
+                "How long an instance must be missing, at every check, before its node is deleted while deletions are paused.",
             )
             .flag(
                 "node-label-sync",
                 &mut self.node_label_sync,
-                "Keep the cloud's labels on nodes that are initialised already.",
+                "Update the labels of the cloud on nodes that are already initialized.",
             )
             .flag(
                 "shutdown-grace-period",
                 &mut self.shutdown_grace_period,
-                "Longest time to finish work under way when asked to stop.",
+                "Maximum time to finish the work in progress after a signal to stop.",
             )
     }
 }

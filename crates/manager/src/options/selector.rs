@@ -1,11 +1,11 @@
-//! Label selectors as kubectl takes them: `a=b,c!=d,e in (f,g),h,!i`.
+//! Label selectors as kubectl accepts them: `a=b,c!=d,e in (f,g),h,!i`.
 
 use controllers::nodes::scope::parse_selector;
 use kube::core::{Selector, SelectorExt};
 use runtime::flags::Value;
 use std::collections::BTreeMap;
 
-/// Which nodes are ours; empty for all.
+/// The nodes that this manager owns; empty for all.
 #[derive(Debug, Clone, Default)]
 pub struct NodeSelector {
     written: String,
@@ -13,17 +13,17 @@ pub struct NodeSelector {
 }
 
 impl NodeSelector {
-    /// Whether a node with these labels is ours.
+    /// Whether it matches these labels.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.selector.matches(labels)
     }
 
-    /// What it says.
+    /// The parsed selector.
     pub fn selector(&self) -> &Selector {
         &self.selector
     }
 
-    /// As the user wrote it; also what a list or watch request takes.
+    /// The text, as in a list or watch request.
     pub fn written(&self) -> &str {
         &self.written
     }

@@ -6,14 +6,14 @@ use runtime::{
 };
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Where and with which certificates to serve HTTPS.
+/// The settings of an HTTPS port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serving {
     /// The address to listen on.
     pub bind_address: IpAddr,
     /// The port to listen on; 0 serves nothing.
     pub port: Port,
-    /// Where certificates are generated if no files are given; empty for "in memory".
+    /// The folder of generated certificates if no files are given; empty for in memory.
     pub cert_dir: String,
     /// The certificate's file; empty for a self-signed one.
     pub cert_file: String,
@@ -23,24 +23,24 @@ pub struct Serving {
     pub sni_certs: SniPairs,
     /// The lowest version of TLS, by Go's name; empty for 1.2.
     pub min_version: String,
-    /// The cipher suites to offer, by their IANA names; empty for the usual ones.
+    /// The cipher suites to offer, by their IANA names; empty for the defaults.
     pub cipher_suites: Strings,
-    /// The key exchanges to offer, by their IANA numbers; empty for the usual ones.
+    /// The key exchanges to offer, by their IANA numbers; empty for the defaults.
     pub curves: Numbers,
-    /// Whether HTTP/2 is refused.
+    /// Whether HTTP/2 is disabled.
     pub disable_http2: Switch,
 }
 
 /// The section "Secure serving flags".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecureServing {
-    /// Where and with which certificates.
+    /// The port.
     pub serving: Serving,
-    /// Requests at once on a connection with HTTP/2; 0 for the usual number.
+    /// Concurrent requests on an HTTP/2 connection; 0 for the default.
     pub http2_max_streams: i64,
     /// Whether several processes may listen on the port.
     pub permit_port_sharing: Switch,
-    /// Whether the address may be taken while old connections linger.
+    /// Whether the address may be reused while old connections are closing.
     pub permit_address_sharing: Switch,
 }
 
@@ -49,11 +49,11 @@ pub struct SecureServing {
 pub struct Webhook {
     /// Which webhooks to serve.
     pub webhooks: Strings,
-    /// Where and with which certificates.
+    /// The port.
     pub serving: Serving,
 }
 
-/// Certificates by server name, one a flag.
+/// Certificates by server name, one per flag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SniPairs {
     written: Vec<String>,
@@ -85,7 +85,7 @@ impl Value for SniPairs {
 }
 
 impl Serving {
-    /// The usual settings on a port.
+    /// The default settings of a port.
     #[must_use]
     pub fn on(port: u16) -> Self {
         Self {
@@ -126,8 +126,7 @@ impl Default for Webhook {
 const ADDRESS: &str = "IP address to listen on; 0.0.0.0 or :: for all interfaces.";
 const CERT_DIR: &str =
     "Folder where a self-signed certificate is kept if no certificate file is given. Empty for in memory.";
-const CERT: &str =
-    "File with the server's certificate, followed by those of its authorities. Empty for a self-signed one.";
+const CERT: &str = "File with the server's certificate and its intermediate certificates. Empty for a self-signed one.";
 const KEY: &str = "File with the private key of the certificate.";
 const CIPHERS: &str = "Cipher suites for TLS 1.2, by their IANA names. Those without forward secrecy or authenticated \
                        encryption are accepted and left out; those of TLS 1.3 are always on.";
@@ -135,11 +134,11 @@ const CURVES: &str = "Key exchanges to offer, by number: 23 P-256, 24 P-384, 29 
                       accepted and left out.";
 const VERSION: &str = "Lowest version of TLS: VersionTLS12 (as if empty) or VersionTLS13. VersionTLS10 and \
                        VersionTLS11 are accepted and mean VersionTLS12.";
-const SNI: &str = "Further certificate and key for some server names: cert.pem,key.pem or \
+const SNI: &str = "Additional certificate and key for some server names: cert.pem,key.pem or \
                    cert.pem,key.pem:*.example.com,example.com. Without names those in the certificate are used. \
                    Exact names win over wildcards, names given here over those in certificates. Repeatable.";
 const HTTP2: &str = "Serve HTTP/1.1 only.";
-/// As in the Go framework, where a provider may bring some; those that we have bring none.
+/// In the Go framework a provider may have webhooks; our providers have none.
 const NO_WEBHOOKS: &str = "(No effect: this program has no webhooks.)";
 
 impl SecureServing {
@@ -168,7 +167,7 @@ impl SecureServing {
             .flag(
                 "http2-max-streams-per-connection",
                 http2_max_streams,
-                "Requests at once on a connection with HTTP/2. If 0, 100.",
+                "Maximum number of concurrent requests on an HTTP/2 connection. If 0, 100.",
             )
             .flag(
                 "permit-port-sharing",
@@ -178,7 +177,7 @@ impl SecureServing {
             .flag(
                 "permit-address-sharing",
                 permit_address_sharing,
-                "(No effect: the address is always taken, even while old connections linger.)",
+                "(No effect: the address is always reused, even while old connections are closing.)",
             )
     }
 }

@@ -22,7 +22,7 @@ fn secs(seconds: i32) -> GoDuration {
     GoDuration::from_secs(seconds)
 }
 
-/// What the reference page says of every flag: `section | flag | type | default`.
+/// Every flag in the reference page: `section | flag | type | default`.
 fn documented() -> BTreeMap<String, [String; 3]> {
     let mut section = String::new();
     let mut flags = BTreeMap::new();

@@ -89,7 +89,7 @@ fn a_program_with_one_provider_needs_no_flag_to_select_it() {
 }
 
 #[rstest]
-#[case::none_selected("", "--cloud-provider cannot be empty, give the name of the cloud's provider")]
+#[case::none_selected("", "--cloud-provider cannot be empty, set it to the name of a cloud provider")]
 #[case::unknown(
     "--cloud-provider=stratus",
     r#"unknown cloud provider "stratus": this program knows cirrus and nimbus"#

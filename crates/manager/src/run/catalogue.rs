@@ -1,13 +1,13 @@
-//! What a manager counts, for the reference.
+//! The metrics of a manager, for the reference.
 
 use super::{live, process};
 use controllers::{node, node_lifecycle, route, service};
 use runtime::{client, events, lease, metrics::Register, queue, serve};
 
-/// Registers everything that a manager registers in the course of its life, its cloud's apart.
+/// Registers all metrics of a manager, without those of its cloud.
 ///
 /// # Errors
-/// If there is something of these names already.
+/// If metrics of these names are registered already.
 pub fn register_metrics(registry: &dyn Register) -> prometheus::Result<()> {
     runtime::metrics::register(registry)?;
     client::Metrics::register(registry)?;

@@ -1,4 +1,4 @@
-//! The client of a controller, as soon as it may be had.
+//! The client of a controller, once its credentials are available.
 
 use super::process::Process;
 use crate::controllers_flag::Controller;
@@ -13,14 +13,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-/// How long to wait before asking again for what was not granted.
+/// How long to wait before a retry.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// A client for this controller. While it may not act under a name of its own that is said, and waited for; `None` if
-/// the process is asked to stop meanwhile.
+/// A client for this controller. If its service account is not available, this is reported and retried; `None` if the process
+/// stops before.
 ///
 /// # Errors
-/// If the lock is lost meanwhile.
+/// If the lock is lost before.
 pub(super) async fn client(
     process: &Process,
     (clients, fence): (&Clients, &Fence),
@@ -37,7 +37,7 @@ pub(super) async fn client(
             Err(error) => error,
         };
         let reason = format!("{error}: {}", explain(&error));
-        tell(process, controller, &problem, &reason);
+        report(process, controller, &problem, &reason);
         fence.check().map_err(|_| reason)?;
         if stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await.is_none() {
             return Ok(None);
@@ -46,12 +46,12 @@ pub(super) async fn client(
 }
 
 /// Logs a reason that is new, and shows it in `/readyz`.
-fn tell(process: &Process, controller: &Controller, problem: &watch::Sender<Option<String>>, reason: &str) {
+fn report(process: &Process, controller: &Controller, problem: &watch::Sender<Option<String>>, reason: &str) {
     let before = problem.send_replace(Some(reason.to_owned()));
     if before.as_deref() != Some(reason) {
         warn!(
             controller = controller.name,
-            reason, "cannot start controller; trying again"
+            reason, "cannot start controller; retrying"
         );
     }
     if before.is_none() {

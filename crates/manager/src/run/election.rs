@@ -1,8 +1,8 @@
-//! Leads while it may: no election, one lock, or two.
+//! Runs the controllers while this replica leads: without election, with one lock, or with two.
 
 use super::{
-    crew::{Crew, Lock},
     process::Process,
+    supervisor::{Lock, Supervisor},
 };
 use crate::{controllers_flag::CONTROLLERS, options::LeaderElection};
 use runtime::{
@@ -18,7 +18,7 @@ use tracing::{error, warn};
 /// This program's name in migration files, and in the events of the lease.
 const COMPONENT: &str = "cloud-controller-manager";
 
-/// Which controllers run under a lock.
+/// The controllers under a lock.
 #[derive(Clone, Copy)]
 pub(super) enum Share<'a> {
     All,
@@ -34,13 +34,13 @@ impl Share<'_> {
     }
 }
 
-/// Starts the controllers when it may, and stops them when asked to, or when it must.
+/// Starts the controllers when this replica leads, and stops them at a signal or when the lock is lost.
 pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
     if !process.options.generic.leader_election.elect.is_on() {
-        let mut crew = Crew::new(process);
-        crew.start(Lock::Main, |_| true, stop).await?;
-        let ended = crew.until(stop).await;
-        crew.stop().await;
+        let mut supervisor = Supervisor::new(process);
+        supervisor.start(Lock::Main, |_| true, stop).await?;
+        let ended = supervisor.until(stop).await;
+        supervisor.stop().await;
         return ended;
     }
     let main = params(&process.options.generic.leader_election);
@@ -55,12 +55,12 @@ async fn one_lock(process: &Process, params: Params, stop: &CancellationToken) -
     let Some(leadership) = elector.acquire(stop).await else {
         return Ok(());
     };
-    let mut crew = Crew::new(process);
+    let mut supervisor = Supervisor::new(process);
     let ended = tokio::select! {
-        ended = work(&mut crew, Lock::Main, Share::All, stop) => ended,
+        ended = work(&mut supervisor, Lock::Main, Share::All, stop) => ended,
         lost = leadership.lost() => return Err(deposed(&lost)),
     };
-    drain(&mut crew, leadership.lost()).await?;
+    drain(&mut supervisor, leadership.lost()).await?;
     if let Err(problem) = leadership.release().await {
         warn!("{problem}");
     }
@@ -86,20 +86,20 @@ async fn two_locks(
     let Some(held) = Main::acquire(first, second, stop).await else {
         return Ok(());
     };
-    let mut crew = Crew::new(process);
+    let mut supervisor = Supervisor::new(process);
     let staying = Share::Of(&classifier, Ownership::NonMigrated);
     tokio::select! {
-        started = crew.start(Lock::Main, |name| staying.has(name), stop) => started?,
+        started = supervisor.start(Lock::Main, |name| staying.has(name), stop) => started?,
         lost = held.lost() => return Err(deposed(&lost)),
     }
-    migrate(held, &mut crew, Share::Of(&classifier, Ownership::Migrated), stop).await
+    migrate(held, &mut supervisor, Share::Of(&classifier, Ownership::Migrated), stop).await
 }
 
-/// Waits for the second lock, and works under both until asked to stop. That a controller ends by itself ends everything,
-/// and whatever is held then is given back, so that the next leader need not wait.
+/// Waits for the second lock, and runs under both until stopped. If a controller ends by itself, everything ends, and the held
+/// locks are released, so that the next leader need not wait.
 pub(super) async fn migrate(
     held: Main,
-    crew: &mut Crew<'_>,
+    supervisor: &mut Supervisor<'_>,
     migrated: Share<'_>,
     stop: &CancellationToken,
 ) -> Result<(), String> {
@@ -108,7 +108,7 @@ pub(super) async fn migrate(
     tokio::pin!(next);
     let (next, ended) = tokio::select! {
         next = &mut next => (next, Ok(())),
-        ended = crew.ended() => {
+        ended = supervisor.ended() => {
             candidacy.cancel();
             (next.await, Err(ended))
         }
@@ -116,35 +116,40 @@ pub(super) async fn migrate(
     match next {
         Next::Lost(lost) => Err(deposed(&lost)),
         Next::Cancelled(main) => {
-            drain(crew, main.lost()).await?;
+            drain(supervisor, main.lost()).await?;
             main.release().await.unwrap_or_else(|problem| warn!("{problem}"));
             ended
         }
         Next::Both(both) => {
             let work = async {
                 ended?;
-                work(crew, Lock::Migration, migrated, stop).await
+                work(supervisor, Lock::Migration, migrated, stop).await
             };
             let ended = tokio::select! {
                 ended = work => ended,
                 lost = both.lost() => return Err(deposed(&lost)),
             };
-            drain(crew, both.lost()).await?;
+            drain(supervisor, both.lost()).await?;
             both.release().await.unwrap_or_else(|problem| warn!("{problem}"));
             ended
         }
     }
 }
 
-async fn work(crew: &mut Crew<'_>, lock: Lock, share: Share<'_>, stop: &CancellationToken) -> Result<(), String> {
-    crew.start(lock, |name| share.has(name), stop).await?;
-    crew.until(stop).await
+async fn work(
+    supervisor: &mut Supervisor<'_>,
+    lock: Lock,
+    share: Share<'_>,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    supervisor.start(lock, |name| share.has(name), stop).await?;
+    supervisor.until(stop).await
 }
 
-/// Finishes the last pieces of work, while the lease is still renewed.
-async fn drain(crew: &mut Crew<'_>, lost: impl Future<Output = Lost>) -> Result<(), String> {
+/// Finishes the work in progress, while the lease is still renewed.
+async fn drain(supervisor: &mut Supervisor<'_>, lost: impl Future<Output = Lost>) -> Result<(), String> {
     tokio::select! {
-        () = crew.stop() => Ok(()),
+        () = supervisor.stop() => Ok(()),
         lost = lost => Err(deposed(&lost)),
     }
 }

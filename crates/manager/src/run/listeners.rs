@@ -4,7 +4,7 @@ use crate::registration::{Endpoint, Listener};
 use runtime::{
     health::Checks,
     metrics::Metrics,
-    serve::{self, Chain, Plain},
+    serve::{self, Chain, Server},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -28,11 +28,11 @@ impl Listeners {
             let Some(at) = serve::address(address).map_err(|problem| wrong(problem.to_owned()))? else {
                 continue;
             };
-            let mux = match endpoint {
+            let endpoints = match endpoint {
                 Endpoint::Health => serve::health_endpoints(checks),
                 Endpoint::Metrics => serve::metrics_endpoint(metrics),
             };
-            let port = Plain::bind(at, Chain::open(mux))
+            let port = Server::bind_plain(at, Chain::open(endpoints))
                 .map_err(|error| wrong(runtime::logging::chain(&error).to_string()))?;
             tasks.spawn(port.run(cancel.clone()));
         }
@@ -84,7 +84,7 @@ mod tests {
     #[tokio::test]
     async fn rejects_an_address_that_is_none() {
         let problem = open(&[listener("here", Endpoint::Health)]).err();
-        let expected = "DEBUG_ADDR=here: not an address: write IP:port, :port, or 0 for nowhere";
+        let expected = "DEBUG_ADDR=here: not an address: write IP:port, :port, or 0 to disable it";
         assert_eq!(problem.as_deref(), Some(expected));
         assert!(open(&[listener("", Endpoint::Health)]).is_ok(), "it is not set");
     }

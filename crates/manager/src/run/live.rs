@@ -1,8 +1,8 @@
-//! Follows the configuration of the cloud while the process runs: its files, and the objects of the cluster that it names.
+//! Watches the configuration of the cloud while the process runs: its files, and the objects of the cluster that it names.
 //!
-//! Nothing is led before the cloud has accepted the configuration once. Later a configuration that the cloud does not
-//! accept changes nothing: the old one stays until a better one comes. Credentials that the cloud does not accept any
-//! more are read anew at once: whoever changed them there may have been faster than the news of it.
+//! The controllers do not start before the cloud has accepted the configuration once. Later, a configuration that the cloud
+//! rejects has no effect: the old one is kept until a valid one is available. If the cloud rejects the current credentials, they
+//! are read again at once: they may have changed before the watch reports it.
 
 mod source;
 #[cfg(test)]
@@ -33,22 +33,22 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How often the files are looked at: a mounted Secret is swapped by a link, which no watch of a file sees.
+/// How often the files are checked: a mounted Secret is replaced by a symbolic link, which a file watch does not notice.
 const LOOK: Duration = Duration::from_secs(5);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// Every call with credentials that do not work is refused; the sources are not read for each of them.
+/// Minimum time between two reads of the sources: with invalid credentials every request is rejected.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(10);
 
-/// Follows the configuration until dropped.
+/// Watches the configuration until dropped.
 pub(super) struct Following {
     accepted: watch::Receiver<bool>,
     cancel: CancellationToken,
     tasks: JoinSet<()>,
 }
 
-/// Starts to follow, if the configuration can change at all.
+/// Starts the watch, if the configuration can change at all.
 ///
 /// # Errors
 /// If the metrics are registered already.
@@ -58,9 +58,9 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     }
     let reloads = register(process.metrics.registry()).map_err(|error| format!("cannot register metrics: {error}"))?;
     let (accepted, receiver) = watch::channel(false);
-    let (problem, told) = watch::channel(Some("the cloud has not been asked yet".to_owned()));
+    let (problem, current) = watch::channel(Some("the cloud has not accepted the configuration yet".to_owned()));
     process.checks.add("cloud-config", Scope::Ready, move || {
-        told.borrow().clone().map_or(Ok(()), Err)
+        current.borrow().clone().map_or(Ok(()), Err)
     });
     let follower = Follower {
         provider: process.provider.clone(),
@@ -88,7 +88,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
     }))
 }
 
-/// What was first: the cloud has accepted the configuration, or somebody asked to stop.
+/// What happened first: the cloud accepted the configuration, or the process stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
     Accepted,
@@ -96,10 +96,10 @@ pub(super) enum First {
 }
 
 impl Following {
-    /// Waits until the cloud has accepted the configuration once, or until asked to stop.
+    /// Waits until the cloud has accepted the configuration once, or the process stops.
     ///
     /// # Errors
-    /// If nobody follows any more.
+    /// If the watch has ended.
     pub(super) async fn accepted(&mut self, stop: &CancellationToken) -> Result<First, String> {
         let wait = self.accepted.wait_for(|accepted| *accepted);
         let accepted = stop.run_until_cancelled(wait).await;
@@ -110,11 +110,10 @@ impl Following {
         }
     }
 
-    /// Does this work to its end. When nobody follows any more it is asked to stop, because nothing that changes would be
-    /// seen.
+    /// Runs this work to its end. If the watch ends, the work is stopped, because changes would not be noticed.
     ///
     /// # Errors
-    /// That of the work, or that nobody follows any more.
+    /// The error of the work, or that the watch has ended.
     pub(super) async fn beside(
         &mut self,
         work: impl Future<Output = Result<(), String>>,
@@ -130,16 +129,16 @@ impl Following {
         }
     }
 
-    /// Resolves when nobody follows any more, which nobody has asked for.
+    /// Resolves when the watch ends unexpectedly.
     async fn ended(&mut self) -> String {
-        let what = "what follows the configuration of the cloud";
+        let what = "the watch on the configuration of the cloud";
         match self.tasks.join_next().await {
             Some(Err(error)) => format!("{what} failed: {error}"),
             Some(Ok(())) | None => format!("{what} ended"),
         }
     }
 
-    /// Ends it.
+    /// Stops the watch.
     pub(super) async fn stop(mut self) {
         self.cancel.cancel();
         while self.tasks.join_next().await.is_some() {}
@@ -147,10 +146,9 @@ impl Following {
 }
 
 pub(super) fn register(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
-    let help = "Number of times that a changed configuration of the cloud was read, by whether the cloud accepted it.";
-    let counter = IntCounterVec::new(Opts::new("cloud_config_reloads_total", help), &["outcome"])?;
-    registry.register(Box::new(counter.clone()))?;
-    Ok(counter)
+    let help = "Number of changes of the configuration of the cloud, by whether the cloud accepted it.";
+    let opts = Opts::new("cloud_config_reloads_total", help);
+    registry.add(IntCounterVec::new(opts, &["outcome"]))
 }
 
 struct Follower {
@@ -159,14 +157,14 @@ struct Follower {
     recorder: Recorder,
     /// A source has changed.
     changed: Arc<Notify>,
-    /// From when on it counts that the cloud refuses the credentials.
+    /// From when on a rejection of the credentials counts.
     heed_refusals: Instant,
     sources: Vec<Source>,
     reloads: IntCounterVec,
     accepted: watch::Sender<bool>,
-    /// Why nothing was accepted yet.
+    /// Why no configuration was accepted yet.
     problem: watch::Sender<Option<String>>,
-    /// Counts what was accepted and differs from what was in use.
+    /// The number of accepted configurations that differ from the one before.
     reloaded: watch::Sender<u64>,
 }
 
@@ -203,7 +201,7 @@ impl Follower {
         }
     }
 
-    /// A configuration that names other sources than the last one has to be read with those.
+    /// A configuration that names other sources than the last one is read again with those.
     async fn reload(&mut self, origin: Origin) -> Result<(), Refused> {
         let provider = self.provider.clone();
         let Some(live) = provider.live() else { return Ok(()) };
@@ -223,7 +221,7 @@ impl Follower {
         Ok(())
     }
 
-    /// The data of the sources that are named, watched from now on.
+    /// The data of the named sources, which are watched from now on.
     async fn data(&mut self, live: &dyn Live, origin: Origin) -> Result<LiveData, String> {
         let mut before = std::mem::take(&mut self.sources);
         let sources =
@@ -249,7 +247,7 @@ impl Follower {
                 "the configuration of the cloud is not usable; keeping the one in use"
             );
         } else {
-            warn!(reason, "the configuration of the cloud is not usable; trying again");
+            warn!(reason, "the configuration of the cloud is not usable; retrying");
             self.problem.send_replace(Some(reason.to_owned()));
         }
         for source in self.sources.iter().filter_map(Source::reference) {
@@ -263,7 +261,7 @@ impl Follower {
         fingerprint(self.provider.live().map(Live::files).unwrap_or_default()).await
     }
 
-    /// Waits for a reason to read the sources again: at the latest, the end of this time.
+    /// Waits for a reason to read the sources again, at most for this time.
     async fn wake(&self, files: u64, limit: Option<Duration>) -> Woken {
         let time_is_up = async {
             match limit {
@@ -278,7 +276,7 @@ impl Follower {
         }
     }
 
-    /// Waits until the files are not these any more, or there is news of a source.
+    /// Waits until the files or another source change.
     async fn different(&self, files: u64) {
         loop {
             let look = tokio::time::sleep(LOOK);
@@ -289,7 +287,7 @@ impl Follower {
         }
     }
 
-    /// Waits until the cloud refuses the credentials in use, not too soon after the last time.
+    /// Waits until the cloud rejects the current credentials, with a minimum time between two rejections.
     async fn refused(&self) {
         match self.provider.live() {
             Some(live) => live.refused().await,
@@ -301,7 +299,7 @@ impl Follower {
 
 /// Why a configuration did not take effect.
 enum Refused {
-    /// It names other sources, which have to be read first.
+    /// It names other sources, which must be read first.
     Again,
     /// It is not usable.
     Because(String),
@@ -309,11 +307,11 @@ enum Refused {
 
 /// Why to read the sources again.
 enum Woken {
-    /// They are different.
+    /// They have changed.
     Changed,
-    /// The cloud does not accept what they said before.
+    /// The cloud rejects the current credentials.
     Refused,
-    /// They did not work the last time.
+    /// The last attempt failed.
     TimeIsUp,
 }
 

@@ -1,4 +1,4 @@
-//! What every part of the running manager shares.
+//! The shared state of the running manager.
 
 use super::Program;
 use crate::{Options, config::CloudControllerManagerConfiguration, config::GROUP};
@@ -12,21 +12,22 @@ use runtime::{
     lease,
     metrics::{Metrics, Register},
     queue,
+    version::Info,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
-/// What the program is asked for to make a provider.
+/// The arguments of a provider's constructor.
 pub struct Provide<'a> {
     /// `--cloud-provider`
     pub name: &'a str,
     /// `--cloud-config`; empty if there is none.
     pub config: &'a str,
-    /// To be asked before everything that changes the cloud.
+    /// Checked before every write to the cloud.
     pub gate: Gate,
-    /// Where its metrics go.
+    /// The registry of its metrics.
     pub registry: &'a prometheus::Registry,
 }
 
@@ -45,17 +46,17 @@ pub(crate) struct Fences {
     pub(crate) migration: Fence,
 }
 
-/// What every part shares.
+/// The shared state of the manager.
 pub(crate) struct Process {
     pub(crate) options: Options,
     pub(crate) provider: Arc<dyn cloud::Provider>,
     pub(crate) fences: Fences,
-    /// Clients whose writes pass the main fence, and those that pass the migration fence.
+    /// Clients whose writes are behind the main fence, and those behind the migration fence.
     pub(crate) clients: Clients,
     pub(crate) migrating_clients: Option<Clients>,
     /// Counts the requests of all clients.
     pub(crate) request_metrics: client::Metrics,
-    /// Tells about the leading itself; controllers tell by themselves, while they may.
+    /// Records the events of the leader election; controllers have their own recorders.
     pub(crate) events: Broadcaster,
     pub(crate) event_metrics: events::Metrics,
     pub(crate) metrics: Metrics,
@@ -64,17 +65,17 @@ pub(crate) struct Process {
     pub(crate) running: prometheus::IntGaugeVec,
     pub(crate) checks: Checks,
     pub(crate) configz: Configz,
-    /// Counts the changes of the cloud's configuration that took effect.
+    /// The number of changes of the configuration of the cloud that took effect.
     pub(crate) reloaded: watch::Sender<u64>,
     writing_events: TaskTracker,
     end_of_events: CancellationToken,
 }
 
 impl Process {
-    /// Puts everything together; nothing is asked of the cluster or the cloud yet.
+    /// Creates the shared state; sends no request to the cluster or the cloud yet.
     pub(super) fn start(options: Options, program: &Program<'_>) -> Result<Self, String> {
         let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
-        let version = options.version();
+        let version = Info::current();
         info!(version = %version, provider = options.generic.cloud.provider, "starting {}", program.name);
         let metrics = Metrics::of_component(&version).map_err(failed)?;
         let registry = metrics.registry();
@@ -126,7 +127,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Writes the events that are waiting, for a few seconds at most.
+    /// Writes the waiting events, for a few seconds at most.
     pub(super) async fn flush(&self) {
         self.end_of_events.cancel();
         self.writing_events.close();
@@ -153,7 +154,7 @@ fn fences(options: &Options) -> Fences {
     }
 }
 
-/// A cloud write needs the main lock, and the migration lock too once that is being used.
+/// A cloud write needs the main lock, and the migration lock, too, once that is used.
 fn gate(fences: &Fences, migrates: bool) -> Gate {
     let fences = fences.clone();
     Arc::new(move || {
@@ -186,7 +187,7 @@ fn builder(options: &Options, program: &str, fence: Fence) -> Result<client::Bui
         client::Identity::Process
     };
     Ok(client::Builder::new(config)
-        .binary(program, options.version())
+        .binary(program, Info::current())
         .limit(limit)
         .identity(identity)
         .fence(fence))
@@ -210,7 +211,7 @@ fn provider(
             "no cluster ID was found in the cloud: a cluster ID is required for this cloud to function properly";
         if !cloud.allow_untagged_cloud.is_on() {
             return Err(format!(
-                "{missing}; tag the cluster's machines, or set --allow-untagged-cloud"
+                "{missing}; tag the instances of the cluster, or set --allow-untagged-cloud"
             ));
         }
         warn!("{missing}");
@@ -220,10 +221,6 @@ fn provider(
 
 pub(super) fn running(registry: &dyn Register) -> prometheus::Result<prometheus::IntGaugeVec> {
     let help = "Indicates where instances of a controller are currently running";
-    let gauge = prometheus::IntGaugeVec::new(
-        prometheus::Opts::new("running_managed_controllers", help),
-        &["manager", "name"],
-    )?;
-    registry.register(Box::new(gauge.clone()))?;
-    Ok(gauge)
+    let opts = prometheus::Opts::new("running_managed_controllers", help);
+    registry.add(prometheus::IntGaugeVec::new(opts, &["manager", "name"]))
 }

@@ -1,4 +1,4 @@
-//! Opens the secure port, from the flags.
+//! The secure port, configured by the flags.
 
 use super::{Program, process::Process};
 use crate::options::{Authentication, SecureServing, Serving};
@@ -21,7 +21,7 @@ use tracing::warn;
 /// Self-signed certificates are named after the program they are compatible with.
 const CERTIFICATE: &str = "cloud-controller-manager";
 
-/// How long the API server may take to say who somebody is, and what he may do.
+/// The maximum time of a token or access review.
 const REVIEW: Duration = Duration::from_secs(10);
 
 /// The secure port, while it is served.
@@ -31,7 +31,7 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// Answers what has been asked, and closes.
+    /// Answers the requests in flight, and closes.
     pub(super) async fn close(self) {
         self.cancel.cancel();
         self.task.close();
@@ -58,7 +58,7 @@ fn one_line(error: &(dyn Error + 'static)) -> String {
     runtime::logging::chain(error).to_string()
 }
 
-/// What to do about it, where the flags are to blame.
+/// What the user can do, if the flags are the cause.
 fn advice(error: &serve::Error, flags: &Serving) -> String {
     match error {
         serve::Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
@@ -125,7 +125,7 @@ fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> 
     } else {
         Debugging::Off
     };
-    let mux = serve::endpoints(&process.checks, &process.metrics, &process.configz, debugging);
+    let endpoints = serve::endpoints(&process.checks, &process.metrics, &process.configz, debugging);
     let authentication = &process.options.authentication;
     let client = client_of(&authentication.kubeconfig, "authentication", &process.request_metrics)?;
     let authenticator =
@@ -141,10 +141,10 @@ fn chain(process: &Process, program: &Program<'_>, metrics: &serve::Metrics) -> 
         deny_ttl: authorization.deny_cache_ttl.std(),
     };
     let authorizer = Authorizer::new(options, metrics.clone()).map_err(|error| one_line(&error))?;
-    Ok(Chain::guarded(mux, authenticator, authorizer))
+    Ok(Chain::guarded(endpoints, authenticator, authorizer))
 }
 
-/// As upstream: the kubeconfig of the flag, else the way of a pod in a cluster, else nobody can be asked.
+/// Precedence as in the Go framework: the kubeconfig of the flag, then the in-cluster configuration, else no client.
 fn client_of(kubeconfig: &str, name: &str, metrics: &Metrics) -> Result<Option<kube::Client>, String> {
     let given = !kubeconfig.is_empty();
     let source = Source {
@@ -155,7 +155,7 @@ fn client_of(kubeconfig: &str, name: &str, metrics: &Metrics) -> Result<Option<k
         Ok(config) => config,
         Err(error) if given => return Err(format!("--{name}-kubeconfig: {}", one_line(&error))),
         Err(_) => {
-            warn!("there is nobody to ask about {name}: set --{name}-kubeconfig, or run in a cluster");
+            warn!("no API server for {name}: set --{name}-kubeconfig, or run in a cluster");
             return Ok(None);
         }
     };
@@ -198,7 +198,7 @@ mod tests {
     use prometheus::{Registry, TextEncoder};
 
     #[tokio::test]
-    async fn what_the_api_server_is_asked_about_others_is_counted() {
+    async fn review_requests_are_counted() {
         let registry = Registry::new();
         let metrics = Metrics::register(&registry).unwrap();
         let kubeconfig = lab::ControlPlane::shared().kubeconfig().display().to_string();

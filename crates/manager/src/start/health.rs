@@ -1,4 +1,4 @@
-//! What it means that a controller is well.
+//! The health checks of controllers.
 
 use crate::run::process::Process;
 use runtime::{
@@ -7,13 +7,13 @@ use runtime::{
 };
 use std::time::Duration;
 
-/// A loop that is at one piece of work for longer than this is stuck, and a restart may help.
+/// A loop that needs longer than this for one piece of work is stuck, and a restart may help.
 const STUCK_AFTER: Duration = Duration::from_mins(5);
-/// A loop that has failed again and again for longer than this cannot do its work; a restart would not help.
+/// A loop that has been failing for longer than this cannot work; a restart would not help.
 const FAILING_AFTER: Duration = Duration::from_mins(1);
 
-/// Registers the checks of a controller: under its name whether it is stuck, which counts everywhere, and beside it whether
-/// it succeeds, which counts in `/readyz`.
+/// Registers the checks of a controller: under its name whether it is stuck, for all endpoints, and additionally whether it
+/// succeeds, for `/readyz`.
 pub(super) fn of_loops<const N: usize>(checks: &Checks, name: &str, pulses: [&Pulse; N]) {
     let (live, ready) = (pulses.map(Clone::clone), pulses.map(Clone::clone));
     checks.add(name, Scope::Live, move || {
@@ -25,15 +25,15 @@ pub(super) fn of_loops<const N: usize>(checks: &Checks, name: &str, pulses: [&Pu
     });
 }
 
-/// Registers the check that a controller's queue moves, and publishes its metrics when they are asked for.
+/// Registers the check that a controller's queue makes progress, and updates its metrics when they are read.
 pub(super) fn of_queue<K: Key>(process: &Process, name: &str, queue: &Queue<K>) {
     let (stillness, refresh) = (queue.clone(), queue.clone());
     of_stillness(&process.checks, name, move || stillness.stillness());
     process.metrics.before_reading(move || refresh.refresh_metrics());
 }
 
-/// Registers the check that a controller's queue has not stood still for too long. How long something waits does not
-/// count: work that gets done slowly, because the cloud is slow, would begin anew with every restart.
+/// Registers the check that a controller's queue is not without progress for too long. The waiting time of a key does not count:
+/// if the cloud is slow, a restart would only repeat the work.
 pub(super) fn of_stillness(checks: &Checks, name: &str, stillness: impl Fn() -> Duration + Send + Sync + 'static) {
     let queue = format!("{name}-queue");
     checks.add(&queue, Scope::Live, move || match stillness() {
@@ -53,7 +53,7 @@ mod tests {
     };
     use tokio::time::advance;
 
-    /// A loop that is at one piece of work from its queue.
+    /// A loop that works on one key of its queue.
     #[rstest]
     #[case::soon(0, &[])]
     #[case::long(300, &[])]

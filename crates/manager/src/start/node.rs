@@ -10,7 +10,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let labels = if options.outrigger.node_label_sync.is_on() {
         node::Labels::Follow
     } else {
-        node::Labels::Stay
+        node::Labels::Keep
     };
     let (sync_pulse, status_pulse) = (Pulse::default(), Pulse::default());
     let queue = node::queue(Some(&start.process.queues));
@@ -38,7 +38,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     })
 }
 
-/// What was given is obeyed; the rest is up to the controller.
+/// Given numbers are used; the controller decides about the others.
 fn concurrency(flags: &NodeController) -> node::Options {
     let mut options = node::Options::default();
     if let Some(count) = workers(flags.concurrent_syncs.given()) {

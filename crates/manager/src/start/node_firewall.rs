@@ -18,11 +18,12 @@ pub(super) fn start(start: Start<'_>) -> Started {
     let context = Context {
         provider: start.process.provider.clone(),
         services: start.services,
+        queue,
         cluster: start.process.options.generic.cloud.cluster_name.clone(),
         pulse,
     };
     Started::Running {
-        task: Box::pin(node_firewall::run(context, queue, start.cancel)),
+        task: Box::pin(node_firewall::run(context, start.cancel)),
         watches: &["services"],
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Start, Started, health};
 use crate::controllers_flag::NODE_IPAM;
-use controllers::node_ipam::{self, NodeIpam};
+use controllers::node_ipam;
 use runtime::health::Pulse;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
@@ -13,16 +13,21 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     }
     let settings = options.node_ipam.settings(&cloud.cluster_cidr);
     let settings = settings.map_err(|problems| problems.join("; "))?;
-    let scope = start.scope();
-    let recorder = start.events.recorder(node_ipam::COMPONENT);
-    let in_scope = std::sync::Arc::new(move |node: &_| scope.contains(node));
-    let (pulse, store) = (Pulse::default(), start.nodes.store());
-    let ipam = NodeIpam::new(&settings, start.client, store, recorder, in_scope, pulse.clone());
+    let pulse = Pulse::default();
     let queue = node_ipam::queue(Some(&start.process.queues));
     health::of_loops(&start.process.checks, NODE_IPAM.name, [&pulse]);
     health::of_queue(start.process, NODE_IPAM.name, &queue);
+    let context = node_ipam::Context {
+        recorder: start.events.recorder(node_ipam::COMPONENT),
+        scope: start.scope(),
+        queue,
+        pulse,
+        options: settings,
+        client: start.client,
+        nodes: start.nodes,
+    };
     Ok(Started::Running {
-        task: Box::pin(node_ipam::run(ipam, start.nodes, queue, start.cancel)),
+        task: Box::pin(node_ipam::run(context, start.cancel)),
         watches: &["nodes"],
     })
 }

@@ -4,17 +4,15 @@ use super::{Start, Started, health, metrics_failed, workers};
 use crate::controllers_flag::SERVICE_LB;
 use controllers::service::{self, Classes, Classless};
 use runtime::health::Pulse;
-use std::sync::Arc;
 
 pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
     let process = start.process;
-    // Before anything is registered: nobody is to look for what does not run.
+    // Before its checks and metrics are registered: they would be about a controller that does not run.
     if process.provider.load_balancers().is_none() {
         return Ok(Started::Skipped(service::NotSupported.to_string()));
     }
     let options = &process.options;
     let pulse = Pulse::default();
-    let scope = start.scope();
     let classless = if options.outrigger.load_balancer_without_class.is_on() {
         Classless::Served
     } else {
@@ -33,7 +31,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
                 named: options.outrigger.load_balancer_class.iter().cloned().collect(),
                 classless,
             },
-            scope: Arc::new(move |node| scope.contains(node)),
+            scope: start.scope(),
             sweep: options.outrigger.sweep(),
             ..service::Options::new(&options.generic.cloud.cluster_name)
         },

@@ -1,4 +1,4 @@
-//! Who may use the secure port.
+//! Authentication and authorization on the secure port.
 
 use crate::{
     Options,
@@ -38,7 +38,7 @@ pub(super) fn validate(options: &Options) -> Problems {
     } else if lacks(uid_headers, "X-Remote-Uid") {
         problems.push("--requestheader-uid-headers is set without the standard X-Remote-Uid header, add it");
     }
-    // As upstream: without a port nobody is to be let in by it.
+    // As in the Go framework, only if there is a port.
     if options.secure_serving.serving.port.0 != 0 {
         let paths = authz::check_paths(&options.authorization.always_allow_paths);
         problems.check(paths.map_err(|error| format!("--authorization-always-allow-paths: {error}")));

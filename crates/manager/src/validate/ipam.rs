@@ -31,7 +31,10 @@ pub(super) fn warnings(options: &Options) -> Option<String> {
         options.wants(NODE_IPAM.name),
         options.generic.cloud.allocate_node_cidrs.is_on(),
     ) {
-        (true, false) => Some(format!("{} does nothing without --allocate-node-cidrs", NODE_IPAM.name)),
+        (true, false) => Some(format!(
+            "{} has no effect without --allocate-node-cidrs",
+            NODE_IPAM.name
+        )),
         (false, true) => Some(format!(
             "--allocate-node-cidrs has no effect, because --controllers does not name {}",
             NODE_IPAM.name

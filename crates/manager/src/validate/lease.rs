@@ -1,9 +1,9 @@
-//! Leader election: a combination that cannot work would otherwise end the process at the first election.
+//! Leader election: an invalid combination would otherwise end the process at the first election.
 
 use crate::options::LeaderElection;
 use runtime::flags::{GoDuration, Problems};
 
-/// A pause between tries is longer than the retry period by up to this factor, as in client-go.
+/// A pause between attempts is up to this factor longer than the retry period, as in client-go.
 const JITTER: f64 = 1.2;
 
 pub(super) fn validate(election: &LeaderElection) -> Problems {

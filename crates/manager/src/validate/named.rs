@@ -1,19 +1,19 @@
-//! What the flags name outside of the command line: files and addresses. Only what the process would end over later.
+//! Files and addresses that the flags refer to. Only problems that would end the process later.
 
 use crate::{Options, options::SecureServing};
 use runtime::{client::Source, flags::Problems, logging};
 use std::{fs, io, path::Path};
 
-/// Everything named that cannot be used. Looks at files, and asks nobody.
+/// All files and addresses that cannot be used. Reads files, and sends no requests.
 #[must_use]
 pub fn named(options: &Options) -> Problems {
     let mut problems = Problems::default();
-    // What a pod finds without being told is no matter of the command line.
+    // The in-cluster configuration is not part of the command line.
     if !(options.misc.kubeconfig.is_empty() && options.misc.master.is_empty()) {
         problems.check(api_server(&options.misc.kubeconfig, &options.misc.master));
     }
     problems.check(readable("cloud-config", &options.generic.cloud.config));
-    // What only the port needs is not looked at without one, as upstream.
+    // Files that only the port needs are not checked without it, as in the Go framework.
     if options.secure_serving.serving.port.0 != 0 {
         problems.append(secure_port(options));
     }
@@ -46,7 +46,7 @@ fn secure_port(options: &Options) -> Problems {
 fn certificates(flags: &SecureServing) -> Problems {
     let serving = &flags.serving;
     let mut problems = Problems::default();
-    // One without the other is refused already.
+    // One without the other is rejected already.
     if !serving.cert_file.is_empty() && !serving.key_file.is_empty() {
         problems.check(readable("tls-cert-file", &serving.cert_file));
         problems.check(readable("tls-private-key-file", &serving.key_file));
@@ -94,7 +94,7 @@ fn readable_path(flag: &str, path: &Path) -> Result<(), String> {
     opened.map_err(|error| format!("--{flag}: cannot read {}: {error}", path.display()))
 }
 
-/// What can be read only once, such as a pipe, is left to who needs it.
+/// A file that can be read only once, such as a pipe, is not opened.
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
 }

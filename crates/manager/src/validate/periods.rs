@@ -1,4 +1,4 @@
-//! How often and how long.
+//! Periods and timeouts.
 
 use crate::Options;
 use runtime::flags::{GoDuration, Problems};
@@ -14,7 +14,7 @@ pub(super) fn validate(options: &Options) -> Problems {
     busy.chain(negative).collect()
 }
 
-/// A pause of nothing would keep a loop busy for ever.
+/// Periods that must not be zero: the loop would never pause.
 fn of_loops(options: &Options) -> [(&'static str, GoDuration); 4] {
     [
         (

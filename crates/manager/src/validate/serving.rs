@@ -9,7 +9,7 @@ use runtime::{
 pub(super) fn validate(options: &Options) -> Problems {
     let (secure, webhook) = (&options.secure_serving, &options.webhook);
     let mut problems = tls("", &secure.serving, |_| true);
-    // Nothing is served with these flags, so that only what Go refuses, too, is refused.
+    // These flags have no effect, so only values that Go rejects, too, are rejected.
     problems.append(tls("webhook-", &webhook.serving, |error| !is_only_ours(error)));
     if secure.http2_max_streams < 0 {
         problems.push("--http2-max-streams-per-connection cannot be a negative number");
@@ -47,7 +47,7 @@ fn profile(serving: &Serving) -> Result<Profile, Vec<ProfileError>> {
     Profile::parse(&serving.min_version, &serving.cipher_suites, &serving.curves.0)
 }
 
-/// Whether what is asked for is right, but more than this program has.
+/// Whether the value is valid, but not supported by this program.
 fn is_only_ours(error: &ProfileError) -> bool {
     matches!(error, ProfileError::NoCipher(_) | ProfileError::NoCurve(_))
 }

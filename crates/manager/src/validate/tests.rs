@@ -79,7 +79,7 @@ fn only_leases() {
 #[case::nothing_wrong("", "")]
 #[case::no_cloud(
     "--cloud-provider=",
-    "--cloud-provider cannot be empty, give the name of the cloud's provider"
+    "--cloud-provider cannot be empty, set it to the name of a cloud provider"
 )]
 #[case::controller(
     "--controllers=foo",
@@ -94,11 +94,11 @@ fn only_leases() {
 #[case::no_limit("--kube-api-qps=-1", "")]
 #[case::service_workers(
     "--concurrent-service-syncs=0",
-    "--concurrent-service-syncs must be a positive number, or nothing would be worked on"
+    "--concurrent-service-syncs must be a positive number"
 )]
 #[case::lifecycle_workers(
     "--concurrent-node-lifecycle-syncs=0",
-    "--concurrent-node-lifecycle-syncs must be a positive number, or nothing would be worked on"
+    "--concurrent-node-lifecycle-syncs must be a positive number"
 )]
 #[case::routes_without_networks("--configure-cloud-routes=true", "")]
 fn generally(#[case] args: &str, #[case] problem: &str) {
@@ -294,7 +294,7 @@ fn allocation(#[case] args: &str, #[case] problem: &str) {
 )]
 #[case::scheme(
     "--provider-id-scheme=openstack://",
-    "--provider-id-scheme takes what stands before \"://\" in a provider ID, for instance openstack"
+    "--provider-id-scheme is the part before \"://\" of a provider ID, for example openstack"
 )]
 #[case::schemes("--provider-id-scheme=openstack,aws", "")]
 #[case::nothing(
@@ -309,10 +309,10 @@ fn allocation(#[case] args: &str, #[case] problem: &str) {
 #[case::orphans_of_whoever(
     "--load-balancer-orphans=delete",
     "--load-balancer-orphans=delete needs a --cluster-name that no other cluster of the cloud has, not \"kubernetes\", \
-     which is everybody's default"
+     which is the default of all clusters"
 )]
 #[case::orphans_of_our_own("--load-balancer-orphans=delete --cluster-name=one", "")]
-#[case::orphans_told_of("--load-balancer-orphans=report", "")]
+#[case::orphans_reported("--load-balancer-orphans=report", "")]
 fn of_our_own(#[case] args: &str, #[case] problem: &str) {
     assert_eq!(problems(args), problem);
 }
@@ -322,10 +322,7 @@ fn of_our_own(#[case] args: &str, #[case] problem: &str) {
     "--log-text-split-stream",
     "--log-text-split-stream needs --feature-gates=LoggingAlphaOptions=true"
 )]
-#[case::version(
-    "--version=v99.0.0",
-    "--version: version \"v99.0.0\" must match major/minor/patch of default version \"v0.1.0\""
-)]
+#[case::version("--version=v99.0.0", "")]
 fn globally(#[case] args: &str, #[case] problem: &str) {
     assert_eq!(problems(args), problem);
 }
@@ -359,7 +356,7 @@ fn names_flags(#[case] sentence: &str, #[case] flag: &str, #[case] named: bool) 
 #[case::capitals("--requestheader-group-headers=X-Remote-Group", "")]
 #[case::ipam_idle(
     "--controllers=nodeipam",
-    "node-ipam-controller does nothing without --allocate-node-cidrs"
+    "node-ipam-controller has no effect without --allocate-node-cidrs"
 )]
 #[case::ipam_elsewhere(
     "--allocate-node-cidrs",
@@ -410,8 +407,8 @@ fn warns(#[case] args: &str, #[case] warning: &str) {
 )]
 #[case::what_webhooks_would_need("--webhook-tls-cert-file=/n/b --webhook-tls-private-key-file=/n/c", "")]
 fn what_is_named_but_cannot_be_used(#[case] args: &str, #[case] expected: &str) {
-    let told = unusable(args).replace("No such file or directory (os error 2)", "NONE");
-    assert_eq!(told, expected);
+    let problems = unusable(args).replace("No such file or directory (os error 2)", "NONE");
+    assert_eq!(problems, expected);
 }
 
 #[rstest]

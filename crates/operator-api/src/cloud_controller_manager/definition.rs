@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str, &str); 7] = [
     ("Ready", "integer", ".status.readyReplicas"),
     ("Version", "string", ".status.version"),
     ("Age", "date", ".metadata.creationTimestamp"),
-    ("Message", "string", ".status.conditions[?(@.type=='Degraded')].message"),
+    ("Message", "string", ".status.message"),
 ];
 
 /// What the texts for `kubectl explain` say of the providers, which are not known here. Each replaces its name in braces.

@@ -21,6 +21,9 @@ pub struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
+    /// Why the manager is degraded, still progressing or not available, in one sentence; empty if it is as it should be.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
     /// Everything that was made for this manager, and that goes when it is removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "references")]

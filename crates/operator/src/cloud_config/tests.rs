@@ -309,7 +309,7 @@ fn vsphere_is_seeded_with_the_gate(#[case] name: &str, #[case] key: &str) {
     let spec = json!({ "vcenters": [{ "server": "v", "datacenters": ["D"] }] });
     let mut cluster = vsphere(&spec).gate("VSphereMultiVCenterDay2").names(name, key);
     cluster.referenced = None;
-    let expected = "global: {}\nvcenter:\n  v:\n    server: v\n    datacenters:\n    - D\n";
+    let expected = "global: {}\nvcenter:\n  v:\n    datacenters:\n    - D\n    server: v\n";
     assert_eq!(cluster.data(), json!({ "cloud.conf": expected }));
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// kubelet has to know that somebody else looks after its node.
+    /// kubelet has to know that a cloud controller manager initializes its node.
     pub(super) fn kubelet(&self, file: &str) -> Flags {
         match self.place {
             Place::External => Flags {

@@ -1,7 +1,7 @@
 //! Where a cluster's cloud code runs.
 
-use super::{ANNOTATION, Inputs};
-use crate::platforms::external::is_external;
+use super::Inputs;
+use crate::platforms::external::{ANNOTATION, Wish, is_external, wish};
 use operator_api::{feature_gate::Details, infrastructure::PlatformStatus};
 
 /// Where the cloud code runs.
@@ -38,16 +38,13 @@ pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option
 /// Where the code should run, and what the user should know about it.
 pub(super) fn decide(inputs: &Inputs<'_>) -> (Place, Option<String>) {
     let Some(platform) = inputs.platform else {
-        return (
-            Place::Nowhere,
-            Some("the Infrastructure does not say which platform this is".to_owned()),
-        );
+        return (Place::Nowhere, Some("the Infrastructure has no platform".to_owned()));
     };
     let in_tree = in_tree_name(platform, inputs.kubernetes);
     let default = by_default(platform, inputs.gates, in_tree);
     match inputs.annotation.map(wish) {
         None => (default, None),
-        Some(Wish::External) => (Place::External, lonely(platform)),
+        Some(Wish::External) => (Place::External, without_manager(platform)),
         Some(Wish::InTree) => match (in_tree, default) {
             (Some(name), _) => (Place::InTree(name), None),
             (None, Place::Nowhere) => (Place::Nowhere, None),
@@ -85,29 +82,12 @@ fn gate(platform: &PlatformStatus, gates: &Details) -> Option<Gate> {
     names.iter().any(|name| gates.is_enabled(name)).then_some(Gate::On)
 }
 
-/// What a value of the annotation says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
-    External,
-    InTree,
-    Unclear,
-}
-
-/// Reads a value of the annotation, as Go reads booleans.
-pub(crate) fn wish(value: &str) -> Wish {
-    match value.trim() {
-        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Wish::External,
-        "0" | "f" | "F" | "false" | "False" | "FALSE" => Wish::InTree,
-        _ => Wish::Unclear,
-    }
-}
-
-fn lonely(platform: &PlatformStatus) -> Option<String> {
+fn without_manager(platform: &PlatformStatus) -> Option<String> {
     let known = is_external(platform) || platform.type_ == "External";
     (!known).then(|| {
         format!(
             "{ANNOTATION} makes the cloud provider of platform {:?} external, and the operator has no cloud controller manager \
-             for it: nodes stay uninitialized until somebody brings one",
+             for it: nodes stay uninitialized until another one is installed",
             platform.type_
         )
     })
@@ -115,8 +95,8 @@ fn lonely(platform: &PlatformStatus) -> Option<String> {
 
 fn impossible(platform: &PlatformStatus, kubernetes: u32) -> String {
     format!(
-        "{ANNOTATION} is false, so the cloud controller manager goes; but Kubernetes 1.{kubernetes} has no cloud provider for \
-         platform {:?} to do its work: new nodes stay uninitialized until somebody brings another manager",
+        "{ANNOTATION} is false, so the cloud controller manager is deleted; but Kubernetes 1.{kubernetes} has no cloud provider for \
+         platform {:?}: new nodes stay uninitialized until another manager is installed",
         platform.type_
     )
 }

@@ -302,17 +302,14 @@ fn without_a_platform_nothing_is_told() {
         ..inputs(&platform("AWS"))
     });
     assert_eq!(short(&outcome), "--- Remove");
-    assert_eq!(
-        outcome.problem.as_deref(),
-        Some("the Infrastructure does not say which platform this is")
-    );
+    assert_eq!(outcome.problem.as_deref(), Some("the Infrastructure has no platform"));
 }
 
 #[rstest]
 #[case(
     "AWS",
     "false",
-    "infrastructure.openshift.io/external-cloud-provider is false, so the cloud controller manager goes; but Kubernetes 1.35 has no cloud provider for platform \"AWS\" to do its work: new nodes stay uninitialized until somebody brings another manager"
+    "infrastructure.openshift.io/external-cloud-provider is false, so the cloud controller manager is deleted; but Kubernetes 1.35 has no cloud provider for platform \"AWS\": new nodes stay uninitialized until another manager is installed"
 )]
 #[case(
     "AWS",
@@ -322,7 +319,7 @@ fn without_a_platform_nothing_is_told() {
 #[case(
     "BareMetal",
     "true",
-    "infrastructure.openshift.io/external-cloud-provider makes the cloud provider of platform \"BareMetal\" external, and the operator has no cloud controller manager for it: nodes stay uninitialized until somebody brings one"
+    "infrastructure.openshift.io/external-cloud-provider makes the cloud provider of platform \"BareMetal\" external, and the operator has no cloud controller manager for it: nodes stay uninitialized until another one is installed"
 )]
 fn problems_are_sentences(#[case] name: &str, #[case] annotation: &str, #[case] sentence: &str) {
     let platform = platform(name);

@@ -1,319 +1,227 @@
-//! What should be in the cluster, decided from what is.
+//! What should be in the cluster, decided purely from what is.
 
 use super::{
-    Problem,
-    observe::{self, Observed},
+    Problem, Settings, annotation,
+    inventory::Prune,
+    observed::Observed,
     operands::{self, Plan, Wanted},
-    pass::{Found, Operator},
     sync,
 };
 use crate::{
-    Key, Object, certificates, cloud_config,
-    platforms::{Platform, Sources, config_hash},
-    status::{self, CLOUD_CONFIG, Operands, Outcome, TRUSTED_CA, Verdict, Window},
-    telling,
-    watching::{Lookup, Selection},
+    Key, Lookup, Object, certificates, cloud_config,
+    events::Event,
+    platforms::{Sources, config_hash},
+    status::{CLOUD_CONFIG, TRUSTED_CA},
 };
 use operator_api::cluster_operator::Condition;
 use serde_json::Value;
-use std::{collections::BTreeSet, time::Instant};
-use tracing::warn;
+use std::collections::BTreeSet;
 
 /// What should be in the cluster.
-pub(super) struct Desired {
+#[derive(Debug, Default)]
+pub(super) struct Decision {
+    /// The cloud configuration and the certificates, as far as this process writes them.
+    pub(super) config: Vec<Object>,
+    /// The operands, without the objects of [`certificate`](Self::certificate).
     pub(super) objects: Vec<Object>,
+    /// The serving certificate of the operands, if they need one.
+    pub(super) certificate: Option<certificates::Names>,
+    /// What may be deleted.
     pub(super) prune: Prune,
+    /// What holds, and is reported once.
+    pub(super) events: BTreeSet<Event>,
+    /// Informational messages for the status.
+    pub(super) remarks: Vec<String>,
+    /// How the cloud configuration was decided, if this process writes it: its warnings, or why not.
+    pub(super) cloud_config: Option<Result<Vec<String>, Problem>>,
+    /// The same for the trusted certificates.
+    pub(super) trusted_ca: Option<Result<Vec<String>, Problem>>,
+    /// Why operands are not installed, if this process installs them.
+    pub(super) blocked: Option<Blocked>,
+    /// The objects that this decision depends on.
+    pub(super) reads: BTreeSet<Key>,
 }
 
-/// What may be removed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prune {
-    /// What is not wanted any more.
-    Unwanted,
-    /// All operands, in the safe order.
-    All,
-    /// Nothing: it is not known what is wanted.
-    Nothing,
+/// Why operands are not installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Blocked {
+    /// Their configuration cannot be decided by this process.
+    ByConfig,
+    /// Another process has not written their configuration yet.
+    ByOtherProcess,
+    /// Something else.
+    By(Problem),
 }
 
-impl Operator {
-    /// What should be there. Where that is not known nothing is touched.
-    pub(super) async fn decide(&mut self, observed: &Observed, found: &mut Found) -> Desired {
-        if let Ok(gates) = operands::enabled(observed, &self.settings.release) {
-            let before = self.gates.as_deref();
-            telling::gates(&self.hands.recorder, &self.settings.namespace, before, &gates);
-            self.gates = Some(gates);
-        }
-        let mut objects = if self.settings.duties.has_sync() {
-            self.sync(observed, found)
-        } else {
-            Vec::new()
-        };
-        if let Ok(Some(infrastructure)) = &observed.infrastructure
-            && operands::are_unwanted(infrastructure).is_ok_and(|unwanted| unwanted)
-        {
-            // It is for operands, and goes with them.
-            let cloud_conf = Key::config_map(&self.settings.namespace, cloud_config::NAME);
-            objects.retain(|object| *object.key() != cloud_conf);
-        }
-        if !self.settings.duties.has_operands() {
-            return Desired {
-                objects,
-                prune: Prune::Nothing,
-            };
-        }
-        match self.operands(observed, &objects, found).await {
-            Ok(mut desired) => {
-                desired.objects.splice(0..0, objects);
-                desired
-            }
-            Err(problem) => {
-                self.operands_failed(problem, found);
-                Desired {
-                    objects,
-                    prune: Prune::Nothing,
-                }
-            }
+impl Decision {
+    /// Everything that is written, but the certificate.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Object> {
+        self.config.iter().chain(&self.objects)
+    }
+
+    /// Installs no operands, for this reason.
+    pub(super) fn block(&mut self, blocked: Blocked) {
+        self.objects.clear();
+        self.certificate = None;
+        self.prune = Prune::Nothing;
+        self.blocked = Some(blocked);
+    }
+}
+
+/// Decides. Where it is not known what should be in the cluster, nothing is changed.
+pub(super) fn decide(observed: &Observed, settings: &Settings) -> Decision {
+    let mut decision = Decision {
+        reads: observed.config_maps(&settings.namespace).into_iter().collect(),
+        ..Decision::default()
+    };
+    if let Ok(enabled) = operands::enabled(observed, &settings.release) {
+        let namespace = settings.namespace.clone();
+        decision.events.insert(Event::Gates { namespace, enabled });
+    }
+    let plan = operands::plan(observed, settings);
+    let synced = sync::decide(observed, settings);
+    if settings.duties.has_sync() {
+        decision.add_config(&synced, &plan, settings);
+    }
+    if settings.duties.has_operands() {
+        decision.add_operands(plan, &synced, observed, settings);
+    }
+    decision
+}
+
+impl Decision {
+    fn add_config(&mut self, synced: &sync::Synced, plan: &Result<Plan, Problem>, settings: &Settings) {
+        let warnings = |part: &Result<sync::Decided, Problem>| Some(part.clone().map(|decided| decided.warnings));
+        self.cloud_config = warnings(&synced.cloud_config);
+        self.trusted_ca = warnings(&synced.trusted_ca);
+        self.config = synced.objects().cloned().collect();
+        if matches!(plan, Ok(Plan::Remove)) {
+            // It is for the operands, and is deleted with them.
+            let cloud_conf = Key::config_map(&settings.namespace, cloud_config::NAME);
+            self.config.retain(|object| *object.key() != cloud_conf);
         }
     }
 
-    pub(super) fn sync(&mut self, observed: &Observed, found: &mut Found) -> Vec<Object> {
-        let map = |key: Option<Key>| key.map_or(Ok(None), |key| observe::find_config_map(&self.watches, &key));
-        let namespace = &self.settings.namespace;
-        let world = sync::World {
-            namespace,
-            infrastructure: by_ref(&observed.infrastructure),
-            network: by_ref(&observed.network),
-            gates: operands::enabled(observed, &self.settings.release),
-            managed: map(Some(Key::config_map(
-                cloud_config::MANAGED_NAMESPACE,
-                cloud_config::MANAGED_NAME,
-            ))),
-            referenced: map(observed.referenced()),
-            current: map(Some(Key::config_map(namespace, cloud_config::NAME))),
-            proxy: by_ref(&observed.proxy),
-            proxy_ca: map(observed.proxy_ca()),
-            system_bundle: &observed.files.system_bundle,
-        };
-        let config = sync::cloud_config(&world);
-        let cloud_conf = config.as_ref().ok().and_then(|decided| decided.cloud_conf.clone());
-        let trusted = sync::trusted_ca(&world, cloud_conf.as_ref(), jiff::Timestamp::now());
-        let mut objects = Vec::new();
-        found.cloud_config = Some(part(
-            config,
-            &mut self.windows.cloud_config,
-            &mut objects,
-            &mut found.unread,
-        ));
-        found.trusted_ca = Some(part(
-            trusted,
-            &mut self.windows.trusted_ca,
-            &mut objects,
-            &mut found.unread,
-        ));
-        found.failing |= !found.unread.is_empty();
-        objects
-    }
-
-    pub(super) async fn operands(
+    fn add_operands(
         &mut self,
+        plan: Result<Plan, Problem>,
+        synced: &sync::Synced,
         observed: &Observed,
-        synced: &[Object],
-        found: &mut Found,
-    ) -> Result<Desired, Problem> {
-        let settings = &self.settings;
-        let nothing = |prune| Desired {
-            objects: Vec::new(),
-            prune,
-        };
-        let plan = operands::plan(observed, &settings.namespace, &settings.release, settings.tls.as_ref());
-        // Before there is anything to do, so that an installation does not wait for it.
-        self.search(observed).await?;
-        self.heed_annotation(observed, found).await;
-        // To take something away no configuration is needed.
-        match plan {
-            Ok(Plan::Remove) => {
-                self.hands.metrics.certificates(status::NAME, None);
-                // What fails beside it fails all the same.
-                match self.may_provision(observed, found) {
-                    Ok(true) => {}
-                    Ok(false) => found.operands = Some(Operands::Waiting),
-                    Err(problem) => self.operands_failed(problem, found),
-                }
-                return Ok(nothing(Prune::All));
+        settings: &Settings,
+    ) {
+        if let Err(reason) = &observed.unlisted {
+            return self.block(Blocked::By(Problem::Transient(reason.clone())));
+        }
+        if let Ok(Some(infrastructure)) = &observed.infrastructure
+            && let Some(remark) = annotation::remark(infrastructure)
+        {
+            self.events.insert(Event::Annotation(remark.clone()));
+            self.remarks.push(remark);
+        }
+        match (plan, blocked(observed, synced, settings)) {
+            (Ok(Plan::Leave), _) => {}
+            // No configuration is needed to delete operands. What fails beside that is reported all the same.
+            (Ok(Plan::Remove), blocked) => {
+                self.prune = Prune::All;
+                self.blocked = blocked;
             }
-            Ok(Plan::Leave) => return Ok(nothing(Prune::Nothing)),
-            Ok(Plan::Want(_)) | Err(_) => {}
+            (_, Some(blocked)) => self.block(blocked),
+            (Err(problem), None) => self.block(Blocked::By(problem)),
+            (Ok(Plan::Want(wanted)), None) => {
+                let written = if settings.duties.has_sync() {
+                    synced.objects().collect()
+                } else {
+                    Vec::new()
+                };
+                match self.render(&wanted, &written, observed, settings) {
+                    Ok(()) => self.prune = Prune::Unwanted,
+                    Err(problem) => self.block(Blocked::By(problem)),
+                }
+            }
         }
-        if !self.may_provision(observed, found)? {
-            found.operands = Some(Operands::Waiting);
-            return Ok(nothing(Prune::Nothing));
-        }
-        let Plan::Want(wanted) = plan? else {
-            return Ok(nothing(Prune::Nothing));
-        };
-        let warnings = wanted.warnings.iter().cloned().collect();
-        for warning in BTreeSet::difference(&warnings, &self.warnings) {
-            warn!("{warning}");
-        }
-        self.warnings = warnings;
-        let mut objects = self.rendered(&wanted, synced).await?;
-        objects.extend(self.certificates(&wanted, &objects)?);
-        Ok(Desired {
-            objects,
-            prune: Prune::Unwanted,
-        })
-    }
-
-    /// Operands wait for the configuration they are to read.
-    pub(super) fn may_provision(&self, observed: &Observed, found: &Found) -> Result<bool, Problem> {
-        if self.settings.duties.has_sync() {
-            return found.may_provision();
-        }
-        let operator = observed.cluster_operator.clone().map_err(Problem::Transient)?;
-        let conditions = operator.map(|operator| operator.status.conditions).unwrap_or_default();
-        gate(&conditions)
     }
 
     /// The objects of the operands, with a hash of what their Pods read.
-    pub(super) async fn rendered(&mut self, wanted: &Wanted, synced: &[Object]) -> Result<Vec<Object>, Problem> {
-        let first = wanted.objects(Sources::default())?;
-        let mut references: BTreeSet<Key> = first
+    fn render(
+        &mut self,
+        wanted: &Wanted,
+        written: &[&Object],
+        observed: &Observed,
+        settings: &Settings,
+    ) -> Result<(), Problem> {
+        let namespace = &settings.namespace;
+        let sources = sources(observed, written, namespace)?;
+        let objects = wanted.objects(sources.clone())?;
+        let references = objects
             .iter()
-            .flat_map(|object| config_hash::references(object.value()))
-            .map(|reference| reference.key(&self.settings.namespace))
-            .collect();
-        references.extend(hashed(wanted.platform, &self.settings.namespace));
-        if first.iter().any(serves) {
-            let secrets = [certificates::CA_SECRET, certificates::SERVING_SECRET];
-            references.extend(secrets.map(|name| Key::secret(&self.settings.namespace, name)));
-        }
-        let keys = references.iter().chain(first.iter().map(Object::key));
-        let selections: BTreeSet<_> = keys.filter_map(Selection::of).collect();
-        self.watches.want_also(selections.iter().cloned()).await;
-        self.needed.extend(selections);
-        let sources = self.sources(&references, synced)?;
-        let mut absent = BTreeSet::new();
-        for object in &first {
-            for missing in config_hash::missing(object.value(), &sources) {
-                if !self.missing.contains(&missing) {
-                    warn!(workload = %object.key(), %missing, "Pods will not start before this is there");
-                    telling::missing(&self.hands.recorder, object.key(), &missing);
-                }
-                absent.insert(missing);
+            .flat_map(|object| config_hash::references(object.value()));
+        let hashed = wanted.platform.hashed_secrets.iter();
+        let mut read: BTreeSet<Key> = references.map(|reference| reference.key(namespace)).collect();
+        read.extend(hashed.map(|name| Key::secret(namespace, name)));
+        self.certificate = certificate(&objects, namespace);
+        let secrets = self
+            .certificate
+            .iter()
+            .flat_map(|names| [names.ca_secret(), names.serving_secret()]);
+        read.extend(secrets);
+        self.reads.extend(objects.iter().map(|object| object.key().clone()));
+        self.reads
+            .extend(self.certificate.iter().map(certificates::Names::bundle));
+        self.reads.extend(read.iter().cloned());
+        let is_written = |key: &Key| written.iter().any(|object| object.key() == key);
+        for key in read.iter().filter(|key| !is_written(key)) {
+            if let Lookup::Unknown(reason) = observed.lookup(key) {
+                return Err(Problem::Transient(format!("cannot read {key}: {reason}")));
             }
         }
-        self.missing = absent;
-        wanted.objects(sources)
-    }
-
-    /// What Pods read: as it is, and where this pass writes it, as it will be.
-    pub(super) fn sources(&self, references: &BTreeSet<Key>, synced: &[Object]) -> Result<Sources, Problem> {
-        let mut sources = Sources::default();
-        for key in references {
-            if key.kind == "Secret" {
-                if let Some(secret) = observe::find_secret(&self.watches, key).map_err(Problem::Transient)? {
-                    sources.add_secret(&secret);
-                }
-            } else if let Some(map) = observe::find_config_map(&self.watches, key).map_err(Problem::Transient)? {
-                sources.add_config_map(&map);
-            }
+        for object in &objects {
+            let missing = config_hash::missing(object.value(), &sources).into_iter();
+            let workload = object.key().clone();
+            self.events.extend(missing.map(|reference| Event::Missing {
+                workload: workload.clone(),
+                reference,
+            }));
         }
-        for object in synced.iter().filter(|object| references.contains(object.key())) {
-            let map = serde_json::from_value(object.value().clone());
-            sources.add_config_map(&map.map_err(|error| Problem::Terminal(error.to_string()))?);
-        }
-        Ok(sources)
-    }
-
-    /// The certificate of the secure port, where our own manager serves one.
-    pub(super) fn certificates(&self, wanted: &Wanted, objects: &[Object]) -> Result<Vec<Object>, Problem> {
-        let service = objects.iter().find(|object| object.key().kind == "Service");
-        let Some(service) = service.filter(|_| objects.iter().any(serves)) else {
-            // What was issued before is nobody's any more: that it expires must not wake anybody up.
-            self.hands.metrics.certificates(status::NAME, None);
-            return Ok(Vec::new());
-        };
-        let namespace = &wanted.setting.namespace;
-        let live = |name: &str| match self.watches.find(&Key::secret(namespace, name)) {
-            Lookup::Found(secret) => Ok(Some(secret)),
-            Lookup::Absent => Ok(None),
-            Lookup::Unknown(reason) => Err(Problem::Transient(reason)),
-        };
-        let (ca, serving) = (live(certificates::CA_SECRET)?, live(certificates::SERVING_SECRET)?);
-        let names = certificates::Names {
-            service: service.key().name.clone(),
-            namespace: namespace.clone(),
-            prefix: String::new(),
-        };
-        let live = certificates::Live {
-            ca: ca.as_deref(),
-            serving: serving.as_deref(),
-        };
-        let issued = certificates::desired(jiff::Timestamp::now(), live, &names);
-        let issued = issued.map_err(|error| Problem::Transient(runtime::logging::chain(&error).to_string()))?;
-        self.hands.metrics.certificates(status::NAME, Some(&issued));
-        Ok(issued.objects())
-    }
-
-    pub(super) fn operands_failed(&mut self, problem: Problem, found: &mut Found) {
-        found.operands = Some(match problem {
-            Problem::Terminal(cause) => Operands::Failed(cause),
-            Problem::Transient(cause) => {
-                warn!(%cause, "cannot install");
-                found.failing = true;
-                found.unread.push(cause.clone());
-                found.obstacles.push(cause.clone());
-                self.windows.operands_failed(cause)
-            }
-        });
+        self.events.extend(wanted.warnings.iter().cloned().map(Event::Tls));
+        self.objects = objects;
+        Ok(())
     }
 }
 
-impl Found {
-    /// Whether the parts that make the configuration work, as far as it is known.
-    pub(super) fn may_provision(&self) -> Result<bool, Problem> {
-        let parts = [(CLOUD_CONFIG, &self.cloud_config), (TRUSTED_CA, &self.trusted_ca)];
-        let failed = parts.iter().filter_map(|(part, outcome)| match outcome {
-            Some(Outcome::Failed(cause)) => Some(format!("{}: {cause}", part.degraded)),
-            _ => None,
-        });
-        let failed: Vec<_> = failed.collect();
-        if !failed.is_empty() {
-            return Err(Problem::Transient(failed.join("; ")));
-        }
-        Ok(parts.iter().all(|(_, outcome)| **outcome != Some(Outcome::Failing)))
+/// Whether the operands have to wait for their configuration.
+fn blocked(observed: &Observed, synced: &sync::Synced, settings: &Settings) -> Option<Blocked> {
+    if settings.duties.has_sync() {
+        let is_decided = synced.cloud_config.is_ok() && synced.trusted_ca.is_ok();
+        return (!is_decided).then_some(Blocked::ByConfig);
     }
-}
-
-/// Whether a workload serves with the certificate that we issue.
-fn serves(object: &Object) -> bool {
-    let volumes = object
-        .value()
-        .pointer("/spec/template/spec/volumes")
-        .and_then(Value::as_array);
-    let secret = |volume: &Value| {
-        volume
-            .pointer("/secret/secretName")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
+    let operator = match &observed.cluster_operator {
+        Ok(operator) => operator.as_ref(),
+        Err(reason) => return Some(Blocked::By(Problem::Transient(reason.clone()))),
     };
-    volumes
-        .into_iter()
-        .flatten()
-        .any(|volume| secret(volume).as_deref() == Some(certificates::SERVING_SECRET))
+    let conditions = operator.map(|operator| operator.status.conditions.as_slice());
+    match of_other_process(conditions.unwrap_or_default()) {
+        Ok(true) if is_edited(observed, synced, settings) => Some(Blocked::ByOtherProcess),
+        Ok(true) => None,
+        Ok(false) => Some(Blocked::ByOtherProcess),
+        Err(problem) => Some(Blocked::By(problem)),
+    }
 }
 
-fn hashed(platform: &Platform, namespace: &str) -> Vec<Key> {
-    platform
-        .hashed_secrets
-        .iter()
-        .map(|name| Key::secret(namespace, name))
-        .collect()
+/// Whether `cloud-conf` is not what it should be: the process that writes it corrects it in a moment. Pods that were rolled now would
+/// be rolled again then.
+fn is_edited(observed: &Observed, synced: &sync::Synced, settings: &Settings) -> bool {
+    let key = Key::config_map(&settings.namespace, cloud_config::NAME);
+    let desired = synced.objects().find(|object| *object.key() == key);
+    match (desired, observed.lookup(&key)) {
+        (Some(desired), Lookup::Found(live)) => ["data", "binaryData"]
+            .iter()
+            .any(|field| desired.value().get(field) != live.get(field)),
+        _ => false,
+    }
 }
 
-/// What another process says about the configuration: whether operands may be installed.
-fn gate(conditions: &[Condition]) -> Result<bool, Problem> {
+/// Whether another process has written the configuration, according to its conditions.
+fn of_other_process(conditions: &[Condition]) -> Result<bool, Problem> {
     let complaints = [CLOUD_CONFIG, TRUSTED_CA].into_iter().filter_map(|part| {
         let complaint = part.complaint(conditions)?;
         Some(format!("{}: {complaint}", part.degraded))
@@ -326,36 +234,43 @@ fn gate(conditions: &[Condition]) -> Result<bool, Problem> {
     Ok(CLOUD_CONFIG.works(conditions) && TRUSTED_CA.works(conditions))
 }
 
-/// How a part fares, and what it wants.
-fn part(
-    decided: Result<sync::Decided, Problem>,
-    window: &mut Window,
-    objects: &mut Vec<Object>,
-    unread: &mut Vec<String>,
-) -> Outcome {
-    match decided {
-        Ok(decided) => {
-            objects.extend(decided.objects);
-            match decided.remarks.as_slice() {
-                [] => Outcome::Fine,
-                remarks => Outcome::Remarkable(remarks.join("; ")),
-            }
-        }
-        Err(Problem::Terminal(cause)) => Outcome::Failed(cause),
-        Err(Problem::Transient(cause)) => {
-            warn!(%cause, "cannot sync");
-            unread.push(cause.clone());
-            match window.failed(Instant::now()) {
-                Verdict::Tell => Outcome::Failed(cause),
-                Verdict::Wait(_) => Outcome::Failing,
-            }
-        }
+/// The `ConfigMaps` and Secrets of the namespace: as they are, and those that this pass writes as they will be.
+fn sources(observed: &Observed, written: &[&Object], namespace: &str) -> Result<Sources, Problem> {
+    let mut sources = Sources::default();
+    let invalid = |key: &Key, error: &serde_json::Error| Problem::Transient(format!("{key} is not valid: {error}"));
+    let existing = observed.objects.iter().filter_map(|(key, lookup)| match lookup {
+        Lookup::Found(value) => Some((key, &**value)),
+        Lookup::Absent | Lookup::Unknown(_) => None,
+    });
+    let written = written.iter().map(|object| (object.key(), object.value()));
+    let all = existing.chain(written);
+    for (key, value) in all.filter(|(key, _)| key.namespace.as_deref() == Some(namespace)) {
+        let added = match key.kind.as_str() {
+            "ConfigMap" => serde_json::from_value(value.clone()).map(|map| sources.add_config_map(&map)),
+            "Secret" => serde_json::from_value(value.clone()).map(|secret| sources.add_secret(&secret)),
+            _ => Ok(()),
+        };
+        added.map_err(|error| invalid(key, &error))?;
     }
+    Ok(sources)
 }
 
-fn by_ref<T>(read: &Result<Option<T>, String>) -> Result<Option<&T>, String> {
-    match read {
-        Ok(found) => Ok(found.as_ref()),
-        Err(reason) => Err(reason.clone()),
-    }
+/// The certificate of the secure port, where our own manager serves one.
+fn certificate(objects: &[Object], namespace: &str) -> Option<certificates::Names> {
+    let service = objects.iter().find(|object| object.key().kind == "Service")?;
+    objects.iter().any(serves).then(|| certificates::Names {
+        service: service.key().name.clone(),
+        namespace: namespace.to_owned(),
+        prefix: String::new(),
+    })
 }
+
+/// Whether a workload serves with the certificate that the operator issues.
+fn serves(object: &Object) -> bool {
+    let volumes = object.value().pointer("/spec/template/spec/volumes");
+    let mut volumes = volumes.and_then(Value::as_array).into_iter().flatten();
+    volumes.any(|volume| volume["secret"]["secretName"] == certificates::SERVING_SECRET)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,50 +1,91 @@
-//! What is in the cluster, read from the watches: typed, and nothing guessed where something could not be read.
+//! Reads the cluster.
 
-use super::Settings;
-use crate::{
-    Key, cloud_config, status, trusted_ca,
-    watching::{Lookup, Resource, Selection, Watches},
+use super::{
+    Settings,
+    decide::{Decision, decide},
+    inventory::{candidates, names_operands},
+    observed::{Files, Observed, Read, typed},
+    operator::Operator,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use operator_api::{ApiServer, ClusterOperator, ClusterVersion, FeatureGate, Infrastructure, Network, Proxy};
+use crate::{
+    Key,
+    cache::{Cache, Resource, Selection},
+    operands::{Class, Failure},
+    status,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
+use operator_api::{ClusterOperator, Infrastructure};
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fs, path::Path};
 
 const CONFIG: &str = "config.openshift.io/v1";
-/// The name of everything that a cluster has one of.
-const CLUSTER: &str = "cluster";
+/// How many objects are read at a time.
+const CONCURRENCY: usize = 8;
 
-/// The kinds of `OpenShift` that are read, with their names.
-const SINGLETONS: [(&str, &str, &str); 7] = [
-    ("Infrastructure", "infrastructures", CLUSTER),
-    ("Network", "networks", CLUSTER),
-    ("Proxy", "proxies", CLUSTER),
-    ("FeatureGate", "featuregates", CLUSTER),
-    ("APIServer", "apiservers", CLUSTER),
-    ("ClusterVersion", "clusterversions", "version"),
-    ("ClusterOperator", "clusteroperators", status::NAME),
-];
-
-/// Something that could not be read, and why.
-pub(super) type Read<T> = Result<Option<T>, String>;
-
-/// What is in the cluster.
-pub(super) struct Observed {
-    pub(super) infrastructure: Read<Infrastructure>,
-    pub(super) network: Read<Network>,
-    pub(super) proxy: Read<Proxy>,
-    pub(super) feature_gate: Read<FeatureGate>,
-    pub(super) api_server: Read<ApiServer>,
-    pub(super) cluster_version: Read<ClusterVersion>,
-    pub(super) cluster_operator: Read<ClusterOperator>,
-    pub(super) files: Files,
+/// An object that a cluster has one of.
+#[derive(Clone, Copy)]
+struct Singleton {
+    kind: &'static str,
+    plural: &'static str,
+    name: &'static str,
 }
 
-/// The files of the operator's own Pod.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Files {
-    pub(super) images: Result<String, String>,
-    pub(super) system_bundle: Result<String, String>,
+impl Singleton {
+    const fn new(kind: &'static str, plural: &'static str) -> Self {
+        let name = "cluster";
+        Self { kind, plural, name }
+    }
+
+    fn key(self) -> Key {
+        Key::of_cluster(CONFIG, self.kind, self.name)
+    }
+
+    fn selection(self) -> Selection {
+        Selection::one(&Resource::new(CONFIG, self.kind, self.plural), None, self.name)
+    }
+
+    fn read<T: DeserializeOwned>(self, cache: &Cache) -> Read<T> {
+        typed(&self.key(), cache.find(&self.key()))
+    }
+}
+
+const INFRASTRUCTURE: Singleton = Singleton::new("Infrastructure", "infrastructures");
+const NETWORK: Singleton = Singleton::new("Network", "networks");
+const PROXY: Singleton = Singleton::new("Proxy", "proxies");
+const FEATURE_GATE: Singleton = Singleton::new("FeatureGate", "featuregates");
+const API_SERVER: Singleton = Singleton::new("APIServer", "apiservers");
+const CLUSTER_VERSION: Singleton = Singleton {
+    name: "version",
+    ..Singleton::new("ClusterVersion", "clusterversions")
+};
+const CLUSTER_OPERATOR: Singleton = Singleton {
+    name: status::NAME,
+    ..Singleton::new("ClusterOperator", "clusteroperators")
+};
+const SINGLETONS: [Singleton; 7] = [
+    INFRASTRUCTURE,
+    NETWORK,
+    PROXY,
+    FEATURE_GATE,
+    API_SERVER,
+    CLUSTER_VERSION,
+    CLUSTER_OPERATOR,
+];
+
+/// The key of our `ClusterOperator`.
+pub(super) fn cluster_operator() -> Key {
+    CLUSTER_OPERATOR.key()
+}
+
+/// The watches of the Infrastructure and of our `ClusterOperator`.
+pub(super) fn platform_selections() -> [Selection; 2] {
+    [INFRASTRUCTURE.selection(), CLUSTER_OPERATOR.selection()]
+}
+
+/// The Infrastructure and our `ClusterOperator`.
+pub(super) fn read_platform(cache: &Cache) -> Result<(Option<Infrastructure>, Option<ClusterOperator>), String> {
+    Ok((INFRASTRUCTURE.read(cache)?, CLUSTER_OPERATOR.read(cache)?))
 }
 
 impl Files {
@@ -58,93 +99,84 @@ impl Files {
     }
 }
 
-impl Observed {
-    pub(super) fn of(watches: &Watches, files: Files) -> Self {
-        Self {
-            infrastructure: singleton(watches, 0),
-            network: singleton(watches, 1),
-            proxy: singleton(watches, 2),
-            feature_gate: singleton(watches, 3),
-            api_server: singleton(watches, 4),
-            cluster_version: singleton(watches, 5),
-            cluster_operator: singleton(watches, 6),
-            files,
+impl Operator {
+    /// Observes and decides. What a decision reads depends on what it finds, so this is repeated until all of it was observed;
+    /// usually that is the same as in the last pass.
+    pub(super) async fn observe(&mut self) -> (Observed, Decision) {
+        loop {
+            let selections = self.reads.iter().filter_map(Selection::of);
+            let singletons = SINGLETONS.into_iter().map(Singleton::selection);
+            self.cache.want_also(selections.chain(singletons)).await;
+            let observed = self.snapshot().await;
+            let decision = decide(&observed, &self.settings);
+            let reads: BTreeSet<_> = decision.reads.iter().cloned().chain(observed.inventory()).collect();
+            let is_complete = reads.is_subset(&self.reads);
+            if is_complete {
+                self.reads = reads;
+                return (observed, decision);
+            }
+            self.reads.extend(reads);
         }
     }
 
-    /// The `ConfigMaps` that the cloud configuration and the certificates come from and go to.
-    pub(super) fn config_maps(&self, namespace: &str) -> Vec<Key> {
-        let mut maps = vec![
-            Key::config_map(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME),
-            Key::config_map(namespace, cloud_config::NAME),
-            Key::config_map(namespace, trusted_ca::NAME),
-        ];
-        maps.extend(self.referenced());
-        maps.extend(self.proxy_ca());
-        maps
+    /// Stops the watches that the last decision does not need.
+    pub(super) async fn forget_others(&mut self) {
+        let selections = self.reads.iter().filter_map(Selection::of);
+        let singletons = SINGLETONS.into_iter().map(Singleton::selection);
+        let all = selections.chain(singletons).collect();
+        self.cache.want(&all).await;
     }
 
-    /// What the Infrastructure names as the cloud's configuration.
-    pub(super) fn referenced(&self) -> Option<Key> {
-        let infrastructure = self.infrastructure.as_ref().ok()?.as_ref()?;
-        let name = &infrastructure.spec.cloud_config.name;
-        (!name.is_empty()).then(|| Key::config_map(cloud_config::USER_NAMESPACE, name))
+    async fn snapshot(&mut self) -> Observed {
+        let cache = &self.cache;
+        let mut observed = Observed {
+            infrastructure: INFRASTRUCTURE.read(cache),
+            network: NETWORK.read(cache),
+            proxy: PROXY.read(cache),
+            feature_gate: FEATURE_GATE.read(cache),
+            api_server: API_SERVER.read(cache),
+            cluster_version: CLUSTER_VERSION.read(cache),
+            cluster_operator: CLUSTER_OPERATOR.read(cache),
+            files: self.files.clone(),
+            objects: self.reads.iter().map(|key| (key.clone(), cache.find(key))).collect(),
+            unlisted: Ok(Vec::new()),
+            now: Timestamp::now(),
+        };
+        if self.settings.duties.has_operands() {
+            observed.unlisted = self.unlisted(&observed).await;
+        }
+        observed
     }
 
-    /// What the Proxy names as trusted.
-    pub(super) fn proxy_ca(&self) -> Option<Key> {
-        let proxy = self.proxy.as_ref().ok()?.as_ref()?;
-        let name = &proxy.spec.trusted_ca.name;
-        (!name.is_empty()).then(|| Key::config_map(cloud_config::USER_NAMESPACE, name))
-    }
-}
-
-/// The key of our `ClusterOperator`.
-pub(super) fn cluster_operator() -> Key {
-    Key::of_cluster(CONFIG, "ClusterOperator", status::NAME)
-}
-
-/// What is always watched.
-pub(super) fn always() -> BTreeSet<Selection> {
-    (0..SINGLETONS.len()).map(selection).collect()
-}
-
-/// The Infrastructure and our `ClusterOperator`, to be watched.
-pub(super) fn both() -> [Selection; 2] {
-    [selection(0), selection(6)]
-}
-
-/// The Infrastructure and our `ClusterOperator`, as they are.
-pub(super) fn read_both(watches: &Watches) -> Result<(Option<Infrastructure>, Option<ClusterOperator>), String> {
-    Ok((singleton(watches, 0)?, singleton(watches, 6)?))
-}
-
-fn selection(which: usize) -> Selection {
-    let (kind, plural, name) = SINGLETONS[which];
-    Selection::one(&Resource::new(CONFIG, kind, plural), None, name)
-}
-
-/// A `ConfigMap` as it is.
-pub(super) fn find_config_map(watches: &Watches, key: &Key) -> Read<ConfigMap> {
-    read(watches, key)
-}
-
-/// A Secret as it is.
-pub(super) fn find_secret(watches: &Watches, key: &Key) -> Read<Secret> {
-    read(watches, key)
-}
-
-fn singleton<T: DeserializeOwned>(watches: &Watches, which: usize) -> Read<T> {
-    let (kind, _, name) = SINGLETONS[which];
-    read(watches, &Key::of_cluster(CONFIG, kind, name))
-}
-
-fn read<T: DeserializeOwned>(watches: &Watches, key: &Key) -> Read<T> {
-    match watches.find(key) {
-        Lookup::Absent => Ok(None),
-        Lookup::Unknown(reason) => Err(format!("cannot read {key}: {reason}")),
-        Lookup::Found(value) => T::deserialize(Arc::unwrap_or_clone(value))
-            .map(Some)
-            .map_err(|error| format!("cannot make sense of {key}: {error}")),
+    /// Searches the operands of any platform by name if none are listed: once, and whenever the list is lost. The Go operator does
+    /// not list them.
+    async fn unlisted(&mut self, observed: &Observed) -> Result<Vec<Key>, String> {
+        let known = self.unlisted.clone();
+        let Ok(operator) = &observed.cluster_operator else {
+            return Ok(known.unwrap_or_default());
+        };
+        match known {
+            Some(known) if operator.is_some() || names_operands(&observed.inventory()) => return Ok(known),
+            None if names_operands(&observed.inventory()) => return Ok(Vec::new()),
+            _ => {}
+        }
+        let engine = &self.engine;
+        let searches = candidates(&self.settings.namespace).into_iter().map(|key| async move {
+            match engine.is_made(&key).await {
+                Ok(is_made) => Ok(is_made.then_some(key)),
+                // What may not be read may not be deleted either.
+                Err(failure) if matches!(failure.class, Class::Refused | Class::Unserved) => Ok(None),
+                Err(failure) => Err(failure),
+            }
+        });
+        let found = stream::iter(searches).buffer_unordered(CONCURRENCY);
+        let found: Result<Vec<_>, Failure> = found.try_collect().await;
+        let found: Vec<_> = found
+            .map_err(|failure| failure.to_string())?
+            .into_iter()
+            .flatten()
+            .collect();
+        self.unlisted = Some(found.clone());
+        Ok(found)
     }
 }

@@ -1,6 +1,6 @@
 //! Which operands there should be, decided purely.
 
-use super::{Problem, observe::Observed};
+use super::{Problem, Settings, observed::Observed};
 use crate::{
     Object,
     platforms::{self, Images, Platform, Setting, Sources, Topology, external::Verdict, gates, images, tls},
@@ -57,45 +57,30 @@ pub(super) fn are_unwanted(infrastructure: &Infrastructure) -> Result<bool, Prob
     })
 }
 
-/// Decides, from what is in the cluster and what the flags say about TLS.
-pub(super) fn plan(
-    observed: &Observed,
-    namespace: &str,
-    release: &str,
-    flags: Option<&tls::Settings>,
-) -> Result<Plan, Problem> {
-    let Some(infrastructure) = observed.infrastructure.clone().map_err(Problem::Transient)? else {
+/// Decides from what is in the cluster.
+pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<Plan, Problem> {
+    let Some(infrastructure) = observed.infrastructure.as_ref().map_err(Problem::transient)? else {
         return Ok(Plan::Leave);
     };
-    if are_unwanted(&infrastructure)? {
+    if are_unwanted(infrastructure)? {
         return Ok(Plan::Remove);
     }
-    wanted(observed, &infrastructure, namespace, release, flags)
-}
-
-fn wanted(
-    observed: &Observed,
-    infrastructure: &Infrastructure,
-    namespace: &str,
-    release: &str,
-    flags: Option<&tls::Settings>,
-) -> Result<Plan, Problem> {
     let Some(status) = infrastructure.status.platform_status.clone() else {
         return Ok(Plan::Leave);
     };
     let Some(platform) = Platform::find(&status) else {
         return Ok(Plan::Leave);
     };
-    let proxy = observed.proxy.clone().map_err(Problem::Transient)?.unwrap_or_default();
-    let (tls, warnings) = tls(observed, flags)?;
+    let proxy = observed.proxy.as_ref().map_err(Problem::transient)?;
+    let (tls, warnings) = tls(observed, settings.tls.as_ref())?;
     let setting = Setting {
-        namespace: namespace.to_owned(),
+        namespace: settings.namespace.clone(),
         infrastructure_name: infrastructure.status.infrastructure_name.clone(),
         topology: Topology::of(&infrastructure.status.control_plane_topology),
         platform: status,
         images: images(observed)?,
-        proxy: proxy.status,
-        gates: enabled(observed, release).map_err(Problem::Transient)?,
+        proxy: proxy.as_ref().map(|proxy| proxy.status.clone()).unwrap_or_default(),
+        gates: enabled(observed, &settings.release).map_err(Problem::Transient)?,
         tls,
         sources: Sources::default(),
     };
@@ -130,7 +115,7 @@ fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<(tls::Setti
     if let Some(flags) = flags {
         return Ok((flags.clone(), Vec::new()));
     }
-    let server = observed.api_server.clone().map_err(Problem::Transient)?;
+    let server = observed.api_server.as_ref().map_err(Problem::transient)?;
     let resolved = tls::resolve("", &[], server.as_ref().map(|server| &server.spec));
     resolved
         .map(|resolved| (resolved.settings, resolved.warnings))

@@ -1,39 +1,54 @@
 //! What a pass would change, without changing it.
 
-use super::pass::{Found, Operator};
-use crate::status::{Operands, Outcome};
+use super::{
+    inventory,
+    observed::Observed,
+    operator::Operator,
+    state::{State, Windows},
+};
+use crate::status::{Operands, PartState};
+use std::time::Instant;
 
 impl Operator {
-    /// What would be changed, as `kubectl diff` prints it, and what nobody can say: each a sentence.
-    pub async fn preview(&mut self) -> (String, Vec<String>) {
-        let (observed, mut found) = (self.observe().await, Found::default());
-        let desired = self.decide(&observed, &mut found).await;
-        let inventory = self.prunable(&self.inventory(&observed), desired.prune);
-        let preview = self.engine.preview(&desired.objects, &inventory).await;
-        let mut problems = unknown(&found);
+    /// The changes, as `kubectl diff` prints them, and what is not known, each in a sentence.
+    pub(crate) async fn preview(&mut self) -> (String, Vec<String>) {
+        let (observed, mut decision) = self.observe().await;
+        self.issue(&observed, &mut decision);
+        let state = State::of(&decision, &mut Windows::default(), Instant::now());
+        let inventory = inventory::prunable(&observed.inventory(), decision.prune, &self.settings);
+        let objects: Vec<_> = decision.all().cloned().collect();
+        let preview = self.engine.preview(&objects, &inventory).await;
+        let mut problems = unknown(&state);
+        problems.extend(no_platform(&observed));
         problems.extend(preview.failures.iter().map(ToString::to_string));
         (preview.text, problems)
     }
 }
 
-/// What could not be decided, each once: operands that wait for a part say what it says.
-fn unknown(found: &Found) -> Vec<String> {
-    let parts = [&found.cloud_config, &found.trusted_ca].into_iter().flatten();
+/// Without an Infrastructure a pass does nothing, which is not the same as nothing to change.
+fn no_platform(observed: &Observed) -> Option<String> {
+    let is_absent = matches!(observed.infrastructure, Ok(None));
+    is_absent.then(|| "Infrastructure cluster does not exist, so the platform is not known".to_owned())
+}
+
+/// What could not be decided, each once: operands that wait for a part repeat its message.
+fn unknown(state: &State) -> Vec<String> {
+    let parts = [&state.cloud_config, &state.trusted_ca].into_iter().flatten();
     let mut problems: Vec<_> = parts
         .filter_map(|outcome| match outcome {
-            Outcome::Failed(cause) => Some(cause.clone()),
+            PartState::Failed(cause) => Some(cause.clone()),
             _ => None,
         })
         .collect();
-    match &found.operands {
+    match &state.operands {
         Some(Operands::Failed(cause)) if problems.is_empty() => problems.push(cause.clone()),
-        Some(Operands::Waiting) if problems.is_empty() && found.unread.is_empty() => {
+        Some(Operands::Waiting) if problems.is_empty() && state.undecided.is_empty() => {
             problems.push("the cloud configuration or the certificates are not known yet".to_owned());
         }
         _ => {}
     }
     // What may pass by itself is no failure yet, but the reason why nobody can say.
-    for cause in &found.unread {
+    for cause in &state.undecided {
         if !problems
             .iter()
             .any(|problem| problem.contains(cause) || cause.contains(problem))
@@ -49,8 +64,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn failed(cause: &str) -> Outcome {
-        Outcome::Failed(cause.to_owned())
+    fn failed(cause: &str) -> PartState {
+        PartState::Failed(cause.to_owned())
     }
 
     #[rstest]
@@ -59,20 +74,20 @@ mod tests {
     #[case::so_do_the_operands(Some(failed("no cloud.conf")), Some(Operands::Failing), &["CloudConfigControllerDegraded: no cloud.conf"], &["no cloud.conf"])]
     #[case::operands_fail(None, Some(Operands::Failed("no image".to_owned())), &[], &["no image"])]
     #[case::another_process_is_waited_for(None, Some(Operands::Waiting), &[], &["the cloud configuration or the certificates are not known yet"])]
-    #[case::it_may_pass(Some(Outcome::Failing), Some(Operands::Waiting), &["cannot read Proxy cluster: 403"], &["cannot read Proxy cluster: 403"])]
+    #[case::it_may_pass(Some(PartState::Failing), Some(Operands::Waiting), &["cannot read Proxy cluster: 403"], &["cannot read Proxy cluster: 403"])]
     #[case::each_once(Some(failed("cannot read x")), Some(Operands::Failing), &["cannot read x", "cannot read y", "cannot read y"], &["cannot read x", "cannot read y"])]
     fn says_what_nobody_knows(
-        #[case] cloud_config: Option<Outcome>,
+        #[case] cloud_config: Option<PartState>,
         #[case] operands: Option<Operands>,
         #[case] unread: &[&str],
         #[case] expected: &[&str],
     ) {
-        let found = Found {
+        let state = State {
             cloud_config,
             operands,
-            unread: unread.iter().map(|&cause| cause.to_owned()).collect(),
-            ..Found::default()
+            undecided: unread.iter().map(|&cause| cause.to_owned()).collect(),
+            ..State::default()
         };
-        assert_eq!(unknown(&found), expected);
+        assert_eq!(unknown(&state), expected);
     }
 }

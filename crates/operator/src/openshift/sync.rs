@@ -1,70 +1,79 @@
 //! The cloud configuration and the trusted certificates, decided purely.
 
-use super::Problem;
-use crate::{Object, cloud_config, trusted_ca};
-use jiff::Timestamp;
+use super::{Problem, Settings, observed::Observed, operands};
+use crate::{Key, Object, cloud_config, trusted_ca};
 use k8s_openapi::api::core::v1::ConfigMap;
-use operator_api::{Infrastructure, Network, Proxy};
 
-/// What there is to decide from. What could not be read is an error, and then nothing is decided.
-pub(super) struct World<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) infrastructure: Result<Option<&'a Infrastructure>, String>,
-    pub(super) network: Result<Option<&'a Network>, String>,
-    pub(super) gates: Result<Vec<String>, String>,
-    pub(super) managed: Result<Option<ConfigMap>, String>,
-    pub(super) referenced: Result<Option<ConfigMap>, String>,
-    /// `cloud-conf` as it is.
-    pub(super) current: Result<Option<ConfigMap>, String>,
-    pub(super) proxy: Result<Option<&'a Proxy>, String>,
-    pub(super) proxy_ca: Result<Option<ConfigMap>, String>,
-    pub(super) system_bundle: &'a Result<String, String>,
+/// Both parts.
+pub(super) struct Synced {
+    pub(super) cloud_config: Result<Decided, Problem>,
+    pub(super) trusted_ca: Result<Decided, Problem>,
 }
 
 /// Objects to be written, and what a user should know.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Decided {
     pub(super) objects: Vec<Object>,
-    pub(super) remarks: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// `cloud-conf` as it will be.
-    pub(super) cloud_conf: Option<cloud_config::Content>,
+    cloud_conf: Option<cloud_config::Content>,
 }
 
-/// Decides the cloud configuration.
-pub(super) fn cloud_config(world: &World<'_>) -> Result<Decided, Problem> {
-    let Some(infrastructure) = known(&world.infrastructure)? else {
+impl Synced {
+    /// The objects of the parts that were decided.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
+        let parts = [&self.cloud_config, &self.trusted_ca].into_iter().flatten();
+        parts.flat_map(|decided| &decided.objects)
+    }
+}
+
+/// Decides both parts.
+pub(super) fn decide(observed: &Observed, settings: &Settings) -> Synced {
+    let cloud_config = cloud_config(observed, settings);
+    let cloud_conf = cloud_config
+        .as_ref()
+        .ok()
+        .and_then(|decided| decided.cloud_conf.as_ref());
+    Synced {
+        trusted_ca: trusted_ca(observed, settings, cloud_conf),
+        cloud_config,
+    }
+}
+
+fn cloud_config(observed: &Observed, settings: &Settings) -> Result<Decided, Problem> {
+    let infrastructure = observed.infrastructure.as_ref().map_err(Problem::transient)?;
+    let Some(infrastructure) = infrastructure else {
         return Ok(Decided::default());
     };
-    let (managed, referenced) = (known(&world.managed)?, known(&world.referenced)?);
+    let gates = operands::enabled(observed, &settings.release);
+    let managed = Key::config_map(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME);
+    let (managed, referenced) = (map(observed, Some(managed))?, map(observed, observed.referenced())?);
     let decision = cloud_config::decide(&cloud_config::World {
         infrastructure,
-        network: world.network.as_ref().ok().copied().flatten(),
-        gates: world.gates.as_deref().ok(),
+        network: observed.network.as_ref().ok().and_then(Option::as_ref),
+        gates: gates.as_deref().ok(),
         managed: managed.as_ref(),
         referenced: referenced.as_ref(),
     });
-    let decision = decision.map_err(|error| why(world, error))?;
-    let mut objects = Vec::new();
-    if let Some(content) = &decision.managed {
-        objects.push(content.object(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME));
-    }
-    if let Some(content) = &decision.cloud_conf {
-        objects.push(content.object(world.namespace, cloud_config::NAME));
-    }
+    let reasons = [gates.as_ref().err(), observed.network.as_ref().err()];
+    let decision = decision.map_err(|error| why(error, &reasons))?;
+    let managed = decision.managed.iter();
+    let managed = managed.map(|content| content.object(cloud_config::MANAGED_NAMESPACE, cloud_config::MANAGED_NAME));
+    let cloud_conf = decision.cloud_conf.iter();
+    let cloud_conf = cloud_conf.map(|content| content.object(&settings.namespace, cloud_config::NAME));
     Ok(Decided {
-        objects,
-        remarks: decision.warnings,
+        objects: managed.chain(cloud_conf).collect(),
+        warnings: decision.warnings,
         cloud_conf: decision.cloud_conf,
     })
 }
 
-/// Something that has not been seen is said with the reason why.
-fn why(world: &World<'_>, error: cloud_config::Error) -> Problem {
+/// The problem, and why something that it needs could not be read.
+fn why(error: cloud_config::Error, reasons: &[Option<&String>]) -> Problem {
     match error {
         cloud_config::Error::Terminal(problem) => Problem::Terminal(problem),
         cloud_config::Error::Transient(problem) => {
-            let reasons = [world.gates.as_ref().err(), world.network.as_ref().err()];
-            let reasons: Vec<_> = reasons.into_iter().flatten().map(String::as_str).collect();
+            let reasons: Vec<_> = reasons.iter().flatten().map(|reason| reason.as_str()).collect();
             Problem::Transient(match reasons.as_slice() {
                 [] => problem,
                 reasons => format!("{problem}: {}", reasons.join("; ")),
@@ -73,36 +82,37 @@ fn why(world: &World<'_>, error: cloud_config::Error) -> Problem {
     }
 }
 
-/// Decides the trusted certificates. `cloud_conf` is the cloud configuration as it will be, if that is known.
-pub(super) fn trusted_ca(
-    world: &World<'_>,
+/// `cloud_conf` is the cloud configuration as it will be, if that is known.
+fn trusted_ca(
+    observed: &Observed,
+    settings: &Settings,
     cloud_conf: Option<&cloud_config::Content>,
-    now: Timestamp,
 ) -> Result<Decided, Problem> {
-    let Some(proxy) = known(&world.proxy)? else {
+    let Some(proxy) = observed.proxy.as_ref().map_err(Problem::transient)? else {
         return Ok(Decided::default());
     };
-    let system = world
-        .system_bundle
-        .as_ref()
-        .map_err(|reason| Problem::Transient(reason.clone()))?;
-    let (current, proxy_ca) = (known(&world.current)?, known(&world.proxy_ca)?);
+    let system = observed.files.system_bundle.as_ref().map_err(Problem::transient)?;
+    let current = map(observed, Some(Key::config_map(&settings.namespace, cloud_config::NAME)))?;
+    let proxy_ca = map(observed, observed.proxy_ca())?;
     let content = cloud_conf
         .cloned()
         .or_else(|| current.as_ref().map(cloud_config::Content::from));
     let name = &proxy.spec.trusted_ca.name;
     let data = content.as_ref().map(|content| &content.data);
     let (sources, missing) = trusted_ca::sources(system, name, proxy_ca.as_ref(), data);
-    let merged = trusted_ca::merge(&sources, now).map_err(|error| Problem::Terminal(error.to_string()))?;
+    let merged = trusted_ca::merge(&sources, observed.now).map_err(|error| Problem::Terminal(error.to_string()))?;
     let skipped = missing.into_iter().chain(merged.skipped);
-    let remarks = skipped.map(|skipped| format!("{}: {}", skipped.source, skipped.why));
+    let skipped = skipped.map(|skipped| format!("{}: {}", skipped.source, skipped.why));
     Ok(Decided {
-        objects: vec![trusted_ca::config_map(world.namespace, &merged.bundle)],
-        remarks: remarks.chain(merged.warnings).collect(),
+        objects: vec![trusted_ca::config_map(&settings.namespace, &merged.bundle)],
+        warnings: skipped.chain(merged.warnings).collect(),
         cloud_conf: None,
     })
 }
 
-fn known<T: Clone>(read: &Result<Option<T>, String>) -> Result<Option<T>, Problem> {
-    read.clone().map_err(Problem::Transient)
+fn map(observed: &Observed, key: Option<Key>) -> Result<Option<ConfigMap>, Problem> {
+    match key {
+        Some(key) => observed.find(&key).map_err(Problem::Transient),
+        None => Ok(None),
+    }
 }

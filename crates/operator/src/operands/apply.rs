@@ -3,16 +3,14 @@
 use super::{
     api::{Call, Mode},
     diff::{self, Step, compare},
-    farewell::Leaving,
+    engine::{CONCURRENCY, Engine, Reader, belongs},
     kinds::{self, Rank},
-    memory::Memory,
     owners, prune,
     recreate::{self, Replaced},
     report::{Action, Class, Failure, Outcome, Report},
 };
 use crate::{Key, Object, platforms::config_hash};
 use futures::{StreamExt, stream};
-use kube::Client;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,49 +18,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tracing::{debug, info};
-
-/// How many objects are worked on at a time.
-const CONCURRENCY: usize = 8;
-
-/// How long an object may take to be gone before the run goes on without it.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Where objects can be looked up without asking the API server.
-pub trait Live: Send + Sync {
-    /// The object as last seen, with its `managedFields`.
-    fn get(&self, key: &Key) -> Lookup;
-}
-
-/// What is known of an object.
-#[derive(Clone)]
-pub enum Lookup {
-    /// It is there.
-    Found(Arc<Value>),
-    /// It is not.
-    Absent,
-    /// Nobody knows: ask the API server.
-    Unknown,
-}
-
-/// Asks the API server about every object.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Ask;
-
-impl Live for Ask {
-    fn get(&self, _: &Key) -> Lookup {
-        Lookup::Unknown
-    }
-}
-
-/// Writes objects. It may be dropped at any moment, and the process killed: running again ends in the same state.
-pub struct Engine {
-    pub(super) client: Client,
-    pub(super) memory: Memory,
-    pub(super) leaving: Leaving,
-    pub(super) patience: Duration,
-    /// The kind to which belongs what it writes; `None` if that is nobody's.
-    pub(super) owner: Option<&'static str>,
-}
 
 /// What is decided for an object.
 struct Plan {
@@ -75,38 +30,13 @@ struct Plan {
 pub(super) type Result = (Outcome, Option<Arc<Value>>);
 
 impl Engine {
-    /// Writes as this client.
-    pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            memory: Memory::default(),
-            leaving: Leaving::default(),
-            patience: PATIENCE,
-            owner: None,
-        }
-    }
-
-    /// What it writes belongs to objects of this kind. It removes nothing else.
-    #[must_use]
-    pub fn owned_by(mut self, kind: &'static str) -> Self {
-        self.owner = Some(kind);
-        self
-    }
-
-    /// How long an object may take to be gone before the run goes on without it.
-    #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
     /// Makes the cluster match these objects, and removes what the inventory still has of others.
     ///
     /// What an object needs is written before it, and one that fails stops no others but workloads that would read what it was
     /// before. Nothing is written where nothing differs. Workloads that are not wanted any more are deleted first, and as long
     /// as their Pods are there new ones are [pending](Report::pending), and so is the end of all else that is not wanted; call
     /// it again.
-    pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], live: &dyn Live) -> Report {
+    pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], cache: &dyn Reader) -> Report {
         let mut report = Report::default();
         let desired = once_each(desired, &mut report);
         let unwanted: BTreeSet<_> = inventory
@@ -116,7 +46,7 @@ impl Engine {
             .collect();
 
         let mut ranks: BTreeMap<Rank, Vec<Plan>> = BTreeMap::new();
-        for (key, plan) in self.plan_all(desired, live).await {
+        for (key, plan) in self.plan_all(desired, cache).await {
             match plan {
                 Ok((rank, plan)) => ranks.entry(rank).or_default().push(plan),
                 Err(failure) => report.add(key, (Outcome::Failed(failure), None)),
@@ -130,7 +60,7 @@ impl Engine {
         let workloads = hold_back(workloads, &mut report);
         let (unwanted_workloads, unwanted) = prune::by_rank(unwanted);
         let waits_for = self
-            .stop_all(unwanted_workloads, live, Duration::ZERO, &mut report)
+            .stop_all(unwanted_workloads, cache, Duration::ZERO, &mut report)
             .await;
         let (waiting, ready): (Vec<_>, Vec<_>) = workloads
             .into_iter()
@@ -143,7 +73,7 @@ impl Engine {
             }
             None => {
                 for keys in unwanted {
-                    self.prune_all(keys, live, &mut report).await;
+                    self.prune_all(keys, cache, &mut report).await;
                 }
             }
         }
@@ -153,21 +83,21 @@ impl Engine {
     async fn plan_all(
         &self,
         desired: BTreeMap<Key, Object>,
-        live: &dyn Live,
+        cache: &dyn Reader,
     ) -> Vec<(Key, std::result::Result<(Rank, Plan), Failure>)> {
         let plans = desired
             .into_iter()
-            .map(|(key, object)| async move { (key, self.plan(object, live).await) });
+            .map(|(key, object)| async move { (key, self.plan(object, cache).await) });
         stream::iter(plans).buffer_unordered(CONCURRENCY).collect().await
     }
 
-    async fn plan(&self, object: Object, live: &dyn Live) -> std::result::Result<(Rank, Plan), Failure> {
+    async fn plan(&self, object: Object, cache: &dyn Reader) -> std::result::Result<(Rank, Plan), Failure> {
         let key = object.key();
         let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Action::Create, &error))?;
-        let live = self.look(key, live).await?;
+        let live = self.look(key, cache).await?;
         let mut step = compare(&object, live.as_deref());
         if let (Step::Apply { .. } | Step::Repair { .. }, Some(live)) = (&step, &live)
-            && self.memory.knows(key, &diff::wanted(&object), live)
+            && self.applied.knows(key, &diff::wanted(&object), live)
         {
             step = Step::Keep;
         }
@@ -175,19 +105,11 @@ impl Engine {
         if let Step::Leave { owner } = &step {
             return Err(belongs(key, owner));
         }
-        if step != Step::Keep && self.memory.is_contested(key, &diff::wanted(&object), Instant::now()) {
+        let is_contested = || self.applied.is_contested(key, &diff::wanted(&object), Instant::now());
+        if may_wait(&step, kind.rank) && is_contested() {
             return Err(contested(key, live.as_deref()));
         }
         Ok((kind.rank, Plan { object, live, step }))
-    }
-
-    /// The object as it is: looked up, unless what is found there is from before our own last write.
-    pub(super) async fn look(&self, key: &Key, live: &dyn Live) -> std::result::Result<Option<Arc<Value>>, Failure> {
-        match live.get(key) {
-            Lookup::Found(live) if !self.memory.is_stale(key, Some(&live)) => Ok(Some(live)),
-            Lookup::Absent if !self.memory.is_stale(key, None) => Ok(None),
-            _ => Ok(Call::new(&self.client, key, Action::Read).find().await?.map(Arc::new)),
-        }
     }
 
     async fn carry_out_all(&self, plans: Vec<Plan>, report: &mut Report) {
@@ -216,7 +138,7 @@ impl Engine {
             (Step::Recreate { .. }, Some(live)) => {
                 match recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await {
                     Ok(Replaced::NotYet(why)) => {
-                        self.leaving.begins(key);
+                        self.deletions.begins(key);
                         return (Outcome::Pending(why), None);
                     }
                     Ok(Replaced::By(new)) => (Outcome::Recreated, Ok(new)),
@@ -227,13 +149,13 @@ impl Engine {
         match written {
             Ok(written) => {
                 // What had to go first, in an earlier run.
-                let outcome = if self.leaving.ends(key) {
+                let outcome = if self.deletions.ends(key) {
                     Outcome::Recreated
                 } else {
                     outcome
                 };
                 info!(%key, %step, "{outcome}");
-                self.memory.remember(key, &wanted, &written, Instant::now());
+                self.applied.remember(key, &wanted, &written, Instant::now());
                 (outcome, Some(Arc::new(written)))
             }
             Err(failure) => (Outcome::Failed(failure), live.clone()),
@@ -262,6 +184,15 @@ impl Engine {
             }
         }
         call.apply(&diff::wanted(object), Mode::Real).await
+    }
+}
+
+/// Whether a step may be delayed because of a fight over the object. A workload that does not exist may not: nothing runs without it.
+fn may_wait(step: &Step, rank: Rank) -> bool {
+    match step {
+        Step::Keep => false,
+        Step::Create => rank != Rank::Workload,
+        _ => true,
     }
 }
 
@@ -299,12 +230,6 @@ fn contested(key: &Key, live: Option<&Value>) -> Failure {
     Failure::new(key, Action::Update, Class::Transient, reason)
 }
 
-/// What is said of an object that another controller looks after.
-pub(super) fn belongs(key: &Key, owner: &str) -> Failure {
-    let reason = format!("it belongs to {owner}, so it is left alone: delete that, or give it another name");
-    Failure::new(key, Action::Update, Class::Refused, reason)
-}
-
 /// One that is wanted twice is not written at all: nobody knows which of the two is meant.
 fn once_each(desired: Vec<Object>, report: &mut Report) -> BTreeMap<Key, Object> {
     let mut objects = BTreeMap::new();
@@ -317,4 +242,19 @@ fn once_each(desired: Vec<Object>, report: &mut Report) -> BTreeMap<Key, Object>
     }
     objects.retain(|key, _| report.outcome(key).is_none());
     objects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::as_wanted(Step::Keep, Rank::Workload, false)]
+    #[case::a_deleted_workload(Step::Create, Rank::Workload, false)]
+    #[case::another_deleted_object(Step::Create, Rank::Role, true)]
+    #[case::a_changed_workload(Step::Apply { why: Vec::new() }, Rank::Workload, true)]
+    fn a_deleted_workload_is_recreated_at_once(#[case] step: Step, #[case] rank: Rank, #[case] waits: bool) {
+        assert_eq!(may_wait(&step, rank), waits);
+    }
 }

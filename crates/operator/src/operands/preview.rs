@@ -2,8 +2,8 @@
 
 use super::{
     api::{Call, Mode},
-    apply::{Ask, Engine, belongs},
     diff::{self, Step, compare},
+    engine::{Engine, Uncached, belongs},
     fields, kinds, owners, prune, recreate,
     report::{Action, Class, Failure},
     text,
@@ -44,7 +44,7 @@ impl Engine {
 
     async fn preview_write(&self, object: &Object, all: &BTreeSet<&Key>) -> Result<String, Failure> {
         let (key, wanted) = (object.key(), diff::wanted(object));
-        let live = self.look(key, &Ask).await?;
+        let live = self.look(key, &Uncached).await?;
         let call = |action| Call::new(&self.client, key, action);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
@@ -61,7 +61,7 @@ impl Engine {
     }
 
     async fn preview_prune(&self, key: &Key) -> Result<String, Failure> {
-        let live = self.look(key, &Ask).await?;
+        let live = self.look(key, &Uncached).await?;
         let goes = |live: &Value| {
             let stays = prune::belongs_elsewhere(live, self.owner);
             owners::is_ours(live) && !stays && live["metadata"].get("deletionTimestamp").is_none()

@@ -2,12 +2,12 @@
 
 use super::{
     api::Call,
-    apply::{Engine, Live, Lookup},
+    engine::{CONCURRENCY, Engine, Reader},
     kinds::{self, Rank},
     owners, recreate,
     report::{Action, Class, Failure, Outcome, Report},
 };
-use crate::Key;
+use crate::{Key, Lookup};
 use futures::{StreamExt, stream};
 use kube::api::{Preconditions, PropagationPolicy};
 use serde_json::Value;
@@ -17,8 +17,6 @@ use std::{
     time::Duration,
 };
 use tracing::info;
-
-const CONCURRENCY: usize = 8;
 
 /// Workloads, and then everything else in the order in which it is deleted. Kinds that we never make are left out.
 pub(super) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
@@ -35,16 +33,16 @@ pub(super) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
 impl Engine {
     /// Removes everything in the inventory that is ours: workloads first, and all that they need only once their Pods are
     /// gone. Until then the report says what is [pending](Report::pending); call it again.
-    pub async fn remove_all(&self, inventory: &[Key], live: &dyn Live) -> Report {
+    pub async fn remove_all(&self, inventory: &[Key], cache: &dyn Reader) -> Report {
         let mut report = Report::default();
         let (workloads, rest) = by_rank(inventory.iter().cloned().collect());
-        let waits_for = self.stop_all(workloads, live, self.patience, &mut report).await;
+        let waits_for = self.stop_all(workloads, cache, self.patience, &mut report).await;
         if let Some(workload) = waits_for {
             wait_for(&workload, rest.into_iter().flatten(), &mut report);
             return report;
         }
         for keys in rest {
-            self.prune_all(keys, live, &mut report).await;
+            self.prune_all(keys, cache, &mut report).await;
         }
         report
     }
@@ -63,11 +61,11 @@ impl Engine {
     pub(super) async fn stop_all(
         &self,
         workloads: Vec<Key>,
-        live: &dyn Live,
+        cache: &dyn Reader,
         patience: Duration,
         report: &mut Report,
     ) -> Option<Key> {
-        self.prune_all(workloads.clone(), live, report).await;
+        self.prune_all(workloads.clone(), cache, report).await;
         self.await_gone(&workloads, patience, report).await;
         for key in &workloads {
             self.see_off(key, report);
@@ -79,10 +77,10 @@ impl Engine {
     /// What went in an earlier run, and was not gone by its end, is told now that it is.
     fn see_off(&self, key: &Key, report: &mut Report) {
         match report.outcome(key) {
-            Some(Outcome::Pending(_)) => self.leaving.begins(key),
-            Some(Outcome::Gone) if self.leaving.ends(key) => report.add(key.clone(), (Outcome::Pruned, None)),
+            Some(Outcome::Pending(_)) => self.deletions.begins(key),
+            Some(Outcome::Gone) if self.deletions.ends(key) => report.add(key.clone(), (Outcome::Pruned, None)),
             Some(Outcome::Pruned | Outcome::Left(_)) => {
-                self.leaving.ends(key);
+                self.deletions.ends(key);
             }
             _ => {}
         }
@@ -124,9 +122,9 @@ impl Engine {
         }
     }
 
-    pub(super) async fn prune_all(&self, keys: Vec<Key>, live: &dyn Live, report: &mut Report) {
+    pub(super) async fn prune_all(&self, keys: Vec<Key>, cache: &dyn Reader, report: &mut Report) {
         let results = keys.into_iter().map(|key| async move {
-            let outcome = self.prune(&key, live).await.unwrap_or_else(Outcome::Failed);
+            let outcome = self.prune(&key, cache).await.unwrap_or_else(Outcome::Failed);
             (key, outcome)
         });
         let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
@@ -135,8 +133,8 @@ impl Engine {
         }
     }
 
-    async fn prune(&self, key: &Key, live: &dyn Live) -> Result<Outcome, Failure> {
-        if matches!(live.get(key), Lookup::Absent) && !self.memory.is_stale(key, None) {
+    async fn prune(&self, key: &Key, cache: &dyn Reader) -> Result<Outcome, Failure> {
+        if matches!(cache.find(key), Lookup::Absent) && !self.applied.is_stale(key, None) {
             return Ok(Outcome::Gone);
         }
         let call = Call::new(&self.client, key, Action::Delete);
@@ -157,12 +155,12 @@ impl Engine {
                 resource_version: text("resourceVersion"),
             };
             if !call.delete(preconditions, policy(key)).await? {
-                self.memory.forget(key);
+                self.applied.forget(key);
                 return Ok(Outcome::Gone);
             }
             info!(%key, "pruned");
         }
-        self.memory.forget(key);
+        self.applied.forget(key);
         Ok(step)
     }
 }

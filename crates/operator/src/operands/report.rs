@@ -174,7 +174,22 @@ impl Report {
         })
     }
 
-    /// What is still waited for, as sentences.
+    /// What is still waited for, as sentences: objects that wait for the same are in one of them.
+    pub fn waiting(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for (key, why) in self.pending() {
+            match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+                Some((_, keys)) => keys.push(key.to_string()),
+                None => reasons.push((why, vec![key.to_string()])),
+            }
+        }
+        let sentences = reasons.into_iter();
+        sentences
+            .map(|(why, keys)| format!("{}: {why}", keys.join(", ")))
+            .collect()
+    }
+
+    /// What is still waited for.
     pub fn pending(&self) -> impl Iterator<Item = (&Key, &str)> {
         self.outcomes.iter().filter_map(|(key, outcome)| match outcome {
             Outcome::Pending(why) => Some((key, why.as_str())),
@@ -276,6 +291,15 @@ impl Failure {
                 );
                 Self::new(key, action, Class::Unserved, reason)
             }
+            // etcd's own words, with the UID and the version: another write came first.
+            kube::Error::Api(status) if status.code == 409 && status.message.contains("Precondition failed") => {
+                Self::new(
+                    key,
+                    action,
+                    Class::Transient,
+                    "it was changed or replaced at the same time",
+                )
+            }
             kube::Error::Api(status) => Self::new(key, action, classify(status), explain(error)),
             _ if is_fenced(error) => Self::new(key, action, Class::Fenced, explain(error)),
             _ => Self::new(key, action, Class::Transient, explain(error)),
@@ -361,6 +385,19 @@ mod tests {
         assert!(failure.to_string().ends_with(message), "{failure}");
     }
 
+    #[test]
+    fn a_precondition_is_explained() {
+        let message = "StorageError: invalid object, Code: 4, Key: /registry/services/ns/x, ResourceVersion: 0, AdditionalErrorMsg: \
+                       Precondition failed: UID in precondition: a, UID in object meta: b";
+        let error = kube::Error::Api(Status::failure(message, "Conflict").with_code(409).boxed());
+        let failure = Failure::of(&key(), Action::Delete, &error);
+        assert_eq!(failure.class, Class::Transient);
+        assert_eq!(
+            failure.to_string(),
+            "cannot delete Service ns/x: it was changed or replaced at the same time"
+        );
+    }
+
     // operator.md §7: the names of events.
     #[rstest]
     #[case(Outcome::Created, &["ResourceCreateSuccess"])]
@@ -380,6 +417,24 @@ mod tests {
         report.add(key(), (outcome, None));
         let reasons: Vec<_> = report.events().map(|event| event.reason).collect();
         assert_eq!(reasons, expected);
+    }
+
+    #[test]
+    fn objects_that_wait_for_the_same_are_named_together() {
+        let mut report = Report::default();
+        for name in ["a", "b", "c"] {
+            let why = if name == "c" {
+                "it is being deleted"
+            } else {
+                "waits for Deployment ns/x"
+            };
+            report.add(Key::secret("ns", name), (Outcome::Pending(why.to_owned()), None));
+        }
+        let expected = [
+            "Secret ns/a, Secret ns/b: waits for Deployment ns/x",
+            "Secret ns/c: it is being deleted",
+        ];
+        assert_eq!(report.waiting(), expected);
     }
 
     // Roles that the Go operator's rights do not let anybody delete; a workload that stays is a failure.

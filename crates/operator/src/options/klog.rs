@@ -3,7 +3,7 @@
 
 use runtime::flags::{Section, Switch};
 
-/// klog's flags without an effect. `-v` and `--vmodule`, which have one, are [`runtime::logging::Options`]'s.
+/// klog's flags without an effect. `-v` is one of [`runtime::logging::Options`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Klog {
     add_dir_header: Switch,

@@ -4,10 +4,29 @@ use super::Platform;
 use operator_api::infrastructure::PlatformStatus;
 use std::collections::BTreeMap;
 
-/// On an Infrastructure: false takes the operands away, true or empty counts as external whatever the platform. The
-/// operators of Kubernetes' own programs heed it as [`crate::observer`] says.
-pub use crate::observer::ANNOTATION;
-use crate::observer::{Wish, wish};
+/// On an Infrastructure: false deletes the operands, true or empty counts as external whatever the platform.
+pub const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
+
+/// What a value of the annotation asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// A cloud controller manager.
+    External,
+    /// The cloud provider of Kubernetes itself.
+    InTree,
+    /// It is neither true nor false.
+    Unclear,
+}
+
+/// Reads a value of the annotation, as Go reads booleans.
+#[must_use]
+pub fn wish(value: &str) -> Wish {
+    match value.trim() {
+        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Wish::External,
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Wish::InTree,
+        _ => Wish::Unclear,
+    }
+}
 
 /// What the operator does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +65,12 @@ pub fn verdict(
         _ if Platform::find(status).is_none() => Verdict::NoOperands,
         _ => Verdict::Provision,
     })
+}
+
+/// Whether `OpenShift` has such a platform, with or without operands.
+pub fn is_known(status: &PlatformStatus) -> bool {
+    const WITHOUT_CLOUD: [&str; 6] = ["BareMetal", "EquinixMetal", "External", "Libvirt", "None", "oVirt"];
+    WITHOUT_CLOUD.contains(&status.type_.as_str()) || is_external(status)
 }
 
 /// Whether the platform's cloud code is outside of Kubernetes' own programs. Of the platform `External` the Infrastructure says

@@ -1,18 +1,25 @@
 //! What the given manifests say.
 
-use super::Problem;
+use super::{CLOUD_CONFIG, Problem};
 use crate::{
     operands::diff::drop_nulls,
-    platforms::{Images, Setting, Topology, external::NoPlatform},
+    platforms::{
+        Images, Platform, Setting, Topology,
+        external::{self, NoPlatform},
+    },
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::Infrastructure;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-/// The key that says where the services of Azure Stack Hub are.
-const ENDPOINTS: &str = "endpoints";
+/// The key that says where the services of Azure Stack Hub are, and the file for it.
+const ENDPOINTS: (&str, &str) = ("endpoints", "endpoints.conf");
+/// The certificates that the configuration of `OpenStack` refers to as `ca-file`.
+const CA_BUNDLE: &str = "ca-bundle.pem";
+/// The fields that a manifest may have, beside those of its kind.
+const FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// The manifests that the installer has made.
 #[derive(Debug, Clone)]
@@ -45,28 +52,43 @@ impl std::fmt::Debug for Document {
 pub struct Read {
     /// Everything but the configuration.
     pub setting: Setting,
-    /// The configuration, unless it is empty.
-    pub cloud_config: Option<String>,
-    /// Where the services of Azure Stack Hub are, on that platform.
-    pub endpoints: Option<String>,
+    /// The files of the configuration, by name.
+    pub config: BTreeMap<&'static str, String>,
+    /// What a user should know, each in one sentence.
+    pub warnings: Vec<String>,
 }
 
 /// Reads all of them, so that all problems are found at once.
 pub fn read(inputs: &Inputs) -> Result<Read, Vec<Problem>> {
     let infrastructure = infrastructure(&inputs.infrastructure);
     let images = images(&inputs.images);
-    let cloud_config = cloud_config(inputs.cloud_config.as_ref(), infrastructure.as_ref().ok());
-    match (infrastructure, images, cloud_config) {
-        (Ok(infrastructure), Ok(images), Ok((cloud_config, endpoints))) => Ok(Read {
+    let named = infrastructure
+        .as_ref()
+        .ok()
+        .filter(|infrastructure| names_config(infrastructure));
+    let config = match (&inputs.cloud_config, named) {
+        (Some(document), Some(infrastructure)) => config(document, infrastructure, images.as_ref().ok()),
+        _ => Ok(BTreeMap::new()),
+    };
+    let warning = named.filter(|_| inputs.cloud_config.is_none()).map(|infrastructure| {
+        let name = &infrastructure.spec.cloud_config.name;
+        format!("the Infrastructure names the cloud configuration {name:?}, but there is no --cloud-config-file: the static Pod has none")
+    });
+    match (infrastructure, images, config) {
+        (Ok(infrastructure), Ok(images), Ok(config)) => Ok(Read {
             setting: setting(infrastructure, images),
-            cloud_config,
-            endpoints,
+            config,
+            warnings: warning.into_iter().collect(),
         }),
-        (infrastructure, images, cloud_config) => {
-            let problems = [infrastructure.err(), images.err(), cloud_config.err()];
+        (infrastructure, images, config) => {
+            let problems = [infrastructure.err(), images.err(), config.err()];
             Err(problems.into_iter().flatten().collect())
         }
     }
+}
+
+fn names_config(infrastructure: &Infrastructure) -> bool {
+    !infrastructure.spec.cloud_config.name.is_empty()
 }
 
 fn setting(infrastructure: Infrastructure, images: Images) -> Setting {
@@ -82,18 +104,28 @@ fn setting(infrastructure: Infrastructure, images: Images) -> Setting {
 }
 
 fn infrastructure(document: &Document) -> Result<Infrastructure, Problem> {
-    let infrastructure: Infrastructure = manifest(document, "config.openshift.io/v1", "Infrastructure")?;
-    match infrastructure.status.platform_status {
-        Some(_) => Ok(infrastructure),
+    let fields = ["spec", "status"];
+    let infrastructure: Infrastructure = manifest(document, "config.openshift.io/v1", "Infrastructure", &fields)?;
+    let path = document.path.clone();
+    match &infrastructure.status.platform_status {
+        Some(status) if external::is_known(status) => Ok(infrastructure),
+        Some(status) => Err(Problem::UnknownPlatform {
+            path,
+            type_: status.type_.clone(),
+        }),
         None => Err(Problem::NoPlatform {
-            path: document.path.clone(),
+            path,
             source: NoPlatform,
         }),
     }
 }
 
+fn config_map(document: &Document) -> Result<ConfigMap, Problem> {
+    manifest(document, "v1", "ConfigMap", &["data", "binaryData", "immutable"])
+}
+
 fn images(document: &Document) -> Result<Images, Problem> {
-    let config_map: ConfigMap = manifest(document, "v1", "ConfigMap")?;
+    let config_map = config_map(document)?;
     let data = config_map.data.unwrap_or_default();
     let text = data
         .get("images.json")
@@ -104,33 +136,58 @@ fn images(document: &Document) -> Result<Images, Problem> {
     })
 }
 
-/// The configuration, if the Infrastructure refers to one: under the usual key, or the one that it names. And what stands beside
-/// it where the cloud is in one's own data centre.
-fn cloud_config(
-    document: Option<&Document>,
-    infrastructure: Option<&Infrastructure>,
-) -> Result<(Option<String>, Option<String>), Problem> {
-    let named = |infrastructure: &&Infrastructure| !infrastructure.spec.cloud_config.name.is_empty();
-    let (Some(document), Some(infrastructure)) = (document, infrastructure.filter(named)) else {
-        return Ok((None, None));
-    };
-    let wanted = &infrastructure.spec.cloud_config;
-    let config_map: ConfigMap = manifest(document, "v1", "ConfigMap")?;
-    let mut data = config_map.data.unwrap_or_default();
-    let text = data.remove("cloud.conf").or_else(|| data.remove(&wanted.key));
-    let text = text.ok_or_else(|| match wanted.key.as_str() {
+/// The configuration that the Infrastructure refers to, under the usual key or the one that it names, and what it refers to itself.
+fn config(
+    document: &Document,
+    infrastructure: &Infrastructure,
+    images: Option<&Images>,
+) -> Result<BTreeMap<&'static str, String>, Problem> {
+    let mut data = config_map(document)?.data.unwrap_or_default();
+    let key = &infrastructure.spec.cloud_config.key;
+    let text = data.remove(CLOUD_CONFIG).or_else(|| data.remove(key));
+    let text = text.ok_or_else(|| match key.as_str() {
         "" => malformed(document, "the ConfigMap has no key cloud.conf"),
         key => malformed(
             document,
             format!("the ConfigMap has neither the key cloud.conf nor {key}"),
         ),
     })?;
-    let endpoints = data.remove(ENDPOINTS).filter(|_| is_stack_hub(infrastructure));
-    if endpoints.is_none() && is_stack_hub(infrastructure) {
-        let reason = format!("the ConfigMap has no key {ENDPOINTS}, and Azure Stack Hub is nowhere else described");
-        return Err(malformed(document, reason));
+    if let Some(problem) = unreadable_credentials(&text, infrastructure, images) {
+        return Err(malformed(document, problem));
     }
-    Ok((Some(text).filter(|text| !text.is_empty()), endpoints))
+    let mut files = BTreeMap::new();
+    if is_stack_hub(infrastructure) {
+        let (key, file) = ENDPOINTS;
+        let missing = format!("the ConfigMap has no key {key}, and Azure Stack Hub is not described anywhere else");
+        files.insert(file, data.remove(key).ok_or_else(|| malformed(document, missing))?);
+    }
+    if is_openstack(infrastructure) {
+        files.extend(data.remove(CA_BUNDLE).map(|certificates| (CA_BUNDLE, certificates)));
+    }
+    files.insert(CLOUD_CONFIG, text);
+    files.retain(|_, text| !text.is_empty());
+    Ok(files)
+}
+
+/// The Secret that the installer's configuration of `OpenStack` names is read by this project's own program only: another one would
+/// start without credentials.
+fn unreadable_credentials(text: &str, infrastructure: &Infrastructure, images: Option<&Images>) -> Option<String> {
+    let platform = Platform::find(infrastructure.status.platform_status.as_ref()?)?;
+    let (_, key) = platform.images.first()?;
+    let image = images?.find(key).filter(|_| is_openstack(infrastructure))?;
+    let document = gcfg::Document::parse_file(CLOUD_CONFIG, text.as_bytes()).ok()?;
+    let names_secret = document.section("Global").has("secret-name");
+    names_secret.then(|| {
+        format!(
+            "cloud.conf names its credentials by secret-name, which the image {image} does not read: remove {key} from \
+             images.json, or write the credentials into cloud.conf"
+        )
+    })
+}
+
+fn is_openstack(infrastructure: &Infrastructure) -> bool {
+    let status = infrastructure.status.platform_status.as_ref();
+    status.is_some_and(|status| status.type_ == "OpenStack")
 }
 
 fn is_stack_hub(infrastructure: &Infrastructure) -> bool {
@@ -139,8 +196,13 @@ fn is_stack_hub(infrastructure: &Infrastructure) -> bool {
     azure.is_some_and(|azure| azure.cloud_name == "AzureStackCloud")
 }
 
-/// Reads one manifest of a kind; a file with another kind was given by mistake.
-fn manifest<T: DeserializeOwned>(document: &Document, api_version: &str, kind: &str) -> Result<T, Problem> {
+/// Reads one manifest of a kind with these fields; a file with another kind was given by mistake.
+fn manifest<T: DeserializeOwned>(
+    document: &Document,
+    api_version: &str,
+    kind: &str,
+    fields: &[&str],
+) -> Result<T, Problem> {
     // Without a snippet of the file, which may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     let mut value: Value = serde_saphyr::from_str_with_options(&document.text, options)
@@ -151,6 +213,15 @@ fn manifest<T: DeserializeOwned>(document: &Document, api_version: &str, kind: &
             document,
             format!("not a manifest of kind {kind} in {api_version}"),
         ));
+    }
+    let is_unknown = |field: &&String| !FIELDS.iter().chain(fields).any(|known| known == field);
+    if let Some(field) = value
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.keys())
+        .find(is_unknown)
+    {
+        return Err(malformed(document, format!("kind {kind} has no field {field}")));
     }
     drop_nulls(&mut value);
     serde_json::from_value(value).map_err(|error| malformed(document, format!("does not fit kind {kind}: {error}")))

@@ -57,7 +57,7 @@ impl Options {
             _ if written.help.is_on() => Ok(Invocation::Print(help)),
             Version::Print => Ok(Invocation::Print(format!("Outrigger {}\n", version::Info::current()))),
             Version::Raw => Ok(Invocation::Print(format!("{:?}\n", version::Info::current()))),
-            Version::Run | Version::Report(_) => written.checked().map(Invocation::Run),
+            Version::Run => written.checked().map(Invocation::Run),
         }
     }
 }

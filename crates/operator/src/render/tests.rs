@@ -103,7 +103,7 @@ fn renders_every_platform(#[values(0, 1, 2, 3, 4, 5, 6, 7)] platform: usize) {
         &images(),
         Some(&config_map("cloud.conf", "secret = 1")),
     );
-    let files = render(&inputs).unwrap();
+    let files = render(&inputs).unwrap().files;
     let [(pod_path, pod), (config_path, config)] = files.as_slice() else {
         panic!("{platform}: {files:?}");
     };
@@ -151,8 +151,93 @@ fn renders_every_platform(#[values(0, 1, 2, 3, 4, 5, 6, 7)] platform: usize) {
         .map(|volume| &volume["hostPath"]["path"])
         .collect();
     assert_eq!(
-        paths,
+        paths[..2],
         ["/etc/kubernetes/bootstrap-secrets", "/etc/kubernetes/bootstrap-configs"]
+    );
+}
+
+/// What the operands of a platform have in their environment, its static Pod has, too.
+#[rstest]
+#[case::vsphere("VSphere", &["VSPHERE_SECRET_NAMESPACE", "VSPHERE_SECRET_NAME", "ENABLE_ALPHA_DUAL_STACK"])]
+#[case::nutanix("Nutanix", &["NUTANIX_SECRET_NAMESPACE", "NUTANIX_SECRET_NAME", "POD_NAMESPACE"])]
+#[case::ibm("IBMCloud", &["VPCCTL_CLOUD_CONFIG", "VPCCTL_PUBLIC_ENDPOINT"])]
+#[case::powervs("PowerVS", &["VPCCTL_CLOUD_CONFIG", "ENABLE_VPC_PUBLIC_ENDPOINT"])]
+fn has_the_environment(#[case] platform: &str, #[case] expected: &[&str]) {
+    let config = config_map("cloud.conf", "a");
+    let files = render(&inputs(&infrastructure(platform), &images(), Some(&config)))
+        .unwrap()
+        .files;
+    let pod: Value = serde_saphyr::from_str(&files[0].1).unwrap();
+    let env = pod["spec"]["containers"][0]["env"].as_array().unwrap().iter();
+    let names: Vec<_> = env.map(|variable| variable["name"].as_str().unwrap()).collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn vsphere_labels_its_nodes() {
+    let files = render(&inputs(&infrastructure("VSphere"), &images(), None))
+        .unwrap()
+        .files;
+    assert!(
+        files[0]
+            .1
+            .contains("--node-labels=node.openshift.io/platform-type=vsphere"),
+        "{}",
+        files[0].1
+    );
+}
+
+/// The certificates that the installer's configuration refers to are written beside it, and mounted where it expects them.
+#[test]
+fn openstack_has_its_ca_file() {
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"},
+        "data": {"config": "[Global]\n", "ca-bundle.pem": "certificates"},
+    });
+    let files = render(&inputs(
+        &infrastructure("OpenStack"),
+        &images(),
+        Some(&config.to_string()),
+    ))
+    .unwrap()
+    .files;
+    let names: Vec<_> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    assert_eq!(names[1..], ["config/ca-bundle.pem", "config/cloud.conf"]);
+    let pod: Value = serde_saphyr::from_str(&files[0].1).unwrap();
+    let mount = json!({"name": "ca-file", "readOnly": true,
+                       "mountPath": "/etc/kubernetes/static-pod-resources/configmaps/cloud-config"});
+    let mounts = pod["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
+    assert!(mounts.contains(&mount), "{mounts:?}");
+}
+
+/// Only this project's program reads the Secret that the installer's configuration names.
+#[test]
+fn openstack_needs_credentials_that_its_image_reads() {
+    let config = config_map("config", "[Global]\nsecret-name = openstack-credentials\n");
+    let problems = render(&inputs(&infrastructure("OpenStack"), &images(), Some(&config))).unwrap_err();
+    assert_eq!(
+        messages(&problems),
+        [
+            "config.yaml: cloud.conf names its credentials by secret-name, which the image example.test/OpenStack:1 does not read: \
+          remove cloudControllerManagerOpenStack from images.json, or write the credentials into cloud.conf"
+        ]
+    );
+    let own = config_map(
+        "images.json",
+        r#"{"cloudControllerManagerOperator": "example.test/outrigger:1"}"#,
+    );
+    assert!(render(&inputs(&infrastructure("OpenStack"), &own, Some(&config))).is_ok());
+}
+
+#[test]
+fn a_configuration_that_is_not_given_is_missed() {
+    let rendered = render(&inputs(&infrastructure("AWS"), &images(), None)).unwrap();
+    assert_eq!(
+        rendered.warnings,
+        [
+            "the Infrastructure names the cloud configuration \"cloud-provider-config\", but there is no --cloud-config-file: \
+          the static Pod has none"
+        ]
     );
 }
 
@@ -169,7 +254,9 @@ fn stack_hub_has_its_endpoints() {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"},
         "data": {"cloud.conf": "{}", "endpoints": "{\"name\": \"hub\"}"},
     });
-    let files = render(&inputs(&stack_hub(), &images(), Some(&config.to_string()))).unwrap();
+    let files = render(&inputs(&stack_hub(), &images(), Some(&config.to_string())))
+        .unwrap()
+        .files;
     let [(_, pod), (_, _), (path, endpoints)] = files.as_slice() else {
         panic!("{files:?}");
     };
@@ -191,8 +278,14 @@ fn stack_hub_has_its_endpoints() {
 
 /// As the Go program had it: empty folders and a warning.
 #[rstest]
-fn a_platform_without_operands_has_no_pod(#[values("None", "BareMetal", "External", "Tomorrow")] platform: &str) {
-    assert_eq!(render(&inputs(&infrastructure(platform), &images(), None)).unwrap(), []);
+fn a_platform_without_operands_has_no_pod(#[values("None", "BareMetal", "External", "KubeVirt")] platform: &str) {
+    let infrastructure = infrastructure(platform).replace("name: cloud-provider-config", "name: \"\"");
+    let rendered = render(&inputs(&infrastructure, &images(), None)).unwrap();
+    let warning = "the platform has no cloud controller manager, so there is no static Pod for it";
+    assert_eq!(
+        (rendered.files, rendered.warnings),
+        (Vec::new(), vec![warning.to_owned()])
+    );
 }
 
 #[test]
@@ -201,7 +294,9 @@ fn without_an_image_it_is_our_own() {
         "images.json",
         r#"{"cloudControllerManagerOperator": "example.test/outrigger:1"}"#,
     );
-    let files = render(&inputs(&infrastructure("OpenStack"), &images, None)).unwrap();
+    let files = render(&inputs(&infrastructure("OpenStack"), &images, None))
+        .unwrap()
+        .files;
     assert!(files[0].1.contains("image: example.test/outrigger:1"), "{}", files[0].1);
 }
 
@@ -210,7 +305,9 @@ fn without_an_image_it_is_our_own() {
 #[case::named_key(config_map("config", "b"), Some("b"))]
 #[case::empty(config_map("cloud.conf", ""), None)]
 fn finds_the_configuration(#[case] config: String, #[case] expected: Option<&str>) {
-    let files = render(&inputs(&infrastructure("AWS"), &images(), Some(&config))).unwrap();
+    let files = render(&inputs(&infrastructure("AWS"), &images(), Some(&config)))
+        .unwrap()
+        .files;
     let config = files.iter().find(|(path, _)| path == Path::new("config/cloud.conf"));
     assert_eq!(config.map(|(_, text)| text.as_str()), expected);
     assert_eq!(files[0].1.contains("--cloud-config"), expected.is_some());
@@ -231,7 +328,7 @@ fn what_is_null_is_not_said() {
 #[test]
 fn configuration_that_nothing_refers_to_is_not_read() {
     let infrastructure = infrastructure("AWS").replace("name: cloud-provider-config", "name: \"\"");
-    let files = render(&inputs(&infrastructure, &images(), Some("{{{"))).unwrap();
+    let files = render(&inputs(&infrastructure, &images(), Some("{{{"))).unwrap().files;
     assert_eq!(files.len(), 1);
 }
 
@@ -245,6 +342,10 @@ fn configuration_that_nothing_refers_to_is_not_read() {
 #[case::a_key_twice("{apiVersion: v1, apiVersion: v1}", &images(), "", &["infra.yaml: not YAML"])]
 #[case::no_platform("{apiVersion: config.openshift.io/v1, kind: Infrastructure}", &images(), "",
     &["infra.yaml: the platform is not known: status.platformStatus of the Infrastructure is not set"])]
+#[case::unknown_platform(&infrastructure("aws"), &images(), "",
+    &["infra.yaml: status.platformStatus.type is \"aws\", which is not a platform"])]
+#[case::unknown_field(&(infrastructure("AWS") + "statuss: {}\n"), &images(), "",
+    &["infra.yaml: kind Infrastructure has no field statuss"])]
 #[case::images(&infrastructure("AWS"), "a: b: c", "", &["images.yaml: not YAML"])]
 #[case::images_key(&infrastructure("AWS"), &config_map("other", "{}"), "",
     &["images.yaml: the ConfigMap has no key images.json"])]

@@ -1,6 +1,10 @@
-//! The API server, and who we are to it.
+//! The API server, and the credentials for it.
 
-use crate::{monitoring, options::Options};
+use crate::{
+    clients::{self, COMPONENT},
+    monitoring,
+    options::Options,
+};
 use kube::Config;
 use runtime::{
     client::{self, Builder, Clients, Source, explain},
@@ -9,13 +13,13 @@ use runtime::{
     metrics::Metrics,
     version,
 };
-use std::path::PathBuf;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Who tells about objects, as in the original.
-const COMPONENT: &str = "cloud-controller-manager-operator";
-
-/// The API server, and who we are to it.
+/// The API server, and the credentials for it.
 pub(crate) struct Cluster {
     pub(crate) clients: Clients,
     pub(crate) fence: Fence,
@@ -24,34 +28,14 @@ pub(crate) struct Cluster {
     pub(crate) operator_namespace: String,
     metrics: monitoring::Metrics,
     events: Broadcaster,
-    telling: TaskTracker,
+    broadcasting: TaskTracker,
     end: CancellationToken,
-}
-
-/// What a part of the operator reads and writes with.
-#[derive(Clone)]
-pub struct Hands {
-    /// Reads and watches.
-    pub eyes: kube::Client,
-    /// Writes, while this process leads.
-    pub client: kube::Client,
-    /// Tells about objects.
-    pub recorder: Recorder,
-    /// Counts.
-    pub metrics: monitoring::Metrics,
-}
-
-impl Hands {
-    /// The same, but nobody is told anything.
-    pub(super) fn silent(mut self) -> Self {
-        self.recorder = Recorder::silent(COMPONENT);
-        self
-    }
 }
 
 impl Cluster {
     pub(super) fn new(options: &Options, program: &str, metrics: &Metrics) -> Result<Self, String> {
-        let config = load(&options.kubeconfig)?;
+        let exists = |path: &Path| path.exists();
+        let config = Origin::choose(&options.kubeconfig, |name| std::env::var_os(name), exists)?.load()?;
         let fence = if options.election.elect.is_on() {
             Fence::closed()
         } else {
@@ -67,9 +51,9 @@ impl Cluster {
             .map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
         let counted = events::Metrics::register(metrics.registry()).map_err(failed)?;
         let events = Broadcaster::new(clients.plain("events"), Some(counted));
-        let (telling, end) = (TaskTracker::new(), CancellationToken::new());
+        let (broadcasting, end) = (TaskTracker::new(), CancellationToken::new());
         let (broadcaster, ended) = (events.clone(), end.clone());
-        telling.spawn(async move { broadcaster.run(ended).await });
+        broadcasting.spawn(async move { broadcaster.run(ended).await });
         let given = &options.election.resource_namespace;
         let operator_namespace = if given.is_empty() {
             &config.default_namespace
@@ -84,7 +68,7 @@ impl Cluster {
             operator_namespace,
             metrics: monitoring::Metrics::register(metrics.registry()).map_err(failed)?,
             events,
-            telling,
+            broadcasting,
             end,
         })
     }
@@ -93,11 +77,11 @@ impl Cluster {
         self.events.recorder(COMPONENT)
     }
 
-    /// Reads as anybody, writes with this client.
-    pub(crate) fn hands(&self, client: kube::Client) -> Hands {
-        Hands {
-            eyes: self.clients.plain("informers"),
-            client,
+    /// The clients of a part of the operator, which writes with this one.
+    pub(crate) fn clients(&self, write: kube::Client) -> clients::Clients {
+        clients::Clients {
+            read: self.clients.plain("informers"),
+            write,
             recorder: self.recorder(),
             metrics: self.metrics.clone(),
         }
@@ -106,27 +90,108 @@ impl Cluster {
     /// Writes the events that are waiting, for a few seconds at most.
     pub(super) async fn flush(&self) {
         self.end.cancel();
-        self.telling.close();
-        self.telling.wait().await;
+        self.broadcasting.close();
+        self.broadcasting.wait().await;
     }
 }
 
-/// The flag, then `KUBECONFIG`, then the way of a pod, then the file of a person at a desk.
-fn load(flag: &str) -> Result<Config, String> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || variable("HOME").map(|home| PathBuf::from(home).join(".kube/config"));
-    let kubeconfig = Some(PathBuf::from(flag))
-        .filter(|path| !path.as_os_str().is_empty())
-        .or_else(|| variable("KUBECONFIG").map(PathBuf::from))
-        .or_else(|| match variable("KUBERNETES_SERVICE_HOST") {
-            Some(_) => None,
-            None => home().filter(|path| path.exists()),
-        });
-    let source = Source {
-        kubeconfig,
-        master: None,
-    };
-    source
-        .load()
-        .map_err(|error| runtime::logging::chain(&error).to_string())
+/// Where the configuration of the client comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum Origin {
+    Flag(PathBuf),
+    Variable(PathBuf),
+    Home(PathBuf),
+    InCluster,
+}
+
+impl Origin {
+    /// Precedence: the flag, `$KUBECONFIG`, the in-cluster configuration, `~/.kube/config`.
+    fn choose(
+        flag: &str,
+        variable: impl Fn(&str) -> Option<OsString>,
+        exists: impl Fn(&Path) -> bool,
+    ) -> Result<Self, String> {
+        let given = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if !flag.is_empty() {
+            return Ok(Self::Flag(flag.into()));
+        }
+        if let Some(path) = given("KUBECONFIG") {
+            return Ok(Self::Variable(path));
+        }
+        if given("KUBERNETES_SERVICE_HOST").is_some() {
+            return Ok(Self::InCluster);
+        }
+        let home = given("HOME").map(|home| home.join(".kube/config"));
+        home.filter(|path| exists(path)).map(Self::Home).ok_or_else(|| {
+            "no API server is configured: --kubeconfig and KUBECONFIG are not set, ~/.kube/config does not exist, and this \
+             is not a Pod (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig"
+                .to_owned()
+        })
+    }
+
+    fn load(self) -> Result<Config, String> {
+        let (kubeconfig, name) = match self {
+            Self::Flag(path) => (Some(path), "--kubeconfig="),
+            Self::Variable(path) => (Some(path), "KUBECONFIG="),
+            Self::Home(path) => (Some(path), ""),
+            Self::InCluster => (None, ""),
+        };
+        let source = Source {
+            kubeconfig,
+            master: None,
+        };
+        // The client knows the file by the flag only.
+        let explain = |error| {
+            runtime::logging::chain(&error)
+                .to_string()
+                .replace("--kubeconfig=", name)
+        };
+        source.load().map_err(explain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const HOME: (&str, &str) = ("HOME", "/home/u");
+    const POD: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+
+    fn choose(flag: &str, variables: &[(&str, &str)], home: bool) -> Result<Origin, String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        Origin::choose(flag, variable, |_| home)
+    }
+
+    #[rstest]
+    #[case::flag("/f", &[("KUBECONFIG", "/v"), POD, HOME], Origin::Flag("/f".into()))]
+    #[case::variable("", &[("KUBECONFIG", "/v"), POD, HOME], Origin::Variable("/v".into()))]
+    #[case::pod("", &[("KUBECONFIG", ""), POD, HOME], Origin::InCluster)]
+    #[case::home("", &[HOME], Origin::Home("/home/u/.kube/config".into()))]
+    fn precedence(#[case] flag: &str, #[case] variables: &[(&str, &str)], #[case] expected: Origin) {
+        assert_eq!(choose(flag, variables, true), Ok(expected));
+    }
+
+    #[test]
+    fn says_what_may_be_set() {
+        let problem = choose("", &[HOME], false).unwrap_err();
+        for part in [
+            "--kubeconfig",
+            "KUBECONFIG",
+            "~/.kube/config",
+            "KUBERNETES_SERVICE_HOST",
+        ] {
+            assert!(problem.contains(part), "{part} is not in {problem}");
+        }
+        assert!(!problem.contains("--master"), "{problem}");
+    }
+
+    #[test]
+    fn names_the_variable_if_that_is_wrong() {
+        let problem = Origin::Variable("/nope".into()).load().map(drop).unwrap_err();
+        assert!(problem.starts_with("cannot read KUBECONFIG=/nope"), "{problem}");
+    }
 }

@@ -1,10 +1,12 @@
 //! Works while it leads.
 
 use super::{
-    Hands, Process,
+    Process,
     served::{self, Served},
 };
 use crate::{
+    clients::Clients,
+    control::Loop,
     openshift::{self, Duties},
     options::{Role, SYNC_LOCK},
     standalone,
@@ -99,16 +101,16 @@ async fn work(
 ) -> Result<(), String> {
     let client = process.cluster.clients.for_controller("operator").await;
     let client = client.map_err(|error| format!("cannot use the credentials: {}", explain(&error)))?;
-    let hands = process.cluster.hands(client);
+    let clients = process.cluster.clients(client);
     let settings = openshift::Settings {
         duties,
         ..process.settings()?
     };
     let working = async {
-        let Some(mut served) = served::first(&hands.eyes, stop).await else {
+        let Some(mut served) = served::first(&clients.read, stop).await else {
             return;
         };
-        while let Some(more) = Box::pin(serve(process, &settings, &hands, served, changed, stop)).await {
+        while let Some(more) = Box::pin(serve(process, &settings, &clients, served, changed, stop)).await {
             served = more;
         }
     };
@@ -118,24 +120,24 @@ async fn work(
     }
 }
 
-/// Does what there is to do in such a cluster, until it is told to stop or the cluster serves more, and says what.
+/// Runs the control loops for what the cluster serves, until it is stopped or the cluster serves more; returns what it serves then.
 async fn serve(
     process: &Process,
     settings: &openshift::Settings,
-    hands: &Hands,
+    clients: &Clients,
     served: Served,
     changed: &Arc<Notify>,
     stop: &CancellationToken,
 ) -> Option<Served> {
     let round = stop.child_token();
-    let mut openshift = openshift::Operator::new(settings.clone(), hands.clone(), changed.clone());
-    let (namespace, images) = (settings.namespace.clone(), settings.images.clone());
-    let (monitoring, cluster) = (served.monitoring, served.cluster());
-    let providers = process.providers.clone();
-    let mut standalone = standalone::Operator::new(namespace, images, providers, hands.clone(), monitoring, cluster);
-    let (on_openshift, anywhere) = (openshift.liveness(), standalone.liveness());
+    let operator = openshift::Operator::new(settings.clone(), clients.clone(), changed.clone());
+    let mut openshift = Loop::new(operator, changed.clone(), clients);
+    let changed = Arc::new(Notify::new());
+    let operator = standalone::Operator::new(process.standalone(served), clients.clone(), changed.clone());
+    let mut standalone = Loop::new(operator, changed, clients);
+    let (on_openshift, on_kubernetes) = (openshift.liveness(), standalone.liveness());
     process.checks.add("operator", Scope::Live, move || {
-        on_openshift().and_then(|()| anywhere())
+        on_openshift().and_then(|()| on_kubernetes())
     });
     let first = async {
         if served.openshift {
@@ -148,7 +150,7 @@ async fn serve(
         }
     };
     let more = async {
-        let more = round.run_until_cancelled(served::more(&hands.eyes, served)).await;
+        let more = round.run_until_cancelled(served::more(&clients.read, served)).await;
         round.cancel();
         more
     };

@@ -8,7 +8,7 @@ use runtime::{
     health::Checks,
     metrics::Metrics,
     serve::{
-        self, Chain, Debugging, Plain, Server, SetVerbosity, address,
+        self, Chain, Debugging, Server, SetVerbosity, address,
         authn::{self, Authenticator, Lookup},
         authz::{self, Authorizer},
         tls::{Certificate, Profile},
@@ -60,7 +60,7 @@ pub(super) fn open(process: &Process, program: &Program<'_>, tls: Tls) -> Result
     };
     if let Some(address) = address(&process.options.health_address)? {
         let chain = Chain::open(serve::health_endpoints(&process.checks));
-        let port = Plain::bind(address, chain).map_err(|error| taken("--health-addr", &error))?;
+        let port = Server::bind_plain(address, chain).map_err(|error| taken("--health-addr", &error))?;
         ports.tasks.spawn(port.run(ports.cancel.clone()));
     }
     if let Some(address) = address(&process.options.metrics_address)? {

@@ -2,9 +2,9 @@
 
 use super::served::{self, Served};
 use crate::{
-    Key,
+    Key, Lookup,
+    cache::{Cache, Resource, Selection},
     platforms::tls,
-    watching::{Lookup, Resource, Selection, Watches},
 };
 use kube::Client;
 use operator_api::ApiServer;
@@ -29,12 +29,12 @@ pub(super) async fn follow(client: Client, settings: watch::Sender<tls::Settings
             return;
         }
         let changed = Arc::new(Notify::new());
-        let mut watches = Watches::new(client, changed.clone());
+        let mut cache = Cache::new(client, changed.clone());
         let resource = Resource::new(API, "APIServer", "apiservers");
-        watches.want(&[Selection::one(&resource, None, "cluster")].into()).await;
+        cache.want(&[Selection::one(&resource, None, "cluster")].into()).await;
         loop {
             // What cannot be read changes nothing.
-            if let Some(now) = look(&watches) {
+            if let Some(now) = look(&cache) {
                 settings.send_if_modified(|settings| std::mem::replace(settings, now.clone()) != now);
             }
             changed.notified().await;
@@ -55,8 +55,8 @@ async fn is_openshift(client: &Client, stop: &CancellationToken) -> bool {
 }
 
 /// What the `APIServer` asks for, which need not be there; `None` if nobody knows.
-fn look(watches: &Watches) -> Option<tls::Settings> {
-    match watches.find(&Key::of_cluster(API, "APIServer", "cluster")) {
+fn look(cache: &Cache) -> Option<tls::Settings> {
+    match cache.find(&Key::of_cluster(API, "APIServer", "cluster")) {
         Lookup::Absent => Some(resolved(None)),
         Lookup::Unknown(_) => None,
         Lookup::Found(value) => ApiServer::deserialize(&*value)

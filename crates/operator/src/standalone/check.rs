@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 const LONGEST: usize = 38;
 
 /// Everything that is wrong, each in one sentence that says what to do; empty if nothing is.
-pub fn problems(manager: &CloudControllerManager, providers: &[Provider]) -> Vec<String> {
+pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags: &[String]) -> Vec<String> {
     let spec = &manager.spec;
     let name = manager.metadata.name.as_deref().unwrap_or_default();
     let mut problems = Vec::new();
@@ -32,7 +32,7 @@ pub fn problems(manager: &CloudControllerManager, providers: &[Provider]) -> Vec
     problems.extend(provider(spec, providers));
     problems.extend(references(spec));
     problems.extend(controllers(spec));
-    problems.extend(args(spec));
+    problems.extend(args(spec, flags));
     if spec.routes == Routes::Enabled && spec.cluster_cidrs.is_empty() {
         problems
             .push("spec.routes is Enabled but spec.clusterCIDRs is empty: name the networks of the pods".to_owned());
@@ -91,7 +91,12 @@ fn controllers(spec: &Spec) -> Vec<String> {
         .collect()
 }
 
-fn args(spec: &Spec) -> Vec<String> {
+/// Another image may have flags that this program does not know, and without a list of flags none are checked.
+fn args(spec: &Spec, flags: &[String]) -> Vec<String> {
+    let is_unknown = |flag: &str| {
+        let name = flag.trim_start_matches('-');
+        spec.image.is_none() && !flags.is_empty() && !flags.iter().any(|known| known == name)
+    };
     let mut problems = Vec::new();
     for arg in &spec.extra_args {
         let flag = arg.split_once('=').map_or(arg.as_str(), |(flag, _)| flag);
@@ -100,6 +105,10 @@ fn args(spec: &Spec) -> Vec<String> {
         } else if OWN_FLAGS.contains(&flag) {
             problems.push(format!(
                 "spec.extraArgs: {flag} is set by the operator: use the other fields of spec"
+            ));
+        } else if is_unknown(flag) {
+            problems.push(format!(
+                "spec.extraArgs: the manager has no flag {flag}: correct or remove it"
             ));
         }
     }

@@ -17,17 +17,20 @@ pub enum Controller {
     NodeRoute,
     /// Makes load balancers.
     ServiceLb,
+    /// Tags the machines behind nodes.
+    NodeTags,
 }
 
 impl Controller {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Node,
         Self::NodeLifecycle,
         Self::NodeFirewall,
         Self::NodeIpam,
         Self::NodeRoute,
         Self::ServiceLb,
+        Self::NodeTags,
     ];
 
     /// The names that `--controllers` takes for it; the first is the usual one.
@@ -39,6 +42,7 @@ impl Controller {
             Self::NodeIpam => ["node-ipam-controller", "nodeipam"],
             Self::NodeRoute => ["node-route-controller", "route"],
             Self::ServiceLb => ["service-lb-controller", "service"],
+            Self::NodeTags => ["tagging", "tagging-controller"],
         }
     }
 
@@ -60,7 +64,8 @@ pub fn of(claim: &Claim) -> Vec<Controller> {
             Some(off) => (Controller::find(off) == Some(*controller)).then_some(false),
             None => (Controller::find(item) == Some(*controller)).then_some(true),
         });
-        let default = *controller != Controller::NodeIpam && claim.controllers.iter().any(|item| item == "*");
+        let is_default = !matches!(controller, Controller::NodeIpam | Controller::NodeTags);
+        let default = is_default && claim.controllers.iter().any(|item| item == "*");
         named.unwrap_or(default)
     };
     let idle = |controller: &Controller| *controller == Controller::NodeRoute && claim.routes == Routes::Disabled;
@@ -82,6 +87,7 @@ mod tests {
     #[case::one(json!({"controllers": ["service"]}), "ServiceLb")]
     #[case::all_but_one(json!({"controllers": ["*", "-cloud-node-lifecycle-controller"]}), "Node NodeFirewall ServiceLb")]
     #[case::the_first_decides(json!({"controllers": ["-service", "service-lb-controller", "*"]}), "Node NodeLifecycle NodeFirewall")]
+    #[case::tags_are_asked_for(json!({"controllers": ["*", "tagging"]}), "Node NodeLifecycle NodeFirewall ServiceLb NodeTags")]
     #[case::ipam_is_asked_for(json!({"controllers": ["*", "nodeipam"]}), "Node NodeLifecycle NodeFirewall NodeIpam ServiceLb")]
     fn run(#[case] mut spec: Value, #[case] expected: &str) {
         spec["provider"] = json!("memory");

@@ -1,20 +1,17 @@
 //! The managers that there are. What cannot be read is said, not left out.
 
 use super::{
-    remains::Remains,
+    leftovers::Leftover,
     scope::{self, Lasts},
     status::Problem,
 };
-use crate::{
-    Key,
-    watching::{Lookup, Resource, Watches},
-};
+use crate::{Key, cache::Resource};
 use kube::ResourceExt;
 use operator_api::{
     CloudControllerManager,
     cloud_controller_manager::{Claim, ManagementState, Spec, Status},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -77,11 +74,11 @@ impl Managers {
     /// know of them.
     pub(super) fn refusals(
         &self,
-        remains: &Result<Vec<Remains>, String>,
+        leftovers: &Result<Vec<Leftover>, String>,
         platform: &Result<Option<Claim>, String>,
     ) -> BTreeMap<String, Problem> {
         let mut overlaps: BTreeMap<String, Vec<scope::Overlap>> = BTreeMap::new();
-        let left = remains.as_deref().unwrap_or_default();
+        let left = leftovers.as_deref().unwrap_or_default();
         let own = platform.as_ref().ok().and_then(Option::as_ref);
         for overlap in scope::overlaps(&[&self.readable[..], &self.leaving].concat(), left, own) {
             overlaps.entry(overlap.refused.clone()).or_default().push(overlap);
@@ -89,7 +86,7 @@ impl Managers {
         let overlaps = overlaps.into_iter();
         let mut refusals: BTreeMap<_, Problem> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
         let doubt = self.doubt().map(|doubt| Problem::Terminal((UNKNOWN, doubt)));
-        let ignorance = remains.as_ref().err().or(platform.as_ref().err()).cloned();
+        let ignorance = leftovers.as_ref().err().or(platform.as_ref().err()).cloned();
         let ignorance = ignorance.map(|reason| Problem::Transient((UNKNOWN, reason)));
         if let Some(problem) = doubt.or(ignorance) {
             for manager in self.readable.iter().filter(|manager| !scope::is_settled(manager)) {
@@ -128,17 +125,6 @@ pub(super) fn resource() -> Resource {
 /// One manager.
 pub(super) fn key(name: &str) -> Key {
     Key::of_cluster(API, KIND, name)
-}
-
-/// An object as it is; or why nobody knows.
-pub(super) fn find<T: DeserializeOwned>(watches: &Watches, key: &Key) -> Result<Option<T>, String> {
-    match watches.find(key) {
-        Lookup::Absent => Ok(None),
-        Lookup::Unknown(reason) => Err(format!("cannot read {key}: {reason}")),
-        Lookup::Found(value) => T::deserialize(&*value)
-            .map(Some)
-            .map_err(|error| format!("cannot make sense of {key}: {error}")),
-    }
 }
 
 /// The first field that is wrong by itself.
@@ -210,7 +196,7 @@ mod tests {
         let managers = Managers::of(&[Arc::new(going), object("new", &json!({"provider": "memory"}))]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["new"]);
         assert_eq!(
-            managers.refusals(&Ok(Vec::new()), &Ok(None))["new"].said().0,
+            managers.refusals(&Ok(Vec::new()), &Ok(None))["new"].message().0,
             scope::OVERLAP
         );
     }
@@ -225,7 +211,7 @@ mod tests {
         runs["status"]["claims"] = json!([{"provider": "memory", "securePort": 1}]);
         let managers = Managers::of(&[Arc::new(runs), object("wrong", &json!({}))]);
         assert_eq!(
-            managers.refusals(&Ok(Vec::new()), &Ok(None))["runs"].said().0,
+            managers.refusals(&Ok(Vec::new()), &Ok(None))["runs"].message().0,
             "ScopeUnknown"
         );
     }
@@ -237,7 +223,7 @@ mod tests {
             let scope = json!({"providerIDSchemes": [cloud], "loadBalancerClasses": [cloud]});
             json!({"provider": "memory", "securePort": port, "scope": scope})
         };
-        let left = Remains {
+        let left = Leftover {
             manager: "gone".to_owned(),
             what: "Pod ns/gone-1".to_owned(),
             claim: None,
@@ -283,9 +269,12 @@ mod tests {
         for one in [object("new", &spec), Arc::new(runs)] {
             let managers = Managers::of(&[one]);
             assert!(managers.refusals(&Ok(Vec::new()), &Ok(None)).is_empty());
-            let refusals = managers.refusals(&Ok(Vec::new()), &Ok(Some(super::super::platform::claim(platform))));
+            let refusals = managers.refusals(
+                &Ok(Vec::new()),
+                &Ok(Some(super::super::platform_claim::claim(platform))),
+            );
             let refused = refusals.values().next();
-            assert_eq!(refused.map_or("", |problem| problem.said().0), expected);
+            assert_eq!(refused.map_or("", |problem| problem.message().0), expected);
             if let Some(problem) = refused {
                 let why = format!("in conflict with the platform's own manager ({platform}), which goes first: ");
                 assert!(

@@ -1,9 +1,9 @@
-//! Tells about managers: in the status of their objects, and in metrics.
+//! Reports on managers, in the status of their objects and in metrics.
 
 use super::{
     names,
     observe::{self, Unreadable},
-    pass::Operator,
+    operator::Operator,
     status::{self, Found, TYPES},
 };
 use crate::{Key, monitoring::Truth};
@@ -18,20 +18,20 @@ use std::sync::Arc;
 use tracing::warn;
 
 impl Operator {
-    /// Writes the status where it is not what it should be. Says whether it is now.
+    /// Writes the status if it differs. Returns whether it is as it should be now.
     pub(super) async fn report(&self, manager: &CloudControllerManager, found: &Found) -> bool {
         let name = manager.name_any();
         let before = manager.status.clone().unwrap_or_default();
-        let after = status::next(manager, &before, found, &self.watches.find(&self.deployment(&name)));
+        let after = status::next(manager, &before, found, &self.cache.find(&self.deployment(&name)));
         for (condition, truth) in status::gauges(&after, found.state) {
-            self.hands.metrics.condition(&name, condition, truth);
+            self.clients.metrics.condition(&name, condition, truth);
         }
         if after == before {
             return true;
         }
         // Lists are replaced as a whole, and what is not there any more is removed.
         let mut status = json!(after);
-        for field in ["conditions", "relatedObjects", "claims", "version"] {
+        for field in ["conditions", "message", "relatedObjects", "claims", "version"] {
             if status.get(field).is_none() {
                 status[field] = Value::Null;
             }
@@ -39,14 +39,14 @@ impl Operator {
         self.write(&name, status).await
     }
 
-    /// Says in the status of an object that it cannot be read, and nothing else. Says whether it is said.
-    pub(super) async fn complain(&mut self, unreadable: &Unreadable) -> bool {
+    /// Writes into the status of an object that it is not valid, and nothing else. Returns whether it is written.
+    pub(super) async fn report_invalid(&mut self, unreadable: &Unreadable) -> bool {
         let Unreadable { name, object, why } = unreadable;
-        self.hands.metrics.condition(name, "Degraded", Truth::True);
-        let care = self.care(name);
-        if care.complaint != *why {
-            warn!(manager = name, %why, "cannot make sense of a CloudControllerManager; leaving it alone");
-            care.complaint.clone_from(why);
+        self.clients.metrics.condition(name, "Degraded", Truth::True);
+        let remembered = self.remembered(name);
+        if remembered.invalid != *why {
+            warn!(manager = name, %why, "a CloudControllerManager is not valid; it is ignored");
+            remembered.invalid.clone_from(why);
         }
         match status::unreadable(object, why) {
             Some(status) => self.write(name, status).await,
@@ -54,17 +54,17 @@ impl Operator {
         }
     }
 
-    /// Nothing is said about a manager that is not there.
-    pub(super) fn fall_silent(&self, name: &str) {
+    /// Removes the metrics of a manager that does not exist any more.
+    pub(super) fn remove_metrics(&self, name: &str) {
         for condition in TYPES {
-            self.hands.metrics.condition(name, condition, Truth::Unknown);
+            self.clients.metrics.condition(name, condition, Truth::Unknown);
         }
-        self.hands.metrics.certificates(name, None);
+        self.clients.metrics.certificates(name, None);
     }
 
     /// The Deployment of a manager.
     pub(super) fn deployment(&self, name: &str) -> Key {
-        Key::namespaced("apps/v1", "Deployment", &self.namespace, &names::full(name))
+        Key::namespaced("apps/v1", "Deployment", &self.settings.namespace, &names::full(name))
     }
 
     async fn write(&self, name: &str, status: Value) -> bool {
@@ -75,7 +75,7 @@ impl Operator {
                 return false;
             }
         };
-        let api: Api<DynamicObject> = Api::all_with(self.hands.client.clone(), &resource);
+        let api: Api<DynamicObject> = Api::all_with(self.clients.write.clone(), &resource);
         let params = PatchParams {
             field_manager: Some(crate::operands::MANAGER.to_owned()),
             ..PatchParams::default()
@@ -84,7 +84,7 @@ impl Operator {
         match api.patch_status(name, &params, &patch).await {
             Ok(written) => {
                 if let Ok(value) = serde_json::to_value(&written) {
-                    self.watches.saw(&observe::key(name), &Arc::new(value));
+                    self.cache.saw(&observe::key(name), &Arc::new(value));
                 }
                 true
             }

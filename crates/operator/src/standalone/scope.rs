@@ -9,7 +9,7 @@ mod tests;
 
 use super::{
     controllers::{self, Controller},
-    remains::Remains,
+    leftovers::Leftover,
 };
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -49,7 +49,7 @@ pub enum Lasts {
 /// One that is refused stands in nobody's way with what it asks for; but what its Pods look after meanwhile is its own, as is what Pods
 /// look after that a change has not replaced yet, or that are being removed; or that remain of one which is gone. The `platform`'s own manager
 /// goes before all others.
-pub fn overlaps(managers: &[CloudControllerManager], remains: &[Remains], platform: Option<&Claim>) -> Vec<Overlap> {
+pub fn overlaps(managers: &[CloudControllerManager], remains: &[Leftover], platform: Option<&Claim>) -> Vec<Overlap> {
     let mut stands: Vec<Stand> = managers.iter().map(Stand::of).collect();
     leave(&mut stands, remains);
     stands.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
@@ -103,7 +103,7 @@ struct Stand {
     /// What its Pods may be looking after.
     held: Vec<Claim>,
     /// What runs all the same.
-    remains: Vec<Remains>,
+    remains: Vec<Leftover>,
     is_settled: bool,
     /// Whether it gets what it asks for.
     is_accepted: bool,
@@ -139,7 +139,7 @@ impl Stand {
 }
 
 /// Gives everybody what is left of his. Who is there says himself what Pods look after that do not.
-fn leave(stands: &mut Vec<Stand>, remains: &[Remains]) {
+fn leave(stands: &mut Vec<Stand>, remains: &[Leftover]) {
     let there = stands.len();
     for one in remains {
         let index = stands.iter().position(|stand| stand.name == one.manager);

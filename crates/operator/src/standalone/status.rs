@@ -1,11 +1,11 @@
 //! What a manager's resource says, decided purely.
 
 use crate::{
-    Key,
+    Key, Lookup,
+    control::Next,
     monitoring::Truth,
     operands::kinds,
     status::{Verdict, limited},
-    watching::Lookup,
 };
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
@@ -17,7 +17,7 @@ use operator_api::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 #[cfg(test)]
 mod tests;
@@ -30,38 +30,51 @@ pub(super) const TYPES: [&str; 3] = ["Available", "Progressing", "Degraded"];
 pub(super) struct Found {
     pub(super) state: State,
     /// What is being waited for.
-    pub(super) progressing: Option<Said>,
+    pub(super) progressing: Option<Message>,
     /// What is wrong.
-    pub(super) degraded: Option<Said>,
+    pub(super) degraded: Option<Message>,
     /// Why nothing runs, once that has been so for a while.
     pub(super) down: Option<String>,
     pub(super) inventory: Vec<Key>,
     /// What its Pods may be looking after.
     pub(super) hold: Hold,
-    pub(super) again: Option<Duration>,
-    /// Whether it has to be tried again although nothing changes.
-    pub(super) failing: bool,
+    /// When the next pass is due.
+    pub(super) next: Next,
 }
 
 /// A reason for programs, and a sentence for people.
-pub(super) type Said = (&'static str, String);
+pub(super) type Message = (&'static str, String);
 
 /// Why a manager is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// Somebody has to change what the operator watches: it is told at once.
-    Terminal(Said),
+    /// The user has to fix the cause: it is reported at once.
+    Terminal(Message),
     /// Somebody has to change something elsewhere: it is told at once, and tried again.
-    Refused(Said),
+    Refused(Message),
     /// It may pass by itself: it is tried again, and an alarm only when it lasts.
-    Transient(Said),
+    Transient(Message),
 }
 
 impl Problem {
-    /// What it is.
-    pub(super) fn said(&self) -> &Said {
-        let (Self::Terminal(said) | Self::Refused(said) | Self::Transient(said)) = self;
-        said
+    /// Something could not be read.
+    pub(super) fn unread(reason: String) -> Self {
+        Self::Transient(("CannotRead", reason))
+    }
+
+    /// The reason and the message.
+    pub(super) fn message(&self) -> &Message {
+        let (Self::Terminal(message) | Self::Refused(message) | Self::Transient(message)) = self;
+        message
+    }
+
+    /// The same, with further problems of the spec.
+    pub(super) fn with(mut self, problems: &[String]) -> Self {
+        let (Self::Terminal((_, message)) | Self::Refused((_, message)) | Self::Transient((_, message))) = &mut self;
+        for problem in problems {
+            *message = format!("{message}; {problem}");
+        }
+        self
     }
 }
 
@@ -106,7 +119,7 @@ impl Line {
     }
 
     /// It holds, for this reason; or there is nothing to be said.
-    fn of(type_: &'static str, said: Option<&Said>) -> Self {
+    fn of(type_: &'static str, said: Option<&Message>) -> Self {
         match said {
             Some((reason, message)) => Self::new(type_, "True", reason, message),
             None => Self::new(type_, "False", "AsExpected", ""),
@@ -137,6 +150,7 @@ pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Fo
     let mut status = Status {
         observed_generation: manager.metadata.generation,
         conditions: before.conditions.clone(),
+        message: String::new(),
         related_objects: found.inventory.iter().filter_map(kinds::related).collect(),
         claims: claims(manager, before, found),
         version: match (is_done, found.state) {
@@ -150,7 +164,18 @@ pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Fo
     for line in lines {
         set(&mut status.conditions, line, manager.metadata.generation);
     }
+    status.message = message(&status);
     status
+}
+
+/// Why a manager is not as it should be: the worst condition decides.
+fn message(status: &Status) -> String {
+    let wrong = [("Degraded", "False"), ("Progressing", "False"), ("Available", "True")];
+    let wrong = wrong.into_iter().filter_map(|(type_, good)| {
+        let condition = status.condition(type_)?;
+        (condition.status != good).then(|| condition.message.clone())
+    });
+    wrong.into_iter().next().unwrap_or_default()
 }
 
 /// What nobody else may have: as long as there is anything, what may be running.
@@ -189,26 +214,43 @@ pub(super) fn unreadable(object: &Value, why: &str) -> Option<Value> {
     let mut after = before.clone();
     let generation = object["metadata"]["generation"].as_i64();
     set(&mut after, Line::new("Degraded", "True", "Unreadable", why), generation);
-    (after != before).then(|| json!({ "conditions": after }))
+    (after != before).then(|| json!({ "conditions": after, "message": why }))
 }
 
 /// What is told of a problem; of one that may pass, how long it has lasted decides.
-pub(super) fn troubled(problem: Problem, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
+pub(super) fn failed(problem: Problem, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
     let (mut progressing, mut degraded) = (None, None);
-    let failing = !matches!(problem, Problem::Terminal(_));
+    let mut next = match problem {
+        Problem::Terminal(_) => Next::default(),
+        Problem::Refused(_) | Problem::Transient(_) => Next::FAILED,
+    };
     match problem {
         Problem::Terminal(said) | Problem::Refused(said) => degraded = Some(said),
         Problem::Transient(said) => match verdict() {
             Verdict::Tell => degraded = Some(said),
-            Verdict::Wait(_) => progressing = Some(("Retrying", said.1)),
+            Verdict::Wait(left) => {
+                progressing = Some(("Retrying", said.1));
+                next.again = Some(left);
+            }
         },
     }
     Found {
         progressing,
         degraded,
         inventory,
-        failing,
+        next,
         ..Found::default()
+    }
+}
+
+impl Found {
+    /// The same, with the objects without which the Pods cannot start, and that do not exist.
+    pub(super) fn missing(mut self, missing: &BTreeSet<Key>) -> Self {
+        if let (Some((_, message)), false) = (&mut self.progressing, missing.is_empty()) {
+            let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
+            *message = format!("{message}; Pods wait for {}: create it", names.join(", "));
+        }
+        self
     }
 }
 

@@ -7,6 +7,7 @@ const CONTEXT: Context<'_> = Context {
     namespace: "outrigger-system",
     image: "example.com/outrigger:1",
     providers: PROVIDERS,
+    flags: &[],
 };
 
 const PROVIDERS: &[Provider] = &[
@@ -136,7 +137,7 @@ fn the_least_is_said_with_few_flags() {
 }
 
 #[rstest]
-#[case(json!({"provider": "memory", "clusterName": "a $(HOME) b"}), "--cluster-name=a $$(HOME) b")]
+#[case(json!({"provider": "memory", "clusterName": "a-$(HOME)-b"}), "--cluster-name=a-$$(HOME)-b")]
 #[case(json!({"provider": "memory", "clusterCIDRs": ["10.0.0.0/8"], "routes": "Enabled"}), "--configure-cloud-routes=true")]
 #[case(json!({"provider": "memory", "clusterCIDRs": ["10.0.0.0/8"]}), "--cluster-cidr=10.0.0.0/8")]
 #[case(json!({"provider": "memory", "cloudConfig": {"secret": {"name": "c"}}}), "--cloud-config=/etc/outrigger/config/cloud.conf")]
@@ -350,7 +351,7 @@ fn two_managers_share_nothing() {
 #[case::unknown_controller(
     json!({"provider": "memory", "controllers": ["*", "-servce"]}),
     "spec.controllers: \"servce\" is not one of cloud-node-controller, cloud-node-lifecycle-controller, do-firewall, node-ipam-controller, \
-     node-route-controller, service-lb-controller"
+     node-route-controller, service-lb-controller, tagging"
 )]
 #[case::own_flag(
     json!({"provider": "memory", "extraArgs": ["--secure-port=1", "x"]}),

@@ -8,8 +8,8 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
 }
 
-fn report(operands: Operands) -> Report {
-    Report {
+fn report(operands: Operands) -> Summary {
+    Summary {
         cloud_config: None,
         trusted_ca: None,
         operands: Some(operands),
@@ -59,7 +59,28 @@ fn show(status: &Status) -> String {
     Operands::Progressing(vec!["Deployment a: 0 of 2 Pods are available".to_owned()]),
     "Available=False/SyncingResources/nothing has been rolled out yet\n\
      Progressing=True/SyncingResources/Progressing towards operator: 5.0.0: Deployment a: 0 of 2 Pods are available\n\
-     Upgradeable=True/AsExpected/"
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/"
+)]
+#[case::first_install_that_cannot_start(
+    Status::default(),
+    Operands::Failing,
+    "Available=False/SyncingResources/nothing has been rolled out yet\n\
+     Progressing=True/SyncingResources/Progressing towards operator: 5.0.0\n\
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/"
+)]
+#[case::first_install_that_waits_for_another_process(
+    Status::default(),
+    Operands::Waiting,
+    "Available=False/SyncingResources/nothing has been rolled out yet\n\
+     Progressing=True/SyncingResources/Progressing towards operator: 5.0.0\n\
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/"
+)]
+#[case::what_failed_has_been_corrected(
+    next(&installed("5.0.0"), &report(Operands::Failed("images.json is broken".to_owned())), at(THEN)),
+    Operands::Progressing(vec!["rolling out Deployment a".to_owned()]),
+    "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
+     Progressing=True/AsExpected/rolling out Deployment a\n\
+     Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
 )]
 #[case::upgrade(
     installed("4.0.0"),
@@ -153,7 +174,7 @@ fn changing(version: &str) -> Status {
 #[case::nothing_is_changed(installed("5.0.0"), Operands::Failing, "AsExpected/")]
 fn tells_what_is_in_the_way(#[case] before: Status, #[case] operands: Operands, #[case] expected: &str) {
     let obstacles = vec!["cannot create Service a: no".to_owned()];
-    let report = Report {
+    let report = Summary {
         obstacles,
         ..report(operands)
     };
@@ -198,14 +219,19 @@ fn an_upgrade_begins_once(
 }
 
 #[rstest]
-#[case::fine(Outcome::Fine, "True False Cloud Config Controller works as expected")]
+#[case::fine(PartState::Fine, "True False Cloud Config Controller works as expected")]
+#[case::with_a_warning(
+    PartState::Warning("ConfigMap openshift-config/x does not exist: create it".to_owned()),
+    "True False Cloud Config Controller works as expected; warning: ConfigMap openshift-config/x does not exist: create it"
+)]
 #[case::w6_the_cause_is_told(
-    Outcome::Failed("ConfigMap openshift-config/x has no key y".to_owned()),
+    PartState::Failed("ConfigMap openshift-config/x has no key y".to_owned()),
     "False True Cloud Config Controller failed to sync cloud config: ConfigMap openshift-config/x has no key y"
 )]
-fn tells_of_parts(#[case] outcome: Outcome, #[case] expected: &str) {
-    let report = Report {
+fn tells_of_parts(#[case] outcome: PartState, #[case] expected: &str) {
+    let report = Summary {
         cloud_config: Some(outcome),
+        operands: None,
         ..report(Operands::Waiting)
     };
     let status = next(&Status::default(), &report, at(NOW));

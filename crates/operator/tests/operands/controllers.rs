@@ -8,7 +8,7 @@ use kube::{
 use operator::{
     Key, Object,
     operands::{
-        Ask, Outcome,
+        Outcome, Uncached,
         health::{Rollout, State, health, rollout},
     },
 };
@@ -79,7 +79,7 @@ async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
     assert_eq!(world.writes(), writes);
 
     let engine = world.engine().patience(Duration::from_secs(30));
-    let report = engine.remove_all(&keys(&everything), &Ask).await;
+    let report = engine.remove_all(&keys(&everything), &Uncached).await;
     assert!(report.is_complete(), "{:?}", outcomes(&report));
     assert!(pods.list(&ListParams::default()).await.unwrap().items.is_empty());
     let deleted: Vec<_> = world.writes().split_off(writes.len());
@@ -115,7 +115,7 @@ async fn converge_until(
     let engine = world.engine();
     let wait = async {
         loop {
-            let report = engine.converge(desired.to_vec(), inventory, &Ask).await;
+            let report = engine.converge(desired.to_vec(), inventory, &Uncached).await;
             assert_eq!(report.failures().count(), 0, "{:?}", outcomes(&report));
             *inventory = report.inventory();
             let there = uids(pods).await;

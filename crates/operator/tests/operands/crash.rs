@@ -4,7 +4,7 @@
 use crate::world::{World, content, keys, outcomes, with};
 use operator::{
     Key, Object,
-    operands::{Ask, Class, Engine, Report},
+    operands::{Class, Engine, Report, Uncached},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -70,9 +70,9 @@ async fn collect(world: &World) {
 
 /// Converges twice: the new Deployment waits for the Pods of the old one.
 async fn upgraded(world: &World, engine: &Engine) -> Report {
-    engine.converge(upgrade(world), &inventory(world), &Ask).await;
+    engine.converge(upgrade(world), &inventory(world), &Uncached).await;
     collect(world).await;
-    engine.converge(upgrade(world), &inventory(world), &Ask).await
+    engine.converge(upgrade(world), &inventory(world), &Uncached).await
 }
 
 #[tokio::test]
@@ -105,8 +105,8 @@ async fn two_at_once_end_as_one() {
     let (world, undisturbed) = (World::new("two").await, World::new("calm").await);
     let (first, second) = (world.engine(), world.engine());
     let (one, other) = tokio::join!(
-        first.converge(world.everything(), &[], &Ask),
-        second.converge(world.everything(), &[], &Ask)
+        first.converge(world.everything(), &[], &Uncached),
+        second.converge(world.everything(), &[], &Uncached)
     );
     assert!(
         one.is_complete() && other.is_complete(),
@@ -136,7 +136,7 @@ async fn an_api_server_that_restarts_in_the_middle() {
         }
         tokio::task::block_in_place(|| plane.stop_apiserver());
     };
-    let (report, ()) = tokio::join!(engine.converge(world.everything(), &[], &Ask), stop);
+    let (report, ()) = tokio::join!(engine.converge(world.everything(), &[], &Uncached), stop);
     let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
     assert!(
         report.failures().all(|failure| failure.class == Class::Transient),
@@ -144,7 +144,7 @@ async fn an_api_server_that_restarts_in_the_middle() {
     );
     tokio::task::block_in_place(|| plane.start_apiserver()).unwrap();
 
-    let report = engine.converge(world.everything(), &[], &Ask).await;
+    let report = engine.converge(world.everything(), &[], &Uncached).await;
     assert!(report.is_complete(), "{:?}", outcomes(&report));
     let writes = world.writes();
     world.converge(&world.everything()).await;

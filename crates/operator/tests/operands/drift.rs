@@ -1,7 +1,7 @@
 //! What users change and delete is put right, and what is theirs is left.
 
 use crate::world::{World, assert_all, content, outcomes};
-use operator::operands::{Ask, Outcome};
+use operator::operands::{Outcome, Uncached};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ async fn edits_are_reverted(#[case] kind: &str, #[case] edit: Value) {
     let world = World::new("edit").await;
     let (engine, object) = (world.engine(), vec![world.of(kind)]);
     let key = object[0].key().clone();
-    engine.converge(object.clone(), &[], &Ask).await;
+    engine.converge(object.clone(), &[], &Uncached).await;
     let before = world.get(&key).await;
     world.edit(&key, edit).await;
     assert_ne!(
@@ -106,14 +106,14 @@ async fn edits_are_reverted(#[case] kind: &str, #[case] edit: Value) {
         "the edit does something"
     );
 
-    let report = engine.converge(object.clone(), &[], &Ask).await;
+    let report = engine.converge(object.clone(), &[], &Uncached).await;
     assert_all(&report, &Outcome::Updated);
     assert_eq!(content(&world.get(&key).await), content(&before));
     let writes = world.writes();
     assert!(writes.len() <= 3, "{writes:?}");
 
     // operator.md W28: one repair, then quiet; also for one that has just started.
-    assert_all(&engine.converge(object.clone(), &[], &Ask).await, &Outcome::Kept);
+    assert_all(&engine.converge(object.clone(), &[], &Uncached).await, &Outcome::Kept);
     assert_all(&world.converge(&object).await, &Outcome::Kept);
     assert_eq!(world.writes(), writes);
 }
@@ -122,11 +122,11 @@ async fn edits_are_reverted(#[case] kind: &str, #[case] edit: Value) {
 async fn what_is_deleted_comes_back_for_every_kind() {
     let world = World::new("delete").await;
     let (engine, everything) = (world.engine(), world.everything());
-    engine.converge(everything.clone(), &[], &Ask).await;
+    engine.converge(everything.clone(), &[], &Uncached).await;
     for object in everything.iter().filter(|object| object.key().kind != "Namespace") {
         let before = world.get(object.key()).await;
         world.delete(object.key()).await;
-        let report = engine.converge(everything.clone(), &[], &Ask).await;
+        let report = engine.converge(everything.clone(), &[], &Uncached).await;
         let changed: Vec<_> = outcomes(&report)
             .into_iter()
             .filter(|outcome| !outcome.starts_with("kept"))

@@ -3,7 +3,7 @@
 use crate::world::{World, assert_all, client, outcomes, with};
 use operator::{
     Key, Object,
-    operands::{Action, Ask, Class, Engine, Failure, Outcome, Report},
+    operands::{Action, Class, Engine, Failure, Outcome, Report, Uncached},
 };
 use serde_json::json;
 
@@ -70,7 +70,7 @@ async fn a_permission_that_is_missing_is_named() {
     let user = lab::unique("limited");
     let limited = client(&lab::ControlPlane::shared().kubeconfig_for(&user, &[])).await;
     let engine = Engine::new(limited);
-    let report = engine.converge(vec![world.of("ConfigMap")], &[], &Ask).await;
+    let report = engine.converge(vec![world.of("ConfigMap")], &[], &Uncached).await;
     let reason = failure(&report).to_string();
     assert!(
         reason.starts_with("cannot read ConfigMap") && reason.contains("missing permission"),
@@ -80,7 +80,7 @@ async fn a_permission_that_is_missing_is_named() {
 
     grant(&world, &user, &["get"]).await;
     let report = loop {
-        let report = engine.converge(vec![world.of("ConfigMap")], &[], &Ask).await;
+        let report = engine.converge(vec![world.of("ConfigMap")], &[], &Uncached).await;
         // Authorisation learns of new roles a moment later.
         if failure(&report).action != Action::Read {
             break report;
@@ -97,7 +97,7 @@ async fn a_permission_that_is_missing_is_named() {
 
     world.converge(&[world.of("ConfigMap")]).await;
     let report = engine
-        .converge(vec![], &[world.of("ConfigMap").key().clone()], &Ask)
+        .converge(vec![], &[world.of("ConfigMap").key().clone()], &Uncached)
         .await;
     let refused = failure(&report);
     assert!(
@@ -218,7 +218,7 @@ async fn a_kind_that_the_cluster_does_not_have_is_named() {
     let monitor = json!({ "apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": { "name": "x", "namespace": "default" } });
     let monitor = Object::new(monitor).unwrap();
     let report = Engine::new(plane.client())
-        .converge(vec![monitor.clone()], &[], &Ask)
+        .converge(vec![monitor.clone()], &[], &Uncached)
         .await;
     let refused = failure(&report);
     assert_eq!(refused.class, Class::Unserved);
@@ -230,7 +230,11 @@ async fn a_kind_that_the_cluster_does_not_have_is_named() {
     let unknown =
         Object::new(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "x", "namespace": "default" } }))
             .unwrap();
-    let refused = failure(&Engine::new(plane.client()).converge(vec![unknown], &[], &Ask).await);
+    let refused = failure(
+        &Engine::new(plane.client())
+            .converge(vec![unknown], &[], &Uncached)
+            .await,
+    );
     assert_eq!(
         refused.to_string(),
         "cannot create Pod default/x: Pod of v1 is not a kind that the operator manages"
@@ -241,7 +245,7 @@ async fn a_kind_that_the_cluster_does_not_have_is_named() {
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "default" } });
     let away = failure(
         &Engine::new(plane.client())
-            .converge(vec![Object::new(config_map).unwrap()], &[], &Ask)
+            .converge(vec![Object::new(config_map).unwrap()], &[], &Uncached)
             .await,
     );
     assert_eq!((away.class, away.action), (Class::Transient, Action::Read), "{away}");

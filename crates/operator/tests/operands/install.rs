@@ -2,8 +2,8 @@
 
 use crate::world::{World, assert_all, content, keys, outcomes, with};
 use operator::{
-    Key, Object,
-    operands::{Ask, Live, Lookup, Outcome, kinds},
+    Key, Lookup, Object,
+    operands::{Outcome, Reader, Uncached, kinds},
 };
 use serde_json::{Value, json};
 use std::{
@@ -21,14 +21,14 @@ async fn one_write_an_object_and_none_when_nothing_changed() {
         .collect();
 
     let engine = world.engine();
-    let report = engine.converge(everything.clone(), &[], &Ask).await;
+    let report = engine.converge(everything.clone(), &[], &Uncached).await;
     assert_all(&report, &Outcome::Created);
     assert_eq!(report.inventory().len(), everything.len());
     let writes = world.writes();
     assert_eq!(writes.len(), everything.len(), "{writes:#?}");
 
     assert_all(
-        &engine.converge(everything.clone(), &keys(&everything), &Ask).await,
+        &engine.converge(everything.clone(), &keys(&everything), &Uncached).await,
         &Outcome::Kept,
     );
     assert_all(&world.converge(&everything).await, &Outcome::Kept);
@@ -148,8 +148,8 @@ async fn a_hash_that_vanishes_is_one_write() {
 #[derive(Default)]
 struct Copies(Mutex<HashMap<Key, Arc<Value>>>);
 
-impl Live for Copies {
-    fn get(&self, key: &Key) -> Lookup {
+impl Reader for Copies {
+    fn find(&self, key: &Key) -> Lookup {
         self.0
             .lock()
             .unwrap()

@@ -1,7 +1,7 @@
 //! Objects that the Go operator made are taken over.
 
 use crate::world::{World, assert_all, content, outcomes, with};
-use operator::operands::{Ask, Outcome};
+use operator::operands::{Outcome, Uncached};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ async fn what_it_made_and_we_do_not_want_is_pruned() {
         .await;
     world.create(users.clone(), "kubectl-create").await;
     let inventory = [theirs.key().clone(), users.key().clone()];
-    let report = world.engine().converge(vec![], &inventory, &Ask).await;
+    let report = world.engine().converge(vec![], &inventory, &Uncached).await;
     assert_eq!(
         outcomes(&report),
         ["left: it was not made by the operator Secret", "pruned ConfigMap"]

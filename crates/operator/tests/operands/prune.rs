@@ -2,8 +2,8 @@
 
 use crate::world::{World, assert_all, keys, outcomes, with};
 use operator::{
-    Key, Object,
-    operands::{Ask, Engine, Live, Lookup, Outcome, Report, kinds},
+    Key, Lookup, Object,
+    operands::{Engine, Outcome, Reader, Report, Uncached, kinds},
 };
 use rstest::rstest;
 use serde_json::json;
@@ -28,8 +28,8 @@ async fn w18_a_budget_that_is_not_wanted_any_more_goes() {
         world.engine(),
         vec![world.of("Deployment"), world.of("PodDisruptionBudget")],
     );
-    let inventory = engine.converge(all.clone(), &[], &Ask).await.inventory();
-    let report = engine.converge(all[..1].to_vec(), &inventory, &Ask).await;
+    let inventory = engine.converge(all.clone(), &[], &Uncached).await.inventory();
+    let report = engine.converge(all[..1].to_vec(), &inventory, &Uncached).await;
     assert_eq!(outcomes(&report), ["kept Deployment", "pruned PodDisruptionBudget"]);
     assert_eq!(report.inventory(), keys(&all[..1]));
     assert_eq!(world.find(all[1].key()).await, None);
@@ -38,7 +38,7 @@ async fn w18_a_budget_that_is_not_wanted_any_more_goes() {
         ["ResourceDeleteSuccess"]
     );
     // An inventory from before, as after a crash.
-    let again = engine.converge(all[..1].to_vec(), &inventory, &Ask).await;
+    let again = engine.converge(all[..1].to_vec(), &inventory, &Uncached).await;
     assert_eq!(outcomes(&again), ["gone PodDisruptionBudget", "kept Deployment"]);
     assert_eq!(again.events().count(), 0);
 }
@@ -56,10 +56,10 @@ async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
     ];
     let old: Vec<_> = kinds.iter().map(|kind| renamed(&world.of(kind), "-old")).collect();
     let new: Vec<_> = kinds.iter().map(|kind| renamed(&world.of(kind), "-new")).collect();
-    let inventory = world.engine().converge(old.clone(), &[], &Ask).await.inventory();
+    let inventory = world.engine().converge(old.clone(), &[], &Uncached).await.inventory();
     let before = world.writes().len();
 
-    let report = world.engine().converge(new.clone(), &inventory, &Ask).await;
+    let report = world.engine().converge(new.clone(), &inventory, &Uncached).await;
     let outcome = |object: &Object| report.outcome(object.key()).cloned().unwrap();
     let waits = Outcome::Pending(format!("waits for {}", old[0].key()));
     assert_eq!(outcome(&old[0]), Outcome::Pending("its Pods are still there".into()));
@@ -72,7 +72,10 @@ async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
     }
     // By a process that was killed in between.
     world.collect(old[0].key()).await;
-    let report = world.engine().converge(new.clone(), &report.inventory(), &Ask).await;
+    let report = world
+        .engine()
+        .converge(new.clone(), &report.inventory(), &Uncached)
+        .await;
     assert!(report.is_complete(), "{:?}", outcomes(&report));
     let writes = world.writes().split_off(before);
     let place = |write: String| {
@@ -110,7 +113,7 @@ async fn only_what_is_ours_and_of_our_kinds_is_pruned() {
         other("config.openshift.io/v1", "ClusterOperator"),
         world.of("ConfigMap").key().clone(),
     ];
-    let report = world.engine().converge(vec![], &inventory, &Ask).await;
+    let report = world.engine().converge(vec![], &inventory, &Uncached).await;
     let expected = [
         "left: it was not made by the operator ConfigMap",
         "left: namespaces are never deleted Namespace",
@@ -130,7 +133,7 @@ async fn a_namesake_stays() {
     world.create(config_map.clone(), "kubectl-create").await;
     let report = world
         .engine()
-        .converge(vec![], &keys(std::slice::from_ref(&config_map)), &Ask)
+        .converge(vec![], &keys(std::slice::from_ref(&config_map)), &Uncached)
         .await;
     assert_eq!(outcomes(&report), ["left: it was not made by the operator ConfigMap"]);
 }
@@ -144,7 +147,7 @@ async fn what_another_controller_has_stays() {
     let owned = with(&nobodys, "/metadata/ownerReferences", owner("a"));
     let inventory = keys(std::slice::from_ref(&owned));
     let theirs = || world.engine().owned_by("Owner");
-    let made = theirs().converge(vec![owned.clone()], &[], &Ask).await;
+    let made = theirs().converge(vec![owned.clone()], &[], &Uncached).await;
     assert_all(&made, &Outcome::Created);
     let writes = world.writes();
 
@@ -160,16 +163,16 @@ async fn what_another_controller_has_stays() {
         let preview = world.engine().preview(&[wanted], &[]).await;
         assert_eq!((preview.text.as_str(), preview.failures[0].to_string()), ("", expected));
     }
-    let report = world.engine().remove_all(&inventory, &Ask).await;
+    let report = world.engine().remove_all(&inventory, &Uncached).await;
     assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
     assert_eq!(world.engine().preview(&[], &inventory).await.text, "");
     assert_eq!(world.writes(), writes);
 
-    let report = theirs().remove_all(&inventory, &Ask).await;
+    let report = theirs().remove_all(&inventory, &Uncached).await;
     assert_all(&report, &Outcome::Pruned);
     // And the other way round.
     world.converge(std::slice::from_ref(&nobodys)).await;
-    let report = theirs().remove_all(&inventory, &Ask).await;
+    let report = theirs().remove_all(&inventory, &Uncached).await;
     assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
 }
 
@@ -186,7 +189,7 @@ async fn removal_is_in_the_safe_order() {
     inventory.push(world.namespace().key().clone());
     let before = world.writes().len();
 
-    let report = world.engine().remove_all(&inventory, &Ask).await;
+    let report = world.engine().remove_all(&inventory, &Uncached).await;
     assert!(!report.is_complete());
     let deployment = world.of("Deployment").key().clone();
     assert_eq!(
@@ -204,7 +207,7 @@ async fn removal_is_in_the_safe_order() {
     world.collect(&deployment).await;
     world.collect(world.of("DaemonSet").key()).await;
     // By a process that was killed in between.
-    let report = world.engine().remove_all(&inventory, &Ask).await;
+    let report = world.engine().remove_all(&inventory, &Uncached).await;
     assert!(report.is_complete(), "{:?}", outcomes(&report));
     for object in &everything {
         assert_eq!(world.find(object.key()).await, None, "{}", object.key());
@@ -219,7 +222,7 @@ async fn removal_is_in_the_safe_order() {
     assert_eq!(writes.len(), everything.len());
     assert!(world.find(world.namespace().key()).await.is_some());
 
-    let report = world.engine().remove_all(&report.inventory(), &Ask).await;
+    let report = world.engine().remove_all(&report.inventory(), &Uncached).await;
     assert_eq!(report.outcomes().count(), 0);
 }
 
@@ -240,7 +243,7 @@ async fn removal_waits_a_while_for_pods() {
         }
         world.collect(all[0].key()).await;
     };
-    let (report, ()) = tokio::join!(engine.remove_all(&keys, &Ask), collector);
+    let (report, ()) = tokio::join!(engine.remove_all(&keys, &Uncached), collector);
     assert_all(&report, &Outcome::Pruned);
 }
 
@@ -249,7 +252,7 @@ async fn what_comes_back_while_it_is_being_deleted_waits_for_that() {
     let world = World::new("back").await;
     let deployment = vec![world.of("Deployment")];
     let inventory = world.converge(&deployment).await.inventory();
-    world.engine().converge(vec![], &inventory, &Ask).await;
+    world.engine().converge(vec![], &inventory, &Uncached).await;
     let report = world.converge(&deployment).await;
     let waits = "the old one is still there: its Pods are still there";
     assert_all(&report, &Outcome::Pending(waits.into()));
@@ -264,7 +267,7 @@ async fn removal_goes_no_further_than_workloads_that_cannot_be_removed() {
     let all = [world.of("Deployment"), world.of("Role")];
     world.converge(&all).await;
     let dead = Engine::new(world.mortal(0));
-    let report = dead.remove_all(&keys(&all), &Ask).await;
+    let report = dead.remove_all(&keys(&all), &Uncached).await;
     assert_eq!(report.failures().count(), 1);
     let waits = Outcome::Pending(format!("waits for {}", all[0].key()));
     assert_eq!(report.outcome(all[1].key()), Some(&waits));
@@ -275,8 +278,8 @@ async fn removal_goes_no_further_than_workloads_that_cannot_be_removed() {
 #[tokio::test]
 async fn what_copies_do_not_have_is_gone() {
     struct Nothing;
-    impl Live for Nothing {
-        fn get(&self, _: &Key) -> Lookup {
+    impl Reader for Nothing {
+        fn find(&self, _: &Key) -> Lookup {
             Lookup::Absent
         }
     }
@@ -297,7 +300,7 @@ async fn the_end_of_a_workload_is_told_once(#[case] others: &[&str]) {
     let engine = world.engine().patience(Duration::ZERO);
     let kinds = ["Deployment", "DaemonSet"].iter().chain(others);
     let all: Vec<_> = kinds.map(|kind| world.of(kind)).collect();
-    let mut inventory = engine.converge(all.clone(), &[], &Ask).await.inventory();
+    let mut inventory = engine.converge(all.clone(), &[], &Uncached).await.inventory();
     let reasons = |report: &Report| -> Vec<String> {
         let told = report
             .events()
@@ -305,18 +308,18 @@ async fn the_end_of_a_workload_is_told_once(#[case] others: &[&str]) {
         told.collect()
     };
     for _ in 0..2 {
-        let report = engine.remove_all(&inventory, &Ask).await;
+        let report = engine.remove_all(&inventory, &Uncached).await;
         assert_eq!(reasons(&report), [""; 0]);
         inventory = report.inventory();
     }
     world.collect(all[0].key()).await;
-    let report = engine.remove_all(&inventory, &Ask).await;
+    let report = engine.remove_all(&inventory, &Uncached).await;
     assert_eq!(reasons(&report), ["ResourceDeleteSuccess Deployment"]);
     world.collect(all[1].key()).await;
     // By the list of before, too: that may not have been written.
     let mut told = Vec::new();
     for _ in 0..2 {
-        told.extend(reasons(&engine.remove_all(&inventory, &Ask).await));
+        told.extend(reasons(&engine.remove_all(&inventory, &Uncached).await));
     }
     told.sort();
     let rest = ["DaemonSet"].iter().chain(others);

@@ -3,7 +3,7 @@
 use crate::world::{World, assert_all, outcomes, with};
 use operator::{
     Object,
-    operands::{Ask, Class, Outcome},
+    operands::{Class, Outcome, Uncached},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -162,10 +162,10 @@ async fn a_finalizer_is_named() {
 async fn what_is_replaced_slowly_is_told_once() {
     let world = World::new("slowly").await;
     let (engine, old) = (world.engine(), world.of("Deployment"));
-    engine.converge(vec![old.clone()], &[], &Ask).await;
+    engine.converge(vec![old.clone()], &[], &Uncached).await;
     let new = selected_by(&old, "new");
     let told = async || {
-        let report = engine.converge(vec![new.clone()], &[], &Ask).await;
+        let report = engine.converge(vec![new.clone()], &[], &Uncached).await;
         report.events().map(|event| event.reason).collect::<Vec<_>>()
     };
     assert_eq!(told().await, [""; 0]);

@@ -8,7 +8,7 @@ use kube::{
 };
 use operator::{
     Key, Object,
-    operands::{Ask, Engine, Outcome, Report, kinds},
+    operands::{Engine, Outcome, Report, Uncached, kinds},
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -57,7 +57,7 @@ impl World {
 
     /// One run of a process that has just started.
     pub async fn converge(&self, desired: &[Object]) -> Report {
-        self.engine().converge(desired.to_vec(), &[], &Ask).await
+        self.engine().converge(desired.to_vec(), &[], &Uncached).await
     }
 
     /// The writes of the operator so far: `patch configmaps/name`, in order.

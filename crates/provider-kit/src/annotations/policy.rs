@@ -1,4 +1,4 @@
-//! A table of annotations as `ValidatingAdmissionPolicy` objects: the API server itself tells a user what is wrong, and no
+//! A table of annotations as `ValidatingAdmissionPolicy` objects: the API server itself reports what is wrong, and no
 //! webhook has to run.
 
 use super::{

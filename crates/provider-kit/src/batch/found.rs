@@ -1,4 +1,4 @@
-//! What the calls of a batch found, to be looked up by key.
+//! The objects that the calls of a batch returned, by key.
 
 use super::{Key, Memory, Object, Wanted};
 use cloud::{Error, Result};
@@ -55,7 +55,7 @@ impl<O: Object> Found<O> {
         self.by_id.values().any(|object| names.contains(object.name()))
     }
 
-    /// Remembers the names of objects that have another one than their keys say.
+    /// Remembers the names of objects whose keys have another one.
     pub(super) fn learn_names(&self, wanted: &Wanted<'_>, memory: &Memory) {
         for (id, probable) in &wanted.ids {
             if let Some(object) = self.by_id.get(*id) {
@@ -64,7 +64,7 @@ impl<O: Object> Found<O> {
         }
     }
 
-    /// The object, or `None` if the cloud itself says that it does not exist.
+    /// The object, or `None` if the cloud itself answers that it does not exist.
     pub(super) fn get(&self, key: Key<'_>) -> Result<Option<Arc<O>>> {
         let failed = match key {
             Key::Id(id, _) => self.failed_ids.get(id),

@@ -17,7 +17,7 @@ pub trait Describe: Lookup {
     /// What is known of an instance.
     ///
     /// # Errors
-    /// If the cloud does not say enough yet.
+    /// If the cloud does not know enough yet.
     fn describe(object: &Self::Object, detail: Detail) -> Result<Instance>;
 }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// More objects than one cluster loses while a process runs; then they are read again.
 const MOST_DELETED: usize = 10_000;
 
-/// How long a list is trusted that does not have a name, once the name itself was asked for.
+/// How long a list without a name is trusted, once the name itself was searched for.
 const UNUSED: Duration = Duration::from_mins(5);
 
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl Memory {
         self.learned().name_filter == NameFilter::Broken
     }
 
-    /// The cloud says that the object of this key does not exist.
+    /// The cloud answers that the object of this key does not exist.
     pub(super) fn learn_missing(&self, key: Key<'_>) {
         let mut learned = self.learned();
         match key {

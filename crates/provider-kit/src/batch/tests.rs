@@ -3,7 +3,7 @@ use cloud::Error;
 use rstest::rstest;
 use std::sync::{Mutex, PoisonError};
 
-/// A cloud of servers, and the calls that were made.
+/// A cloud of servers that records its calls.
 #[derive(Clone, Default)]
 struct Cloud(Arc<Mutex<State>>);
 

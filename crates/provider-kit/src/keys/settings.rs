@@ -1,7 +1,7 @@
-//! What a configuration file says, key by key.
+//! The settings in a configuration file, key by key.
 
 use super::{Effect, Key, Kind, Section};
-use gcfg::{Document, Error, Nanos, Subsections};
+use gcfg::{Document, Error, GoDuration, Subsections};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The values of a file by section, subsection and key. It has no `Debug`: a value may be a password.
@@ -24,7 +24,7 @@ enum Value {
     Text(String),
     Boolean(bool),
     Number(i128),
-    Duration(Nanos),
+    Duration(GoDuration),
     List(Vec<String>),
 }
 
@@ -52,7 +52,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Replaces what is here by what another file says; lists as a whole.
+    /// Replaces these settings by those of another file; lists as a whole.
     pub fn overlay(&mut self, other: Self) {
         self.found.extend(other.found);
         self.subsections.extend(other.subsections);
@@ -99,7 +99,7 @@ impl Settings {
     }
 
     /// A duration, which may be negative.
-    pub fn duration(&self, section: &'static str, key: &'static str) -> Option<Nanos> {
+    pub fn duration(&self, section: &'static str, key: &'static str) -> Option<GoDuration> {
         match self.value(section, "", key)? {
             Value::Duration(value) => Some(*value),
             _ => None,

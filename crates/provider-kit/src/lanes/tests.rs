@@ -155,7 +155,7 @@ async fn a_change_of_another_process_survives() {
 #[case("read", "1 read")]
 #[case("write", "1 read, 1 write")]
 #[tokio::test(start_paused = true)]
-async fn a_failure_goes_to_every_caller(#[case] down: &'static str, #[case] calls: &str) {
+async fn a_failure_is_returned_to_every_caller(#[case] down: &'static str, #[case] calls: &str) {
     let (lanes, mut cloud) = (TestLanes::default(), Cloud::default());
     cloud.down = Some(down);
     for answer in join_all((0..9).map(|part| add(&lanes, &cloud, part))).await {

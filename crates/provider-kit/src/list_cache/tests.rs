@@ -113,7 +113,7 @@ async fn a_failure_is_shared_and_not_remembered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_was_not_found_says_nothing_about_an_object() {
+async fn a_404_for_a_list_is_not_a_missing_object() {
     let cache = ListCache::<usize>::default();
     let read = || async {
         Err(Error::NotFound {

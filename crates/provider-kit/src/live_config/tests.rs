@@ -157,7 +157,7 @@ async fn every_file_is_watched() {
 }
 
 #[tokio::test]
-async fn warnings_are_remembered_until_they_are_gone() {
+async fn warnings_are_logged_once_until_they_disappear() {
     let fixture = Fixture::new("warnings", "demo a!");
     let warnings = || fixture.config.source.state().unwrap().warnings.clone();
     assert_eq!(warnings(), ["demo a! is loud"]);

@@ -2,7 +2,7 @@
 //!
 //! If all load balancers are begun at the same time, an API that slows down under load gives the first address late. A cloud that takes a
 //! minute for each of them, and works on all of them at the same time, must not be limited to a few. How long a load balancer is pending does
-//! not tell these clouds apart, but how long the API takes to answer does. So a window limits how many Services keep the API busy before
+//! not distinguish these clouds, but how long the API takes to answer does. So a window limits how many Services keep the API busy before
 //! another one begins: it grows while creating a load balancer takes about as long as the fastest time seen, and is halved when that takes much
 //! longer. A load balancer that is only pending does not count. What was begun never waits, so it is finished first. The very first has a head
 //! start: the others wait until it is finished, or for a few times as long as its creation took.
@@ -26,11 +26,11 @@ const LASTING: u32 = 4;
 const HEAD_START: u32 = 3;
 const LONGEST_HEAD_START: Duration = Duration::from_secs(5);
 
-/// How often a Service asks whether it is its turn. If many wait, those at the end ask less often.
+/// How often a waiting Service is reconciled. If many wait, the last ones are reconciled less often.
 const POLL: Duration = Duration::from_millis(100);
 const LAST_POLL: Duration = Duration::from_secs(5);
 
-/// A call that takes longer than this says nothing any more about how busy the API is.
+/// A call that takes longer than this is no measure of how busy the API is.
 const HUNG: Duration = Duration::from_secs(30);
 
 /// A Service that is late by this does not keep those behind it from beginning.
@@ -51,7 +51,7 @@ pub(super) enum Outcome {
 pub(super) enum Verdict {
     /// It may, or has begun.
     Begin,
-    /// It asks again after this time.
+    /// It is reconciled again after this time.
     Wait(Duration),
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Admission<K> {
     /// Fast answers since the window last grew.
     fast: u32,
     pace: Pace,
-    /// When the window was last made smaller: calls from before do not make it smaller again.
+    /// When the window was last halved: earlier calls do not halve it again.
     narrowed: Option<Instant>,
     /// The fastest answer.
     fastest: Option<Duration>,
@@ -141,7 +141,7 @@ impl<K: Eq + Hash> Admission<K> {
         }
     }
 
-    /// A Service asks to begin.
+    /// Whether a Service may begin.
     pub fn ask(&mut self, key: K, now: Instant) -> Verdict {
         self.services.retain(|_, entry| !entry.is_late(now, LOST));
         let (places, number, window) = (self.places(now), self.number, self.window);
@@ -243,7 +243,7 @@ impl<K> Admission<K> {
         self.fastest.is_some_and(|fastest| took > fastest * 4 + SLACK)
     }
 
-    /// A window that is not used says nothing about what the API can do.
+    /// A window that is not used is no measure of what the API can do.
     fn widen(&mut self, took: Duration) {
         let is_near = self.fastest.is_some_and(|fastest| took <= fastest * 3 + NEAR);
         if !is_near || !self.services.values().any(|entry| entry.phase == Phase::Waiting) {
@@ -283,7 +283,7 @@ impl Entry {
     }
 }
 
-/// When a Service asks again that has so many ahead of it. Those that may begin soon ask often.
+/// When to reconcile a Service again that has so many ahead of it. Those that may begin soon are reconciled often.
 fn wait(ahead: u32, window: u32) -> Duration {
     POLL.saturating_mul(1 + ahead / (4 * window)).min(LAST_POLL)
 }

@@ -1,11 +1,12 @@
 //! Deleting the load balancer of a Service, or detaching the Service from one that others use.
 
 use super::{
-    Cloud, Condition, Fate, Halt, Request, Scope, Use, halt::progress, pending, record, release::release_others,
+    Cloud, Completion, Condition, Fate, Halt, Request, Scope, Use, halt::progress, pending, record,
+    release::release_others,
 };
 use cloud::{Noted, Notes, Progress, Result, Spec};
 
-/// Deletes the load balancer of a Service and everything that came with it. What is gone already is a success.
+/// Deletes the load balancer of a Service and everything that came with it. What does not exist is a success.
 ///
 /// # Errors
 /// As the cloud answers.
@@ -48,7 +49,10 @@ async fn release_current<C: Cloud>(cloud: &C, request: &Request<'_, C>, balancer
     if fate == Fate::Delete {
         cloud.delete(request, balancer).await?;
         state.deleted(request.spec);
-        return Err(pending::poll(cloud, id, "to be deleted"));
+        return match cloud.completion() {
+            Completion::Later => Err(pending::poll(cloud, id, "to be deleted")),
+            Completion::AtOnce => Ok(fate),
+        };
     }
     cloud.detach(request, balancer, Use::Current).await?;
     Ok(fate)

@@ -14,7 +14,7 @@ pub type Fields = BTreeMap<&'static str, Value>;
 
 /// A fingerprint of everything that a Service asks for, in two parts.
 ///
-/// It is made of named fields, so that it stays the same when a field of a type here is renamed: a digest that changes makes the manager read
+/// It consists of named fields, so that renaming a field of a type does not change it: a digest that changes makes the manager read
 /// every load balancer of the cluster again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {

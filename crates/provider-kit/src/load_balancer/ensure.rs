@@ -1,27 +1,35 @@
 //! Creating a load balancer, and making it match.
 
 use super::{
-    Applied, Basis, Cloud, Completeness, Condition, Content, Created, Digest, Halt, Record, Request, Scope,
-    admission::Outcome, halt::progress, pending, release::release_previous, turn::Turn,
+    Basis, Cloud, Completeness, Completion, Condition, Content, Created, Digest, Halt, Record, Request, Scope,
+    admission::Outcome,
+    halt::progress,
+    pending,
+    release::release_previous,
+    steps::{Effect, apply, apply_all, change_hosts, host_change},
+    turn::Turn,
 };
 use cloud::{Error, Noted, Notes, Progress, Result, Spec, Status};
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
 /// A load balancer on which no step is left.
-struct Match<O> {
-    completeness: Completeness,
-    /// `None` if nothing had to be read.
-    observed: Option<Arc<O>>,
+pub(super) struct Match<C: Cloud> {
+    pub completeness: Completeness,
+    /// `None` if nothing had to be read, or if it was changed since.
+    pub observed: Option<Arc<C::Observed>>,
+    /// The load balancer, if it was changed since it was located.
+    pub changed: Option<C::Balancer>,
 }
 
-impl<O> Match<O> {
+impl<C: Cloud> Match<C> {
     /// Everything matches, which is known without reading it.
-    fn known() -> Self {
+    pub fn known() -> Self {
         Self {
             completeness: Completeness::Complete,
             observed: None,
+            changed: None,
         }
     }
 }
@@ -29,7 +37,7 @@ impl<O> Match<O> {
 /// Creates the load balancer of a Service, or makes it match.
 ///
 /// # Errors
-/// As the cloud answers, or [`Error::Invalid`] if the Service asks for something that cannot be.
+/// As the cloud answers, or [`Error::Invalid`] if the Service asks for something impossible.
 pub async fn ensure<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<Status>>> {
     let turn = cloud.state().turn(spec);
     let request = Request::new(cloud, spec, Scope::All).await?;
@@ -41,7 +49,7 @@ pub async fn ensure<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Progress<S
     progress(result, notes)
 }
 
-/// Does not even look for the load balancer of a new Service before it is its turn.
+/// Does not even search for the load balancer of a new Service before its turn.
 async fn ensure_in_turn<C: Cloud>(
     cloud: &C,
     request: &Request<'_, C>,
@@ -55,7 +63,15 @@ async fn ensure_in_turn<C: Cloud>(
         return make_match(cloud, request, &balancer, notes).await;
     }
     turn.begin()?;
-    Err(create(cloud, request).await)
+    let id = create(cloud, request).await?;
+    let created = || pending::poll(cloud, &id, "to be created");
+    match cloud.completion() {
+        Completion::Later => Err(created()),
+        Completion::AtOnce => {
+            let balancer = cloud.get(&id).await?.ok_or_else(created)?;
+            make_match(cloud, request, &balancer, notes).await
+        }
+    }
 }
 
 /// Whether nothing suggests that a Service has a load balancer.
@@ -66,7 +82,7 @@ fn is_new<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> bool {
     record.is_none() && known.is_none() && spec.status.ingress.is_empty()
 }
 
-/// Replaces the hosts on every port that is there. What is wrong with anything else is for [`ensure`] to report.
+/// Replaces the hosts on every existing port. [`ensure`] reports what is wrong with anything else.
 ///
 /// # Errors
 /// [`Error::NotFound`] if there is no load balancer, or, once the hosts match, if a part of it is missing.
@@ -80,22 +96,22 @@ pub async fn update_hosts<C: Cloud>(cloud: &C, spec: &Spec) -> Result<Noted<Prog
     progress(result, notes)
 }
 
-/// Answers what to wait for: a new load balancer is never ready at once.
-async fn create<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> Halt {
+/// Creates a load balancer, and returns its ID.
+async fn create<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> Result<String, Halt> {
     let (state, spec) = (cloud.state(), request.spec);
     if let Some(times) = state.too_early(spec) {
         let what = format!("load balancer {}", cloud.name(spec));
         let reason = format!("it ended in an error state {times} times in a row; it is created again later");
-        return Error::unusable(what, reason).into();
+        return Err(Error::unusable(what, reason).into());
     }
     if let Some(left) = state.may_appear(spec) {
-        return pending::unanswered(&cloud.name(spec), left);
+        return Err(pending::unanswered(&cloud.name(spec), left));
     }
     let sent = Instant::now();
     match cloud.create(request).await {
         Err(halt) => {
             state.answered(Outcome::Refused, sent);
-            halt
+            Err(halt)
         }
         Ok(Created { id, content }) => {
             state.answered(Outcome::Created, sent);
@@ -104,7 +120,7 @@ async fn create<C: Cloud>(cloud: &C, request: &Request<'_, C>) -> Halt {
             if content == Content::Complete {
                 state.created_for(&id, &cloud.digest(request));
             }
-            pending::poll(cloud, &id, "to be created")
+            Ok(id)
         }
     }
 }
@@ -133,6 +149,7 @@ async fn make_match<C: Cloud>(
     let digest = cloud.digest(request);
     let matching = synchronize(cloud, request, balancer, &digest, notes).await?;
     state.succeeded(request.spec);
+    let balancer = matching.changed.as_ref().unwrap_or(balancer);
     let status = finish(cloud, request, balancer, &digest, &matching, notes).await?;
     match matching.completeness {
         Completeness::Missing(part) => Err(Error::not_found(format!("{part} of load balancer {id}")).into()),
@@ -140,14 +157,14 @@ async fn make_match<C: Cloud>(
     }
 }
 
-/// Applies the first step, if there is one.
+/// Applies the first step, if there is one, or all of them.
 async fn synchronize<C: Cloud>(
     cloud: &C,
     request: &Request<'_, C>,
     balancer: &C::Balancer,
     digest: &Digest,
     notes: &mut Notes,
-) -> Result<Match<C::Observed>, Halt> {
+) -> Result<Match<C>, Halt> {
     let (state, id, version) = (cloud.state(), cloud.id(balancer), cloud.version(balancer));
     let record = request.record.as_ref().filter(|_| cloud.is_marked(request, balancer));
     if record.is_some_and(|record| record.matches(digest, id, &version)) || state.take_created_for(id, digest) {
@@ -164,6 +181,16 @@ async fn synchronize<C: Cloud>(
         let mut refused = Notes::default();
         let steps = cloud.possible(&observed, all, &mut refused);
         match (steps.first(), basis) {
+            (Some(_), _) if cloud.completion() == Completion::AtOnce => {
+                debug!(id, steps = %listed(&steps), "planned");
+                // The steps of a change of hosts add nothing that is missing.
+                let completeness = match request.scope {
+                    Scope::Hosts => cloud.completeness(request, &observed, &desired),
+                    Scope::All | Scope::Deletion => Completeness::Complete,
+                };
+                notes.events.extend(refused.events);
+                return apply_all(cloud, request, balancer, &observed, &steps, completeness, notes).await;
+            }
             (Some(step), _) => {
                 debug!(id, steps = %listed(&steps), "planned");
                 match apply(cloud, request, balancer, Some(&observed), step, notes).await? {
@@ -185,6 +212,7 @@ async fn synchronize<C: Cloud>(
                 return Ok(Match {
                     completeness,
                     observed: Some(observed),
+                    changed: None,
                 });
             }
         }
@@ -202,107 +230,19 @@ async fn observe<C: Cloud>(cloud: &C, balancer: &C::Balancer) -> Result<(Basis, 
     Ok((Basis::Read(version), observed))
 }
 
-/// What came of a step.
-enum Effect {
-    Changed,
-    Conflict,
-    Refused,
-}
-
-/// Applies a step, and remembers what came of it.
-async fn apply<C: Cloud>(
-    cloud: &C,
-    request: &Request<'_, C>,
-    balancer: &C::Balancer,
-    observed: Option<&C::Observed>,
-    step: &C::Step,
-    notes: &mut Notes,
-) -> Result<Effect, Halt> {
-    let (state, id) = (cloud.state(), cloud.id(balancer));
-    if state.is_futile(step) {
-        let what = format!("load balancer {id} ({step})");
-        return Err(Error::unusable(what, "the cloud accepted this change twice, and nothing changed").into());
-    }
-    let applied = cloud.apply(request, balancer, observed, step).await;
-    match applied {
-        Ok(Applied::Changed(changed)) => {
-            info!(id, %step, "changed load balancer");
-            state.made(step);
-            match changed {
-                Some(changed) => state.changed(id, Arc::new(changed)),
-                None => state.invalidate(id),
-            }
-            cloud.applied(request, balancer, step, notes);
-            Ok(Effect::Changed)
-        }
-        Ok(Applied::Conflict) => {
-            state.invalidate(id);
-            Ok(Effect::Conflict)
-        }
-        Ok(Applied::Refused) => {
-            state.invalidate(id);
-            Ok(Effect::Refused)
-        }
-        Err(halt) => {
-            state.invalidate(id);
-            Err(halt)
-        }
-    }
-}
-
-/// The steps of a change of hosts on a load balancer that need not be read: nothing but the hosts has changed since it matched.
-fn host_change<C: Cloud>(
-    cloud: &C,
-    request: &Request<'_, C>,
-    record: Option<&Record>,
-    desired: &C::Desired,
-    id: &str,
-    version: &str,
-    digest: &Digest,
-) -> Option<VecDeque<C::Step>> {
-    if let Some(left) = cloud.state().take_host_change(id, digest) {
-        return Some(left);
-    }
-    let record = record?;
-    let known = record.matches_but_for_hosts(digest, id, version) && !record.targets.is_empty();
-    known.then(|| cloud.host_steps(request, desired, &record.targets))?
-}
-
-async fn change_hosts<C: Cloud>(
-    cloud: &C,
-    request: &Request<'_, C>,
-    balancer: &C::Balancer,
-    digest: &Digest,
-    mut steps: VecDeque<C::Step>,
-    notes: &mut Notes,
-) -> Result<Match<C::Observed>, Halt> {
-    let Some(step) = steps.pop_front() else {
-        return Ok(Match::known());
-    };
-    let id = cloud.id(balancer);
-    match apply(cloud, request, balancer, None, &step, notes).await? {
-        Effect::Changed => {
-            cloud.state().keep_host_change(id, digest, steps);
-            Err(pending::poll(cloud, id, &format!("({step})")))
-        }
-        // The load balancer is read, which shows why.
-        Effect::Conflict | Effect::Refused => Err(pending::busy(id)),
-    }
-}
-
 /// Everything around the load balancer.
 async fn finish<C: Cloud>(
     cloud: &C,
     request: &Request<'_, C>,
     balancer: &C::Balancer,
     digest: &Digest,
-    matching: &Match<C::Observed>,
+    matching: &Match<C>,
     notes: &mut Notes,
 ) -> Result<Status, Halt> {
     let finished = cloud.finish(request, balancer, notes).await?;
     let id = cloud.id(balancer);
     let stored = request.record.as_ref().filter(|record| record.id == id);
-    // Other hosts do not lead to another load balancer: a whole reconcile releases those of before.
+    // A change of hosts does not change the load balancer: a full reconcile releases previous ones.
     let previous = match request.scope {
         Scope::Hosts => stored.map_or_else(Vec::new, |record| record.previous.clone()),
         Scope::All | Scope::Deletion => release_previous(cloud, request, balancer, notes).await?,

@@ -109,7 +109,7 @@ impl Record {
         all.filter(|other| !other.is_empty() && *other != id).cloned().collect()
     }
 
-    /// Writes the record on its Service, unless it is there already.
+    /// Writes the record on its Service, unless it is up to date.
     pub fn write(&self, spec: &Spec, notes: &mut Notes) {
         // A record has nothing that JSON cannot hold.
         if let Ok(text) = serde_json::to_string(self)
@@ -138,7 +138,7 @@ mod tests {
         spec
     }
 
-    /// What is stored in clusters: it may grow, and what is there stays.
+    /// Clusters store these: fields may be added, and existing ones keep their meaning.
     #[rstest]
     #[case::minimal(
         Record::new("lb", Ownership::Owner),

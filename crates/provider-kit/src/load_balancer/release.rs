@@ -1,6 +1,6 @@
 //! Load balancers that a Service used before: once another one serves it, it releases them.
 
-use super::{Cloud, Condition, Fate, Halt, Request, Use, pending};
+use super::{Cloud, Completion, Condition, Fate, Halt, Request, Use, pending};
 use cloud::{Error, Notes, Result};
 
 /// How far a Service has released one load balancer that it used before.
@@ -9,7 +9,7 @@ enum Part {
     Released,
     /// The cloud is deleting it.
     Deleting,
-    /// It may be in use elsewhere, and stays as it is.
+    /// It may be in use elsewhere, and is kept as it is.
     Kept,
     /// It is broken, so that nothing can be removed from it.
     Stuck(Error),
@@ -52,7 +52,7 @@ pub(super) async fn release_others<C: Cloud>(
         let more: Vec<_> = others.into_iter().filter(|id| !ids.contains(id)).collect();
         ids.extend(more);
     } else {
-        // The cloud has just said that these do not exist.
+        // The cloud has just answered that these do not exist.
         let created = cloud.state().created(request.spec);
         let located_by = cloud.located_by(request);
         ids.retain(|id| Some(id.as_str()) != located_by && Some(id) != created.as_ref());
@@ -97,7 +97,10 @@ async fn release<C: Cloud>(cloud: &C, request: &Request<'_, C>, id: &str) -> Res
     cloud.state().ready(id);
     if fate == Fate::Delete {
         cloud.delete(request, &balancer).await?;
-        return Err(pending::poll(cloud, id, "to be deleted"));
+        return match cloud.completion() {
+            Completion::Later => Err(pending::poll(cloud, id, "to be deleted")),
+            Completion::AtOnce => Ok(Part::Released),
+        };
     }
     match cloud.detach(request, &balancer, Use::Previous).await {
         Ok(()) => Ok(Part::Released),

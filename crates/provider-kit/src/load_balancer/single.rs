@@ -22,9 +22,9 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// When to look again at a Service that its user, or a node, has to change first.
+/// When to reconcile a Service again that a user, or a node, has to change first.
 const RECHECK: Duration = Duration::from_mins(1);
-/// How long a load balancer may take to be listed whose creation was not answered; longer than a list is used.
+/// How long the cloud may take to list a load balancer whose creation was not answered; longer than a list is used.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A load balancer as the cloud shows it. Serialized, it changes whenever the load balancer does.
@@ -68,7 +68,7 @@ pub trait Single: Send + Sync + 'static {
     async fn finish(&self, spec: &Spec, object: &Self::Object, notes: &mut Notes) -> Result<()>;
     /// What goes into the Service's status.
     fn status(&self, spec: &Spec, object: &Self::Object) -> Status;
-    /// The reason of the event about this error, if it gets one: the Service is then looked at again after a while.
+    /// The reason of the event about this error, if it gets one: the Service is then reconciled again after a while.
     fn event(&self, error: &Error) -> Option<&'static str> {
         let _ = error;
         None
@@ -112,7 +112,7 @@ impl fmt::Display for Replace {
 }
 
 impl<S: Single> SingleObjects<S> {
-    /// The load balancers of this cloud. Nothing is asked of it yet.
+    /// The load balancers of this cloud. Makes no call yet.
     pub fn new(cloud: S) -> Self {
         Self {
             cloud: Arc::new(cloud),
@@ -122,7 +122,7 @@ impl<S: Single> SingleObjects<S> {
         }
     }
 
-    /// By the ID that stands on the Service, by that of the one that is being created, or else by name.
+    /// By the ID in the Service's annotation, by that of the one that is being created, or else by name.
     async fn find_object(&self, spec: &Spec) -> Result<Option<S::Object>> {
         let named = S::ID.non_empty(spec).map(str::to_owned);
         for id in named.into_iter().chain(self.state.created(spec)) {
@@ -198,7 +198,7 @@ impl<S: Single> SingleObjects<S> {
     }
 }
 
-/// `a` and 31 hexadecimal digits, as [`default_name`] makes them.
+/// `a` and 31 hexadecimal digits, as [`default_name`] returns them.
 fn is_default_name(name: &str) -> bool {
     let digits = name.strip_prefix('a').unwrap_or_default();
     digits.len() == 31 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

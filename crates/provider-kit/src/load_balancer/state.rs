@@ -18,7 +18,7 @@ const LAST_POLL: Duration = Duration::from_secs(5);
 const STUCK: Duration = Duration::from_mins(15);
 const STUCK_POLL: Duration = Duration::from_secs(30);
 
-/// A poll that is late by this will not be made: the Service needs it no more.
+/// A poll that is late by this will not happen: the Service does not need it any more.
 const FORGOTTEN: Duration = Duration::from_secs(30);
 
 /// Back-off between attempts to create a load balancer that ends up broken.
@@ -36,7 +36,7 @@ struct Inner<O, S> {
     services: HashMap<ServiceKey, Service>,
     /// Load balancers that are being changed right now.
     claimed: HashSet<String>,
-    /// By [`Step::target`]: the last change, how often it was made in a row, and when last.
+    /// By [`Step::target`]: the last change, how often it was applied in a row, and when last.
     changes: HashMap<String, (S, u32, Instant)>,
     admission: Admission<ServiceKey>,
 }
@@ -67,7 +67,7 @@ struct Pending {
 struct Service {
     /// The load balancer that is being created for it.
     creating: Option<String>,
-    /// Until when one may still appear whose creation was not answered.
+    /// Until when a load balancer may still appear whose creation was not answered.
     unanswered_until: Option<Instant>,
     /// How often in a row its load balancer ended up broken, and when last.
     failures: Option<(u32, Instant)>,
@@ -102,7 +102,7 @@ pub enum Polls {
 
 /// One change of a load balancer. Its `Display` is what logs, events and dry runs print.
 pub trait Step: std::fmt::Display + Clone + PartialEq + Send + Sync {
-    /// The part of the cloud that is changed, if the change is one that some clouds accept without effect: it is made at most twice in a row.
+    /// The part of the cloud that is changed, if the change is one that some clouds accept without effect: it is applied at most twice in a row.
     fn target(&self) -> Option<String> {
         None
     }
@@ -167,7 +167,12 @@ impl<O, S: Step> State<O, S> {
         });
     }
 
-    /// Something that leads to it was changed: lists from before this are out of date.
+    /// Its content is read again when it is next needed: its version does not show every change.
+    pub fn unread(&self, id: &str) {
+        self.balancer(id, |known| known.observed = None);
+    }
+
+    /// An object that refers to it was changed: lists from before this are out of date.
     pub fn touched(&self, id: &str) {
         self.balancer(id, |known| known.changed_at = Some(Instant::now()));
     }
@@ -196,7 +201,7 @@ impl<O, S: Step> State<O, S> {
         (towards == *digest).then_some(steps)
     }
 
-    /// A part of a change of hosts was made: this is left.
+    /// A part of a change of hosts was applied: these steps are left.
     pub fn keep_host_change(&self, id: &str, digest: &Digest, left: VecDeque<S>) {
         self.balancer(id, |known| {
             known.observed = None;
@@ -250,7 +255,7 @@ impl<O, S: Step> State<O, S> {
         }
     }
 
-    /// It is gone.
+    /// It does not exist any more.
     pub fn forget(&self, id: &str) {
         self.lock().balancers.remove(id);
     }
@@ -356,7 +361,7 @@ impl<O, S: Step> State<O, S> {
 
 /// Changes that a cloud accepts without effect.
 impl<O, S: Step> State<O, S> {
-    /// This change was made.
+    /// This change was applied.
     pub fn made(&self, step: &S) {
         let Some(target) = step.target() else { return };
         let mut inner = self.lock();

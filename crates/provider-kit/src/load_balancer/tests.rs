@@ -1,4 +1,4 @@
-//! The engine on a cloud that is a few lines long: a load balancer has a version, a list of hosts, and a text that stands for its settings.
+//! The engine on a cloud that is a few lines long: a load balancer has a version, a list of hosts, and a text in place of its settings.
 
 mod many;
 
@@ -54,11 +54,12 @@ struct Fake {
     balancers: Mutex<Vec<Balancer>>,
     calls: Mutex<Vec<String>>,
     speed: Speed,
+    completion: Option<Completion>,
     /// How many load balancers are being created.
     in_flight: AtomicU32,
 }
 
-/// How fast the cloud is. By default it answers at once, and completes its work when it is told to.
+/// How fast the cloud is. By default it answers at once, and completes its work when the test wants it to.
 #[derive(Default)]
 struct Speed {
     /// How long the creation of a load balancer takes.
@@ -81,7 +82,7 @@ impl Fake {
         self.calls.lock().unwrap().push(what.into());
     }
 
-    /// The calls since this was last asked.
+    /// The calls since the last call of this function.
     fn calls(&self) -> String {
         self.calls.lock().unwrap().split_off(0).join(", ")
     }
@@ -111,6 +112,14 @@ impl Fake {
             ownership,
             ready_at: None,
         });
+    }
+
+    /// The condition after a change.
+    fn after(&self, busy: &'static str) -> Condition {
+        match self.completion() {
+            Completion::Later => Condition::Busy(busy),
+            Completion::AtOnce => Condition::Ready,
+        }
     }
 
     /// The cloud completes what it is working on.
@@ -189,6 +198,10 @@ impl Cloud for Fake {
         &self.state
     }
 
+    fn completion(&self) -> Completion {
+        self.completion.unwrap_or(Completion::Later)
+    }
+
     async fn settings(&self, _: &Spec, _: Scope) -> Result<()> {
         Ok(())
     }
@@ -240,7 +253,7 @@ impl Cloud for Fake {
         self.add(id, Ownership::Owner);
         self.change(id, |balancer| {
             balancer.ready_at = self.speed.provisioning.map(|time| Instant::now() + time);
-            balancer.condition = Condition::Busy("to be created");
+            balancer.condition = self.after("to be created");
             balancer.settings.clone_from(&request.spec.annotations[SETTINGS]);
             balancer.hosts = names(request.spec);
         });
@@ -293,7 +306,7 @@ impl Cloud for Fake {
     ) -> Result<Applied<Balancer>, Halt> {
         self.call(step.to_string());
         self.change(&balancer.id, |balancer| {
-            balancer.condition = Condition::Busy("to be updated");
+            balancer.condition = self.after("to be updated");
             match step.clone() {
                 // A cloud that accepts a change and does nothing.
                 Change::Hosts(hosts) if hosts == ["deaf"] => {}
@@ -333,7 +346,7 @@ impl Cloud for Fake {
 }
 
 #[tokio::test]
-async fn creates_once_and_then_only_looks() {
+async fn creates_once_and_then_only_reads() {
     let (cloud, mut spec) = (Fake::default(), service("x", &["a"]));
     cloud.ensure(&mut spec).await;
     assert_eq!(
@@ -439,4 +452,29 @@ async fn deletes_everything_and_the_record() {
     assert_eq!(answer, Progress::Done(()));
     assert_eq!(cloud.calls(), "locate, delete own, locate, clean up");
     assert!(!spec.annotations.contains_key(record::ANNOTATION));
+}
+
+#[tokio::test]
+async fn where_changes_are_complete_at_once_no_call_is_pending() {
+    let (mut cloud, mut spec) = (Fake::default(), service("x", &["a"]));
+    cloud.completion = Some(Completion::AtOnce);
+    let mut calls = Vec::new();
+    for settings in ["x", "y", "y"] {
+        spec.annotations.insert(SETTINGS.into(), settings.into());
+        spec.hosts = if settings == "x" { hosts(&["a"]) } else { hosts(&["b"]) };
+        let Noted { answer, notes } = ensure(&cloud, &spec).await.unwrap();
+        write(&mut spec, &notes);
+        assert_eq!(answer, Progress::Done(Status::default()));
+        calls.push(cloud.calls());
+    }
+    assert_eq!(
+        calls,
+        [
+            "locate, create, get own",
+            "locate, observe, settings y, hosts b, get own",
+            "locate"
+        ]
+    );
+    assert_eq!(delete(&cloud, &spec).await.unwrap().answer, Progress::Done(()));
+    assert_eq!(cloud.calls(), "locate, delete own, clean up");
 }

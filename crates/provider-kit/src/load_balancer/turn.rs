@@ -54,7 +54,7 @@ impl<O, S: Step> Turn<'_, O, S> {
         }
     }
 
-    /// The Service is pending: its turn goes on when it is reconciled again after this time.
+    /// The Service is pending: its turn continues when it is reconciled again after this time.
     pub fn keep(mut self, poll_after: Duration) {
         self.end = End::Keep;
         let due = Instant::now() + poll_after;

@@ -1,4 +1,4 @@
-//! A service account of a controller's own, and the tokens to act as it.
+//! The service account of a controller, and its tokens.
 
 use super::{bearer::bearer, explain};
 use arc_swap::ArcSwapOption;
@@ -12,16 +12,16 @@ use kube::{Api, Client, api::PostParams};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 
-/// How long a token is asked for.
+/// The requested lifetime of a token.
 const LIFETIME: Duration = Duration::from_hours(1);
-/// A token that seems to live shorter than this is taken for a clock that is wrong.
+/// The minimum assumed lifetime of a token: a shorter one means that the clock is wrong.
 const SHORTEST: Duration = Duration::from_mins(10);
 const ATTEMPTS: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// How long a token that could not be renewed is used before the next try.
+/// How long a token that could not be renewed is used before the next attempt.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// A controller cannot act under its own name.
+/// A controller cannot use its service account.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step} service account {namespace}/{name}")]
 pub struct AccountError {
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Account {
 }
 
 impl Account {
-    /// Uses `client` to make the account and its tokens.
+    /// Uses `client` to create the account and to request its tokens.
     pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
         let token = ArcSwapOption::empty();
         Self {
@@ -66,12 +66,12 @@ impl Account {
         }
     }
 
-    /// The user name that the API server knows it by.
+    /// Its user name on the API server.
     pub(super) fn username(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 
-    /// Creates the account unless it is there.
+    /// Creates the account unless it exists.
     pub(super) async fn provide(&self) -> Result<(), AccountError> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &self.namespace);
         let found = accounts
@@ -91,7 +91,7 @@ impl Account {
         }
     }
 
-    /// Best effort: whoever may not create namespaces usually finds this one there.
+    /// Best effort: without permission to create namespaces, it usually exists already.
     async fn provide_namespace(&self) {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         if !matches!(namespaces.get_metadata_opt(&self.namespace).await, Ok(None)) {
@@ -112,13 +112,13 @@ impl Account {
         }
     }
 
-    /// The header to act as the account with.
+    /// The authorization header of the account.
     pub(super) async fn header(&self) -> Result<HeaderValue, AccountError> {
         let current = self.token.load_full();
         if let Some(token) = current.as_deref().filter(|token| Instant::now() < token.renew) {
             return Ok(token.header.clone());
         }
-        // A token to be renewed is still good, so only one request waits for the new one.
+        // The old token is still valid, so only one request waits for the new one.
         let renewing = match (self.renewing.try_lock(), current) {
             (Ok(guard), _) => guard,
             (Err(_), Some(token)) => return Ok(token.header.clone()),
@@ -140,7 +140,7 @@ impl Account {
             (Err(error), None) => return Err(error),
             (Err(error), Some(old)) => {
                 let reason = explain(&error);
-                tracing::warn!(account = ?self, reason, "cannot renew the token; using the one before");
+                tracing::warn!(account = ?self, reason, "cannot renew the token; using the previous one");
                 Token {
                     header: old.header.clone(),
                     issued: old.issued,
@@ -158,7 +158,7 @@ impl Account {
         for _ in 1..ATTEMPTS {
             match self.request_once().await {
                 Ok(token) => return Ok(token),
-                Err(error) => tracing::debug!(account = ?self, reason = explain(&error), "no token; trying again"),
+                Err(error) => tracing::debug!(account = ?self, reason = explain(&error), "no token; retrying"),
             }
             tokio::time::sleep(wait).await;
             wait *= 2;
@@ -190,7 +190,7 @@ impl Account {
         Ok(Token { header, issued, renew })
     }
 
-    /// Forgets the token unless it is newer than that; so the next one is always another, which is the answer.
+    /// Discards the token unless it was issued after that time. Returns whether a retry makes sense, which is always the case.
     pub(super) fn forget_older_than(&self, sent: Instant) -> bool {
         let current = self.token.load_full();
         if current.as_ref().is_some_and(|token| token.issued < sent) {
@@ -209,7 +209,7 @@ impl Account {
     }
 }
 
-/// A token is renewed when a fifth of its life remains.
+/// A token is renewed when a fifth of its lifetime remains.
 fn renew_after(expires: Timestamp, now: Timestamp) -> Duration {
     let lifetime = Duration::try_from(expires.duration_since(now)).unwrap_or_default();
     lifetime.max(SHORTEST) * 4 / 5

@@ -2,10 +2,11 @@
 
 use super::account::Account;
 use http::HeaderValue;
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
@@ -14,14 +15,14 @@ use tower::BoxError;
 /// How long a token from a file is used before the file is read again, as in client-go.
 const REREAD: Duration = Duration::from_mins(1);
 
-/// Where the token of a request comes from.
+/// The source of the token of a request.
 #[derive(Debug, Clone)]
 pub(super) enum Bearer {
-    /// The connection knows who we are, or nobody needs to.
+    /// No token: the connection authenticates, or authentication is not needed.
     None,
-    /// A file that somebody else renews.
+    /// A file that is renewed from outside.
     File(Arc<TokenFile>),
-    /// A service account whose tokens we request.
+    /// A service account with requested tokens.
     Account(Arc<Account>),
 }
 
@@ -34,7 +35,7 @@ impl Bearer {
         }
     }
 
-    /// The server did not accept what was sent at that time. Answers whether there is something new to try.
+    /// The server rejected the token that was sent at that time. Returns whether there is a new one to try.
     pub(super) fn rejected(&self, sent: Instant) -> bool {
         match self {
             Self::None => false,
@@ -54,14 +55,14 @@ pub(super) struct TokenFile {
 #[derive(Debug)]
 struct State {
     header: HeaderValue,
-    /// When it was first found in the file.
+    /// When the token was first read.
     since: Instant,
     /// When the file was last read.
     read: Instant,
 }
 
 impl State {
-    /// What was found in the file now, after this.
+    /// The state after a read.
     fn found(header: HeaderValue, before: Option<&Self>) -> Self {
         let now = Instant::now();
         let same = before.filter(|before| before.header == header);
@@ -74,10 +75,9 @@ impl State {
 }
 
 impl TokenFile {
-    /// The token is `fallback` for as long as the file cannot be read.
+    /// The token is `fallback` while the file cannot be read.
     pub(super) fn new(path: PathBuf, fallback: Option<&SecretString>) -> Self {
         let state = fallback.and_then(|token| bearer(token.expose_secret()).ok());
-        // A time long past would do, but a monotonic clock may not have one.
         let state = state.map(|header| State::found(header, None));
         let file = Self {
             path,
@@ -89,6 +89,7 @@ impl TokenFile {
 
     fn header(&self) -> Result<HeaderValue, BoxError> {
         let fresh = self
+            .state
             .lock()
             .as_ref()
             .filter(|state| state.read.elapsed() < REREAD)
@@ -99,17 +100,17 @@ impl TokenFile {
         }
     }
 
-    /// Reads the file; the token before is kept if that fails, because some remove the file once it was read.
+    /// Reads the file; if that fails, the previous token is kept, because the file may be removed after it was read.
     fn read(&self) -> Result<HeaderValue, BoxError> {
         let result = load(&self.path);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match (result, state.as_mut()) {
             (Ok(header), _) => {
                 *state = Some(State::found(header.clone(), state.as_ref()));
                 Ok(header)
             }
             (Err(error), Some(state)) => {
-                tracing::warn!(path = %self.path.display(), error, "cannot read the token again; using the one before");
+                tracing::warn!(path = %self.path.display(), error, "cannot read the token again; using the previous one");
                 state.read = Instant::now();
                 Ok(state.header.clone())
             }
@@ -119,19 +120,15 @@ impl TokenFile {
 
     fn reread(&self) {
         if let Ok(header) = load(&self.path) {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             *state = Some(State::found(header, state.as_ref()));
         }
     }
 
-    /// Whether there is another token in the file than was sent at that time; others may have found it first.
+    /// Whether the token in the file differs from the one sent at that time. Another request may have read it already.
     fn changed_since(&self, sent: Instant) -> bool {
         self.reread();
-        self.lock().as_ref().is_some_and(|state| state.since > sent)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().as_ref().is_some_and(|state| state.since > sent)
     }
 }
 
@@ -140,7 +137,7 @@ fn load(path: &Path) -> Result<HeaderValue, String> {
     bearer(&token)
 }
 
-/// The header for a token, which no log prints.
+/// The header for a token, marked as sensitive.
 pub(super) fn bearer(token: &str) -> Result<HeaderValue, String> {
     let token = token.trim();
     if token.is_empty() {
@@ -200,8 +197,8 @@ mod tests {
         assert!(!bearer.rejected(sent), "nothing new to try");
         scratch.write("two");
         assert!(bearer.rejected(sent));
-        assert!(bearer.rejected(sent), "another request that was sent with the old one");
-        assert!(!bearer.rejected(Instant::now()), "who had the new one");
+        assert!(bearer.rejected(sent), "another request with the old token");
+        assert!(!bearer.rejected(Instant::now()), "a request with the new token");
         assert_eq!(bearer.header().await.unwrap().unwrap(), "Bearer two");
     }
 

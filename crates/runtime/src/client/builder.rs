@@ -1,4 +1,4 @@
-//! How the clients of a process are made.
+//! The builder of the clients of a process.
 
 use super::{
     Clients, Common,
@@ -11,29 +11,26 @@ use super::{
 use crate::{fence::Fence, version::Info};
 use http::Uri;
 use kube::{Config, config::AuthInfo};
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{fmt, sync::Arc, time::Duration};
 
-/// How long a request may take unless told otherwise.
+/// The default timeout of a request.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Under which name controllers act.
+/// The identity of controllers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Identity {
-    /// That of the process.
+    /// The identity of the process.
     #[default]
     Process,
-    /// Each its own service account in this namespace: `--use-service-account-credentials`.
+    /// A service account for each controller in this namespace: `--use-service-account-credentials`.
     ServiceAccounts {
-        /// Where the accounts are: `kube-system`.
+        /// The namespace of the accounts: `kube-system`.
         namespace: String,
     },
 }
 
-/// Says how the clients of a process behave.
+/// The settings of the clients of a process.
 #[must_use]
 pub struct Builder {
     config: Config,
@@ -46,7 +43,7 @@ pub struct Builder {
     metrics: Option<Metrics>,
 }
 
-/// Leaves out the configuration: the URL of a proxy may have a password in it.
+/// Without the configuration: the URL of a proxy may contain a password.
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (address, _) = names(&self.config.cluster_url);
@@ -57,7 +54,7 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Clients for this server that are limited by default, behind no fence, and give up a request after a minute.
+    /// Clients for this server with the default limit, without a fence, and with a timeout of one minute.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -71,7 +68,7 @@ impl Builder {
         }
     }
 
-    /// Names the program in the user agent; without this it is the name it was started by.
+    /// Sets the program in the user agent; the default is its first argument.
     pub fn binary(self, binary: &str, version: Info) -> Self {
         Self {
             binary: binary.to_owned(),
@@ -80,22 +77,22 @@ impl Builder {
         }
     }
 
-    /// Limits what is asked of the server.
+    /// Limits the requests to the server.
     pub fn limit(self, limit: Limit) -> Self {
         Self { limit, ..self }
     }
 
-    /// Refuses the writes of controllers while this is closed; see [`is_fenced`].
+    /// Rejects the writes of controllers while this is closed; see [`is_fenced`](super::is_fenced).
     pub fn fence(self, fence: Fence) -> Self {
         Self { fence, ..self }
     }
 
-    /// Says under which name controllers act.
+    /// Sets the identity of controllers.
     pub fn identity(self, identity: Identity) -> Self {
         Self { identity, ..self }
     }
 
-    /// Gives each request, with all its repetitions, this long; a watch must begin by then, and may go on.
+    /// Sets the timeout of a request with all its retries; a watch must only begin within it.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
@@ -108,8 +105,8 @@ impl Builder {
         }
     }
 
-    /// Makes the clients. A credential plugin of the kubeconfig is run now, and blocks; one that fails is run again with
-    /// later requests.
+    /// Creates the clients. A credential plugin of the kubeconfig is run now, and blocks; if it fails, it is run again with later
+    /// requests.
     ///
     /// # Errors
     /// If the credentials cannot be used.
@@ -149,8 +146,8 @@ impl Builder {
     }
 }
 
-/// Takes the token file out of the hands of [`kube`]: ours strips the line end that editors leave, and reads the file at
-/// once when the server rejects the token.
+/// Handles the token file instead of [`kube`]: [`TokenFile`] removes a trailing line end, and reads the file again at once when the
+/// server rejects the token.
 fn take_token_file(config: &mut Config) -> Bearer {
     let AuthInfo { token, token_file, .. } = &mut config.auth_info;
     match token_file.take() {
@@ -165,7 +162,7 @@ fn without_credentials(config: &Config) -> Config {
     config
 }
 
-/// The server as people and as the metrics call it: without path and credentials.
+/// The address of the server for messages and its host for metrics: without path and credentials.
 fn names(url: &Uri) -> (Arc<str>, Arc<str>) {
     let host = url
         .authority()

@@ -1,11 +1,11 @@
-//! Where the API server is and who we are, from `--kubeconfig` and `--master`, as client-go decides it.
+//! The address of the API server and the credentials, from `--kubeconfig` and `--master`, as in client-go.
 
 use super::{in_cluster, kubeconfig, proxy};
 use kube::Config;
 use std::path::{Path, PathBuf};
 use tower::BoxError;
 
-/// What the user said about the API server. Empty values count as absent.
+/// The flags about the API server. Empty values count as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Source {
     /// `--kubeconfig`: a file with the address and the credentials.
@@ -14,7 +14,7 @@ pub struct Source {
     pub master: Option<String>,
 }
 
-/// The API server cannot be talked to as configured; says which file and key, and what to do about it.
+/// The configuration of the API server cannot be used; the message names file and key, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
@@ -39,13 +39,13 @@ impl ConfigError {
 }
 
 impl Source {
-    /// Reads the configuration: the kubeconfig if there is one, else only the address, and with neither that of the
-    /// cluster that this process runs in. Nothing is guessed: `KUBECONFIG` and the home directory do not count.
+    /// Loads the configuration: the kubeconfig if it is given, else the address alone, else the in-cluster configuration.
+    /// `KUBECONFIG` and the home directory are not used.
     ///
-    /// Credentials are left out when the address is not TLS. Files are only read; the server is not asked anything.
+    /// Without TLS there are no credentials. Files are only read; no request is sent.
     ///
     /// # Errors
-    /// If a file is missing or wrong.
+    /// If a file is missing or invalid.
     pub fn load(&self) -> Result<Config, ConfigError> {
         let kubeconfig = self.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
         let master = self.master.as_deref().filter(|master| !master.is_empty());
@@ -59,13 +59,13 @@ impl Source {
         config.default_retry = false;
         config.disable_compression = true;
         if config.proxy_url.is_none() {
-            config.proxy_url = proxy::find(&reach::Environment::read(), &config.cluster_url)?;
+            config.proxy_url = proxy::find(&outbound::Environment::read(), &config.cluster_url)?;
         }
         Ok(config)
     }
 }
 
-/// What an address without a scheme is to have.
+/// The default scheme of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
     Http,
@@ -96,21 +96,21 @@ pub(super) fn bad_master(master: &str, source: BoxError) -> ConfigError {
     ConfigError::because(format!("--master={master:?} is not the URL of an API server"), source)
 }
 
-/// The certificates in PEM, at least one. As in Go, those among them that cannot be used are passed over.
+/// The certificates in PEM, at least one. As in Go, certificates that cannot be used are skipped.
 pub(super) fn certificates(pem: &[u8]) -> Result<Vec<Vec<u8>>, BoxError> {
     use rustls::pki_types::{CertificateDer, pem::PemObject};
-    let (mut found, mut trouble) = (Vec::new(), None);
+    let (mut found, mut problem) = (Vec::new(), None);
     for certificate in CertificateDer::pem_slice_iter(pem) {
         match certificate.map_err(Into::into).and_then(usable) {
             Ok(certificate) => found.push(certificate),
-            Err(error) => trouble = trouble.or(Some(error)),
+            Err(error) => problem = problem.or(Some(error)),
         }
     }
-    match trouble {
+    match problem {
         None if found.is_empty() => Err("there is no certificate in it".into()),
         Some(error) if found.is_empty() => Err(error),
         Some(error) => {
-            tracing::warn!(error, "passing over certificate authorities that cannot be used");
+            tracing::warn!(error, "skipping certificate authorities that cannot be used");
             Ok(found)
         }
         None => Ok(found),

@@ -4,10 +4,10 @@ use super::failure::{Failure, chain};
 use kube::{client::AuthError, core::Status};
 use std::error::Error;
 
-/// Says in one sentence why a request failed: what the API server said, or what the connection did and to which address.
-/// Takes any error of [`kube`], or one that was caused by such.
+/// Explains in one sentence why a request failed: the response of the API server, or the failure of the connection with its
+/// address. Accepts every error of [`kube`], and errors with such a source.
 ///
-/// A missing permission names verb and resource. No secret is printed.
+/// A missing permission includes verb and resource. No secret is printed.
 #[must_use]
 pub fn explain(error: &(dyn Error + 'static)) -> String {
     let causes: Vec<_> = chain(error).collect();
@@ -20,12 +20,12 @@ pub fn explain(error: &(dyn Error + 'static)) -> String {
     {
         return plugin;
     }
-    let said: Vec<_> = causes
+    let message: Vec<_> = causes
         .iter()
-        .filter(|error| says_something(**error))
+        .filter(|error| is_informative(**error))
         .map(|error| explain_one(*error))
         .collect();
-    match said.as_slice() {
+    match message.as_slice() {
         [] => error.to_string(),
         [only] => only.clone(),
         [first, .., last] if first.contains(last.as_str()) => first.clone(),
@@ -55,15 +55,15 @@ fn explain_status(status: &Status) -> String {
     }
 }
 
-/// A plugin's output may have a token in it.
+/// Without the output of the plugin, which may contain a token.
 fn explain_plugin(error: &AuthError) -> Option<String> {
     match error {
         AuthError::AuthExecRun { out, .. } => {
             let stderr = String::from_utf8_lossy(&out.stderr);
-            let said = stderr.lines().rfind(|line| !line.trim().is_empty());
-            let said = said.map_or_else(String::new, |line| format!(": {}", line.trim()));
+            let message = stderr.lines().rfind(|line| !line.trim().is_empty());
+            let message = message.map_or_else(String::new, |line| format!(": {}", line.trim()));
             Some(format!(
-                "the credential plugin of the kubeconfig failed with {}{said}",
+                "the credential plugin of the kubeconfig failed with {}{message}",
                 out.status
             ))
         }
@@ -77,8 +77,8 @@ fn explain_plugin(error: &AuthError) -> Option<String> {
     }
 }
 
-/// Wrappers that only repeat what is inside them, or that speak of the library's own parts, say nothing.
-fn says_something(error: &(dyn Error + 'static)) -> bool {
+/// Whether an error adds information: wrappers that repeat their source, or name internals of a library, do not.
+fn is_informative(error: &(dyn Error + 'static)) -> bool {
     if error.is::<hyper_util::client::legacy::Error>() {
         return false;
     }

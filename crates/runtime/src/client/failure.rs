@@ -1,11 +1,11 @@
-//! Why a request got no answer.
+//! Requests without a response.
 
 use super::transport::NoCredentials;
 use crate::fence::Fenced;
 use std::{error::Error, io, sync::Arc, time::Duration};
 use tower::BoxError;
 
-/// Why a request got no answer from the API server.
+/// Why a request got no response from the API server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -14,41 +14,41 @@ pub enum Failure {
     Connect {
         /// The server.
         address: Arc<str>,
-        /// What the connection did.
+        /// The cause.
         source: BoxError,
     },
-    /// The connection broke; nobody knows whether the request was carried out.
+    /// The connection was lost; it is unknown whether the request was processed.
     #[error("the connection to {address} was lost")]
     Lost {
         /// The server.
         address: Arc<str>,
-        /// What the connection did.
+        /// The cause.
         source: BoxError,
     },
-    /// The answer took too long; nobody knows whether the request was carried out.
+    /// The response took too long; it is unknown whether the request was processed.
     #[error("{address} did not answer within {} s", after.as_secs_f64())]
     Timeout {
         /// The server.
         address: Arc<str>,
-        /// How long it had.
+        /// The timeout.
         after: Duration,
     },
     /// The request was not sent, because this replica may not write.
     #[error(transparent)]
     Fenced(#[from] Fenced),
-    /// The request was not sent, because we could not get the credentials for it.
+    /// The request was not sent, because its credentials are not available.
     #[error("no credentials for {address}")]
     Credentials {
         /// The server.
         address: Arc<str>,
-        /// Why there are none.
+        /// The cause.
         source: BoxError,
     },
 }
 
 impl Failure {
-    /// Sorts an error of the connection; one of the layers above it stays what it is.
-    pub(super) fn sort(error: BoxError, address: &Arc<str>) -> BoxError {
+    /// Classifies an error of the connection; other errors are unchanged.
+    pub(super) fn classify(error: BoxError, address: &Arc<str>) -> BoxError {
         let address = address.clone();
         if has_fenced(&*error) {
             return Self::Fenced(Fenced).into();
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-/// Whether a write was refused because this replica may not write any more.
+/// Whether a write was rejected because this replica may not write.
 pub fn is_fenced(error: &kube::Error) -> bool {
     has_fenced(error)
 }
@@ -74,7 +74,7 @@ fn has_fenced(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| error.is::<Fenced>() || matches!(error.downcast_ref(), Some(Failure::Fenced(_))))
 }
 
-/// Whether a request failed because there is no API server at the other end, rather than by its answer.
+/// Whether a request failed because the API server is unreachable, rather than by its response.
 pub fn is_unreachable(error: &kube::Error) -> bool {
     chain(error).any(|error| {
         matches!(
@@ -84,10 +84,10 @@ pub fn is_unreachable(error: &kube::Error) -> bool {
     })
 }
 
-/// An error and what caused it, outermost first.
+/// An error and its sources, outermost first.
 pub(super) fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
-        // The source of an IO error is what is below the error it carries, not that error.
+        // The source of an IO error is the source of the error it contains, not that error.
         let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         carried
             .map(|error| error as &(dyn Error + 'static))
@@ -95,8 +95,8 @@ pub(super) fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item 
     })
 }
 
-/// Whether the connection broke while the request was under way.
-pub(super) fn is_lost(error: &(dyn Error + 'static)) -> bool {
+/// Whether the connection was lost during the request.
+pub(crate) fn is_lost(error: &(dyn Error + 'static)) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     chain(error).any(|error| {
         let broken = |error: &io::Error| {

@@ -1,17 +1,17 @@
-//! The configuration that Kubernetes gives to every pod.
+//! The in-cluster configuration.
 
 use super::config::{ConfigError, Scheme, certificates, read, server_url};
 use kube::Config;
 use std::path::PathBuf;
 
-/// What a pod finds around it.
+/// The environment of a pod.
 #[derive(Debug)]
 pub(super) struct Environment {
     /// `KUBERNETES_SERVICE_HOST`
     pub(super) host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`
     pub(super) port: Option<String>,
-    /// Where the service account is mounted.
+    /// The mount path of the service account.
     pub(super) account: PathBuf,
 }
 
@@ -25,7 +25,7 @@ impl Environment {
     }
 }
 
-/// The configuration of the cluster that this process runs in.
+/// Loads the in-cluster configuration.
 pub(super) fn load(environment: &Environment) -> Result<Config, ConfigError> {
     let Environment { host, port, account } = environment;
     let (Some(host), Some(port)) = (present(host.as_deref()), present(port.as_deref())) else {
@@ -54,7 +54,7 @@ fn url(host: &str, port: &str) -> Result<http::Uri, ConfigError> {
     };
     server_url(&address, Scheme::Https).map_err(|source| {
         let variables = format!("KUBERNETES_SERVICE_HOST={host} and KUBERNETES_SERVICE_PORT={port}");
-        ConfigError::because(format!("{variables} make no URL"), source)
+        ConfigError::because(format!("{variables} are not a valid URL"), source)
     })
 }
 
@@ -62,8 +62,10 @@ fn trust(config: &mut Config, ca: PathBuf) {
     let roots = read("the certificate authority", &ca);
     match roots.map_err(Into::into).and_then(|pem| certificates(&pem)) {
         Ok(roots) => (config.root_cert, config.root_cert_file) = (Some(roots), Some(ca)),
-        // As client-go does: the server's certificate may be signed by one that everybody trusts.
-        Err(error) => tracing::error!(path = %ca.display(), %error, "no cluster CA; trusting the system's"),
+        // As in client-go: the server's certificate may be signed by an authority of the system.
+        Err(error) => {
+            tracing::error!(path = %ca.display(), %error, "no cluster CA; trusting the certificate authorities of the system");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A kubeconfig file, checked key by key so that a mistake in it is named.
+//! A kubeconfig file, checked key by key so that an error names the key.
 
 mod user;
 
@@ -34,7 +34,7 @@ pub(super) fn load(path: &Path, master: Option<&str>) -> Result<Config, ConfigEr
     if let Some(proxy) = filled(cluster.proxy_url.as_deref()) {
         config.proxy_url = Some(file.proxy(&context, proxy)?);
     }
-    // Credentials never go over a connection that everybody can read.
+    // Credentials are never sent without TLS.
     if secure {
         file.trust(&mut config, &context, &cluster, master)?;
         config.auth_info = file.user(&context, &cluster)?;
@@ -56,7 +56,7 @@ fn parse(path: &Path) -> Result<Kubeconfig, ConfigError> {
     Ok(content)
 }
 
-/// Makes the files that a kubeconfig names relative to its folder, and its data one line each.
+/// Resolves the paths in a kubeconfig relative to its folder, and removes line ends from its data.
 fn resolve(content: &mut Kubeconfig, folder: &Path) {
     let absolute = |file: &mut Option<String>| {
         if let Some(name) = filled(file.as_deref()) {
@@ -80,7 +80,7 @@ fn resolve(content: &mut Kubeconfig, folder: &Path) {
             .client_key_data
             .take()
             .map(|data| one_line(data.expose_secret()).into());
-        // A bare name is looked for in `PATH`.
+        // A bare name is searched in `PATH`.
         if let Some(exec) = user
             .exec
             .as_mut()
@@ -95,12 +95,12 @@ fn join(data: &mut Option<String>) {
     *data = data.take().map(|data| one_line(&data));
 }
 
-/// Base64 may be wrapped, as Go reads it.
+/// Base64 may be wrapped, as in Go.
 fn one_line(data: &str) -> String {
     data.replace(['\r', '\n'], "")
 }
 
-/// Where the mistake is and what it is; nothing that quotes the file, because there are secrets in it.
+/// Position and kind of the error, without quotes from the file, because it contains secrets.
 fn place(error: &serde_saphyr::Error) -> String {
     let place = error.location().map_or_else(String::new, |at| {
         format!("at line {}, column {}", at.line(), at.column())
@@ -161,7 +161,7 @@ impl File<'_> {
         };
         server_url(server, default).map_err(|source| {
             self.because(
-                format!("has a server in its cluster {cluster_name:?} that is no URL: {server:?}"),
+                format!("has a server in its cluster {cluster_name:?} that is not a URL: {server:?}"),
                 source,
             )
         })
@@ -185,7 +185,7 @@ impl File<'_> {
         }
     }
 
-    /// Which certificate the server must show.
+    /// The trusted server certificates.
     fn trust(
         &self,
         config: &mut Config,
@@ -224,7 +224,7 @@ impl File<'_> {
         Ok(())
     }
 
-    /// What is in the file, or in the key itself; the latter wins.
+    /// The content of the inline data, or else of the file.
     fn data_or_file(&self, what: &str, data: Option<&str>, file: Option<&str>) -> Result<Option<Vec<u8>>, ConfigError> {
         match (data, file) {
             (Some(data), _) => BASE64_STANDARD

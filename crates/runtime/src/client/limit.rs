@@ -1,44 +1,42 @@
-//! How much may be asked of the API server.
+//! Limits of requests to the API server.
 
 use crate::queue::Bucket;
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
 
-/// The most requests of a process under way at a time when the user says nothing. More do not make it faster, but each
-/// costs a connection with its buffers, and the server throttles who asks too much.
+/// The default maximum of concurrent requests of a process. More are not faster, but each needs a connection with its buffers, and
+/// the server throttles clients with too many requests.
 const IN_FLIGHT: usize = 16;
 /// The defaults of `--kube-api-qps` and `--kube-api-burst`, for when only one of them is given.
 const QPS: f64 = 20.0;
 const BURST: u32 = 30;
-/// What client-go takes for a 0.
+/// The values that client-go uses for 0.
 const ZERO_QPS: f64 = 5.0;
 const ZERO_BURST: u32 = 10;
 
-/// How much may be asked of the API server. Watches are never limited.
+/// A limit of requests to the API server. Watches are never limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
-    /// This many requests under way at a time, over all clients.
+    /// The maximum of concurrent requests of all clients.
     InFlight(usize),
-    /// So many a second after a burst, each client by itself, as client-go does it.
+    /// A rate with a burst for each client, as in client-go.
     Rate {
         /// `--kube-api-qps`
         qps: f64,
         /// `--kube-api-burst`
         burst: u32,
     },
-    /// Without limit.
+    /// No limit.
     Unlimited,
 }
 
 impl Limit {
-    /// What the user asked for with `--kube-api-qps` and `--kube-api-burst`, `None` if a flag was not given. A negative
-    /// rate means no limit and 0 a default, as in client-go.
+    /// The limit of `--kube-api-qps` and `--kube-api-burst`, `None` if a flag is not given. As in client-go, a negative rate means no
+    /// limit and 0 a default.
     #[must_use]
     pub fn from_flags(qps: Option<f64>, burst: Option<u32>) -> Self {
         match (qps, burst) {
@@ -66,7 +64,7 @@ impl Default for Limit {
     }
 }
 
-/// What all clients of a process share of their limit.
+/// The part of the limit that all clients of a process share.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     limit: Limit,
@@ -95,7 +93,7 @@ impl Shared {
     }
 }
 
-/// What a request waits at.
+/// The gate of a client, where requests wait.
 #[derive(Debug)]
 pub(super) enum Gate {
     Open,
@@ -103,23 +101,23 @@ pub(super) enum Gate {
     Rate(Mutex<Bucket>),
 }
 
-/// The right to have a request under way, until it is dropped.
+/// A slot of the limit, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Pass(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
 
 impl Gate {
-    /// Waits for its turn, and says how long that took if there was something to wait for.
+    /// Waits for the limit, and returns the waiting time, if there is a limit.
     pub(super) async fn enter(&self) -> (Pass, Option<Duration>) {
         let asked = Instant::now();
         match self {
             Self::Open => (Pass(None), None),
             Self::Slots(slots) => {
-                // Nobody closes the semaphore, so this cannot fail.
+                // The semaphore is never closed, so this cannot fail.
                 let slot = slots.clone().acquire_owned().await.ok();
                 (Pass(slot), Some(asked.elapsed()))
             }
             Self::Rate(bucket) => {
-                let wait = bucket.lock().unwrap_or_else(PoisonError::into_inner).reserve(asked);
+                let wait = bucket.lock().reserve(asked);
                 tokio::time::sleep(wait).await;
                 if wait > Duration::from_secs(1) {
                     tracing::info!(?wait, "waited before a request because of --kube-api-qps");
@@ -144,7 +142,7 @@ mod tests {
     #[case::no_burst(Some(50.0), Some(0), Limit::Rate { qps: 50.0, burst: 10 })]
     #[case::neither(Some(0.0), Some(0), Limit::Rate { qps: 5.0, burst: 10 })]
     #[case::negative(Some(-1.0), Some(5), Limit::Unlimited)]
-    fn is_what_the_flags_say(#[case] qps: Option<f64>, #[case] burst: Option<u32>, #[case] limit: Limit) {
+    fn is_parsed_from_the_flags(#[case] qps: Option<f64>, #[case] burst: Option<u32>, #[case] limit: Limit) {
         assert_eq!(Limit::from_flags(qps, burst), limit);
     }
 
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slots_are_shared_and_come_back() {
+    async fn slots_are_shared_and_released() {
         let shared = Shared::new(Limit::InFlight(1));
         let (one, other) = (shared.gate(), shared.gate());
         let (pass, _) = one.enter().await;

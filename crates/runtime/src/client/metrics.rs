@@ -4,9 +4,7 @@ use super::verb::Verb;
 use crate::metrics::Register;
 use http::StatusCode;
 use kube::client::AuthError;
-use prometheus::{
-    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, core::Collector,
-};
+use prometheus::{Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -60,17 +58,14 @@ impl Metrics {
     /// # Errors
     /// If they are registered already.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
-        register_what_stays(registry)?;
+        register_constants(registry)?;
         let histogram = |name: &str, help: &str, buckets: &[f64]| {
-            let histogram = HistogramVec::new(
-                HistogramOpts::new(name, help).buckets(buckets.to_vec()),
-                &["verb", "host"],
-            )?;
-            registry.register(Box::new(histogram.clone())).map(|()| histogram)
+            let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+            registry.add(HistogramVec::new(options, &["verb", "host"]))
         };
         let counter = |name: &str, help: &str, method: &str| {
-            let counter = IntCounterVec::new(Opts::new(name, help), &["code", method, "host"])?;
-            registry.register(Box::new(counter.clone())).map(|()| counter)
+            let labels = ["code", method, "host"];
+            registry.add(IntCounterVec::new(Opts::new(name, help), &labels))
         };
         Ok(Self {
             requests: counter(
@@ -104,24 +99,21 @@ impl Metrics {
                 &SECONDS,
             )?,
             plugin_calls: plugin_calls(registry)?,
-            transports: registered(
-                registry,
-                IntGauge::new(
-                    "rest_client_transport_cache_entries",
-                    "Number of transport entries in the internal cache.",
-                )?,
-            )?,
+            transports: registry.add(IntGauge::new(
+                "rest_client_transport_cache_entries",
+                "Number of transport entries in the internal cache.",
+            ))?,
             transport_calls: transport_calls(registry)?,
         })
     }
 
-    /// Connections were made for one more identity; they are kept.
+    /// Connections were created for another identity.
     pub(super) fn transport_made(&self) {
         self.transports.inc();
         self.transport_calls.with_label_values(&["miss"]).inc();
     }
 
-    /// A plugin that gives credentials was run.
+    /// A credential plugin was run.
     pub(super) fn plugin_called<T>(&self, outcome: &kube::Result<T>) {
         let (code, status) = match outcome {
             Ok(_) => (0, "no_error"),
@@ -135,16 +127,12 @@ impl Metrics {
     }
 }
 
-fn registered<C: Collector + Clone + 'static>(registry: &dyn Register, metric: C) -> prometheus::Result<C> {
-    registry.register(Box::new(metric.clone())).map(|()| metric)
-}
-
 fn plugin_calls(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
     let help = "Number of calls to an exec plugin, partitioned by the type of event encountered (no_error, \
                 plugin_execution_error, plugin_not_found_error, client_internal_error) and an optional exit code. The exit \
                 code will be set to 0 if and only if the plugin call was successful.";
     let opts = Opts::new("rest_client_exec_plugin_call_total", help);
-    registered(registry, IntCounterVec::new(opts, &["code", "call_status"])?)
+    registry.add(IntCounterVec::new(opts, &["code", "call_status"]))
 }
 
 fn transport_calls(registry: &dyn Register) -> prometheus::Result<IntCounterVec> {
@@ -152,29 +140,29 @@ fn transport_calls(registry: &dyn Register) -> prometheus::Result<IntCounterVec>
                 cache, miss: created and added to the cache, miss-gc: recreated and added back to the cache after being \
                 garbage collected, uncacheable: created and not cached";
     let opts = Opts::new("rest_client_transport_create_calls_total", help);
-    registered(registry, IntCounterVec::new(opts, &["result"])?)
+    registry.add(IntCounterVec::new(opts, &["result"]))
 }
 
-/// What never changes here: certificates of plugins are used and not looked into, and nothing is collected as garbage.
-fn register_what_stays(registry: &dyn Register) -> prometheus::Result<()> {
+/// Metrics with constant values: certificates of plugins are not inspected, and there is no garbage collection.
+fn register_constants(registry: &dyn Register) -> prometheus::Result<()> {
     let ttl = "Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth exec plugin. The \
                value is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused \
                or manage no TLS certificates, the value will be +INF.";
-    let ttl = registered(registry, Gauge::new("rest_client_exec_plugin_ttl_seconds", ttl)?)?;
+    let ttl = registry.add(Gauge::new("rest_client_exec_plugin_ttl_seconds", ttl))?;
     ttl.set(f64::INFINITY);
     let age = "Histogram of the number of seconds the last auth exec plugin client certificate lived before being rotated. \
                If auth exec plugin client certificates are unused, histogram will contain no data.";
     let age = HistogramOpts::new("rest_client_exec_plugin_certificate_rotation_age", age);
-    registered(registry, Histogram::with_opts(age.buckets(CERTIFICATE_AGES.to_vec()))?)?;
+    registry.add(Histogram::with_opts(age.buckets(CERTIFICATE_AGES.to_vec())))?;
     let collected =
         "Number of times a cert rotation goroutine cancel func is called via GC cleanup of the associated transport";
     let name = "rest_client_transport_cert_rotation_gc_calls_total";
-    registered(registry, IntCounter::new(name, collected)?).map(drop)
+    registry.add(IntCounter::new(name, collected)).map(drop)
 }
 
-/// One request, from the moment it is asked for until it is dropped, which counts its duration.
+/// One request. Dropping it records its duration.
 ///
-/// Watches count as requests only, because they end when somebody wants them to.
+/// Watches count as requests only, because their duration has no meaning.
 #[derive(Debug)]
 pub(super) struct Observation {
     metrics: Option<Metrics>,
@@ -205,7 +193,7 @@ impl Observation {
         }
     }
 
-    /// It was answered with this status, or not at all.
+    /// The response had this status; `None` without a response.
     pub(super) fn answered(&self, attempt: Attempt, status: Option<StatusCode>) {
         let Some(metrics) = &self.metrics else { return };
         let labels = [
@@ -219,7 +207,7 @@ impl Observation {
         }
     }
 
-    /// The body of the answer had this size.
+    /// The body of the response had this size.
     pub(super) fn received(&self, size: u64) {
         self.observe(|metrics| &metrics.response_size, to_f64(size));
     }

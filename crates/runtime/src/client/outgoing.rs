@@ -1,4 +1,4 @@
-//! The body of a request, which asks the fence at the last moment.
+//! The body of a request, which checks the fence at the last moment.
 
 use crate::fence::Fence;
 use bytes::Bytes;
@@ -12,15 +12,15 @@ use tower::BoxError;
 
 /// The body of a request.
 ///
-/// A connection asks for it when it is up and about to send. That may be long after the request was made, and a write without
-/// its body is none.
+/// A connection polls it directly before it sends. That may be long after the request was created, and a write without its body has no
+/// effect.
 pub(super) struct Outgoing {
     body: Body,
     fence: Option<Fence>,
 }
 
 impl Outgoing {
-    /// The body of a request that changes nothing.
+    /// The body of a read request.
     pub(super) fn reading(body: Body) -> Self {
         Self { body, fence: None }
     }

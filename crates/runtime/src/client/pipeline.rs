@@ -1,5 +1,4 @@
-//! What happens to a request between a controller and the connection: wait for its turn, pass the fence, be sent within
-//! its time, be counted, and be sent again if the server asks for that.
+//! The steps of a request between a controller and the connection: rate limit, fence, timeout, metrics, retries.
 
 use super::{
     answer::{Answer, Deadline, Incoming},
@@ -30,26 +29,26 @@ use std::{
 use tokio::time::Instant;
 use tower::{BoxError, Service, ServiceExt};
 
-/// Whether requests are sent again.
+/// Whether requests are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retries {
     On,
     Off,
 }
 
-/// How the requests of one client are treated.
+/// The settings of one client.
 pub(super) struct Policy {
     pub(super) transport: Transport,
     pub(super) bearer: Bearer,
     pub(super) user_agent: HeaderValue,
-    /// The server, for people.
+    /// The server, for messages.
     pub(super) address: Arc<str>,
     /// The server, for the metrics.
     pub(super) host: Arc<str>,
     pub(super) gate: Gate,
     pub(super) fence: Fence,
     pub(super) retries: Retries,
-    /// How long a request may take, from the moment it may be sent; a watch must only begin by then.
+    /// The timeout of a request after the rate limit; a watch must only begin within it.
     pub(super) timeout: Duration,
     pub(super) metrics: Option<Metrics>,
 }
@@ -69,7 +68,7 @@ impl Service<Request<Body>> for Pipeline {
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
-    /// Always ready: waiting is done by each request for itself, so that no watch stands in a queue behind writes.
+    /// Always ready: each request waits by itself, so that no watch is queued behind writes.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
@@ -102,7 +101,7 @@ impl Policy {
                 return Ok(result?.map(|body| Answer::new(body, deadline, observation, pass)));
             };
             drain(result).await;
-            // A place among those under way is not for those who wait.
+            // A request that waits must not occupy a slot of the limit.
             drop(pass);
             tokio::time::sleep(wait).await;
             pass = self.enter(verb, &observation).await;
@@ -110,7 +109,7 @@ impl Policy {
         }
     }
 
-    /// How long to wait before sending it again; `None` if this outcome counts.
+    /// How long to wait before a retry; `None` if this outcome is final.
     async fn wait(
         &self,
         verb: Verb,
@@ -132,7 +131,7 @@ impl Policy {
         retry::next(verb, history.failures, outcome).filter(|wait| *wait < left)
     }
 
-    /// Waits for its turn; a watch need not.
+    /// Waits for the rate limit; a watch is not limited.
     async fn enter(&self, verb: Verb, observation: &Observation) -> Option<Pass> {
         if verb == Verb::Watch {
             return None;
@@ -169,14 +168,14 @@ impl Policy {
         observation.sent(request.body().size_hint().exact());
         let exchange = async { self.transport.exchange().await.oneshot(request).await };
         let result = match tokio::time::timeout_at(deadline.at, exchange).await {
-            Ok(result) => result.map_err(|error| Failure::sort(error, &self.address)),
+            Ok(result) => result.map_err(|error| Failure::classify(error, &self.address)),
             Err(_) => Err(deadline.missed().into()),
         };
         observation.answered(history.attempt, result.as_ref().ok().map(Response::status));
         result
     }
 
-    /// Whether there are other credentials than those that were sent at that time.
+    /// Whether there are newer credentials than those sent at that time.
     async fn renew(&self, sent: Instant) -> bool {
         match &self.bearer {
             Bearer::None => self.transport.renew(sent).await,
@@ -185,7 +184,7 @@ impl Policy {
     }
 }
 
-/// What was tried for a request so far.
+/// The previous attempts of a request.
 #[derive(Default)]
 struct History {
     attempt: Attempt,
@@ -193,7 +192,7 @@ struct History {
     renewal: Renewal,
 }
 
-/// Whether a request may still try other credentials.
+/// Whether a request may still be retried with new credentials.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Renewal {
     #[default]
@@ -209,7 +208,7 @@ fn outcome(result: &Result<Response<Incoming>, BoxError>) -> Outcome {
     }
 }
 
-/// Reads the rest of an answer that nobody wants, so that its connection can be used again; but not at any price.
+/// Reads the rest of an unused response, so that its connection can be reused; up to a limit.
 async fn drain(result: Result<Response<Incoming>, BoxError>) {
     let Ok(mut response) = result else { return };
     let rest = async {
@@ -221,7 +220,7 @@ async fn drain(result: Result<Response<Incoming>, BoxError>) {
     let _ = tokio::time::timeout(Duration::from_millis(100), rest).await;
 }
 
-/// The same request once more, if its body can be sent twice.
+/// A copy of the request, if its body can be sent twice.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     let body = request.body().try_clone()?;
     let mut copy = Request::new(body);

@@ -1,10 +1,10 @@
-//! Which proxy the environment asks for.
+//! Proxy selection by the environment.
 
 use super::config::ConfigError;
 use http::Uri;
-use reach::Environment;
+use outbound::Environment;
 
-/// The proxy for this server, if any. The machine itself is never reached through one.
+/// The proxy for this server, if any. A server on this machine never has one.
 pub(super) fn find(environment: &Environment, server: &Uri) -> Result<Option<Uri>, ConfigError> {
     let (scheme, host) = (
         server.scheme_str().unwrap_or_default(),
@@ -15,7 +15,7 @@ pub(super) fn find(environment: &Environment, server: &Uri) -> Result<Option<Uri
     };
     match proxy.url().parse::<Uri>() {
         Ok(url) if is_supported(&url) => Ok(Some(url)),
-        // The value itself may have a password in it.
+        // The value may contain a password.
         _ => Err(ConfigError::new(format!(
             "{} in the environment is not the URL of an http, https or socks5 proxy",
             proxy.variable
@@ -23,7 +23,7 @@ pub(super) fn find(environment: &Environment, server: &Uri) -> Result<Option<Uri
     }
 }
 
-/// Whether this is the URL of a proxy that we can go through.
+/// Whether this is the URL of a supported proxy.
 pub(super) fn is_supported(url: &Uri) -> bool {
     matches!(url.scheme_str(), Some("http" | "https" | "socks5" | "socks5h")) && url.host().is_some()
 }

@@ -31,7 +31,7 @@ impl Outcome {
 
 /// How long to wait before the next attempt, after `failures` failed ones; `None` if this one counts.
 ///
-/// The server says itself whether it has done anything: 429, or any 5xx with `Retry-After`, means that it has not. Only
+/// The response shows whether the server has processed the request: 429, or any 5xx with `Retry-After`, means that it has not. Only
 /// reads are sent again when that is not known.
 pub(super) fn next(verb: Verb, failures: u32, outcome: Outcome) -> Option<Duration> {
     if verb == Verb::Watch || failures > MAX_RETRIES {

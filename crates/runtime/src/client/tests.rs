@@ -103,7 +103,7 @@ fn admin_user(plane: &ControlPlane) -> Value {
     json!({"client-certificate": plane.pki("admin.crt"), "client-key": plane.pki("admin.key")})
 }
 
-/// Who the API server thinks we are.
+/// The user name that the API server assigns to the client.
 async fn whoami(client: &Client) -> Result<String, String> {
     let review = Api::<SelfSubjectReview>::all(client.clone());
     let answer = review
@@ -155,7 +155,7 @@ fn audited(plane: &ControlPlane, wanted: impl Fn(&Value) -> bool) -> Vec<Value> 
         .collect()
 }
 
-/// A proxy that lets in who says `me:p@ss`, while its gate is not locked.
+/// A proxy that accepts the credentials `me:p@ss`, while its gate is not locked.
 #[derive(Clone, Default)]
 struct Proxy {
     address: String,
@@ -207,14 +207,14 @@ impl Proxy {
 async fn a_missing_permission_names_verb_and_resource() {
     let plane = ControlPlane::shared();
     let source = Source {
-        kubeconfig: Some(plane.kubeconfig_for("nobody", &[])),
+        kubeconfig: Some(plane.kubeconfig_for("alice", &[])),
         master: None,
     };
     let client = Builder::new(source.load().unwrap()).build().unwrap().plain("test");
     let error = Api::<Node>::all(client).list(&ListParams::default()).await.unwrap_err();
     assert_eq!(
         explain(&error),
-        r#"missing permission: nodes is forbidden: User "nobody" cannot list resource "nodes" in API group "" at the cluster scope"#
+        r#"missing permission: nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope"#
     );
     assert!(!is_unreachable(&error));
 }

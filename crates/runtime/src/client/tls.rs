@@ -1,6 +1,6 @@
-//! TLS to the API server: whom we trust, and who we are.
+//! TLS to the API server: trusted certificates and the client certificate.
 
-use super::authorities::Followed;
+use super::config::certificates;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use kube::{
@@ -8,7 +8,7 @@ use kube::{
     client::{ConfigExt, RustlsTlsError},
     config::AuthInfo,
 };
-use reach::{Roots, Verifier};
+use outbound::{Roots, Verifier};
 use rustls::{
     ClientConfig,
     client::danger::ServerCertVerifier,
@@ -20,7 +20,7 @@ use secrecy::ExposeSecret;
 use std::sync::Arc;
 use tower::BoxError;
 
-/// Puts TLS on top of a connector, as the configuration says. A plugin that gives a certificate is run here, and blocks.
+/// Adds TLS to a connector. A credential plugin is run here, and blocks.
 pub(super) fn https<C>(config: &Config, connector: C) -> kube::Result<HttpsConnector<C>> {
     let mut builder = HttpsConnectorBuilder::new()
         .with_tls_config(tls(config)?)
@@ -34,7 +34,7 @@ pub(super) fn https<C>(config: &Config, connector: C) -> kube::Result<HttpsConne
 }
 
 fn tls(config: &Config) -> kube::Result<ClientConfig> {
-    // Whom to trust and who we are is decided below: the layer beneath refuses what Go accepts.
+    // Trust and client certificate are set below: kube rejects certificates that Go accepts.
     let mut rest = config.clone();
     (rest.root_cert, rest.root_cert_file) = (Some(Vec::new()), None);
     let pair = take_pair(&mut rest.auth_info)?;
@@ -48,7 +48,7 @@ fn tls(config: &Config) -> kube::Result<ClientConfig> {
     Ok(tls)
 }
 
-/// The client certificate with its key, if there is one. A plugin may still give another.
+/// The client certificate with its key, if there is one. A plugin may still return another.
 fn take_pair(user: &mut AuthInfo) -> kube::Result<Option<CertifiedKey>> {
     let (data, file) = (user.client_certificate_data.take(), user.client_certificate.take());
     let certificate = read(data.as_deref(), file.as_deref())?;
@@ -60,7 +60,7 @@ fn take_pair(user: &mut AuthInfo) -> kube::Result<Option<CertifiedKey>> {
     let invalid = |error| kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(error));
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&certificate).collect();
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(invalid)?;
-    let pair = reach::pair(chain.map_err(invalid)?, key, &ring::default_provider());
+    let pair = outbound::pair(chain.map_err(invalid)?, key, &ring::default_provider());
     pair.map(Some)
         .map_err(|error| kube::Error::RustlsTls(RustlsTlsError::InvalidPrivateKey(error)))
 }
@@ -75,10 +75,14 @@ fn read(data: Option<&str>, file: Option<&str>) -> kube::Result<Option<Vec<u8>>>
 }
 
 fn trust(config: &Config) -> kube::Result<Arc<dyn ServerCertVerifier>> {
-    let given = |roots: &[Vec<u8>]| roots.iter().cloned().map(CertificateDer::from).collect();
+    let given = |roots: Vec<Vec<u8>>| Roots::Only(roots.into_iter().map(CertificateDer::from).collect());
     let roots = match (&config.root_cert_file, &config.root_cert) {
-        (Some(path), _) => return Ok(Arc::new(Followed::new(path.clone()).map_err(unusable)?)),
-        (None, Some(roots)) => Roots::Only(given(roots)),
+        // The file may have changed since the configuration was loaded.
+        (Some(path), _) => {
+            let pem = std::fs::read(path).map_err(unusable)?;
+            given(certificates(&pem).map_err(unusable)?)
+        }
+        (None, Some(roots)) => given(roots.clone()),
         (None, None) => Roots::SystemAnd(Vec::new()),
     };
     Ok(Arc::new(Verifier::new(roots).map_err(unusable)?))
@@ -103,15 +107,15 @@ mod tests {
     };
     use tower::ServiceExt;
 
-    /// As `openssl req -x509` makes it.
-    fn by_itself(name: &str) -> (rcgen::Certificate, KeyPair) {
+    /// As `openssl req -x509` creates it.
+    fn self_signed(name: &str) -> (rcgen::Certificate, KeyPair) {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         (params.self_signed(&key).unwrap(), key)
     }
 
-    /// A server that answers everybody who believes it; its URL.
+    /// A server that answers every client that trusts it; its URL.
     async fn server(certificate: &rcgen::Certificate, key: &KeyPair) -> String {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
@@ -148,7 +152,7 @@ mod tests {
     #[case::another_name("elsewhere.example", None, "not valid for name")]
     #[tokio::test]
     async fn a_server_may_be_its_own_authority(#[case] name: &str, #[case] file: Option<&str>, #[case] expected: &str) {
-        let (certificate, key) = by_itself(name);
+        let (certificate, key) = self_signed(name);
         let mut config = Config::new(server(&certificate, &key).await.parse().unwrap());
         config.root_cert = Some(vec![certificate.der().to_vec()]);
         let folder = std::env::temp_dir().join(lab::unique("authority"));
@@ -157,10 +161,10 @@ mod tests {
             std::fs::write(folder.join(file), certificate.pem()).unwrap();
             config.root_cert_file = Some(folder.join(file));
         }
-        let said = ask(config)
+        let message = ask(config)
             .await
             .map_or_else(|error| error, |status| status.to_string());
-        assert!(said.contains(expected), "{said}");
+        assert!(message.contains(expected), "{message}");
         let _ = std::fs::remove_dir_all(folder);
     }
 
@@ -172,10 +176,10 @@ mod tests {
         let stranger = KeyPair::generate().unwrap().serialize_pem();
         let key = if key.is_empty() { &stranger } else { key };
         let mut config = Config::new("https://api".parse().unwrap());
-        config.root_cert = Some(vec![by_itself("api").0.der().to_vec()]);
+        config.root_cert = Some(vec![self_signed("api").0.der().to_vec()]);
         config.auth_info.client_certificate_data = Some(BASE64_STANDARD.encode(CERTIFICATE));
         config.auth_info.client_key_data = Some(BASE64_STANDARD.encode(key).into());
-        let said = tls(&config).map_or_else(
+        let message = tls(&config).map_or_else(
             |error| format!("{error:?}"),
             |tls| {
                 assert!(tls.client_auth_cert_resolver.has_certs());
@@ -183,16 +187,16 @@ mod tests {
             },
         );
         assert!(
-            said.contains(expected) && said.is_empty() == expected.is_empty(),
-            "{said}"
+            message.contains(expected) && message.is_empty() == expected.is_empty(),
+            "{message}"
         );
     }
 
     #[tokio::test]
     async fn but_not_that_of_another_one() {
-        let (certificate, key) = by_itself("127.0.0.1");
+        let (certificate, key) = self_signed("127.0.0.1");
         let mut config = Config::new(server(&certificate, &key).await.parse().unwrap());
-        config.root_cert = Some(vec![by_itself("127.0.0.1").0.der().to_vec()]);
+        config.root_cert = Some(vec![self_signed("127.0.0.1").0.der().to_vec()]);
         assert!(ask(config).await.is_err());
     }
 }

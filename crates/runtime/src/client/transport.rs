@@ -1,6 +1,6 @@
 //! The connections to the API server, and the credentials that belong to them.
 
-use super::{answer::Incoming, certificate::Files, metrics::Metrics, outgoing::Outgoing, tls::https};
+use super::{answer::Incoming, files::Files, metrics::Metrics, outgoing::Outgoing, tls::https};
 use arc_swap::ArcSwap;
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
@@ -27,16 +27,16 @@ use tokio::{sync::Mutex, time::Instant};
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, util::BoxCloneSyncService};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// A peer that is gone without a word is noticed after about a minute, also by a watch that has nothing to say.
+/// A vanished peer is noticed after about a minute, also by a watch without events.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// Each connection holds on to the largest buffer that it ever needed. It may be twice as long until somebody looks.
+/// Each connection keeps its largest buffer. Idle connections may be closed after twice this time.
 const IDLE: Duration = Duration::from_secs(10);
-/// How often credentials that the server rejects are read again at most: a plugin may be slow.
+/// The minimum time between two reads of rejected credentials: a plugin may be slow.
 const RENEW: Duration = Duration::from_secs(10);
 
-/// One exchange with the server. Always ready, so that it may be called at any time.
+/// One exchange with the server. It is always ready.
 pub(super) type Exchange = BoxCloneSyncService<Request<Outgoing>, Response<Incoming>, BoxError>;
 
 /// The connections to the API server. Clones share them.
@@ -45,27 +45,28 @@ pub(super) struct Transport(Arc<Inner>);
 
 struct Inner {
     exchange: ArcSwap<Exchange>,
-    /// What to make a new one from, if that can make a difference.
-    renewable: Option<Config>,
+    /// The configuration to create new connections from; `None` in tests.
+    config: Option<Config>,
+    /// When the credentials were last read again.
     renewed: Mutex<Option<Instant>>,
-    /// Whether a plugin has yet to give the first credentials.
+    /// Whether the credential plugin has not yet returned any credentials.
     waiting: AtomicBool,
-    /// The files of a client certificate, which are looked at from time to time.
+    /// The files of the client certificate and of the certificate authorities.
     files: Option<Files>,
     metrics: Option<Metrics>,
 }
 
-/// A plugin has given no credentials yet.
+/// The credential plugin has not returned credentials yet.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("there are no credentials yet")]
 pub(super) struct NoCredentials(#[source] Arc<kube::Error>);
 
 impl Transport {
-    /// Reads the credentials that the connections need; a plugin that gives them is run here, and blocks. One that fails is
-    /// run again with later requests.
+    /// Reads the credentials of the connections; a credential plugin is run here, and blocks. If it fails, it is run again with later
+    /// requests.
     pub(super) fn new(config: Config, metrics: Option<Metrics>) -> kube::Result<Self> {
-        // Before they are used: what changes meanwhile is noticed later.
-        let files = Files::of(&config.auth_info);
+        // Read before they are used, so that a change in between is noticed later.
+        let files = Files::of(&config);
         let (exchange, waiting) = match counted(&config, metrics.as_ref()) {
             Err(error) if is_of_plugin(&config, &error) => {
                 let reason = super::explain(&error);
@@ -82,7 +83,7 @@ impl Transport {
         }
         Ok(Self(Arc::new(Inner {
             exchange: ArcSwap::from_pointee(exchange),
-            renewable: can_change(&config.auth_info).then_some(config),
+            config: Some(config),
             renewed: Mutex::new(waiting.then(Instant::now)),
             waiting: waiting.into(),
             files,
@@ -90,12 +91,12 @@ impl Transport {
         })))
     }
 
-    /// One that has nothing to renew.
+    /// A transport without renewal.
     #[cfg(test)]
     pub(super) fn of(exchange: Exchange) -> Self {
         Self(Arc::new(Inner {
             exchange: ArcSwap::from_pointee(exchange),
-            renewable: None,
+            config: None,
             renewed: Mutex::default(),
             waiting: false.into(),
             files: None,
@@ -103,21 +104,26 @@ impl Transport {
         }))
     }
 
-    /// The way to send one request. A client certificate is looked at first, if nobody has for a minute.
+    /// The exchange for one request. Checks the files first, at most once a minute.
     pub(super) async fn exchange(&self) -> Exchange {
         if self.0.files.as_ref().is_some_and(Files::are_due) {
             self.blocking(Inner::follow).await;
         }
         if self.0.waiting.load(Ordering::Relaxed) {
-            self.ask_plugin().await;
+            self.run_plugin().await;
         }
         Exchange::clone(&self.0.exchange.load())
     }
 
-    /// The server did not accept what was sent at that time: reads the credentials again, and answers whether there is
-    /// something new to try. Requests under way stay on their connections.
+    /// The server rejected the credentials that were sent at that time: reads them again, and returns whether there are new ones to
+    /// try. Requests in flight keep their connections.
     pub(super) async fn renew(&self, sent: Instant) -> bool {
-        if self.0.renewable.is_none() {
+        if !self
+            .0
+            .config
+            .as_ref()
+            .is_some_and(|config| can_change(&config.auth_info))
+        {
             return false;
         }
         let mut renewed = self.0.renewed.lock().await;
@@ -129,8 +135,8 @@ impl Transport {
         self.blocking(Inner::reread).await
     }
 
-    /// Runs a plugin again that has given nothing yet, if nobody has for a while.
-    async fn ask_plugin(&self) {
+    /// Runs a plugin again that has not returned credentials yet, at most every few seconds.
+    async fn run_plugin(&self) {
         let mut renewed = self.0.renewed.lock().await;
         let is_due = renewed.is_none_or(|last| last.elapsed() >= RENEW);
         if is_due && self.0.waiting.load(Ordering::Relaxed) {
@@ -150,22 +156,22 @@ impl Transport {
 }
 
 impl Inner {
-    /// Reads the credentials again, and answers whether there are new connections now.
+    /// Reads the credentials again, and returns whether there are new connections.
     fn reread(&self) -> bool {
-        let Some(config) = &self.renewable else { return false };
+        let Some(config) = &self.config else { return false };
         let read = self.files.as_ref().map(|files| (files, files.read()));
         match counted(config, self.metrics.as_ref()) {
             Ok(exchange) => {
                 self.exchange.store(Arc::new(exchange));
                 if self.waiting.swap(false, Ordering::Relaxed) {
-                    tracing::info!("the credential plugin has given credentials");
+                    tracing::info!("the credential plugin has returned credentials");
                 }
                 if let Some((files, read)) = read {
                     files.used(read);
                 }
                 true
             }
-            // Who asked is told why, and the log was.
+            // The caller gets the reason, and it was logged before.
             Err(error) if self.waiting.load(Ordering::Relaxed) => {
                 self.exchange.store(Arc::new(refusing(error)));
                 false
@@ -177,18 +183,18 @@ impl Inner {
         }
     }
 
-    /// Reads the credentials again if there is another client certificate, and answers whether there is. One that is only
-    /// half written is refused, and looked at again.
+    /// Creates new connections if the files have changed, and returns whether it did. Files that are written only in part are
+    /// rejected, and checked again.
     fn follow(&self) -> bool {
         let changed = self.files.as_ref().is_some_and(Files::have_changed) && self.reread();
         if changed {
-            tracing::info!("using the client certificate that is in its files now");
+            tracing::info!("using the new certificates");
         }
         changed
     }
 }
 
-/// Whether reading the credentials again can give others.
+/// Whether the credentials can change.
 fn can_change(user: &AuthInfo) -> bool {
     user.client_certificate.is_some()
         || user.client_key.is_some()
@@ -196,12 +202,12 @@ fn can_change(user: &AuthInfo) -> bool {
         || user.auth_provider.is_some()
 }
 
-/// Whether it is the plugin that failed, which may be better later, rather than something that stays wrong.
+/// Whether the plugin failed, which may be temporary.
 fn is_of_plugin(config: &Config, error: &kube::Error) -> bool {
     config.auth_info.exec.is_some() && matches!(error, kube::Error::Auth(_))
 }
 
-/// Sends nothing.
+/// An exchange that rejects all requests.
 fn refusing(error: kube::Error) -> Exchange {
     let error = NoCredentials(Arc::new(error));
     BoxCloneSyncService::new(tower::service_fn(move |_| {
@@ -226,12 +232,12 @@ fn connect(config: &Config) -> kube::Result<Exchange> {
     match proxy.scheme_str() {
         Some("http") => over(config, tunnel(proxy, tcp)),
         Some("https") => {
-            // The cluster's authority and our certificate are for the API server, not for the proxy.
+            // The cluster's authority and the client certificate are for the API server, not for the proxy.
             let tls = https(&Config::new(proxy.clone()), tcp)?;
             over(config, tunnel(proxy, tls))
         }
         Some("socks5" | "socks5h") => {
-            // Without a port it takes every server for one with TLS.
+            // Without a port, it uses the port of TLS for every server.
             over(config, socks(proxy, tcp).map_request(|server: Uri| with_port(&server)))
         }
         _ => Err(kube::Error::ProxyProtocolUnsupported {
@@ -261,7 +267,7 @@ fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     }
 }
 
-/// As in Go, the proxy is told the server's name by either scheme.
+/// As in Go, the proxy resolves the server's name with either scheme.
 fn socks<C>(proxy: &Uri, connector: C) -> SocksV5<C> {
     let socks = SocksV5::new(with_port(proxy), connector);
     match parse(proxy).as_ref().and_then(Intercept::raw_auth) {
@@ -300,7 +306,7 @@ where
     let auth = config.auth_layer()?;
     let mut tls = config.clone();
     if auth.is_some() {
-        // It gave a token: no need to run it again to see whether it gives a certificate.
+        // It returned a token: it is not run again for a certificate.
         tls.auth_info.exec = None;
     }
     let connector = https(&tls, connector)?;
@@ -328,8 +334,8 @@ mod tests {
     #[case::proxy_with_credentials("socks5h://me:p%40ss@proxy", "socks5h://me:p%40ss@proxy:1080/")]
     #[case::server("https://[2001:db8::1]", "https://[2001:db8::1]:443/")]
     #[case::plain_server("http://api.example", "http://api.example:80/")]
-    #[case::said("http://api.example:8080", "http://api.example:8080/")]
-    fn a_socks_proxy_has_a_port_and_is_told_one(#[case] url: &'static str, #[case] expected: &str) {
+    #[case::given("http://api.example:8080", "http://api.example:8080/")]
+    fn a_socks_proxy_needs_a_port(#[case] url: &'static str, #[case] expected: &str) {
         assert_eq!(with_port(&Uri::from_static(url)).to_string(), expected);
     }
 }

@@ -13,19 +13,17 @@ use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How many events wait at most before new ones are dropped. They are written one at a time, because what they tell of
-/// should not wait for them; so in a burst many wait.
+/// The maximum number of waiting events; further ones are dropped. Events are written one at a time, so that they do not delay
+/// other requests; so in a burst many wait.
 const QUEUE: usize = 10_000;
 const TRIES: u32 = 12;
 const BETWEEN_TRIES: Duration = Duration::from_secs(10);
-/// How long a stopped process goes on writing what is waiting.
+/// How long a stopping process continues to write waiting events.
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// Writes the events of its recorders to the API server. Clones share it.
@@ -37,7 +35,7 @@ struct Inner {
     sender: mpsc::Sender<Event>,
     receiver: tokio::sync::Mutex<mpsc::Receiver<Event>>,
     metrics: Option<Metrics>,
-    /// The last rejection that was logged: the same one is not worth a second line.
+    /// The last logged rejection: the same one is not logged again.
     rejection: Mutex<String>,
 }
 
@@ -62,9 +60,9 @@ impl Broadcaster {
         Recorder::new(component, self.0.sender.clone()).counted_by(self.0.metrics.clone())
     }
 
-    /// Writes events until cancelled, and then for a few seconds what is waiting. To be called once.
+    /// Writes events until cancelled, and then the waiting ones for a few seconds. Call it once.
     ///
-    /// An event that the API server rejects is dropped; while there is no API server, each is tried for two minutes.
+    /// An event that the API server rejects is dropped; while the API server is unavailable, each is retried for two minutes.
     pub async fn run(&self, cancel: CancellationToken) {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let out_of_time = async {
@@ -79,7 +77,7 @@ impl Broadcaster {
 }
 
 impl Inner {
-    /// Decides about events at the time they are recorded, however slow writing them is.
+    /// Decides about events when they are recorded, however slow the writes are.
     async fn dispatch(&self, steps: mpsc::Sender<Step>, cancel: &CancellationToken) {
         let mut events = self.receiver.lock().await;
         let mut correlator = Correlator::new(Limits::default());
@@ -89,7 +87,7 @@ impl Inner {
                 count(self.metrics.as_ref(), event.component, Outcome::Filtered);
                 continue;
             };
-            // Whoever receives ends only after this does.
+            // The receiver ends only after this.
             let _ = steps.send(step).await;
         }
     }
@@ -102,7 +100,7 @@ impl Inner {
         }
     }
 
-    /// Tries until the API server has answered; after a cancel, once.
+    /// Retries until the API server responds; after a cancel, tries once.
     async fn write(&self, step: &Step, cancel: &CancellationToken) -> Outcome {
         let mut tries = 0;
         loop {
@@ -119,8 +117,8 @@ impl Inner {
                 tracing::error!(%step, tries, reason = explain(&error), "cannot write event");
                 return Outcome::Failed;
             }
-            tracing::debug!(%step, tries, reason = explain(&error), "cannot write event; trying again");
-            // The first wait is random, so that not all clients come back at once.
+            tracing::debug!(%step, tries, reason = explain(&error), "cannot write event; retrying");
+            // The first wait is random, so that not all clients retry at the same time.
             let wait = if tries == 1 {
                 BETWEEN_TRIES.mul_f64(fastrand::f64())
             } else {
@@ -149,7 +147,7 @@ impl Inner {
                 .await
             {
                 Ok(_) => return Ok(Outcome::Counted),
-                // Events live for an hour only.
+                // Events expire after an hour.
                 Err(kube::Error::Api(status)) if status.code == 404 => {}
                 Err(error) => return Err(error),
             }
@@ -162,7 +160,7 @@ impl Inner {
 
     fn rejected(&self, step: &Step, error: &kube::Error) {
         let reason = explain(error);
-        let mut last = self.rejection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.rejection.lock();
         if is_expected(error) || *last == reason {
             tracing::debug!(%step, reason, "the API server rejected an event");
         } else {
@@ -172,7 +170,7 @@ impl Inner {
     }
 }
 
-/// The next event; after a cancel, only those that are waiting.
+/// The next event; after a cancel, only waiting events.
 async fn next(events: &mut mpsc::Receiver<Event>, cancel: &CancellationToken) -> Option<Event> {
     if !cancel.is_cancelled() {
         tokio::select! {
@@ -215,7 +213,7 @@ pub(crate) fn log(event: &Event) {
     );
 }
 
-/// Whether the API server may not have seen the request. What it has answered, it would answer again.
+/// Whether the API server may not have received the request. A response would be the same again.
 fn is_worth_retrying(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(_) | kube::Error::BuildRequest(_) => false,
@@ -223,7 +221,7 @@ fn is_worth_retrying(error: &kube::Error) -> bool {
     }
 }
 
-/// Rejections that are nobody's fault: it is there already, or its namespace is going away.
+/// Rejections that are expected: the event exists already, or its namespace is being deleted.
 fn is_expected(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     let causes = status.details.iter().flat_map(|details| &details.causes);

@@ -1,5 +1,5 @@
-//! Decides what becomes of an event, as client-go's `EventCorrelator` does: similar ones are combined, the same one is
-//! counted, and too many are dropped.
+//! Decides how an event is written, as client-go's `EventCorrelator` does: similar events are combined, equal ones are counted,
+//! and too many are dropped.
 
 use super::{Event, Kind, lru::Lru};
 use jiff::{SignedDuration, Timestamp};
@@ -12,18 +12,18 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-/// How much is too much.
+/// The limits for events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// So many objects of each sort are remembered.
+    /// The maximum number of entries of each cache.
     pub(super) entries: usize,
-    /// So many events about one object at once...
+    /// The burst of events about one object.
     pub(super) burst: u32,
-    /// ...and then one more each time that this has passed.
+    /// The time after which one more event is allowed.
     pub(super) refill: SignedDuration,
-    /// From so many events on that differ only in their message...
+    /// The number of events that differ only in their message from which on they are combined.
     pub(super) similar: usize,
-    /// ...with less than this between them, they are combined.
+    /// The maximum time between events that are combined.
     pub(super) interval: SignedDuration,
 }
 
@@ -44,7 +44,7 @@ impl Default for Limits {
 pub(super) enum Step {
     /// Create this object.
     Create(Object),
-    /// This object should be there already: set its count, message and last time, or create it if it is gone.
+    /// This object should exist: update its count, message and last time, or create it if it was deleted.
     Count(Object),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Remembers what has been recorded. Only hashes are kept: a collision costs one event.
+/// The recorded events. Only hashes are kept: a collision loses one event.
 #[derive(Debug)]
 pub(super) struct Correlator {
     limits: Limits,
@@ -110,15 +110,15 @@ impl Correlator {
         }
     }
 
-    /// Decides what becomes of an event that is recorded now; `None` if nothing.
+    /// Decides about an event that is recorded now; `None` if it is dropped.
     pub(super) fn correlate(&mut self, event: &Event, now: Timestamp) -> Option<Step> {
         let (message, key) = self.combine(event, now);
         let step = self.observe(event, message, key, now);
-        // Last, so that what is dropped here still shows in the count of the next one.
+        // Last, so that a dropped event is still part of the count of the next one.
         self.admit(event, now).then_some(step)
     }
 
-    /// The message to write and the key to count it under: its own, or those of all that are similar.
+    /// The message and the key to count it under: its own, or those of all similar events.
     fn combine(&mut self, event: &Event, now: Timestamp) -> (String, u64) {
         let kind = self.hasher.hash_one((identity(event), event.reason));
         let message = self.hasher.hash_one(&event.message);
@@ -165,7 +165,7 @@ impl Correlator {
         }
     }
 
-    /// Whether there have not been too many about this object.
+    /// Whether the event is within the limit of its object.
     fn admit(&mut self, event: &Event, now: Timestamp) -> bool {
         let Limits { burst, refill, .. } = self.limits;
         let tokens = self.spam.entry(self.hasher.hash_one(identity(event)), || Tokens {
@@ -183,7 +183,7 @@ impl Correlator {
     }
 }
 
-/// What all events about the same thing from the same source have in common.
+/// What all events about one object from one source share.
 fn identity(event: &Event) -> impl std::hash::Hash + '_ {
     let regarding = &event.regarding;
     (
@@ -230,7 +230,7 @@ fn object(event: &Event, message: String, seen: Seen, now: Timestamp) -> Object 
     }
 }
 
-/// `<object>.<time in hexadecimal>`, or something else that is valid if the object's name does not make a valid one.
+/// `<object>.<time in hexadecimal>`, or a UUID if that is not a valid name.
 fn name(object: &str, now: Timestamp) -> String {
     let name = format!("{object}.{:x}", now.as_nanosecond());
     if is_subdomain(&name) {

@@ -1,17 +1,17 @@
-//! A map that forgets what was used least recently.
+//! A map that evicts the least recently used entry.
 
 use std::{
     collections::{BTreeMap, HashMap},
     hash::Hash,
 };
 
-/// A map of at most so many entries.
+/// A map with a maximum number of entries.
 #[derive(Debug)]
 pub(super) struct Lru<K, V> {
     capacity: usize,
     clock: u64,
     entries: HashMap<K, (V, u64)>,
-    /// The keys by when they were last used.
+    /// The keys by the time of their last use.
     used: BTreeMap<u64, K>,
 }
 
@@ -25,7 +25,7 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         }
     }
 
-    /// The value of the key, which is `default` if there is none yet.
+    /// The value of the key; `default` if it has none.
     pub(super) fn entry(&mut self, key: K, default: impl FnOnce() -> V) -> &mut V {
         if !self.entries.contains_key(&key) && self.entries.len() >= self.capacity {
             self.evict();
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forgets_what_was_used_least_recently() {
+    fn evicts_the_least_recently_used() {
         let mut lru = Lru::new(2);
         lru.entry("a", || 1);
         lru.entry("b", || 2);
         assert_eq!(*lru.entry("a", || 0), 1);
         lru.entry("c", || 3);
         assert_eq!(*lru.entry("a", || 0), 1);
-        assert_eq!(*lru.entry("b", || 0), 0, "b was forgotten for c");
+        assert_eq!(*lru.entry("b", || 0), 0, "b was evicted for c");
         assert_eq!((lru.entries.len(), lru.used.len()), (2, 2));
     }
 }

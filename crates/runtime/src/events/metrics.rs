@@ -1,22 +1,22 @@
-//! How many events were recorded, and what became of them.
+//! The number of events, by outcome.
 
 use crate::metrics::Register;
 use prometheus::{IntCounterVec, Opts};
 
-/// What became of an event.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is a new object.
+    /// Written as a new object.
     Created,
-    /// It is a higher count on an object.
+    /// Written as a higher count on an existing object.
     Counted,
-    /// There were too many about its object.
+    /// Dropped: too many events about its object.
     Filtered,
-    /// There were too many waiting.
+    /// Dropped: too many waiting events.
     Dropped,
-    /// The API server did not want it.
+    /// Rejected by the API server.
     Rejected,
-    /// The API server was not there for too long.
+    /// Dropped: the API server was unavailable for too long.
     Failed,
 }
 
@@ -43,13 +43,10 @@ impl Metrics {
     /// # Errors
     /// If it is registered already.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
-        let help = "Number of events recorded, partitioned by component and by what became of them.";
-        let events = IntCounterVec::new(
-            Opts::new("event_recorder_events_total", help),
-            &["component", "outcome"],
-        )?;
-        registry.register(Box::new(events.clone()))?;
-        Ok(Self(events))
+        let help = "Number of events recorded, partitioned by component and outcome.";
+        let opts = Opts::new("event_recorder_events_total", help);
+        let events = registry.add(IntCounterVec::new(opts, &["component", "outcome"]));
+        events.map(Self)
     }
 }
 

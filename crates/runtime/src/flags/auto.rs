@@ -1,19 +1,19 @@
-//! A number that is obeyed when given, and otherwise left to the program.
+//! A number that is used if the flag is given; otherwise the program decides.
 
 use super::Value;
 
-/// A setting that exists because the original program needs a fixed number. If the flag is given, the number is
-/// obeyed exactly; if not, the program adapts by itself.
+/// A setting that exists because the Go program needs a fixed number. If the flag is given, exactly this number is used; if not,
+/// the program adapts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auto<T> {
-    /// Not given; the number the original program would use.
+    /// Not given; the default of the Go program.
     Unset(T),
     /// Given.
     Given(T),
 }
 
 impl<T: Copy> Auto<T> {
-    /// The number to obey, or `None` if the program is to decide.
+    /// The given number; `None` if the program decides.
     pub fn given(&self) -> Option<T> {
         match self {
             Self::Unset(_) => None,
@@ -21,7 +21,7 @@ impl<T: Copy> Auto<T> {
         }
     }
 
-    /// The given number, else the original program's: what goes where only a number may stand.
+    /// The given number, else the default of the Go program.
     pub fn nominal(&self) -> T {
         match self {
             Self::Unset(value) | Self::Given(value) => *value,

@@ -6,23 +6,23 @@ use std::{
     io::{self, IsTerminal},
 };
 
-/// How wide help may be.
+/// The width of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
     /// Every flag on one line.
     Unwrapped,
-    /// Lines of at most this many columns, where there is room for words at all.
+    /// Lines of at most this many columns, if the terminal is wide enough.
     Columns(usize),
 }
 
-/// A help text may not be squeezed into fewer columns than this.
+/// The minimum width of a help text.
 const NARROWEST: usize = 24;
 
-/// The width of a terminal whose shell does not tell.
+/// The width of a terminal without `COLUMNS`.
 const USUAL: usize = 100;
 
 impl Show {
-    /// As wide as the terminal, or unwrapped if the standard output is none.
+    /// As wide as the terminal; unwrapped if the standard output is not a terminal.
     #[must_use]
     pub fn for_stdout() -> Self {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -35,7 +35,7 @@ impl Show {
 }
 
 impl Set<'_> {
-    /// The help: what the program is, how it is called, and its flags by section.
+    /// The help: description, usage, and the flags by section.
     pub fn help(&self, show: Show) -> String {
         let mut text = format!("{}\n\nUsage:\n  {} [flags]\n", self.about, self.program);
         let written = self
@@ -46,7 +46,7 @@ impl Set<'_> {
         text
     }
 
-    /// The same as a page of Markdown, one table a section, for the reference in the documentation.
+    /// The same as a page of Markdown, one table per section, for the reference.
     pub fn reference(&self) -> String {
         let mut page = String::new();
         let written = self
@@ -133,7 +133,7 @@ impl Flag<'_> {
     }
 }
 
-/// The text with its further lines indented to the column; long lines are broken between words.
+/// The text, wrapped between words, with all lines but the first indented to the column.
 fn wrapped(text: &str, column: usize, show: Show) -> String {
     let indent = format!("\n{}", " ".repeat(column));
     let room = match show {

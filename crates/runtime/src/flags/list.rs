@@ -10,7 +10,7 @@ use std::ops::Deref;
 #[serde(transparent)]
 pub struct Strings(pub Vec<String>);
 
-/// A list of texts, as pflag's string array: one item an occurrence of the flag, whatever is in it.
+/// A list of texts, as pflag's string array: one item per occurrence of the flag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts(pub Vec<String>);
 
@@ -112,15 +112,12 @@ fn plain_field(line: &str) -> Result<(String, Option<&str>), String> {
         .split_once(',')
         .map_or((line, None), |(item, after)| (item, Some(after)));
     if item.contains('"') {
-        return Err(format!(
-            "a quotation mark stands inside the unquoted item {}",
-            quote(item)
-        ));
+        return Err(format!("a quotation mark inside the unquoted item {}", quote(item)));
     }
     Ok((item.to_owned(), after))
 }
 
-/// A quotation mark inside of a quoted item is doubled.
+/// A quotation mark inside a quoted item is doubled.
 fn quoted_field(line: &str) -> Result<(String, Option<&str>), String> {
     let mut item = String::new();
     let mut rest = line;

@@ -78,8 +78,8 @@ impl Value for f32 {
     }
 }
 
-/// Reads a whole number as Go's flags do: decimal, after `0x`, `0o`, `0` or `0b` with another base, and with underscores
-/// between digits.
+/// Parses a whole number as Go's flags do: decimal, with the prefix `0x`, `0o`, `0` or `0b` in another base, and with
+/// underscores between digits.
 pub fn whole(text: &str) -> Option<i64> {
     let (sign, number) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -93,7 +93,7 @@ pub fn whole(text: &str) -> Option<i64> {
         [b'0', _, ..] => (8, &number[1..]),
         _ => (10, number),
     };
-    // The base counts as a digit that an underscore may follow.
+    // An underscore may follow the prefix.
     let after_base = if radix == 10 {
         digits
     } else {

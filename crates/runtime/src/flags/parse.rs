@@ -1,4 +1,4 @@
-//! From a command line to the fields the flags stand for.
+//! Parsing of a command line into the fields of the flags.
 
 use super::{Arity, Flag, Problems, Set, or_nearest, quote};
 use clap::{
@@ -7,12 +7,12 @@ use clap::{
 };
 use std::collections::BTreeSet;
 
-/// Which flags stood on the command line.
+/// The flags on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Given(BTreeSet<String>);
 
 impl Given {
-    /// Whether `--name` stood on the command line, whatever its value.
+    /// Whether `--name` is on the command line.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
@@ -29,20 +29,20 @@ impl<S: Into<String>> FromIterator<S> for Given {
     }
 }
 
-/// What is known after parsing, besides the values themselves.
+/// The result of parsing, besides the values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// The flags that were given.
     pub given: Given,
-    /// The flags that were given with a value that is not acceptable.
+    /// The given flags with an invalid value.
     pub refused: Given,
     /// Every flag with its value, as Go prints it, by name.
     pub values: Vec<(&'static str, String)>,
-    /// What to warn of, each in one sentence.
+    /// Warnings, one sentence each.
     pub warnings: Vec<String>,
-    /// What is not a flag, or lacks its value.
+    /// Unknown flags, and flags without a value.
     pub unknown: Problems,
-    /// What is wrong with the values.
+    /// Invalid values.
     pub problems: Problems,
 }
 
@@ -50,7 +50,7 @@ impl Set<'_> {
     /// Parses the arguments (without the program's name) into the fields.
     ///
     /// # Errors
-    /// Everything that is wrong: all that is not a flag, and all values that are not acceptable.
+    /// All problems: unknown flags and invalid values.
     pub fn parse<A: Into<String>>(self, args: impl IntoIterator<Item = A>) -> Result<Parsed, Problems> {
         let parsed = self.parse_all(args);
         let mut problems = parsed.unknown.clone();
@@ -58,8 +58,7 @@ impl Set<'_> {
         problems.or(parsed)
     }
 
-    /// As [`Set::parse`], but what is wrong is only noted, so that the caller can look for more problems and report all
-    /// of them together.
+    /// As [`Set::parse`], but problems are part of the result, so that the caller can add more and report all of them together.
     pub fn parse_all<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Parsed {
         let args = args.into_iter().map(|arg| normalised(arg.into()));
         let mut parsed = Parsed::default();
@@ -71,7 +70,7 @@ impl Set<'_> {
         parsed
     }
 
-    /// The same flags for clap: for shell completions and the manual page.
+    /// The flags as a clap command, for shell completions and the manual page.
     #[must_use]
     pub fn command(&self) -> Command {
         let args = self.sections.iter().flat_map(|section| {
@@ -88,8 +87,8 @@ impl Set<'_> {
             .args(args)
     }
 
-    /// What clap makes of the arguments. Clap stops at the first that it does not know, so it gets them one by one, and
-    /// what it cannot take is noted and left out.
+    /// The matches of clap. It stops at the first unknown argument, so the arguments are added one by one, and unknown ones are
+    /// recorded and left out.
     fn matches(&self, args: impl Iterator<Item = String>, parsed: &mut Parsed) -> ArgMatches {
         let mut command = self.command();
         let mut words = vec![self.program.clone()];
@@ -103,13 +102,13 @@ impl Set<'_> {
             };
             words.pop();
             let is_flag = arg.starts_with('-');
-            // An empty word is what a template leaves of a value that is not set: it means nothing.
+            // An empty argument is the result of a template with an unset value: ignored.
             if is_flag || !(skip_value || arg.is_empty()) {
                 parsed.unknown.push(self.sentence(&error, &arg));
             }
             skip_value = is_flag && !arg.contains('=');
         }
-        // What is left can only be that the last flag lacks its value.
+        // The only remaining error is a last flag without its value.
         loop {
             match command.try_get_matches_from_mut(&words) {
                 Ok(matches) => return matches,
@@ -119,7 +118,7 @@ impl Set<'_> {
         }
     }
 
-    /// Clap's error about `arg` as one sentence, in pflag's words.
+    /// Clap's error about `arg` as one sentence, as pflag writes it.
     fn sentence(&self, error: &clap::Error, arg: &str) -> String {
         let word = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(word)) => word.as_str(),
@@ -154,7 +153,7 @@ impl Set<'_> {
             return format!("unknown flag: {word}{}", or_nearest(name, "--", names()));
         }
         let name = arg.trim_start_matches('-').split('=').next().unwrap_or_default();
-        // Two letters are two shorthands rather than a name with a dash too few.
+        // Two letters are two shorthands rather than a name with one dash missing.
         let near = if name.len() > 2 {
             or_nearest(name, "--", names())
         } else {

@@ -1,8 +1,8 @@
-//! Everything that is wrong with a command line.
+//! The problems of a command line.
 
 use std::fmt;
 
-/// Everything that is wrong, each in one sentence. Never empty when it is returned as an error.
+/// All problems, one sentence each. Never empty when it is returned as an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(Vec<String>);
 
@@ -18,7 +18,7 @@ impl Problems {
         self.0.push(problem.into());
     }
 
-    /// Adds a problem unless there is none.
+    /// Adds the problem of a failed check.
     pub fn check(&mut self, result: Result<(), String>) {
         self.0.extend(result.err());
     }
@@ -33,15 +33,15 @@ impl Problems {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// `value` if nothing is wrong.
+    /// `value` if there are no problems.
     ///
     /// # Errors
-    /// Itself, if something is.
+    /// The problems, if there are any.
     pub fn or<T>(self, value: T) -> Result<T, Self> {
         if self.is_empty() { Ok(value) } else { Err(self) }
     }

@@ -6,10 +6,10 @@ use std::{fmt, str::FromStr};
 /// On or off, written `--name`, `--name=true` or `--name=false`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Switch {
-    /// Not wanted.
+    /// Off.
     #[default]
     Off,
-    /// Wanted.
+    /// On.
     On,
 }
 

@@ -1,34 +1,35 @@
-//! What a flag's value must be able to do, and the plain types that can.
+//! The trait of flag values, and its implementations for standard types.
 
+use super::GoDuration;
 use std::net::IpAddr;
 
-/// A type a flag can fill.
+/// The value of a flag.
 pub trait Value {
-    /// The word for the type in the help, as pflag spells it.
+    /// The type in the help, as pflag names it.
     fn kind(&self) -> &'static str;
 
-    /// Takes all occurrences of the flag, in order: the last one wins, or all of them make a list.
+    /// Sets the value from all occurrences of the flag, in order: the last one wins, or all of them form a list.
     ///
     /// # Errors
-    /// What is wrong with the first occurrence that is not acceptable, as the end of a sentence.
+    /// The problem of the first invalid occurrence, as the end of a sentence.
     fn set(&mut self, given: &[String]) -> Result<(), String>;
 
-    /// The present value as Go prints it.
+    /// The current value as Go prints it.
     fn print(&self) -> String;
 
-    /// What the help says the default is; `None` if it goes without saying.
+    /// The default in the help; `None` for an obvious default.
     fn default_note(&self) -> Option<String> {
         let text = self.print();
         (!matches!(text.as_str(), "" | "0" | "false" | "0s" | "[]")).then_some(text)
     }
 
-    /// Whether the flag can stand without a value.
+    /// Whether the flag can be given without a value.
     fn arity(&self) -> Arity {
         Arity::One
     }
 }
 
-/// Whether a flag can stand without a value.
+/// Whether a flag can be given without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     /// `--name=value` or `--name value`.
@@ -61,7 +62,7 @@ impl Value for IpAddr {
     }
 
     fn set(&mut self, given: &[String]) -> Result<(), String> {
-        // As pflag: an empty text changes nothing.
+        // As in pflag, an empty text changes nothing.
         for text in given.iter().filter(|text| !text.is_empty()) {
             *self = text.trim().parse().map_err(|_| "not an IP address".to_owned())?;
         }
@@ -73,7 +74,22 @@ impl Value for IpAddr {
     }
 }
 
-/// Parses every occurrence, so that a wrong one is found even if a later one would win, and answers the last.
+impl Value for GoDuration {
+    fn kind(&self) -> &'static str {
+        "duration"
+    }
+
+    fn set(&mut self, given: &[String]) -> Result<(), String> {
+        let parse = |text: &str| text.parse().map_err(|error: go_text::NotADuration| error.to_string());
+        last(given, parse).map(|value| *self = value)
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Parses every occurrence, so that an invalid one is found even if a later one wins, and returns the last.
 pub(super) fn last<T>(given: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     let mut value = Err("a value is needed".to_owned());
     for text in given {

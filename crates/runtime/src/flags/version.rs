@@ -2,18 +2,16 @@
 
 use super::{Arity, Switch, Value, value::last};
 
-/// What `--version` asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The value of `--version`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Version {
-    /// Nothing: the program runs.
+    /// Run the program.
     #[default]
     Run,
-    /// Print the version in words and exit.
+    /// Print the version and exit.
     Print,
-    /// Print everything known about the version and exit.
+    /// Print all build information and exit.
     Raw,
-    /// Run, and report this version.
-    Report(String),
 }
 
 impl Value for Version {
@@ -30,7 +28,6 @@ impl Value for Version {
             Self::Run => "false".to_owned(),
             Self::Print => "true".to_owned(),
             Self::Raw => "raw".to_owned(),
-            Self::Report(version) => version.clone(),
         }
     }
 
@@ -46,7 +43,8 @@ impl Value for Version {
 fn parse(text: &str) -> Result<Version, String> {
     match text {
         "raw" => Ok(Version::Raw),
-        _ if text.starts_with('v') && text.len() > 1 => Ok(Version::Report(text.to_owned())),
+        // In Go this changes the reported version. Accepted, without effect.
+        _ if text.starts_with('v') && text.len() > 1 => Ok(Version::Run),
         _ => match text.parse() {
             Ok(Switch::On) => Ok(Version::Print),
             Ok(Switch::Off) => Ok(Version::Run),

@@ -1,15 +1,12 @@
-//! The pulse of a loop: a check that means something asks it.
+//! The pulse of a control loop, for health checks.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Remembers since when a loop has been at one piece of work, and since when it has been failing. Clones share it.
+/// Records since when a control loop has been in one piece of work, and since when it has been failing. Clones share it.
 ///
-/// A loop that waits for its next turn, or for something to do, is well.
+/// A loop that waits for its next turn or for work is healthy.
 #[derive(Debug, Clone, Default)]
 pub struct Pulse(Arc<Mutex<State>>);
 
@@ -24,41 +21,41 @@ struct Failing {
     since: Instant,
     times: u32,
     reason: String,
-    /// The objects it fails at, where it works on one at a time.
+    /// The objects it fails at, if it works on one object at a time.
     at: HashSet<String>,
 }
 
 impl Pulse {
-    /// Says that a piece of work begins. What began before and has not ended counts on.
+    /// A piece of work begins. An earlier one that has not ended continues to count.
     pub fn begin(&self) {
-        self.lock().busy.get_or_insert_with(Instant::now);
+        self.0.lock().busy.get_or_insert_with(Instant::now);
     }
 
-    /// Says that a part of it is done. However long all of it takes, a loop that moves is not stuck.
+    /// A part of the work is done. A loop with progress is not stuck, however long the work takes.
     pub fn progress(&self) {
-        if let Some(since) = &mut self.lock().busy {
+        if let Some(since) = &mut self.0.lock().busy {
             *since = Instant::now();
         }
     }
 
-    /// Says that it ended well.
+    /// The work succeeded.
     pub fn success(&self) {
-        *self.lock() = State::default();
+        *self.0.lock() = State::default();
     }
 
-    /// Says that it ended without anything tried: whether the loop succeeds is as unknown as before.
+    /// The work ended without an attempt: the result of the loop is unchanged.
     pub fn end(&self) {
-        self.lock().busy = None;
+        self.0.lock().busy = None;
     }
 
-    /// Says that it failed, and why.
+    /// The work failed for this reason.
     pub fn failure(&self, reason: impl Into<String>) {
         self.failure_at([], reason);
     }
 
-    /// Says that it failed at these objects, and why.
+    /// The work failed at these objects for this reason.
     pub fn failure_at(&self, objects: impl IntoIterator<Item = String>, reason: impl Into<String>) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.busy = None;
         let failing = state.failing.get_or_insert_with(|| Failing {
             since: Instant::now(),
@@ -71,10 +68,10 @@ impl Pulse {
         failing.at.extend(objects);
     }
 
-    /// Says that nothing is left to do about an object: it is gone, or was found in order. With the last one that it failed
-    /// at it is well again, though nothing was tried.
+    /// An object needs no more work: it was deleted, or is correct. After the last object that failed, the loop is healthy again,
+    /// even without an attempt.
     pub fn over(&self, object: &str) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if let Some(failing) = &mut state.failing
             && failing.at.remove(object)
             && failing.at.is_empty()
@@ -83,23 +80,23 @@ impl Pulse {
         }
     }
 
-    /// Whether it has been at one piece of work for longer than `limit`: then a restart may help.
+    /// Whether one piece of work takes longer than `limit`: then a restart may help.
     ///
     /// # Errors
-    /// If it has; the text says for how long.
+    /// If it does, with the time.
     pub fn stuck(&self, limit: Duration) -> Result<(), String> {
-        let busy = self.lock().busy.map(|since| since.elapsed());
+        let busy = self.0.lock().busy.map(|since| since.elapsed());
         busy.filter(|time| *time > limit)
             .map_or(Ok(()), |time| Err(format!("stuck for {}s", time.as_secs())))
     }
 
-    /// Whether it has been failing for longer than `limit`. One failure does not count: of a loop that takes its next
-    /// turn in minutes it says nothing.
+    /// Whether it has been failing for longer than `limit`. A single failure does not count, because the next turn of the loop may
+    /// be minutes later.
     ///
     /// # Errors
-    /// If it has; the text says for how long, and why.
+    /// If it has, with the time and the reason.
     pub fn failing(&self, limit: Duration) -> Result<(), String> {
-        match &self.lock().failing {
+        match &self.0.lock().failing {
             Some(Failing {
                 since, times, reason, ..
             }) if *times > 1 && since.elapsed() > limit => {
@@ -107,10 +104,6 @@ impl Pulse {
             }
             _ => Ok(()),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -123,7 +116,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(61);
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_loop_is_well() {
+    async fn an_idle_loop_is_healthy() {
         let pulse = Pulse::default();
         pulse.begin();
         pulse.success();
@@ -143,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_that_moves_is_not_stuck_however_long_it_takes() {
+    async fn work_with_progress_is_not_stuck() {
         let pulse = Pulse::default();
         pulse.begin();
         advance(LIMIT).await;
@@ -155,7 +148,7 @@ mod tests {
         pulse.success();
         pulse.progress();
         advance(LONG).await;
-        assert_eq!(pulse.stuck(LIMIT), Ok(()), "nothing was going on that could move");
+        assert_eq!(pulse.stuck(LIMIT), Ok(()), "there was no work in progress");
     }
 
     #[tokio::test(start_paused = true)]
@@ -163,7 +156,7 @@ mod tests {
         let pulse = Pulse::default();
         pulse.failure("a");
         advance(LONG).await;
-        assert_eq!(pulse.failing(LIMIT), Ok(()), "it has had no second turn yet");
+        assert_eq!(pulse.failing(LIMIT), Ok(()), "there was no second turn yet");
         pulse.begin();
         pulse.failure("b");
         assert_eq!(pulse.failing(LIMIT), Err("failing for 61s: b".into()));
@@ -185,6 +178,6 @@ mod tests {
         pulse.failure("a");
         advance(LONG).await;
         pulse.over("a");
-        assert!(pulse.failing(LIMIT).is_err(), "what failed was no object");
+        assert!(pulse.failing(LIMIT).is_err(), "the failure had no object");
     }
 }

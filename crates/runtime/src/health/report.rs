@@ -1,9 +1,8 @@
-//! The words of a health report, which are those of the API server.
+//! The text of a health report, as the API server writes it.
 
-use crate::serve::uri;
 use std::fmt::Write as _;
 
-/// What was asked for: `?verbose` and `?exclude=<check>`, which may be repeated.
+/// The query of a request: `?verbose` and `?exclude=<check>`, which may be repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     detail: Detail,
@@ -18,14 +17,14 @@ enum Detail {
 }
 
 impl Query {
-    /// Reads the query of a URL.
+    /// Parses the query of a URL.
     #[must_use]
     pub fn parse(query: &str) -> Self {
         let mut parsed = Self::default();
-        for (key, value) in uri::pairs(query) {
-            match key.as_str() {
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*key {
                 "verbose" => parsed.detail = Detail::Verbose,
-                "exclude" => parsed.exclude.push(value),
+                "exclude" => parsed.exclude.push(value.into_owned()),
                 _ => {}
             }
         }
@@ -37,7 +36,7 @@ impl Query {
     }
 }
 
-/// An answer: the HTTP status and the text.
+/// A response: the HTTP status and the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// 200 or 500.
@@ -46,7 +45,7 @@ pub struct Report {
     pub body: String,
 }
 
-/// How one check came out.
+/// The result of one check.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) outcome: Outcome,
@@ -59,7 +58,7 @@ pub(super) enum Outcome {
     Excluded,
 }
 
-/// The report of an endpoint: brief when all is well and nobody wants to know more, but always detailed when not.
+/// The report of an endpoint: brief if all checks pass and the client does not request details.
 pub(super) fn all(endpoint: &str, lines: &[Line], query: &Query) -> Report {
     let mut body = String::new();
     for Line { name, outcome } in lines {
@@ -94,7 +93,7 @@ pub(super) fn all(endpoint: &str, lines: &[Line], query: &Query) -> Report {
     }
 }
 
-/// The report of a single check. Who may ask for it may know why it fails.
+/// The report of a single check, with the reason of a failure.
 pub(super) fn one(result: Result<(), String>) -> Report {
     match result {
         Ok(()) => Report {

@@ -105,7 +105,7 @@ fn no_probe_waits_for_another(#[case] name: &str, #[case] probes: usize) {
     200,
     "[+]good ok\n[+]bad excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"\\\"\",\"x\"\nhealthz check passed\n"
 )]
-fn says(#[case] url: &str, #[case] status: u16, #[case] body: &str) {
+fn reports(#[case] url: &str, #[case] status: u16, #[case] body: &str) {
     let checks = checks();
     add(&checks, &["good", "bad"]);
     assert_eq!(

@@ -1,9 +1,9 @@
-//! Which lock a controller runs under.
+//! The lock that a controller runs under.
 
 use super::Config;
 use std::collections::BTreeMap;
 
-/// Which lock a controller runs under.
+/// The lock that a controller runs under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
     /// The migration lock.
@@ -49,24 +49,13 @@ impl Classifier {
         classifier
     }
 
-    /// Where the controller belongs.
+    /// The lock of a controller.
     #[must_use]
     pub fn classify(&self, controller: &str) -> Ownership {
         self.listed
             .get(self.canonical(controller))
             .copied()
             .unwrap_or(Ownership::NonMigrated)
-    }
-
-    /// Entries that mean none of these controllers: another program's, or a slip of the pen that leaves a controller under
-    /// the wrong lock. Worth a line in the log.
-    pub fn unmatched<'a>(&self, controllers: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let known: Vec<_> = controllers.into_iter().map(|name| self.canonical(name)).collect();
-        self.listed
-            .keys()
-            .filter(|name| !known.contains(&name.as_str()))
-            .cloned()
-            .collect()
     }
 
     fn canonical<'a>(&'a self, name: &'a str) -> &'a str {

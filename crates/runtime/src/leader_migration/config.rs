@@ -8,7 +8,7 @@ const KIND: &str = "LeaderMigrationConfiguration";
 const LEASES: &str = "leases";
 const ENDPOINTS: &str = "endpoints";
 
-/// Which controllers are under the migration lock, and in which program they run.
+/// The controllers under the migration lock, and the programs that run them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Config {
@@ -20,36 +20,36 @@ pub struct Config {
     pub controller_leaders: Vec<ControllerLeader>,
 }
 
-/// Where a migrating controller runs.
+/// The program of a migrating controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ControllerLeader {
     /// The controller.
     pub name: String,
-    /// The program, for example `cloud-controller-manager`; `*`: any that takes part.
+    /// The program, for example `cloud-controller-manager`; `*` for any program.
     pub component: String,
 }
 
-/// Why there is no configuration.
+/// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
     #[error("cannot read the leader migration configuration {path:?}")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is not what it should be; the reason says where.
+    /// The file is malformed; the text names the position.
     #[error("{0}")]
     Parse(String),
-    /// It is understood, but cannot work; one sentence a problem.
+    /// The values are invalid; one sentence per problem.
     #[error("invalid leader migration configuration: {}", .0.join("; "))]
     Invalid(Vec<String>),
 }
 
-/// What applies when no file is given. The names are historic ones: see [`Classifier`](super::Classifier).
+/// The default without a file. The names are historic ones: see [`Classifier`](super::Classifier).
 impl Default for Config {
     fn default() -> Self {
         let anywhere = |name: &str| ControllerLeader {
@@ -118,10 +118,10 @@ impl Config {
         })
     }
 
-    /// Parses YAML or JSON, strictly: an unknown field and one given twice are errors that say where.
+    /// Parses YAML or JSON, strictly: an unknown or repeated field is an error with its position.
     ///
     /// # Errors
-    /// If it is not such a file, of a version that exists.
+    /// If it is not such a file of a known version.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let Header { api_version, kind } = yaml(text)?;
         let version = api_version.strip_prefix(GROUP).and_then(|rest| rest.strip_prefix('/'));
@@ -134,7 +134,7 @@ impl Config {
         }
     }
 
-    /// Everything that is wrong with it, one sentence each.
+    /// All problems, one sentence each.
     #[must_use]
     pub fn validate(&self) -> Vec<String> {
         let Self {

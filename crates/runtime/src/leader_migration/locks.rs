@@ -1,10 +1,10 @@
-//! The protocol of the two locks: the main one first, then the migration lock; losing either ends everything.
+//! The protocol of the two locks: first the main lock, then the migration lock; losing either of them ends the leadership.
 
 use super::Config;
 use crate::lease::{Elector, Leadership, Lost, NotReleased, Params};
 use tokio_util::sync::CancellationToken;
 
-/// The migration lock that goes with a main lock: same namespace, identity and timings.
+/// The migration lock of a main lock: same namespace, identity and timings.
 #[must_use]
 pub fn params(main: &Params, config: &Config) -> Params {
     Params {
@@ -13,7 +13,7 @@ pub fn params(main: &Params, config: &Config) -> Params {
     }
 }
 
-/// The main lock is held. Start what does not migrate, then go on with [`Self::migrate`].
+/// The main lock is held. Start the controllers that do not migrate, then call [`Self::migrate`].
 #[derive(Debug)]
 pub struct Main {
     leadership: Leadership,
@@ -27,19 +27,19 @@ pub struct Both {
     migration: Leadership,
 }
 
-/// How waiting for the migration lock ended.
+/// The result of waiting for the migration lock.
 #[derive(Debug)]
 pub enum Next {
-    /// It is held too. Start what migrates.
+    /// It is held, too. Start the controllers that migrate.
     Both(Both),
     /// Cancelled. The main lock is still held and should be released.
     Cancelled(Leadership),
-    /// The main lock was lost meanwhile.
+    /// The main lock was lost.
     Lost(Lost),
 }
 
 impl Main {
-    /// Waits for the main lock. `None`: cancelled.
+    /// Waits for the main lock. `None` if cancelled.
     pub async fn acquire(main: Elector, migration: Elector, cancel: &CancellationToken) -> Option<Self> {
         main.acquire(cancel)
             .await
@@ -51,7 +51,7 @@ impl Main {
         self.leadership.lost().await
     }
 
-    /// Waits for the migration lock, which may take forever: another program can have it.
+    /// Waits for the migration lock, possibly forever: another program may hold it.
     pub async fn migrate(self, cancel: &CancellationToken) -> Next {
         let Self {
             leadership: main,
@@ -67,7 +67,7 @@ impl Main {
             },
             lost = main.lost() => lost,
         };
-        // Not just dropped: a lease that was won in this moment is given back.
+        // Not dropped: a lease that is acquired at this moment must be released.
         candidacy.cancel();
         if let Some(migration) = acquire.await {
             drop(migration);
@@ -85,11 +85,11 @@ impl Both {
         }
     }
 
-    /// Gives both away, the migration lock first, so that whoever gets the main lock finds the other one free. Everything
-    /// that writes must have stopped before.
+    /// Releases both, the migration lock first, so that it is free for the next holder of the main lock. Everything that writes
+    /// must have stopped before.
     ///
     /// # Errors
-    /// If one of them could not be released; the other one is released all the same.
+    /// If one of them could not be released; the other one is released anyway.
     pub async fn release(self) -> Result<(), NotReleased> {
         let migration = self.migration.release().await;
         let main = self.main.release().await;

@@ -1,4 +1,4 @@
-//! What the two flags ask for together.
+//! The combined effect of the two flags.
 
 use super::{Config, Error};
 use std::path::Path;
@@ -23,19 +23,19 @@ pub enum Election {
     Disabled,
 }
 
-/// What follows from the flags.
+/// The effect of the flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// What migrates; nothing: no second lock.
+    /// The controllers that migrate; `None` without a second lock.
     pub config: Option<Config>,
-    /// What the user surely did not mean, one sentence each. The Go programs say nothing and start, so ours starts too.
+    /// Warnings about flags without an effect, one sentence each. The Go programs start silently, so this is no error.
     pub warnings: Vec<String>,
 }
 
-/// Reads and checks the file, or takes the default, if migration is enabled.
+/// Reads and validates the file, or uses the default, if migration is enabled.
 ///
 /// # Errors
-/// If it is enabled and the file cannot be read, parsed, or work.
+/// If it is enabled and the file cannot be read or is invalid.
 pub fn resolve(election: Election, migration: Migration, file: Option<&Path>) -> Result<Resolved, Error> {
     let file = file.filter(|path| !path.as_os_str().is_empty());
     let nothing = |warnings: Vec<&str>| {

@@ -213,19 +213,7 @@ fn the_last_entry_for_a_controller_counts() {
     );
 }
 
-#[test]
-fn tells_entries_that_mean_nothing_here() {
-    let config = config(
-        "leases",
-        "m",
-        &[("route", "*"), ("sevice", "*"), ("node-ipam-controller", KCM)],
-    );
-    let unmatched =
-        Classifier::new(&config, CCM, ALIASES).unmatched(["node-route-controller", "service-lb-controller"]);
-    assert_eq!(unmatched, ["node-ipam-controller", "sevice"]);
-}
-
-/// A file that is gone when the test is over.
+/// A file that is deleted after the test.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,4 @@
-//! What candidates and leaders have in common: one look at the lease, and one write if it is due.
+//! What candidates and leaders share: one read of the lease, and one write if it is due.
 
 use super::{
     decision::{Step, View},
@@ -17,13 +17,13 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often a write is tried again at once, when someone else wrote at the same moment.
+/// How often a write is retried at once after a conflict.
 const TRIES: usize = 5;
 
-/// How long giving the lease away may take: a stop that hangs helps nobody, and the lease runs out anyway.
+/// The maximum time of a release: the process must not hang, and the lease expires anyway.
 const RELEASE: Duration = Duration::from_secs(5);
 
-/// What everything about one election shares.
+/// The shared state of one election.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) store: Store,
@@ -34,19 +34,19 @@ pub(super) struct Core {
     pub(super) status: Status,
 }
 
-/// The lease while it is ours.
+/// The lease while this replica holds it.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The object as we wrote it.
+    /// The object as this replica wrote it.
     lease: Value,
     record: Record,
-    /// When the write began that made or kept it ours.
+    /// When the last acquisition or renewal began.
     pub(super) since: Instant,
-    /// Until when that is sure.
+    /// Until when the lease is certainly held.
     pub(super) until: Instant,
 }
 
-/// What a look at the lease gave.
+/// The result of an attempt.
 #[derive(Debug)]
 pub(super) enum Look {
     Ours(Held),
@@ -54,7 +54,7 @@ pub(super) enum Look {
 }
 
 impl Core {
-    /// Looks at the lease and takes or renews it, if that is due.
+    /// Reads the lease, and acquires or renews it if that is due.
     pub(super) async fn attempt(&self, view: &mut View, limit: Limit) -> Result<Look, Error> {
         for _ in 0..TRIES {
             let found = self.store.find(Freshness::Latest, limit).await?;
@@ -79,14 +79,14 @@ impl Core {
         Err(Error::Conflict)
     }
 
-    /// Renews it without looking first: nearly always nobody else has written.
+    /// Renews it without reading it first: there is nearly never another writer.
     pub(super) async fn renew(&self, held: &Held) -> Result<Held, Error> {
         let limit = Limit::Until(held.until);
         self.write(&Step::Renew, Some(held.lease.clone()), held.record.clone(), limit)
             .await
     }
 
-    /// Gives it away, so that others need not wait. Answers with the free lease; nothing: it was not ours any more.
+    /// Releases it, so that other replicas need not wait. Returns the free lease; `None` if it was not held any more.
     pub(super) async fn release(&self, held: Held) -> Result<Option<Value>, Error> {
         let limit = Limit::Until(held.until.min(Instant::now() + RELEASE));
         let (mut lease, mut record) = (held.lease, held.record);
@@ -98,7 +98,7 @@ impl Core {
                 }
                 Err(error) => error,
             };
-            tracing::debug!(lease = %self.params, %error, "could not release the lease; looking again");
+            tracing::debug!(lease = %self.params, %error, "could not release the lease; reading it again");
             let Some(found) = self.store.find(Freshness::Latest, limit).await? else {
                 return Ok(None);
             };

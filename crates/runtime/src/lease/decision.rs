@@ -1,7 +1,7 @@
-//! What to do about a lease, decided from what was seen of it and when. Pure.
+//! What to do about a lease, decided from what was observed of it and when. Pure.
 //!
-//! Times in the record are the holder's and are not believed. What counts is how long *this* replica, by its own
-//! monotonic clock, has seen the record unchanged: the holder's last renewal cannot be younger than that.
+//! Times in the record are from the clock of the holder and are not used. What counts is how long *this* replica, by its own
+//! monotonic clock, has observed the record unchanged: the last renewal cannot be more recent than that.
 
 use super::record::Record;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use tokio::time::Instant;
 /// What to do about a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Nobody can have it: make it.
+    /// It does not exist: create it.
     Create,
-    /// It is free, or its holder has been silent for too long: take it over.
+    /// It is free, or it has expired: acquire it.
     Take,
-    /// It is ours already: say so again.
+    /// This replica holds it: renew it.
     Renew,
-    /// It is somebody else's, at least until then.
+    /// Another replica holds it, at least until then.
     Wait(Instant),
 }
 
-/// What this replica has seen of a lease.
+/// What this replica has observed of a lease.
 #[derive(Debug, Clone)]
 pub struct View {
     identity: String,
-    /// For holders who do not say how long theirs is.
+    /// For a record without a lease duration.
     lease_duration: Duration,
     last: Option<Sight>,
 }
@@ -32,12 +32,12 @@ pub struct View {
 #[derive(Debug, Clone)]
 struct Sight {
     record: Record,
-    /// When it was first seen like this.
+    /// When this content was first observed.
     since: Instant,
 }
 
 impl View {
-    /// Nothing seen yet.
+    /// Nothing observed yet.
     #[must_use]
     pub fn new(identity: &str, lease_duration: Duration) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl View {
         }
     }
 
-    /// The lease was seen like this. `now` is a moment after the answer came, so that it is not before the renewal.
+    /// Records an observation. `now` is after the response arrived, so that it is not before the renewal.
     pub fn saw(&mut self, record: &Record, now: Instant) {
         if self.last.as_ref().is_none_or(|last| last.record != *record) {
             self.last = Some(Sight {
@@ -57,13 +57,13 @@ impl View {
         }
     }
 
-    /// Who held it when it was last seen; empty if nobody or not seen.
+    /// The last observed holder; empty if it was free or not observed.
     #[must_use]
     pub fn holder(&self) -> &str {
         self.last.as_ref().map(|last| last.record.holder()).unwrap_or_default()
     }
 
-    /// Until when somebody else may believe to lead.
+    /// Until when another replica may lead.
     #[must_use]
     pub fn expiry(&self) -> Option<Instant> {
         let last = self.last.as_ref()?;
@@ -78,10 +78,9 @@ impl View {
         last.since.checked_add(duration)
     }
 
-    /// What to do about the lease, which is like this now, or not there.
+    /// What to do about the lease with this record; `None` if it does not exist.
     ///
-    /// A lease that was deleted while somebody held it is made anew only when the holder's time is over: the holder does
-    /// not know yet.
+    /// A lease that was deleted while it was held is recreated only when it would have expired: the holder does not know yet.
     #[must_use]
     pub fn decide(&mut self, found: Option<&Record>, now: Instant) -> Step {
         if let Some(record) = found {

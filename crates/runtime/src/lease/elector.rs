@@ -1,12 +1,12 @@
-//! A candidate: waits for its turn.
+//! A candidate: waits until it can acquire the lease.
 
 use super::{
     Leadership, Metrics, Params, Status,
     core::{Core, Held, Look},
     decision::View,
-    lookout::{self, Notice},
     record::Record,
     store::{Freshness, Limit, Store},
+    watch::{self, Notice},
 };
 use crate::{events::Recorder, fence::Fence};
 use futures::{StreamExt, stream::BoxStream};
@@ -14,27 +14,27 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How often a standby that may not watch the lease looks whether it is free. From the API server's memory, so that it
-/// costs little; often enough for a takeover within a second.
+/// How often a standby without the permission to watch reads the lease. The read is from the cache of the API server, so that
+/// it is cheap; often enough for a takeover within a second.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// How long an attempt may go on after the candidate was told to stop, so that a lease won in that moment is given back.
+/// How long an attempt may continue after a cancel, so that a lease acquired at that moment is released.
 const LAST_ATTEMPT: Duration = Duration::from_secs(1);
 
-/// The parameters of an election that cannot be held.
+/// The parameters of an election are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("; "))]
 pub struct Invalid(pub Vec<String>);
 
-/// A replica that wants to lead.
+/// A candidate.
 #[derive(Debug)]
 pub struct Elector {
     core: Arc<Core>,
 }
 
 impl Elector {
-    /// A candidate. `client` is best one of [`for_leases`](crate::client::Clients::for_leases), with
-    /// [`Params::request_timeout`]; `fence` is open exactly as long as this replica is sure to lead; without a `recorder`
+    /// A candidate. `client` should be one of [`for_leases`](crate::client::Clients::for_leases), with
+    /// [`Params::request_timeout`]; `fence` is open exactly as long as this replica certainly leads; without a `recorder`
     /// there are no events.
     ///
     /// # Errors
@@ -67,16 +67,16 @@ impl Elector {
         })
     }
 
-    /// What is known about this election. It stays valid while this replica leads.
+    /// The status of this election. It remains valid while this replica leads.
     #[must_use]
     pub fn status(&self) -> Status {
         self.core.status.clone()
     }
 
-    /// Waits until this replica leads. `None`: it was cancelled before, and does not hold the lease.
+    /// Waits until this replica leads. `None` if it was cancelled before; then it does not hold the lease.
     ///
-    /// It looks every retry period and when the holder's time is over, and watches the lease in between, so that a
-    /// released lease is taken at once.
+    /// It tries every retry period and when the lease expires, and watches the lease in between, so that a released lease is
+    /// acquired at once.
     pub async fn acquire(self, cancel: &CancellationToken) -> Option<Leadership> {
         let Params {
             identity,
@@ -112,7 +112,7 @@ impl Elector {
             return Some(Leadership::start(self.core, view, held));
         }
         if let Err(error) = self.core.release(held).await {
-            tracing::warn!(lease = %self.core.params, %error, "could not give back the lease; it has to run out");
+            tracing::warn!(lease = %self.core.params, %error, "could not release the lease; it has to expire");
         }
         None
     }
@@ -138,7 +138,7 @@ enum Sight {
 
 impl Standby {
     fn new(view: View, core: &Core) -> Self {
-        let notices = lookout::watch(core.store.clone(), core.params.retry_period);
+        let notices = watch::watch(core.store.clone(), core.params.retry_period);
         Self {
             view,
             notices,
@@ -146,7 +146,7 @@ impl Standby {
         }
     }
 
-    /// Waits until another attempt is worth it.
+    /// Waits until another attempt can succeed.
     async fn pause(&mut self, core: &Core) {
         let next = Instant::now() + core.params.pause();
         let glance = GLANCE.min(core.params.retry_period);
@@ -159,7 +159,7 @@ impl Standby {
             let step = tokio::select! {
                 () = tokio::time::sleep_until(wake) => return,
                 notice = self.notices.next() => self.note(notice, core),
-                () = tokio::time::sleep(glance), if self.sight == Sight::Blind => glimpse(core).await,
+                () = tokio::time::sleep(glance), if self.sight == Sight::Blind => read_cached(core).await,
             };
             if step.is_break() {
                 return;
@@ -182,13 +182,13 @@ impl Standby {
     }
 }
 
-/// Looks whether the lease is free. Decides nothing else: what it sees may be old.
-async fn glimpse(core: &Core) -> ControlFlow<()> {
+/// Reads whether the lease is free. Decides nothing else: the result may be out of date.
+async fn read_cached(core: &Core) -> ControlFlow<()> {
     match core.store.find(Freshness::Cached, Limit::Usual).await {
         Ok(Some(lease)) => Record::of(&lease).map_or(ControlFlow::Continue(()), |record| worth_trying(&record, core)),
         Ok(None) => ControlFlow::Break(()),
         Err(error) => {
-            tracing::debug!(lease = %core.params, %error, "could not look at the lease");
+            tracing::debug!(lease = %core.params, %error, "could not read the lease");
             tokio::time::sleep(core.params.retry_period).await;
             ControlFlow::Break(())
         }

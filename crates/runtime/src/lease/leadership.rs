@@ -1,4 +1,4 @@
-//! A leader: renews its lease until it is stopped or loses it.
+//! A leader: renews its lease until it stops or loses it.
 
 use super::{
     Params,
@@ -10,7 +10,7 @@ use std::{future::Future, sync::Arc};
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// This replica does not lead any more, without having been asked to stop. Its fence is closed.
+/// This replica has lost its leadership without being stopped. Its fence is closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("lost lease {lease}: {reason}")]
 pub struct Lost {
@@ -18,7 +18,7 @@ pub struct Lost {
     reason: String,
 }
 
-/// The lease was not given away; the next leader has to wait until it runs out.
+/// The lease was not released; the next leader has to wait until it expires.
 #[derive(Debug, thiserror::Error)]
 #[error("could not release lease {lease}: {reason}")]
 pub struct NotReleased {
@@ -26,7 +26,7 @@ pub struct NotReleased {
     reason: String,
 }
 
-/// Holds while this replica leads. Dropping it stops renewing and closes the fence, but leaves the lease to run out.
+/// The leadership of this replica. Dropping it stops the renewals and closes the fence; the lease then expires.
 #[derive(Debug)]
 pub struct Leadership {
     core: Arc<Core>,
@@ -55,7 +55,7 @@ impl Leadership {
         Self { core, stop, term, task }
     }
 
-    /// Resolves when this replica has lost the lease: it was not renewed in time, or somebody else has it. Never resolves
+    /// Resolves when this replica has lost the lease: it was not renewed in time, or another replica holds it. Never resolves
     /// after [`Self::release`].
     pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
         let mut term = self.term.clone();
@@ -70,17 +70,17 @@ impl Leadership {
                 Ok(Term::Going | Term::Stopped) => std::future::pending().await,
                 Err(_) => Lost {
                     lease,
-                    reason: "nobody renews it any more".into(),
+                    reason: "it is not renewed any more".into(),
                 },
             }
         }
     }
 
-    /// Closes the fence and gives the lease away, so that a standby leads at once. Everything that writes must have
-    /// stopped before.
+    /// Closes the fence and releases the lease, so that a standby leads at once. Everything that writes must have stopped
+    /// before.
     ///
     /// # Errors
-    /// If the API server could not be told, or the lease was lost before.
+    /// If the request failed, or the lease was lost before.
     pub async fn release(mut self) -> Result<(), NotReleased> {
         self.stop.cancel();
         let lease = self.core.params.to_string();
@@ -113,7 +113,7 @@ impl Drop for Leadership {
     }
 }
 
-/// Whatever ends the renewing, a panic too, ends the leading.
+/// Ends the leadership when the renewals end, also by a panic.
 struct Guard(Arc<Core>);
 
 impl Drop for Guard {
@@ -124,7 +124,7 @@ impl Drop for Guard {
     }
 }
 
-/// Renews until told to stop, which gives the lease back, or until it is lost.
+/// Renews until it is stopped, which releases the lease, or until the lease is lost.
 async fn run(
     core: Arc<Core>,
     mut view: View,
@@ -144,11 +144,11 @@ async fn run(
     held
 }
 
-/// Renews every retry period, for as long as that works.
+/// Renews every retry period, until that fails.
 async fn keep(core: &Core, view: &mut View, held: &mut Held) -> Lost {
     loop {
         tokio::time::sleep_until((Instant::now() + core.params.retry_period).min(held.until)).await;
-        // A process that was stopped for long finds its time over here, before it asks for anything.
+        // A process that was suspended for long notices here that its lease has expired, before it sends a request.
         if Instant::now() >= held.until {
             return lost(
                 core,
@@ -172,7 +172,7 @@ async fn renew(core: &Core, view: &mut View, held: &Held) -> Result<Look, Error>
         Ok(held) => Ok(Look::Ours(held)),
         Err(Error::TooLate) => Err(Error::TooLate),
         Err(error) => {
-            tracing::debug!(lease = %core.params, %error, "could not renew the lease at once; looking at it first");
+            tracing::debug!(lease = %core.params, %error, "could not renew the lease at once; reading it first");
             core.attempt(view, Limit::Until(held.until)).await
         }
     }

@@ -26,13 +26,10 @@ impl Metrics {
             "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify \
              the lease. Please make sure to group by name.",
         );
-        let metrics = Self {
-            status: GaugeVec::new(status, &["name"])?,
-            slow_path: IntCounterVec::new(slow_path, &["name"])?,
-        };
-        registry.register(Box::new(metrics.status.clone()))?;
-        registry.register(Box::new(metrics.slow_path.clone()))?;
-        Ok(metrics)
+        Ok(Self {
+            status: registry.add(GaugeVec::new(status, &["name"]))?,
+            slow_path: registry.add(IntCounterVec::new(slow_path, &["name"]))?,
+        })
     }
 
     pub(super) fn of(&self, name: &str) -> LeaseMetrics {

@@ -1,4 +1,4 @@
-//! What an election is about, and its timings.
+//! The parameters of an election.
 
 use std::{fmt, time::Duration};
 
@@ -6,25 +6,25 @@ use std::{fmt, time::Duration};
 /// renew deadline must leave room for one.
 pub(super) const JITTER: f64 = 1.2;
 
-/// Which Lease to hold, under which name, and how fast.
+/// The Lease, the identity of this replica, and the timings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
     /// The namespace of the Lease.
     pub namespace: String,
     /// The name of the Lease.
     pub name: String,
-    /// The name of this replica, different from every other's: see [`identity`].
+    /// The unique name of this replica: see [`identity`].
     pub identity: String,
-    /// How long others wait after the last renewal before they take the lease. Written in whole seconds, rounded up.
+    /// How long other replicas wait after the last renewal before they acquire the lease. Written in whole seconds, rounded up.
     pub lease_duration: Duration,
-    /// How long a leader may go without a renewal. Then it must have stopped.
+    /// The maximum time of a leader without a renewal. Then it must have stopped.
     pub renew_deadline: Duration,
-    /// How often it is tried.
+    /// The time between two attempts.
     pub retry_period: Duration,
 }
 
 impl Params {
-    /// Everything that is wrong with them, one sentence each. Empty: an election can be held.
+    /// All problems, one sentence each; empty if the parameters are valid.
     #[must_use]
     pub fn validate(&self) -> Vec<String> {
         let Self {
@@ -83,21 +83,21 @@ impl Params {
         problems
     }
 
-    /// The lease duration as it is written. Rounded up, because a shorter one would let others in before
-    /// `renew_deadline`; client-go rounds down and has that hole.
+    /// The lease duration as it is written. Rounded up, because other replicas could acquire a shorter lease before
+    /// `renew_deadline`; client-go rounds down and has this gap.
     pub(super) fn seconds(&self) -> i32 {
         let up = u64::from(self.lease_duration.subsec_nanos() > 0);
         i32::try_from(self.lease_duration.as_secs().saturating_add(up)).unwrap_or(i32::MAX)
     }
 
-    /// How long one request may take: two must fit into the renew deadline, so that a single one that hangs does not
-    /// cost the lease.
+    /// The maximum time of one request: two must fit into the renew deadline, so that one hanging request does not lose the
+    /// lease.
     #[must_use]
     pub fn request_timeout(&self) -> Duration {
         (self.renew_deadline / 2).max(Duration::from_secs(1))
     }
 
-    /// How long a candidate pauses between two looks.
+    /// How long a candidate pauses between two attempts.
     pub(super) fn pause(&self) -> Duration {
         self.retry_period.mul_f64(1.0 + JITTER * fastrand::f64())
     }

@@ -1,22 +1,22 @@
-//! What a Lease says about its holder.
+//! The record of a Lease.
 
 use super::decision::Step;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The part of a Lease's spec that an election is about. The rest of the object belongs to others and is kept.
+/// The part of a Lease's spec that an election uses. The rest of the object is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Record {
-    /// Who holds it; nothing or nobody: it is free.
+    /// The holder; absent or empty if it is free.
     pub holder_identity: Option<String>,
-    /// How long the holder may be silent.
+    /// The maximum time between two renewals.
     pub lease_duration_seconds: Option<i32>,
-    /// When the holder got it, by the holder's clock. Never computed with.
+    /// When it was acquired, by the clock of the holder. Never used in a computation.
     pub acquire_time: Option<String>,
-    /// When the holder last renewed it, by the holder's clock. Never computed with.
+    /// When it was last renewed, by the clock of the holder. Never used in a computation.
     pub renew_time: Option<String>,
-    /// How often it changed hands.
+    /// The number of changes of the holder.
     pub lease_transitions: Option<i32>,
 }
 
@@ -38,7 +38,7 @@ impl Record {
         self.holder_identity.as_deref().unwrap_or_default()
     }
 
-    /// Whether nobody holds it.
+    /// Whether it is free.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holder().is_empty()
@@ -61,7 +61,7 @@ impl Record {
         }
     }
 
-    /// The record that gives the lease away, as client-go writes it.
+    /// The record of a released lease, as client-go writes it.
     pub(super) fn released(&self, now: String) -> Self {
         Self {
             holder_identity: Some(String::new()),
@@ -72,7 +72,7 @@ impl Record {
         }
     }
 
-    /// This Lease with this record, everything else as it was.
+    /// The Lease with this record; all other fields are kept.
     pub(super) fn into_lease(self, mut lease: Value) -> serde_json::Result<Value> {
         if !lease["spec"].is_object() {
             lease["spec"] = json!({});
@@ -84,7 +84,7 @@ impl Record {
     }
 }
 
-/// This moment as a Kubernetes `MicroTime`: always six digits, always UTC.
+/// The current time as a Kubernetes `MicroTime`: always six digits, always UTC.
 pub(super) fn micro_time() -> String {
     format!("{:.6}", jiff::Timestamp::now())
 }

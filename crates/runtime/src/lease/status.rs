@@ -1,21 +1,19 @@
-//! Who leads, and whether this replica's own renewals go well: for logs and health.
+//! The current leader, and the result of this replica's renewals: for logs and health checks.
 
 use super::Params;
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// How long after the end of its lease a leader that neither renews nor stops counts as stuck.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
-/// This replica believes to lead, but its lease ran out long ago: it is stuck.
+/// This replica acts as leader, but its lease expired long ago: it is stuck.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed election to renew leadership on lease {0}")]
 pub struct Stuck(String);
 
-/// What is known about one election at this moment. Clones share it.
+/// The status of one election. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Status(Arc<Inner>);
 
@@ -47,14 +45,13 @@ impl Status {
         }))
     }
 
-    /// Who holds the lease, as far as this replica knows; empty if nobody or not known.
+    /// The holder of the lease; empty if it is free or unknown.
     #[must_use]
     pub fn leader(&self) -> String {
         self.state().leader.clone()
     }
 
-    /// Why the lease cannot be read or written at the moment, if so: one sentence, which names verb and resource when
-    /// permissions are missing.
+    /// Why the lease cannot be read or written, if so: one sentence, which names verb and resource if permissions are missing.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.state().problem.clone()
@@ -63,7 +60,7 @@ impl Status {
     /// The health check `leaderElection`: a standby is always healthy.
     ///
     /// # Errors
-    /// If this replica believes to lead and has not renewed for the length of the lease and 20 s more.
+    /// If this replica acts as leader and has not renewed for the lease duration plus 20 s.
     pub fn check(&self) -> Result<(), Stuck> {
         match self.state().renewed {
             Some(renewed) if renewed.elapsed() > self.0.lease_duration + TOLERANCE => Err(Stuck(self.0.name.clone())),
@@ -79,7 +76,7 @@ impl Status {
         self.state().renewed = None;
     }
 
-    /// Says it once for every change.
+    /// Logs every change once.
     pub(super) fn saw_leader(&self, leader: &str) {
         let before = std::mem::replace(&mut self.state().leader, leader.into());
         if before != leader && !leader.is_empty() {
@@ -87,13 +84,13 @@ impl Status {
         }
     }
 
-    /// Says it once, until there is another or none.
+    /// Logs every new problem once.
     pub(super) fn failed(&self, problem: String) {
         let mut state = self.state();
         if state.problem.as_ref() == Some(&problem) {
-            tracing::debug!(lease = self.0.lease, problem, "cannot use the lease; trying again");
+            tracing::debug!(lease = self.0.lease, problem, "cannot use the lease; retrying");
         } else {
-            tracing::warn!(lease = self.0.lease, problem, "cannot use the lease; trying again");
+            tracing::warn!(lease = self.0.lease, problem, "cannot use the lease; retrying");
             state.problem = Some(problem);
         }
     }
@@ -103,6 +100,6 @@ impl Status {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }

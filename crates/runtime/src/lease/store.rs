@@ -1,4 +1,4 @@
-//! The Lease object on the API server, as it is there: no field is lost on the way through.
+//! The Lease object on the API server. It is kept as JSON, so that unknown fields are not lost.
 
 use super::{params::Params, record::new_lease};
 use crate::client::explain;
@@ -15,11 +15,11 @@ use tokio::time::Instant;
 /// How long the API server keeps a watch open.
 pub(super) const WATCH: Duration = Duration::from_mins(2);
 
-/// Why a request did not do what it should.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    /// The Lease is not any more what we took it for.
-    #[error("the lease was changed by someone else at the same moment")]
+    /// The Lease was changed in between.
+    #[error("the lease was changed by another replica at the same moment")]
     Conflict,
     /// Not allowed.
     #[error("{0}")]
@@ -27,29 +27,29 @@ pub(super) enum Error {
     /// Anything else.
     #[error("{0}")]
     Failed(String),
-    /// No answer within the time that a request has.
+    /// The request timed out.
     #[error("the API server did not answer within {0:?}")]
     Silent(Duration),
-    /// The time was over before the request could be sent.
+    /// The deadline was over before the request could be sent.
     #[error("too late")]
     TooLate,
 }
 
-/// How new an answer must be.
+/// The required consistency of a read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Freshness {
-    /// As of now.
+    /// The current object.
     Latest,
-    /// As the API server has it in memory: costs it nothing, and is mostly as of now too.
+    /// From the cache of the API server: cheap, and nearly always current.
     Cached,
 }
 
-/// Until when a request may be sent and answered.
+/// The deadline of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limit {
-    /// It has the time that every request has.
+    /// The timeout of every request.
     Usual,
-    /// And it must be over by then.
+    /// The timeout of every request, and this deadline.
     Until(Instant),
 }
 
@@ -103,12 +103,12 @@ impl Store {
             .requests
             .create(&PostParams::default(), lease.to_string().into_bytes());
         match self.send(request, limit).await {
-            Err(Answer::Missing) => Err(Error::Failed(format!("there is no namespace {:?}", self.namespace))),
+            Err(Answer::Missing) => Err(Error::Failed(format!("namespace {:?} does not exist", self.namespace))),
             other => other.map_err(Error::from),
         }
     }
 
-    /// Writes it, if it is still as it was when it was read.
+    /// Writes it, if it was not changed since it was read.
     pub(super) async fn update(&self, lease: &Value, limit: Limit) -> Result<Value, Error> {
         let request = self
             .requests
@@ -119,7 +119,7 @@ impl Store {
         }
     }
 
-    /// The Lease as it is, and every change from now on. Needs the verb `watch` only.
+    /// The current Lease and every later change. Needs the verb `watch` only.
     pub(super) async fn watch(
         &self,
     ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, Error>> + Send + use<>, Error> {
@@ -152,7 +152,7 @@ impl Store {
             Limit::Until(end) => usual.min(end),
         };
         tokio::select! {
-            // First, so that after a long stop of the process nothing more is done for a request whose time is over.
+            // First, so that a process that was suspended for long does not send a request after its deadline.
             biased;
             () = tokio::time::sleep_until(end) => Err(Answer::Other(Error::Silent(end - now))),
             answer = self.client.request(request) => answer.map_err(Answer::from),
@@ -160,7 +160,7 @@ impl Store {
     }
 }
 
-/// What the API server said other than yes.
+/// A negative response of the API server.
 enum Answer {
     Missing,
     Other(Error),

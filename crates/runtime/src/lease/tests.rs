@@ -215,7 +215,7 @@ fn record(holder: &str, seconds: Option<i32>, renewed: &str) -> Record {
 /// What is seen at which millisecond (`-`: not there), and what is decided at the last one.
 #[rstest]
 #[case::never_there("0 -", "create")]
-#[case::free("0 nobody", "take")]
+#[case::free("0 free", "take")]
 #[case::ours_already("0 me", "renew")]
 #[case::first_sight("0 you", "wait 15000")]
 #[case::still_quiet("0 you, 14999 you", "wait 15000")]
@@ -229,10 +229,10 @@ fn record(holder: &str, seconds: Option<i32>, renewed: &str) -> Record {
 )]
 #[case::clock_far_ahead("0 you@2999-01-01T00:00:00.000000Z, 15000 you@2999-01-01T00:00:00.000000Z", "take")]
 #[case::clock_goes_back("0 you@2, 10000 you@1, 15000 you@1", "wait 25000")]
-#[case::released("0 you, 1 nobody", "take")]
+#[case::released("0 you, 1 free", "take")]
 #[case::deleted_while_held("0 you, 1 -", "wait 15000")]
 #[case::deleted_long_after("0 you, 15000 -", "create")]
-#[case::deleted_when_free("0 you, 1 nobody, 2 -", "create")]
+#[case::deleted_when_free("0 you, 1 free, 2 -", "create")]
 #[case::deleted_and_made_by_another("0 you, 1 -, 2 them", "wait 15002")]
 #[case::ours_deleted("0 me, 1 -", "create")]
 #[case::ours_taken("0 me, 1 you", "wait 15001")]
@@ -262,7 +262,7 @@ fn parse(what: &str) -> Record {
     let (who, renewed) = what.split_once('@').unwrap_or((what, "1"));
     let (holder, seconds) = who.split_once(':').unwrap_or((who, "15"));
     record(
-        if holder == "nobody" { "" } else { holder },
+        if holder == "free" { "" } else { holder },
         seconds.parse().ok(),
         renewed,
     )

@@ -1,32 +1,31 @@
-//! What an event or a span says, taken out of `tracing`'s hands.
+//! The fields of an event or a span.
 
 use super::chain;
 use crate::flags::quote;
 use std::{error::Error as StdError, fmt};
 use tracing::field::{Field, Visit};
 
-/// A value, with what is needed to print it either way.
+/// A value that can be printed as text and as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// To be quoted.
+    /// Printed with quotes.
     Text(String),
-    /// A number or a truth value, printed as it is.
+    /// A number or a boolean, printed without quotes.
     Bare(String),
 }
 
-/// Keys and values in the order they were said. A key said again replaces what was said before, unless it says the
-/// same.
+/// Keys and values in their order. A repeated key with another value moves to the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Pairs(Vec<(&'static str, Scalar)>);
 
-/// All fields of an event, those with a meaning taken apart.
+/// All fields of an event; those with a meaning are separate.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub(super) message: String,
     pub(super) error: Option<Scalar>,
-    /// klog's verbosity, if the event says one.
+    /// klog's verbosity, if the event has one.
     pub(super) v: Option<u64>,
-    /// Whether just the message is to be printed.
+    /// Whether only the message is printed.
     pub(super) plain: bool,
     pub(super) pairs: Pairs,
 }
@@ -39,7 +38,7 @@ impl Scalar {
         }
     }
 
-    /// As klog prints it after the key: a text of several lines is shown as it is, indented.
+    /// As klog prints it after the key: a text of several lines is indented instead of quoted.
     pub(super) fn push_to(&self, line: &mut String) {
         match self {
             Self::Bare(text) => line.extend(["=", text]),

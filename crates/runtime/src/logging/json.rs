@@ -7,7 +7,7 @@ use super::{
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// One line. Errors have no `v`, as upstream's; warnings, which upstream cannot tell from the rest, say so.
+/// One line. Errors have no `v`, as in component-base; warnings have a `severity`, which component-base does not have.
 pub(super) fn line(now: Timestamp, place: &Place<'_>, context: &Pairs, fields: &Fields) -> String {
     let Place {
         severity,
@@ -35,7 +35,10 @@ pub(super) fn line(now: Timestamp, place: &Place<'_>, context: &Pairs, fields: &
     format!("{{{}}}\n", members.join(","))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "upstream writes a float of milliseconds too")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "component-base writes a float of milliseconds, too"
+)]
 fn millis(now: Timestamp) -> f64 {
     now.as_nanosecond() as f64 / 1_000_000.0
 }

@@ -1,15 +1,14 @@
-//! The layer that turns `tracing` events into log lines.
+//! The layer that converts `tracing` events into log lines.
 
 use super::{
-    Format, Level, Options, Sink, VModule,
+    Format, Level, Options, Sink,
     fields::{Fields, Pairs},
     json,
     level::is_dependency,
-    local,
     sink::Stream,
     text,
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
@@ -29,10 +28,8 @@ use tracing_subscriber::{
 pub struct Klog {
     format: Format,
     verbosity: Handle,
-    vmodule: VModule,
-    sink: Arc<Sink>,
+    sink: Sink,
     process: u32,
-    zone: TimeZone,
 }
 
 /// Changes the verbosity of a running process. Clones are the same handle.
@@ -46,7 +43,7 @@ pub(super) enum Severity {
     Error,
 }
 
-/// Where an event comes from, and how important it is.
+/// The source line and the importance of an event.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     pub(super) severity: Severity,
@@ -56,12 +53,12 @@ pub(super) struct Place<'a> {
 }
 
 impl Handle {
-    /// The present verbosity.
+    /// The current verbosity.
     pub fn verbosity(&self) -> Level {
         Level(self.0.load(Ordering::Relaxed))
     }
 
-    /// Sets the verbosity of the whole process, except for files that `--vmodule` gives their own.
+    /// Sets the verbosity of the whole process.
     pub fn set_verbosity(&self, Level(verbosity): Level) {
         self.0.store(verbosity, Ordering::Relaxed);
         tracing::callsite::rebuild_interest_cache();
@@ -96,40 +93,31 @@ impl Severity {
 impl Klog {
     /// A layer that writes to the sink, and the handle that changes its verbosity.
     #[must_use]
-    pub fn new(options: &Options, sink: Arc<Sink>) -> (Self, Handle) {
+    pub fn new(options: &Options, sink: Sink) -> (Self, Handle) {
         let verbosity = Handle(Arc::new(AtomicU32::new(options.verbosity.0)));
         let layer = Self {
             format: options.format,
             verbosity: verbosity.clone(),
-            vmodule: options.vmodule.clone(),
             sink,
             process: std::process::id(),
-            zone: local::zone(),
         };
         (layer, verbosity)
     }
 
-    fn verbosity(&self, place: &Metadata<'_>) -> Level {
-        place
-            .file()
-            .and_then(|file| self.vmodule.find(file))
-            .unwrap_or_else(|| self.verbosity.verbosity())
-    }
-
-    /// Spans carry context for whatever is logged inside of them, so ours are always wanted.
-    fn wants(&self, place: &Metadata<'_>) -> bool {
-        let ours = place.is_span() && !is_dependency(place.target());
-        ours || Level::of(place).is_some_and(|needed| needed <= self.verbosity(place))
+    /// Our spans carry the context of the events inside of them, so they are always enabled.
+    fn is_enabled(&self, event: &Metadata<'_>) -> bool {
+        let own_span = event.is_span() && !is_dependency(event.target());
+        own_span || Level::of(event).is_some_and(|needed| needed <= self.verbosity.verbosity())
     }
 }
 
 impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Klog {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        self.wants(metadata)
+        self.is_enabled(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        // Spans of any level carry context, so nothing can be ruled out by its level alone.
+        // Spans of every level carry context, so no level can be disabled as a whole.
         Some(LevelFilter::TRACE)
     }
 
@@ -155,13 +143,13 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Klog {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let place = Place::of(event.metadata(), fields.v);
-        if place.v > self.verbosity(event.metadata()).0.into() {
+        if place.v > self.verbosity.verbosity().0.into() {
             return;
         }
         let around = around(event, &context);
         let now = Timestamp::now();
         let line = match self.format {
-            Format::Text => text::line(&now.to_zoned(self.zone.clone()), self.process, &place, &around, &fields),
+            Format::Text => text::line(now, self.process, &place, &around, &fields),
             Format::Json => json::line(now, &place, &around, &fields),
         };
         self.sink.write(place.severity.stream(), &line);
@@ -179,7 +167,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What the spans around an event say, the outermost first.
+/// The fields of the spans around an event, the outermost first.
 fn around<S: Subscriber + for<'l> LookupSpan<'l>>(event: &Event<'_>, context: &Context<'_, S>) -> Pairs {
     let mut around = Pairs::default();
     for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {

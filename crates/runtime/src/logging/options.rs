@@ -1,9 +1,9 @@
 //! The logging flags.
 
-use super::{Level, VModule};
+use super::Level;
 use crate::{
     feature_gates::{FeatureGates, Gate, Stage},
-    flags::{Bytes, GoDuration, Problems, Section, Switch, Value},
+    flags::{GoDuration, Ignored, Problems, Section, Switch, Value},
 };
 
 /// The gates of logging.
@@ -31,7 +31,7 @@ pub const GATES: [Gate; 3] = [
 const ALPHA: &str = "LoggingAlphaOptions";
 const BETA: &str = "LoggingBetaOptions";
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     /// klog's lines.
@@ -41,29 +41,38 @@ pub enum Format {
     Json,
 }
 
-/// Where the log lines of one format go.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Where the log lines of one format are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routing {
     /// Errors and warnings on stderr and the rest on stdout, instead of everything on stderr.
     pub split_stream: Switch,
-    /// With split streams: collect this much before writing to stdout.
-    pub info_buffer: Bytes,
+    /// The size of the buffer for stdout. It has no effect: lines are written at once.
+    pub info_buffer: Ignored,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self {
+            split_stream: Switch::Off,
+            info_buffer: Ignored::new("quantity", "0"),
+        }
+    }
 }
 
 /// Everything about logging that can be set by flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// How lines look.
+    /// The format of lines.
     pub format: Format,
-    /// How long a buffered line may wait.
+    /// How often buffers are flushed. It has no effect: lines are written at once.
     pub flush_frequency: GoDuration,
     /// How much is logged.
     pub verbosity: Level,
-    /// How much is logged by single source files.
-    pub vmodule: VModule,
-    /// Where text goes.
+    /// The verbosity of single source files. It has no effect: the source files are not those of the Go program.
+    pub vmodule: Ignored,
+    /// Where text is written.
     pub text: Routing,
-    /// Where JSON goes.
+    /// Where JSON is written.
     pub json: Routing,
 }
 
@@ -73,7 +82,7 @@ impl Default for Options {
             format: Format::Text,
             flush_frequency: GoDuration::from_secs(5),
             verbosity: Level(0),
-            vmodule: VModule::default(),
+            vmodule: Ignored::new("pattern=N,...", ""),
             text: Routing::default(),
             json: Routing::default(),
         }
@@ -82,8 +91,8 @@ impl Default for Options {
 
 const SPLIT: &str = "[Alpha] Write errors and warnings to stderr and the rest to stdout, instead of everything to \
                      stderr, in this format. Needs the feature gate LoggingAlphaOptions.";
-const BUFFER: &str = "[Alpha] With split streams, collect this much before writing to stdout, in this format: 512, 1K, \
-                      2Ki, 3M; 0 writes at once. Needs the feature gate LoggingAlphaOptions.";
+const BUFFER: &str = "[Alpha] Accepted, without effect: lines are written at once. Needs the feature gate \
+                      LoggingAlphaOptions.";
 
 impl Options {
     /// Adds the flags to a section.
@@ -93,23 +102,23 @@ impl Options {
             .flag(
                 "logging-format",
                 &mut self.format,
-                "How log lines look: \"text\" or \"json\".",
+                "The format of log lines: \"text\" or \"json\".",
             )
             .flag(
                 "log-flush-frequency",
                 &mut self.flush_frequency,
-                "Longest time a buffered log line may wait.",
+                "Accepted, without effect: lines are written at once.",
             )
             .short(
                 'v',
                 "v",
                 &mut self.verbosity,
-                "How much to log: 0 what happens, 2 more, 4 decisions, 6 everything, 8 libraries too.",
+                "The verbosity of the log: 0 changes, 2 more, 4 decisions, 6 everything, 8 also libraries.",
             )
             .flag(
                 "vmodule",
                 &mut self.vmodule,
-                "Verbosity of single source files, as pattern=N,... (text format only).",
+                "Accepted, without effect: set the verbosity of the whole process with -v.",
             )
             .flag("log-text-split-stream", &mut self.text.split_stream, SPLIT)
             .flag("log-text-info-buffer-size", &mut self.text.info_buffer, BUFFER)
@@ -117,13 +126,13 @@ impl Options {
             .flag("log-json-info-buffer-size", &mut self.json.info_buffer, BUFFER)
     }
 
-    /// Everything that is wrong with the options.
+    /// All problems of the options.
     pub fn validate(&self, gates: &FeatureGates) -> Problems {
         let Self {
             format,
             flush_frequency,
             verbosity: _,
-            vmodule,
+            vmodule: _,
             text,
             json,
         } = self;
@@ -134,9 +143,6 @@ impl Options {
         if *format == Format::Json && !gates.is_on(BETA) {
             problems.push("--logging-format=json needs --feature-gates=LoggingBetaOptions=true");
         }
-        if *format == Format::Json && !vmodule.is_empty() {
-            problems.push("--vmodule works only with --logging-format=text");
-        }
         for (name, routing) in [("text", text), ("json", json)] {
             let Routing {
                 split_stream,
@@ -144,7 +150,7 @@ impl Options {
             } = routing;
             let alpha = [
                 ("split-stream", split_stream.is_on()),
-                ("info-buffer-size", info_buffer.count() > 0),
+                ("info-buffer-size", info_buffer.is_set()),
             ];
             for (flag, _) in alpha.into_iter().filter(|(_, used)| *used && !gates.is_on(ALPHA)) {
                 problems.push(format!("--log-{name}-{flag} needs --feature-gates={ALPHA}=true"));
@@ -153,7 +159,7 @@ impl Options {
         problems
     }
 
-    /// Where the lines of the chosen format go.
+    /// Where the lines of the selected format are written.
     pub fn routing(&self) -> &Routing {
         match self.format {
             Format::Text => &self.text,

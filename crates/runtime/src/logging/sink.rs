@@ -1,22 +1,18 @@
 //! Where log lines are written.
 
-use super::Routing;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     fmt,
-    io::{self, BufWriter, Write},
-    sync::{Mutex, MutexGuard, PoisonError},
+    io::{self, Write},
 };
 
-/// No buffer is larger, whatever is asked for.
-const LARGEST_BUFFER: u64 = 2 << 30;
-
-/// Where log lines are written, each in one piece. What cannot be written is lost: there is nobody to tell.
+/// Writes log lines, each in one piece. A line that cannot be written is lost.
 pub struct Sink {
     errors: Mutex<Box<dyn Write + Send>>,
     infos: Option<Mutex<Box<dyn Write + Send>>>,
 }
 
-/// Which of the two streams a line belongs to.
+/// The stream that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
     Info,
@@ -24,7 +20,7 @@ pub(super) enum Stream {
 }
 
 impl Sink {
-    /// Everything goes to one writer.
+    /// Writes all lines to one writer.
     #[must_use]
     pub fn one(writer: impl Write + Send + 'static) -> Self {
         Self {
@@ -33,7 +29,7 @@ impl Sink {
         }
     }
 
-    /// Errors and warnings go to one writer, the rest to another.
+    /// Writes errors and warnings to one writer, and the other lines to another.
     #[must_use]
     pub fn two(errors: impl Write + Send + 'static, infos: impl Write + Send + 'static) -> Self {
         Self {
@@ -42,16 +38,12 @@ impl Sink {
         }
     }
 
-    /// The standard streams of the process.
-    pub(super) fn console(routing: &Routing) -> Self {
-        if !routing.split_stream.is_on() {
-            return Self::one(io::stderr());
-        }
-        let size = usize::try_from(routing.info_buffer.count().min(LARGEST_BUFFER)).unwrap_or(0);
-        if size == 0 {
+    /// Writes to stderr; if `split`, errors and warnings to stderr and the other lines to stdout.
+    pub(super) fn console(split: crate::flags::Switch) -> Self {
+        if split.is_on() {
             Self::two(io::stderr(), io::stdout())
         } else {
-            Self::two(io::stderr(), buffered(size, io::stdout()))
+            Self::one(io::stderr())
         }
     }
 
@@ -59,24 +51,12 @@ impl Sink {
         let _lost = self.stream(stream).write_all(line.as_bytes());
     }
 
-    pub(super) fn flush(&self) {
-        for stream in [Stream::Info, Stream::Error] {
-            let _lost = self.stream(stream).flush();
+    fn stream(&self, stream: Stream) -> MutexGuard<'_, Box<dyn Write + Send>> {
+        match (stream, &self.infos) {
+            (Stream::Info, Some(infos)) => infos.lock(),
+            _ => self.errors.lock(),
         }
     }
-
-    fn stream(&self, stream: Stream) -> MutexGuard<'_, Box<dyn Write + Send>> {
-        let writer = match (stream, &self.infos) {
-            (Stream::Info, Some(infos)) => infos,
-            _ => &self.errors,
-        };
-        writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The standard output flushes at every line by itself, which a buffer in front of it avoids.
-pub(super) fn buffered(size: usize, writer: impl Write + Send + 'static) -> impl Write + Send + 'static {
-    BufWriter::with_capacity(size, writer)
 }
 
 impl fmt::Debug for Sink {

@@ -1,14 +1,14 @@
-//! klog's lines: `I1115 18:00:00.000000    1234 file.rs:42] "message" key="value"`.
+//! klog's lines, in UTC: `I1115 18:00:00.000000    1234 file.rs:42] "message" key="value"`.
 
 use super::{
     fields::{Fields, Pairs},
     layer::Place,
 };
 use crate::flags::quote;
-use jiff::Zoned;
+use jiff::Timestamp;
 
 /// One line, or several if a value has several.
-pub(super) fn line(now: &Zoned, process: u32, place: &Place<'_>, context: &Pairs, fields: &Fields) -> String {
+pub(super) fn line(now: Timestamp, process: u32, place: &Place<'_>, context: &Pairs, fields: &Fields) -> String {
     let name = name(place.file);
     let time = now.strftime("%m%d %H:%M:%S%.6f");
     let mut line = format!("{}{time} {process:7} {name}:{}] ", place.severity.letter(), place.line);
@@ -21,7 +21,7 @@ pub(super) fn line(now: &Zoned, process: u32, place: &Place<'_>, context: &Pairs
     line
 }
 
-/// The file's name; that of `mod.rs` alone would say nothing.
+/// The file's name; for `mod.rs` with its folder.
 pub(super) fn name(path: &str) -> &str {
     let parts = usize::from(path.ends_with("/mod.rs"));
     path.rmatch_indices('/')

@@ -1,8 +1,8 @@
-//! How stable a metric is, as components of Kubernetes say it in its help.
+//! The stability level of a metric, which components of Kubernetes print in its help.
 
 use std::fmt;
 
-/// How stable a metric is.
+/// The stability level of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     Alpha,
@@ -11,7 +11,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// What Kubernetes says of a metric of this name; `None` for those that the process has from outside of it.
+    /// The level of a metric of this name in Kubernetes; `None` for metrics of other libraries.
     pub(super) fn of(name: &str) -> Option<Self> {
         if name.starts_with("process_") {
             return None;

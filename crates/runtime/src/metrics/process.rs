@@ -1,5 +1,4 @@
-//! `process_*`. The library counts whole seconds of processor time; a program that is mostly idle would seem to take none
-//! for minutes, and then a lot.
+//! `process_*`. The library counts whole seconds of processor time, which is too coarse for a program that is mostly idle.
 
 use prometheus::{
     core::{Collector, Desc},
@@ -7,7 +6,7 @@ use prometheus::{
     proto::{Counter, MetricFamily},
 };
 
-/// How many of its units the kernel shows to programs in a second, on every platform that we are built for.
+/// Clock ticks per second in `/proc`, on every supported platform.
 const TICKS: f64 = 100.0;
 
 pub(super) struct Process(ProcessCollector);
@@ -41,8 +40,7 @@ impl Collector for Process {
     }
 }
 
-/// What `/proc/PID/stat` says a process has taken, in and outside of the kernel. The program's name, in parentheses, may
-/// contain anything.
+/// The processor time in `/proc/PID/stat`, of user and kernel mode. The program's name, in parentheses, may contain anything.
 fn processor_seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11).map(str::parse::<u32>);
@@ -60,7 +58,7 @@ mod tests {
     #[case::odd_name("7 (a) b (c) S 1 7 7 0 -1 4194560 1 0 0 0 100 0 9 9", Some(1.0))]
     #[case::cut_off("7 (ccm) S 1 7", None)]
     #[case::empty("", None)]
-    fn reads_what_the_kernel_says(#[case] stat: &str, #[case] expected: Option<f64>) {
+    fn reads_the_processor_time(#[case] stat: &str, #[case] expected: Option<f64>) {
         assert_eq!(processor_seconds(stat), expected);
     }
 
@@ -72,7 +70,7 @@ mod tests {
             let family = families.iter().find(|it| it.name() == "process_cpu_seconds_total");
             family.unwrap().get_metric()[0].get_counter().get_value()
         };
-        // Looking so often takes many hundredths of a second by itself.
-        assert!((0..20_000).any(|_| cpu().fract() != 0.0), "it goes on in whole seconds");
+        // So many reads take many hundredths of a second.
+        assert!((0..20_000).any(|_| cpu().fract() != 0.0), "it counts whole seconds");
     }
 }

@@ -1,6 +1,6 @@
-//! The text format of Prometheus, to the letter as Go's library writes it.
+//! The text format of Prometheus, byte by byte as Go's library writes it.
 //!
-//! The bound of a bucket is a label, and so part of a series' name: written another way it would be another series.
+//! The bound of a bucket is a label and so part of the identity of a series: in another notation it would be another series.
 
 use super::level::Level;
 use prometheus::proto::{Bucket, LabelPair, Metric, MetricFamily, MetricType};
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The label that holds the upper bound of a bucket.
 const BOUND: &str = "le";
 
-/// All families, each under its help, in which its level stands if it has one.
+/// All families with their help, which starts with the level if there is one.
 pub(super) fn encode(families: &[MetricFamily], level: impl Fn(&str) -> Option<Level>) -> String {
     let mut text = String::new();
     for family in families {
@@ -41,7 +41,7 @@ fn samples(text: &mut String, family: &MetricFamily) -> std::fmt::Result {
         match family.get_field_type() {
             MetricType::COUNTER => writeln!(text, "{name}{labels} {}", number(metric.get_counter().get_value()))?,
             MetricType::HISTOGRAM => histogram(text, name, metric)?,
-            // No other type is made here.
+            // There are no other types.
             _ => writeln!(text, "{name}{labels} {}", number(metric.get_gauge().get_value()))?,
         }
     }
@@ -85,7 +85,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\"")
 }
 
-/// As few digits as tell it from all other numbers, with an exponent if it is very small or has more than six digits
+/// The shortest representation that identifies the number, with an exponent if it is very small or has more than six digits
 /// before the point.
 fn number(value: f64) -> String {
     if value.is_nan() {
@@ -171,7 +171,7 @@ a_seconds_count{name=\"x\"} 2
     }
 
     #[test]
-    fn what_has_no_level_has_its_bare_help() {
+    fn help_without_a_level_is_unchanged() {
         let registry = Registry::new();
         let gauge = Gauge::new("a", "Help.").unwrap();
         gauge.set(f64::INFINITY);

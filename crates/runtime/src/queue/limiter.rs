@@ -1,15 +1,14 @@
-//! How long a key that failed has to wait.
+//! Back-off of keys that failed.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 use tokio::time::Instant;
 
-/// Decides how long a key waits before it is tried again.
+/// Decides how long a key waits before a retry.
 #[derive(Debug)]
 pub struct Limiter<K> {
     base: Duration,
     max: Duration,
     failures: HashMap<K, u32>,
-    bucket: Option<Bucket>,
 }
 
 impl<K: Eq + Hash + Clone> Limiter<K> {
@@ -20,36 +19,23 @@ impl<K: Eq + Hash + Clone> Limiter<K> {
             base,
             max,
             failures: HashMap::new(),
-            bucket: None,
         }
     }
 
-    /// The client-go default: per key 5 ms·2ⁿ up to 1000 s, and over all keys 10 a second after a burst of 100.
-    #[must_use]
-    pub fn client_go() -> Self {
-        let mut limiter = Self::exponential(Duration::from_millis(5), Duration::from_secs(1000));
-        limiter.bucket = Some(Bucket::new(10.0, 100));
-        limiter
-    }
-
-    /// Counts a failure of the key and answers how long it waits.
-    pub fn when(&mut self, key: &K, now: Instant) -> Duration {
+    /// Counts a failure of the key, and returns how long it waits.
+    pub fn when(&mut self, key: &K) -> Duration {
         let failures = self.failures.entry(key.clone()).or_insert(0);
         let wait = backoff(self.base, self.max, *failures);
         *failures = failures.saturating_add(1);
-        let queued = self
-            .bucket
-            .as_mut()
-            .map_or(Duration::ZERO, |bucket| bucket.reserve(now));
-        wait.max(queued)
+        wait
     }
 
-    /// Forgets the failures of the key.
+    /// Resets the failures of the key.
     pub fn forget(&mut self, key: &K) {
         self.failures.remove(key);
     }
 
-    /// How often the key failed since it was last forgotten.
+    /// The number of failures of the key since the last reset.
     pub fn failures(&self, key: &K) -> u32 {
         self.failures.get(key).copied().unwrap_or(0)
     }
@@ -62,7 +48,7 @@ fn backoff(base: Duration, max: Duration, failures: u32) -> Duration {
         .map_or(max, |wait| wait.min(max))
 }
 
-/// A token bucket that hands out reservations: the wait grows as more is asked for.
+/// A token bucket with reservations: every further reservation waits longer.
 #[derive(Debug)]
 pub struct Bucket {
     per_second: f64,
@@ -83,7 +69,7 @@ impl Bucket {
         }
     }
 
-    /// Takes one token, and answers how long to wait until it is really there.
+    /// Reserves one token, and returns how long to wait for it.
     pub fn reserve(&mut self, now: Instant) -> Duration {
         let elapsed = self
             .last
@@ -114,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn bucket_lets_the_burst_through_and_then_one_at_a_time() {
+    fn bucket_allows_the_burst_and_then_one_at_a_time() {
         let now = Instant::now();
         let mut bucket = Bucket::new(10.0, 2);
         let waits: Vec<_> = (0..4).map(|_| bucket.reserve(now).as_millis()).collect();
@@ -123,13 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_counted_until_forgotten() {
+    fn failures_are_counted_until_reset() {
         let mut limiter = Limiter::exponential(Duration::from_secs(1), Duration::from_secs(4));
-        let now = Instant::now();
-        let waits: Vec<_> = (0..4).map(|_| limiter.when(&"a", now).as_secs()).collect();
+        let waits: Vec<_> = (0..4).map(|_| limiter.when(&"a").as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 4]);
         assert_eq!(limiter.failures(&"a"), 4);
         limiter.forget(&"a");
-        assert_eq!(limiter.when(&"a", now).as_secs(), 1);
+        assert_eq!(limiter.when(&"a").as_secs(), 1);
     }
 }

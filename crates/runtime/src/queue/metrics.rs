@@ -23,15 +23,16 @@ impl Metrics {
     /// If they are registered already.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let buckets = prometheus::exponential_buckets(1e-8, 10.0, 10)?;
+        let counter = |name, help| registry.add(CounterVec::new(Opts::new(name, help), &["name"]));
+        let gauge = |name, help| registry.add(GaugeVec::new(Opts::new(name, help), &["name"]));
         let histogram = |name: &str, help: &str| {
-            HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.clone()), &["name"])
+            let options = HistogramOpts::new(name, help).buckets(buckets.clone());
+            registry.add(HistogramVec::new(options, &["name"]))
         };
-        let metrics = Self {
-            depth: IntGaugeVec::new(Opts::new("workqueue_depth", "Current depth of workqueue"), &["name"])?,
-            adds: CounterVec::new(
-                Opts::new("workqueue_adds_total", "Total number of adds handled by workqueue"),
-                &["name"],
-            )?,
+        let depth = Opts::new("workqueue_depth", "Current depth of workqueue");
+        Ok(Self {
+            depth: registry.add(IntGaugeVec::new(depth, &["name"]))?,
+            adds: counter("workqueue_adds_total", "Total number of adds handled by workqueue")?,
             waited: histogram(
                 "workqueue_queue_duration_seconds",
                 "How long in seconds an item stays in workqueue before being requested.",
@@ -40,38 +41,21 @@ impl Metrics {
                 "workqueue_work_duration_seconds",
                 "How long in seconds processing an item from workqueue takes.",
             )?,
-            unfinished: GaugeVec::new(
-                Opts::new(
-                    "workqueue_unfinished_work_seconds",
-                    "How many seconds of work has done that is in progress and hasn't been observed by work_duration. \
-                     Large values indicate stuck threads. One can deduce the number of stuck threads by observing the \
-                     rate at which this increases.",
-                ),
-                &["name"],
+            unfinished: gauge(
+                "workqueue_unfinished_work_seconds",
+                "How many seconds of work has done that is in progress and hasn't been observed by work_duration. \
+                 Large values indicate stuck threads. One can deduce the number of stuck threads by observing the \
+                 rate at which this increases.",
             )?,
-            longest: GaugeVec::new(
-                Opts::new(
-                    "workqueue_longest_running_processor_seconds",
-                    "How many seconds has the longest running processor for workqueue been running.",
-                ),
-                &["name"],
+            longest: gauge(
+                "workqueue_longest_running_processor_seconds",
+                "How many seconds has the longest running processor for workqueue been running.",
             )?,
-            retries: CounterVec::new(
-                Opts::new(
-                    "workqueue_retries_total",
-                    "Total number of retries handled by workqueue",
-                ),
-                &["name"],
+            retries: counter(
+                "workqueue_retries_total",
+                "Total number of retries handled by workqueue",
             )?,
-        };
-        registry.register(Box::new(metrics.depth.clone()))?;
-        registry.register(Box::new(metrics.adds.clone()))?;
-        registry.register(Box::new(metrics.waited.clone()))?;
-        registry.register(Box::new(metrics.worked.clone()))?;
-        registry.register(Box::new(metrics.unfinished.clone()))?;
-        registry.register(Box::new(metrics.longest.clone()))?;
-        registry.register(Box::new(metrics.retries.clone()))?;
-        Ok(metrics)
+        })
     }
 
     pub(super) fn of(&self, name: &str) -> QueueMetrics {

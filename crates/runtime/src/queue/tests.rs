@@ -146,7 +146,7 @@ async fn workers_survive_a_panic_and_keep_the_limit() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 running.fetch_sub(1, SeqCst);
                 assert_ne!(key, "boom");
-                done.lock().unwrap().push(key);
+                done.lock().push(key);
                 Next::Done
             }
         }
@@ -155,5 +155,5 @@ async fn workers_survive_a_panic_and_keep_the_limit() {
     assert_eq!(queue.failures(&"boom"), 1);
     queue.stop();
     worker.await.unwrap();
-    assert_eq!(*done.lock().unwrap(), ["a", "b", "c"]);
+    assert_eq!(*done.lock(), ["a", "b", "c"]);
 }

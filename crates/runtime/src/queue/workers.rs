@@ -1,26 +1,26 @@
-//! Workers: they take keys from a queue, and put back those that need another try.
+//! Workers: they process the keys of a queue, and add again those that need a retry.
 
 use super::{Claim, Key, Queue};
 use futures::FutureExt;
 use std::{future::Future, num::NonZeroUsize, panic::AssertUnwindSafe, time::Duration};
 use tokio::task::JoinSet;
 
-/// What is to become of a key after a worker has had it.
+/// What happens to a key after it was processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// All is well: forget its failures.
+    /// Success: reset its failures.
     Done,
-    /// All is well so far: forget its failures and look again after this long.
+    /// Success so far: reset its failures and process it again after this time.
     Poll(Duration),
-    /// Try again after exactly this long; its failures are neither counted nor forgotten.
+    /// Process it again after exactly this time; its failures are neither counted nor reset.
     After(Duration),
-    /// It failed: try again with back-off.
+    /// Failure: retry with back-off.
     Retry,
 }
 
 /// Works on the keys of a queue, at most `limit` at a time, until the queue is stopped and empty.
 ///
-/// A panic in `handle` is logged and counts as a failure of its key; the others go on.
+/// A panic in `handle` is logged and counts as a failure of its key; the others continue.
 pub async fn work<K, F, R>(queue: Queue<K>, limit: NonZeroUsize, handle: F)
 where
     K: Key,

@@ -1,29 +1,23 @@
-//! Accepting connections, not too many of them, and letting them end.
+//! Accepting connections up to a limit, and closing them at the end.
 
-use super::{
-    activity::Activity,
-    connection::{self, Shared},
-};
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use super::connection::{self, InFlight, Shared};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{AbortHandle, Id, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long is waited when a connection cannot be accepted, for example because there are no file descriptors left.
-pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// The pause after a connection could not be accepted, for example because no file descriptors are available.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// A connection that is being served.
+/// An open connection.
 struct Open {
     task: AbortHandle,
-    activity: Arc<OnceLock<Activity>>,
+    in_flight: InFlight,
 }
 
-/// Accepts connections until cancelled, and then waits for those that are left to end, for as long as `grace`.
+/// Accepts connections until cancelled, and then waits for the open ones to end, for as long as `grace`.
 pub(super) async fn accept(shared: &Arc<Shared>, listener: TcpListener, cancel: &CancellationToken, grace: Duration) {
     let mut tasks = JoinSet::new();
     let mut open = Vec::new();
@@ -52,13 +46,12 @@ pub(super) async fn accept(shared: &Arc<Shared>, listener: TcpListener, cancel: 
 }
 
 fn start(shared: &Arc<Shared>, stream: TcpStream, cancel: &CancellationToken, tasks: &mut JoinSet<()>) -> Open {
-    let activity = Arc::new(OnceLock::new());
-    let (shared, finish, known) = (shared.clone(), cancel.child_token(), activity.clone());
-    let task = tasks.spawn(connection::serve(shared, stream, finish, move |activity| {
-        // Nobody else sets it.
-        let _ = known.set(activity);
-    }));
-    Open { task, activity }
+    let in_flight = InFlight::default();
+    let connection = connection::serve(shared.clone(), stream, cancel.child_token(), in_flight.clone());
+    Open {
+        task: tasks.spawn(connection),
+        in_flight,
+    }
 }
 
 fn forget(open: &mut Vec<Open>, ended: &Result<(Id, ()), tokio::task::JoinError>) {
@@ -69,13 +62,12 @@ fn forget(open: &mut Vec<Open>, ended: &Result<(Id, ()), tokio::task::JoinError>
     open.retain(|connection| connection.task.id() != id);
 }
 
-/// Closes the oldest connection on which nothing is being answered, if there are too many; says whether there is room.
+/// If there are too many connections, closes the oldest one without a request in flight. Returns whether there is room.
 fn make_room(open: &mut Vec<Open>, limit: usize) -> bool {
     if open.len() < limit {
         return true;
     }
-    let is_idle = |connection: &Open| connection.activity.get().is_none_or(Activity::is_idle);
-    let Some(at) = open.iter().position(is_idle) else {
+    let Some(at) = open.iter().position(|connection| connection.in_flight.is_idle()) else {
         return false;
     };
     open.remove(at).task.abort();

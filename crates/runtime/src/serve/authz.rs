@@ -1,8 +1,8 @@
-//! Who may: `system:masters`, everybody on some paths, and for the rest the API server is asked.
+//! Authorization: `system:masters` may do everything, some paths are always allowed, the rest needs a `SubjectAccessReview`.
 
 use super::{
     cache::Cache,
-    hash::KeyedHash,
+    hash::sha256,
     metrics::Metrics,
     review::Reviewer,
     user::{MASTERS, User},
@@ -14,18 +14,18 @@ use kube::Client;
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Requests that are larger are not remembered.
+/// Reviews of larger requests are not cached.
 const CACHEABLE: usize = 10_000;
 
-/// How to find out who may.
+/// The settings of an authorizer.
 pub struct Options {
-    /// Who is asked; without, nobody may what is not always allowed.
+    /// Client for `SubjectAccessReview`s; if absent, every path that is not always allowed is forbidden.
     pub client: Option<Client>,
-    /// Paths that everybody may use: exact, or with a `*` at the end. A leading `/` is optional.
+    /// Paths that are always allowed: exact, or with a `*` at the end. A leading `/` is optional.
     pub always_allow_paths: Vec<String>,
-    /// How long it is remembered that somebody may.
+    /// How long an allowed request is cached.
     pub allow_ttl: Duration,
-    /// How long it is remembered that somebody may not.
+    /// How long a denied request is cached.
     pub deny_ttl: Duration,
 }
 
@@ -40,18 +40,15 @@ impl Default for Options {
     }
 }
 
-/// Why there can be no authorizer.
+/// Why an authorizer cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A `*` that is not at the end.
     #[error("only trailing * allowed in {0:?}")]
     Star(String),
-    /// There is no randomness.
-    #[error("no random numbers to be had")]
-    Random,
 }
 
-/// What the authorizer says.
+/// The decision of the authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Allowed,
@@ -59,7 +56,7 @@ pub(super) enum Decision {
     Unknown { problem: String },
 }
 
-/// Says who may.
+/// Authorizes requests.
 pub struct Authorizer {
     paths: Paths,
     remote: Option<Remote>,
@@ -75,10 +72,10 @@ impl fmt::Debug for Authorizer {
 }
 
 impl Authorizer {
-    /// An authorizer that counts in `metrics`.
+    /// Creates an authorizer.
     ///
     /// # Errors
-    /// If a path that is always allowed is not one.
+    /// If a path is invalid.
     pub fn new(options: Options, metrics: Metrics) -> Result<Self, Error> {
         let Options {
             client,
@@ -87,11 +84,9 @@ impl Authorizer {
             deny_ttl,
         } = options;
         if client.is_none() {
-            tracing::warn!("no authorization kubeconfig; whatever is not always allowed is forbidden");
+            tracing::warn!("no authorization kubeconfig; every path that is not always allowed is forbidden");
         }
-        let remote = client
-            .map(|client| Remote::new(client, &metrics, allow_ttl, deny_ttl))
-            .transpose()?;
+        let remote = client.map(|client| Remote::new(client, &metrics, allow_ttl, deny_ttl));
         Ok(Self {
             paths: Paths::parse(&always_allow_paths)?,
             remote,
@@ -109,7 +104,7 @@ impl Authorizer {
         decision
     }
 
-    /// The decision and what it is called in the metrics.
+    /// The decision and its label in the metrics.
     async fn decide(&self, user: &User, verb: &str, path: &str) -> (Decision, &'static str) {
         if user.is_in(MASTERS) || self.paths.allow(path) {
             return (Decision::Allowed, "allowed");
@@ -117,7 +112,7 @@ impl Authorizer {
         let Some(remote) = &self.remote else {
             return (Decision::Denied { reason: String::new() }, "no-opinion");
         };
-        match remote.ask(user, verb, path).await {
+        match remote.review(user, verb, path).await {
             Err(problem) => (Decision::Unknown { problem }, "error"),
             Ok(SubjectAccessReviewStatus {
                 allowed: true,
@@ -141,17 +136,17 @@ impl Authorizer {
     }
 }
 
-/// Paths that everybody may use, without their leading `/`.
+/// Paths that are always allowed, without their leading `/`.
 #[derive(Debug)]
 struct Paths {
     exact: Vec<String>,
     prefixes: Vec<String>,
 }
 
-/// Looks at the paths of `--authorization-always-allow-paths` before anything is made of them.
+/// Validates the paths of `--authorization-always-allow-paths`.
 ///
 /// # Errors
-/// If one is not a path.
+/// If one is invalid.
 pub fn check_paths(paths: &[String]) -> Result<(), Error> {
     Paths::parse(paths).map(drop)
 }
@@ -179,32 +174,29 @@ impl Paths {
     }
 }
 
-/// The API server.
+/// Authorization by the API server.
 struct Remote {
     reviewer: Arc<Reviewer>,
     cache: Cache<Result<SubjectAccessReviewStatus, String>>,
-    hash: KeyedHash,
     allow_ttl: Duration,
     deny_ttl: Duration,
 }
 
 impl Remote {
-    fn new(client: Client, metrics: &Metrics, allow_ttl: Duration, deny_ttl: Duration) -> Result<Self, Error> {
-        let consequence = "whatever is not always allowed is refused with 500";
+    fn new(client: Client, metrics: &Metrics, allow_ttl: Duration, deny_ttl: Duration) -> Self {
+        let consequence = "every path that is not always allowed is rejected with 500";
         let reviewer = Arc::new(Reviewer::new(client, metrics.authz_requests.clone(), consequence));
-        let hash = KeyedHash::new().map_err(|_| Error::Random)?;
-        Ok(Self {
+        Self {
             reviewer,
             cache: Cache::default(),
-            hash,
             allow_ttl,
             deny_ttl,
-        })
+        }
     }
 
-    async fn ask(&self, user: &User, verb: &str, path: &str) -> Result<SubjectAccessReviewStatus, String> {
+    async fn review(&self, user: &User, verb: &str, path: &str) -> Result<SubjectAccessReviewStatus, String> {
         let review = SubjectAccessReview {
-            spec: question(user, verb, path),
+            spec: spec(user, verb, path),
             ..SubjectAccessReview::default()
         };
         let key = serde_json::to_vec(&review.spec).map_err(|error| error.to_string())?;
@@ -225,12 +217,12 @@ impl Remote {
             Ok(_) => deny,
             Err(_) => Duration::ZERO,
         };
-        let answer = self.cache.get(self.hash.of(&key), ask, ttl).await;
-        answer.unwrap_or_else(|| Err("asking the API server failed".into()))
+        let answer = self.cache.get(sha256(&key), ask, ttl).await;
+        answer.unwrap_or_else(|| Err("the access review failed".into()))
     }
 }
 
-fn question(user: &User, verb: &str, path: &str) -> SubjectAccessReviewSpec {
+fn spec(user: &User, verb: &str, path: &str) -> SubjectAccessReviewSpec {
     let User {
         name,
         uid,
@@ -275,7 +267,7 @@ mod tests {
     #[rstest]
     #[case::in_the_middle("/a*b")]
     #[case::twice("/a**")]
-    fn refuses(#[case] path: &str) {
+    fn rejects(#[case] path: &str) {
         let error = Paths::parse(&[path.to_owned()]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -288,12 +280,12 @@ mod tests {
     #[case::open_path(&["system:unauthenticated"], "/livez", Decision::Allowed)]
     #[case::without_a_client(&["system:authenticated"], "/metrics", Decision::Denied { reason: String::new() })]
     #[tokio::test]
-    async fn decides_without_asking(#[case] groups: &[&str], #[case] path: &str, #[case] expected: Decision) {
+    async fn decides_without_a_review(#[case] groups: &[&str], #[case] path: &str, #[case] expected: Decision) {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let authorizer = Authorizer::new(Options::default(), metrics).unwrap();
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
         let user = User {
-            name: "somebody".into(),
+            name: "alice".into(),
             groups,
             ..User::default()
         };

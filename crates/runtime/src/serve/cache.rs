@@ -1,21 +1,18 @@
-//! Answers that are good for a while, and asked for once however many want them.
+//! A cache of reviews: concurrent requests for one key share one review.
 
 use super::hash::Digest;
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How many answers are kept.
+/// The maximum number of entries.
 const CAPACITY: usize = 1024;
 
-/// Answers by what was asked. Clones share them.
+/// Results by the digest of their request. Clones share them.
 pub(super) struct Cache<V>(Arc<Mutex<HashMap<Digest, Slot<V>>>>);
 
 impl<V> Clone for Cache<V> {
@@ -36,10 +33,9 @@ enum Slot<V> {
 }
 
 impl<V: Clone + Send + Sync + 'static> Cache<V> {
-    /// The answer that is known, or else the one that `ask` gives, which is kept for as long as `ttl` says. `None` if
-    /// asking panicked.
+    /// The cached result, or the result of `ask`, which is cached for `ttl`. `None` if `ask` panicked.
     ///
-    /// Asking goes on when the caller goes away, because others may be waiting for it.
+    /// `ask` continues if the caller is cancelled, because other callers may be waiting for it.
     pub(super) async fn get(
         &self,
         key: Digest,
@@ -53,20 +49,20 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
         asking.await
     }
 
-    /// Whether the answer is known now.
+    /// Whether the result is cached now.
     pub(super) fn knows(&self, key: &Digest) -> bool {
-        matches!(self.lock().get(key), Some(Slot::Known { until, .. }) if Instant::now() < *until)
+        matches!(self.0.lock().get(key), Some(Slot::Known { until, .. }) if Instant::now() < *until)
     }
 
-    /// All under one lock: nobody asks twice, and the answer cannot come before it is noted that it is asked for. Then
-    /// that note would take the place of the answer, and never expire.
+    /// All of it happens under one lock. Otherwise `ask` could finish before its slot is inserted, and the slot would replace
+    /// the result and never expire.
     fn known_or_start(
         &self,
         key: Digest,
         ask: impl Future<Output = V> + Send + 'static,
         ttl: impl Fn(&V) -> Duration + Send + 'static,
     ) -> Slot<V> {
-        let mut slots = self.lock();
+        let mut slots = self.0.lock();
         match slots.get(&key) {
             Some(Slot::Known { value, until }) if Instant::now() < *until => {
                 return Slot::Known {
@@ -99,7 +95,7 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
         let asking = async move {
             let answer = task.await.ok();
             if answer.is_none() {
-                cache.lock().remove(&key);
+                cache.0.lock().remove(&key);
             }
             answer
         };
@@ -107,7 +103,7 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
     }
 
     fn settle(&self, key: Digest, value: &V, ttl: Duration) {
-        let mut slots = self.lock();
+        let mut slots = self.0.lock();
         if ttl.is_zero() {
             slots.remove(&key);
         } else {
@@ -120,13 +116,9 @@ impl<V: Clone + Send + Sync + 'static> Cache<V> {
             );
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Slot<V>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Drops what has expired, and if that is not enough, what would expire first.
+/// Removes expired entries, and if that is not enough, the entry that expires first.
 fn make_room<V>(slots: &mut HashMap<Digest, Slot<V>>) {
     if slots.len() < CAPACITY {
         return;
@@ -156,7 +148,7 @@ mod tests {
             sleep(Duration::from_secs(1)).await;
             count.fetch_add(1, Ordering::SeqCst) + 1
         };
-        // Odd answers are kept, even ones are not.
+        // Odd results are cached, even ones are not.
         cache
             .get(
                 [key; 32],
@@ -167,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asks_again_when_the_answer_is_too_old() {
+    async fn asks_again_when_the_result_has_expired() {
         let (cache, count) = (Cache::default(), Arc::default());
         assert_eq!(ask(&cache, 0, &count).await, Some(1));
         advance(TTL.saturating_sub(Duration::from_millis(1))).await;
@@ -178,33 +170,33 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asks_once_for_all_who_want_to_know_at_the_same_time() {
+    async fn asks_once_for_concurrent_callers() {
         let (cache, count) = (Cache::default(), Arc::default());
         let answers = futures::future::join_all((0..10).map(|_| ask(&cache, 0, &count))).await;
         assert_eq!(answers, [Some(1); 10]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn goes_on_when_the_first_who_asked_goes_away() {
+    async fn continues_when_the_first_caller_is_cancelled() {
         let (cache, count) = (Cache::default(), Arc::default());
         let impatient = tokio::time::timeout(Duration::from_millis(10), ask(&cache, 0, &count)).await;
         assert!(impatient.is_err());
         assert_eq!(ask(&cache, 0, &count).await, Some(1));
     }
 
-    /// Answers that are there at once, on another thread: each of them is kept, and for no longer than it is good.
+    /// Results that are available at once, on another thread.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn an_answer_is_kept_however_fast_it_comes() {
+    async fn caches_an_immediate_result() {
         let cache = Cache::<usize>::default();
         for turn in 0..20_000 {
             cache.get([0; 32], async { 1 }, |_| TTL).await;
-            let kept = cache.lock().remove(&[0; 32]);
+            let kept = cache.0.lock().remove(&[0; 32]);
             assert!(matches!(kept, Some(Slot::Known { .. })), "turn {turn}");
         }
     }
 
     #[tokio::test]
-    async fn a_panic_is_no_answer_and_does_not_stay() {
+    async fn a_panic_is_not_cached() {
         let cache = Cache::<usize>::default();
         let panicking = async { panic!("on purpose") };
         assert_eq!(cache.get([0; 32], panicking, |_| TTL).await, None);
@@ -220,7 +212,7 @@ mod tests {
             cache.get(key, async { 1 }, |_| TTL).await;
             advance(Duration::from_millis(1)).await;
         }
-        assert_eq!(cache.lock().len(), CAPACITY);
-        assert!(!cache.lock().contains_key(&[0; 32]), "the oldest goes first");
+        assert_eq!(cache.0.lock().len(), CAPACITY);
+        assert!(!cache.0.lock().contains_key(&[0; 32]), "the oldest is removed first");
     }
 }

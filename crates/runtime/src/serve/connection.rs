@@ -2,223 +2,198 @@
 
 use super::{
     Limits,
-    activity::{Activity, InFlight, Protocol, Watched},
-    chain::{Answer, Caller, Chain, Peer},
-    response,
+    chain::{Anonymous, Chain, Peer},
+    idle::IdleTimeout,
+    response::{self, Response},
     tls::{Http2, Tls},
 };
-use bytes::Bytes;
-use http::Method;
-use http_body::{Body, Frame, SizeHint};
-use http_body_util::Full;
-use hyper::{body::Incoming, service::service_fn};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use http::{Method, Request, Version};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::GracefulConnection,
+};
 use rustls::server::Acceptor;
 use std::{
     convert::Infallible,
-    future::poll_fn,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::{sleep_until, timeout},
+    time::timeout,
 };
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
-/// The most headers in one request: a front proxy sends one for each group of a user.
+/// The maximum number of headers of a request: a front proxy sends one for each group of a user.
 const HEADERS: usize = 1024;
 
-/// What all connections of a port have in common.
+/// What all connections of a port share.
 pub(super) struct Shared {
-    pub(super) tls: Tls,
+    /// `None` for a port without TLS.
+    pub(super) tls: Option<Secure>,
     pub(super) chain: Chain,
     pub(super) limits: Limits,
-    pub(super) metrics: super::Metrics,
 }
 
-/// Serves one connection. After `finish` it answers what has been asked, and ends. `started` is told what it does.
-pub(super) async fn serve(
-    shared: Arc<Shared>,
-    stream: TcpStream,
-    finish: CancellationToken,
-    started: impl FnOnce(Activity) + Send,
-) {
-    let stream = tokio::select! {
-        () = finish.cancelled() => return,
-        stream = timeout(shared.limits.handshake, handshake(&shared.tls, stream)) => stream,
-    };
-    let Ok(Some((stream, peer))) = stream else {
-        shared.metrics.tls_handshake_errors.inc();
-        return;
-    };
-    let protocol = match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => Protocol::Http2,
-        _ => Protocol::Http1,
-    };
-    let activity = Activity::new(protocol, shared.limits);
-    started(activity.clone());
-    let io = TokioIo::new(Watched {
-        stream,
-        activity: activity.clone(),
-    });
-    let service = Arc::new(Service {
-        shared,
-        peer,
-        activity: activity.clone(),
-        finish: finish.clone(),
-    });
-    match protocol {
-        Protocol::Http1 => http1(io, service, &activity, &finish).await,
-        Protocol::Http2 => http2(io, service, &activity, &finish).await,
+/// TLS of a port.
+pub(super) struct Secure {
+    pub(super) tls: Tls,
+    pub(super) handshake_errors: prometheus::IntCounter,
+}
+
+/// The number of requests of a connection that are being answered. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct InFlight(Arc<AtomicUsize>);
+
+impl InFlight {
+    pub(super) fn is_idle(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
     }
 }
 
-async fn handshake(tls: &Tls, stream: TcpStream) -> Option<(TlsStream<TcpStream>, Peer)> {
-    let (local, remote) = (stream.local_addr().ok()?, stream.peer_addr().ok()?);
-    let failed = |error: std::io::Error| tracing::trace!(%remote, %error, "TLS handshake failed");
+/// Serves one connection. After `finish`, it answers the requests in flight and ends.
+pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, finish: CancellationToken, in_flight: InFlight) {
+    let Ok(address) = stream.peer_addr() else { return };
+    let mut peer = Peer {
+        address,
+        certificates: Vec::new(),
+    };
+    let Some(secure) = &shared.tls else {
+        let connection = Connection::new(&shared, peer, finish, in_flight);
+        return connection.http1(stream).await;
+    };
+    let stream = tokio::select! {
+        () = finish.cancelled() => return,
+        stream = timeout(shared.limits.handshake, handshake(&secure.tls, stream, &peer)) => stream,
+    };
+    let Ok(Some(stream)) = stream else {
+        secure.handshake_errors.inc();
+        return;
+    };
+    let tls = stream.get_ref().1;
+    let certificates = tls.peer_certificates().unwrap_or_default();
+    peer.certificates = certificates.iter().map(|der| der.clone().into_owned()).collect();
+    let is_http2 = tls.alpn_protocol() == Some(b"h2");
+    let connection = Connection::new(&shared, peer, finish, in_flight);
+    if is_http2 {
+        connection.http2(stream, secure.tls.http2()).await;
+    } else {
+        connection.http1(stream).await;
+    }
+}
+
+async fn handshake(tls: &Tls, stream: TcpStream, peer: &Peer) -> Option<TlsStream<TcpStream>> {
+    let local = stream.local_addr().ok()?;
+    let failed = |error: std::io::Error| tracing::trace!(remote = %peer.address, %error, "TLS handshake failed");
     let start = LazyConfigAcceptor::new(Acceptor::default(), stream)
         .await
         .map_err(failed)
         .ok()?;
     let config = tls.config(start.client_hello().server_name(), local.ip());
-    let stream = start.into_stream(config).await.map_err(failed).ok()?;
-    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let certificates = certificates.iter().map(|der| der.clone().into_owned()).collect();
-    Some((
-        stream,
-        Peer {
-            address: remote,
-            certificates,
-        },
-    ))
+    start.into_stream(config).await.map_err(failed).ok()
 }
 
-type Io = TokioIo<Watched<TlsStream<TcpStream>>>;
-
-async fn http1(io: Io, service: Arc<Service>, activity: &Activity, finish: &CancellationToken) {
-    let limit = service.shared.limits.header_bytes;
-    let service = service_fn(move |request| answer(service.clone(), request));
-    let connection = hyper::server::conn::http1::Builder::new()
-        // Ours tells a client that has begun to ask from one that has not.
-        .header_read_timeout(None)
-        .max_headers(HEADERS)
-        .max_header_size(limit)
-        .max_buf_size(limit.max(8192) + 4096)
-        .serve_connection(io, service);
-    let connection = pin!(connection);
-    drive(
-        connection,
-        hyper::server::conn::http1::Connection::graceful_shutdown,
-        activity,
-        finish,
-    )
-    .await;
-}
-
-async fn http2(io: Io, service: Arc<Service>, activity: &Activity, finish: &CancellationToken) {
-    let limits = service.shared.limits;
-    let streams = match service.shared.tls.http2() {
-        Http2::On { streams } => streams,
-        Http2::Off => 1,
-    };
-    let service = service_fn(move |request| answer(service.clone(), request));
-    let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-        .max_concurrent_streams(streams)
-        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
-        .serve_connection(io, service);
-    let connection = pin!(connection);
-    drive(
-        connection,
-        hyper::server::conn::http2::Connection::graceful_shutdown,
-        activity,
-        finish,
-    )
-    .await;
-}
-
-/// Lets a connection run until it ends, runs out of time, or is told to end.
-async fn drive<C: Future<Output = hyper::Result<()>>>(
-    mut connection: Pin<&mut C>,
-    shut_down: impl Fn(Pin<&mut C>),
-    activity: &Activity,
-    finish: &CancellationToken,
-) {
-    let mut timer = pin!(sleep_until(activity.deadline()));
-    let mut finishing = pin!(finish.cancelled());
-    let mut told = false;
-    poll_fn(|cx| {
-        if !told && finishing.as_mut().poll(cx).is_ready() {
-            told = true;
-            shut_down(connection.as_mut());
-        }
-        if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-            if let Err(error) = ended {
-                tracing::trace!(%error, "connection broke");
-            }
-            return Poll::Ready(());
-        }
-        // What was just done may have moved it, to either side.
-        let deadline = activity.deadline();
-        if timer.deadline() != deadline {
-            timer.as_mut().reset(deadline);
-        }
-        timer.as_mut().poll(cx)
-    })
-    .await;
-}
-
-struct Service {
+/// A connection after the handshake.
+struct Connection {
     shared: Arc<Shared>,
     peer: Peer,
-    activity: Activity,
     finish: CancellationToken,
+    in_flight: InFlight,
 }
 
-async fn answer(
-    service: Arc<Service>,
-    request: hyper::Request<Incoming>,
-) -> Result<hyper::Response<Tracked>, Infallible> {
-    let in_flight = service.activity.begin();
-    let (version, is_head) = (request.version(), request.method() == Method::HEAD);
-    let limit = service.shared.limits.request;
-    let Answer { response, caller } = service.shared.chain.serve(&service.peer, request, limit).await;
-    // HTTP/2 is easily abused, so those whom we do not know get one answer a connection, as from the API server.
-    if version == http::Version::HTTP_2 && caller == Caller::Unknown {
-        service.finish.cancel();
+impl Connection {
+    fn new(shared: &Arc<Shared>, peer: Peer, finish: CancellationToken, in_flight: InFlight) -> Arc<Self> {
+        Arc::new(Self {
+            shared: shared.clone(),
+            peer,
+            finish,
+            in_flight,
+        })
     }
-    let response = if is_head {
-        response::without_body(response)
-    } else {
-        response
-    };
-    Ok(response.map(|body| Tracked {
-        body,
-        _in_flight: in_flight,
-    }))
+
+    async fn http1<S: AsyncRead + AsyncWrite + Unpin + 'static>(self: Arc<Self>, stream: S) {
+        let limits = self.shared.limits;
+        let io = TokioIo::new(IdleTimeout::new(stream, limits.idle));
+        let service = self.clone();
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header)
+            .max_headers(HEADERS)
+            .max_header_size(limits.header_bytes)
+            .max_buf_size(limits.header_bytes.max(8192) + 4096)
+            .serve_connection(io, service_fn(move |request| service.clone().answer(request)));
+        self.drive(connection).await;
+    }
+
+    async fn http2<S: AsyncRead + AsyncWrite + Unpin + 'static>(self: Arc<Self>, stream: S, settings: Http2) {
+        let limits = self.shared.limits;
+        let streams = match settings {
+            Http2::On { streams } => streams,
+            Http2::Off => 1,
+        };
+        let io = TokioIo::new(IdleTimeout::new(stream, limits.idle));
+        let service = self.clone();
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .max_concurrent_streams(streams)
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .serve_connection(io, service_fn(move |request| service.clone().answer(request)));
+        self.drive(connection).await;
+    }
+
+    /// Runs a connection until it ends by itself, or after `finish` until the requests in flight are answered.
+    async fn drive<C: GracefulConnection<Error = hyper::Error>>(&self, connection: C) {
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.finish.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::trace!(%error, "connection failed");
+        }
+    }
+
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
+        let _counted = Counted::new(&self.in_flight);
+        let (version, is_head) = (request.version(), request.method() == Method::HEAD);
+        let limit = self.shared.limits.request;
+        let response = self.shared.chain.serve(&self.peer, request, limit).await;
+        // HTTP/2 is easily abused, so anonymous clients get one answer per connection, as from the API server.
+        if version == Version::HTTP_2 && response.extensions().get::<Anonymous>().is_some() {
+            self.finish.cancel();
+        }
+        Ok(if is_head {
+            response::without_body(response)
+        } else {
+            response
+        })
+    }
 }
 
-/// A body that is in flight until it is dropped.
-struct Tracked {
-    body: Full<Bytes>,
-    _in_flight: InFlight,
+/// A request in flight, until it is dropped.
+struct Counted(InFlight);
+
+impl Counted {
+    fn new(in_flight: &InFlight) -> Self {
+        in_flight.0.fetch_add(1, Ordering::Relaxed);
+        Self(in_flight.clone())
+    }
 }
 
-impl Body for Tracked {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -6,16 +6,16 @@ use std::{
 };
 use tokio::net::{TcpListener, TcpSocket};
 
-/// How many connections may wait to be accepted.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Whether others may listen on the same port, each getting some of the connections.
+/// Whether other processes may listen on the same port, each getting some of the connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sharing {
-    /// Nobody else.
+    /// No other process.
     #[default]
     Alone,
-    /// Everybody who says so too (`SO_REUSEPORT`).
+    /// Other processes that set `SO_REUSEPORT`, too.
     Shared,
 }
 
@@ -34,10 +34,10 @@ pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
     };
     parsed
         .map(Some)
-        .ok_or("not an address: write IP:port, :port, or 0 for nowhere")
+        .ok_or("not an address: write IP:port, :port, or 0 to disable it")
 }
 
-/// Listens. An address that means "all" means all of both families, where there are two.
+/// Listens. An unspecified address means all addresses of both families, if both are available.
 pub(super) fn listen(address: IpAddr, port: u16, sharing: Sharing) -> io::Result<TcpListener> {
     if address.is_unspecified() {
         let everywhere = bind(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port), sharing);
@@ -57,12 +57,12 @@ fn bind(address: SocketAddr, sharing: Sharing) -> io::Result<TcpListener> {
     } else {
         TcpSocket::new_v6()?
     };
-    // Always, so that a restart does not have to wait for what is left of old connections.
+    // So that a restart does not have to wait for old connections.
     socket.set_reuseaddr(true)?;
     if sharing == Sharing::Shared {
         socket.set_reuseport(true)?;
     }
-    // Inherited by what is accepted.
+    // Accepted connections inherit it.
     socket.set_keepalive(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -79,7 +79,7 @@ mod tests {
     #[case::named("localhost:1", Ok(Some("127.0.0.1:1")))]
     #[case::six("[::1]:9", Ok(Some("[::1]:9")))]
     #[case::nowhere("0", Ok(None))]
-    #[case::garbage("here", Err("not an address: write IP:port, :port, or 0 for nowhere"))]
+    #[case::garbage("here", Err("not an address: write IP:port, :port, or 0 to disable it"))]
     fn addresses(#[case] text: &str, #[case] expected: Result<Option<&str>, &str>) {
         let found = address(text).map(|found| found.map(|found| found.to_string()));
         assert_eq!(found, expected.map(|expected| expected.map(str::to_owned)));

@@ -1,4 +1,4 @@
-//! What the servers of a process count, under the names of the Go libraries.
+//! The metrics of the servers of a process, under the names of the Go libraries.
 
 use crate::metrics::Register;
 use prometheus::{
@@ -40,7 +40,7 @@ pub struct Metrics {
     pub(super) tokens: TokenCache,
 }
 
-/// What is remembered of tokens: how often that was enough, and how often it was asked.
+/// The metrics of the token cache: lookups and reviews.
 #[derive(Debug, Clone)]
 pub(super) struct TokenCache {
     /// `hit` or `miss`.
@@ -49,7 +49,7 @@ pub(super) struct TokenCache {
     active: IntGaugeVec,
 }
 
-/// Counts as one more for as long as it lives.
+/// Increments a gauge until it is dropped.
 pub(super) struct Active(IntGauge);
 
 impl Active {
@@ -80,18 +80,13 @@ impl TokenCache {
             &["status"],
             DEFAULT_BUCKETS.to_vec(),
         )?;
-        let (name, help) = (
-            "authentication_token_cache_fetch_total",
-            "Questions about tokens, by status.",
-        );
-        let fetches = IntCounterVec::new(Opts::new(name, help), &["status"])?;
+        let (name, help) = ("authentication_token_cache_fetch_total", "Token reviews, by status.");
+        let fetches = registry.add(IntCounterVec::new(Opts::new(name, help), &["status"]))?;
         let (name, help) = (
             "authentication_token_cache_active_fetch_count",
-            "Questions about tokens under way.",
+            "Token reviews in flight.",
         );
-        let active = IntGaugeVec::new(Opts::new(name, help), &["status"])?;
-        registry.register(Box::new(fetches.clone()))?;
-        registry.register(Box::new(active.clone()))?;
+        let active = registry.add(IntGaugeVec::new(Opts::new(name, help), &["status"]))?;
         Ok(Self {
             requests,
             fetches,
@@ -99,23 +94,23 @@ impl TokenCache {
         })
     }
 
-    /// Somebody waits for an answer.
+    /// A request waits for a review.
     pub(super) fn blocked(&self) -> Active {
         Active::new(self.active.with_label_values(&["blocked"]))
     }
 
-    /// A question is asked.
-    pub(super) fn asking(&self) -> Active {
+    /// A review is requested.
+    pub(super) fn in_flight(&self) -> Active {
         Active::new(self.active.with_label_values(&["in_flight"]))
     }
 
-    /// It was answered (`ok`) or not (`error`).
-    pub(super) fn asked(&self, status: &str) {
+    /// A review ended with `ok` or `error`.
+    pub(super) fn reviewed(&self, status: &str) {
         self.fetches.with_label_values(&[status]).inc();
     }
 }
 
-/// Something that is counted and timed by the same labels.
+/// A counter and a histogram with the same labels.
 #[derive(Debug, Clone)]
 pub(super) struct Timed {
     total: IntCounterVec,
@@ -130,11 +125,11 @@ impl Timed {
         labels: &[&str],
         buckets: Vec<f64>,
     ) -> prometheus::Result<Self> {
-        let total = IntCounterVec::new(Opts::new(total, total_help), labels)?;
-        let seconds = HistogramVec::new(HistogramOpts::new(seconds, seconds_help).buckets(buckets), labels)?;
-        registry.register(Box::new(total.clone()))?;
-        registry.register(Box::new(seconds.clone()))?;
-        Ok(Self { total, seconds })
+        let seconds = HistogramOpts::new(seconds, seconds_help).buckets(buckets);
+        Ok(Self {
+            total: registry.add(IntCounterVec::new(Opts::new(total, total_help), labels))?,
+            seconds: registry.add(HistogramVec::new(seconds, labels))?,
+        })
     }
 
     pub(super) fn observe(&self, labels: &[&str], took: Duration) {
@@ -150,22 +145,18 @@ impl Metrics {
     /// If they are registered already.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let help = "Number of requests dropped with 'TLS handshake error from' error";
-        let tls_handshake_errors = IntCounter::new("apiserver_tls_handshake_errors_total", help)?;
-        registry.register(Box::new(tls_handshake_errors.clone()))?;
+        let tls_handshake_errors = registry.add(IntCounter::new("apiserver_tls_handshake_errors_total", help))?;
         let help = "Counter of authenticated requests broken out by username.";
-        let users = IntCounterVec::new(Opts::new("authenticated_user_requests", help), &["username"])?;
-        registry.register(Box::new(users.clone()))?;
-        let certificate_lifetime = Histogram::with_opts(
-            HistogramOpts::new(
-                "apiserver_client_certificate_expiration_seconds",
-                "Distribution of the remaining lifetime on the certificate used to authenticate a request.",
-            )
-            .buckets(LIFETIME_BUCKETS.to_vec()),
-        )?;
-        registry.register(Box::new(certificate_lifetime.clone()))?;
+        let users = Opts::new("authenticated_user_requests", help);
+        let users = registry.add(IntCounterVec::new(users, &["username"]))?;
+        let lifetime = HistogramOpts::new(
+            "apiserver_client_certificate_expiration_seconds",
+            "Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+        );
+        let lifetime = lifetime.buckets(LIFETIME_BUCKETS.to_vec());
         Ok(Self {
             tls_handshake_errors,
-            certificate_lifetime,
+            certificate_lifetime: registry.add(Histogram::with_opts(lifetime))?,
             users,
             tokens: TokenCache::register(registry)?,
             authn: attempts(registry, ("authentication_attempts", AUTHENTICATED), "Authentication")?,

@@ -1,17 +1,16 @@
-//! Answers, in the forms of the API server.
+//! Responses, in the formats of the API server.
 
+use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use http_body::Body;
-use http_body_util::Full;
+use http_body::Body as _;
 use serde::Serialize;
 
-/// An answer.
-pub type Response = http::Response<Full<Bytes>>;
+pub use axum::response::Response;
 
-/// An answer of a media type.
+/// A response of a media type.
 pub fn with_type(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Full::new(body.into()));
+    let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -19,41 +18,43 @@ pub fn with_type(status: StatusCode, media_type: &'static str, body: impl Into<B
     response
 }
 
-/// An answer in words.
+/// A text response.
 pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Response {
     with_type(status, "text/plain; charset=utf-8", body)
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     with_type(status, "application/json", body)
 }
 
-/// The same for somebody who asked for the headers only. A body after all would break HTTP/2.
+/// The response to `HEAD`. With HTTP/2, a body would be a protocol error.
 pub(super) fn without_body(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
+    // The router has removed the body of its own responses already, and set their length.
     if let Some(length) = body.size_hint().exact() {
-        parts.headers.insert(header::CONTENT_LENGTH, length.into());
+        let header = parts.headers.entry(header::CONTENT_LENGTH);
+        header.or_insert_with(|| length.into());
     }
-    Response::from_parts(parts, Full::default())
+    Response::from_parts(parts, Body::empty())
 }
 
-/// A refusal, in a line of words.
+/// An error response with one line of text.
 pub fn error(status: StatusCode, message: &str) -> Response {
     text(status, format!("{message}\n"))
 }
 
-/// Nothing is there.
+/// The path does not exist.
 pub fn not_found() -> Response {
     error(StatusCode::NOT_FOUND, "404 page not found")
 }
 
-/// We do not know who asks.
+/// The client is not authenticated.
 pub(super) fn unauthorized() -> Response {
     failure(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized", None)
 }
 
-/// We know who asks, but they may not; `why` is what the authorizer said.
+/// The client is not authorized; `why` is the reason of the authorizer.
 pub(super) fn forbidden(user: &str, verb: &str, path: &str, why: &str) -> Response {
     let what = escape(&format!("User {user:?} cannot {verb} path {path:?}"));
     let message = if why.is_empty() {
@@ -64,7 +65,7 @@ pub(super) fn forbidden(user: &str, verb: &str, path: &str, why: &str) -> Respon
     failure(StatusCode::FORBIDDEN, "Forbidden", &message, Some(Empty {}))
 }
 
-/// Something went wrong on our side.
+/// Authorization failed.
 pub(super) fn internal_error(uri: &str, problem: &str) -> Response {
     let message = escape(&format!("Internal Server Error: {uri:?}: {problem}"));
     error(StatusCode::INTERNAL_SERVER_ERROR, &message)
@@ -103,7 +104,7 @@ fn failure(code: StatusCode, reason: &'static str, message: &str, details: Optio
     json(code, serde_json::to_string(&status).unwrap_or_default() + "\n")
 }
 
-/// Nothing that looks like HTML.
+/// Escapes HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -132,7 +133,7 @@ mod tests {
         "Internal Server Error: \"/metrics?&lt;\": API server is gone\n".to_owned()
     )]
     #[tokio::test]
-    async fn says(#[case] response: Response, #[case] body: String) {
+    async fn has_the_body_of_the_api_server(#[case] response: Response, #[case] body: String) {
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(std::str::from_utf8(&bytes).unwrap(), body);
     }

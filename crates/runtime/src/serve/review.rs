@@ -1,13 +1,11 @@
-//! Asking the API server: `TokenReview` and `SubjectAccessReview`.
+//! Reviews by the API server: `TokenReview` and `SubjectAccessReview`.
 
 use super::metrics::Timed;
-use crate::client::explain;
+use crate::client::{explain, is_lost};
 use kube::{Api, Client, Resource, api::PostParams};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
-    error::Error as _,
     fmt::Debug,
-    io,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -16,21 +14,21 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// How long an answer may take, with all tries.
+/// The maximum time of a review, with all retries.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const FACTOR: f64 = 1.5;
 const JITTER: f64 = 0.2;
-/// How many may be asked for at once; each needs a connection to the API server.
+/// The maximum number of concurrent reviews; each needs a connection to the API server.
 const AT_ONCE: usize = 16;
 
-/// Has reviews of one kind made by the API server.
+/// Requests reviews of one kind.
 pub(super) struct Reviewer {
     client: Client,
     requests: Timed,
     permits: Semaphore,
-    /// What goes wrong as long as we may not.
+    /// The effect of a missing permission, for the log.
     consequence: &'static str,
     refused: AtomicBool,
 }
@@ -46,16 +44,16 @@ impl Reviewer {
         }
     }
 
-    /// Has a review made; the error is in words.
+    /// Requests a review.
     pub(super) async fn review<K>(&self, review: &K) -> Result<K, String>
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + Debug,
     {
-        let reviewed = timeout(TIMEOUT, self.insist(review)).await;
-        reviewed.unwrap_or_else(|_| Err(format!("no answer from the API server within {}s", TIMEOUT.as_secs())))
+        let reviewed = timeout(TIMEOUT, self.with_retries(review)).await;
+        reviewed.unwrap_or_else(|_| Err(format!("no response from the API server within {}s", TIMEOUT.as_secs())))
     }
 
-    async fn insist<K>(&self, review: &K) -> Result<K, String>
+    async fn with_retries<K>(&self, review: &K) -> Result<K, String>
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + Debug,
     {
@@ -84,12 +82,12 @@ impl Reviewer {
             Err(_) => "<error>".to_owned(),
         };
         self.requests.observe(&[&code], started.elapsed());
-        self.notice_refusal::<K>(&answer);
+        self.report_missing_permission::<K>(&answer);
         answer
     }
 
-    /// Says once what is missing, and once more if it goes missing again.
-    fn notice_refusal<K: Resource<DynamicType = ()>>(&self, answer: &kube::Result<K>) {
+    /// Logs a missing permission once, and again after it was granted in between.
+    fn report_missing_permission<K: Resource<DynamicType = ()>>(&self, answer: &kube::Result<K>) {
         let refused = matches!(answer, Err(kube::Error::Api(status)) if status.code == 403);
         if refused && !self.refused.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -104,57 +102,41 @@ impl Reviewer {
     }
 }
 
-/// Whether trying again may help: the API server says so, or it went away in the middle.
+/// Whether a retry may succeed: the API server is overloaded, or the connection was lost.
 fn is_transient(error: &kube::Error) -> bool {
     if let kube::Error::Api(status) = error {
         return matches!(status.code, 429 | 500 | 503 | 504);
     }
-    let mut source = error.source();
-    while let Some(reason) = source {
-        let broke = reason.downcast_ref::<io::Error>().is_some_and(|error| {
-            use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-            matches!(
-                error.kind(),
-                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-            )
-        });
-        let cut_off = reason
-            .downcast_ref::<hyper::Error>()
-            .is_some_and(hyper::Error::is_incomplete_message);
-        if broke || cut_off {
-            return true;
-        }
-        source = reason.source();
-    }
-    false
+    is_lost(error)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
+    use std::io;
 
-    fn says(code: u16) -> kube::Error {
+    fn status(code: u16) -> kube::Error {
         kube::Error::Api(Box::new(kube::core::Status {
             code,
             ..kube::core::Status::default()
         }))
     }
 
-    fn breaks(kind: io::ErrorKind) -> kube::Error {
+    fn lost(kind: io::ErrorKind) -> kube::Error {
         kube::Error::Service(Box::new(io::Error::from(kind)))
     }
 
     #[rstest]
-    #[case::too_many(says(429), true)]
-    #[case::internal(says(500), true)]
-    #[case::unavailable(says(503), true)]
-    #[case::timed_out(says(504), true)]
-    #[case::bad_token(says(401), false)]
-    #[case::forbidden(says(403), false)]
-    #[case::reset(breaks(io::ErrorKind::ConnectionReset), true)]
-    #[case::refused(breaks(io::ErrorKind::ConnectionRefused), false)]
-    fn tries_again(#[case] error: kube::Error, #[case] expected: bool) {
+    #[case::too_many(status(429), true)]
+    #[case::internal(status(500), true)]
+    #[case::unavailable(status(503), true)]
+    #[case::timed_out(status(504), true)]
+    #[case::bad_token(status(401), false)]
+    #[case::forbidden(status(403), false)]
+    #[case::reset(lost(io::ErrorKind::ConnectionReset), true)]
+    #[case::refused(lost(io::ErrorKind::ConnectionRefused), false)]
+    fn retries(#[case] error: kube::Error, #[case] expected: bool) {
         assert_eq!(is_transient(&error), expected);
     }
 }

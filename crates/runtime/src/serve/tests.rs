@@ -1,4 +1,4 @@
-//! A server on a real socket, and clients that behave or do not.
+//! A server on a real socket, with well-behaved and other clients.
 
 mod delegated;
 mod endpoints;
@@ -7,6 +7,8 @@ mod port;
 mod rotation;
 
 use super::*;
+use axum::{Router, routing::any};
+use parking_lot::Mutex;
 use prometheus::Registry;
 use rustls::{
     ClientConfig,
@@ -16,7 +18,6 @@ use rustls::{
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 use tokio::{io::AsyncReadExt, net::TcpStream, task::JoinHandle};
 use tokio_rustls::{TlsConnector, client::TlsStream};
@@ -89,12 +90,16 @@ fn options() -> Options {
     }
 }
 
-/// Answers `ok` at `/`.
-fn open(mux: Mux) -> impl FnOnce(&Metrics) -> Chain {
-    move |_| Chain::open(mux.at("/", |_| async { response::text(http::StatusCode::OK, "ok") }))
+/// The endpoints, and `ok` at `/`.
+fn open(endpoints: Router) -> impl FnOnce(&Metrics) -> Chain {
+    move |_| Chain::open(endpoints.route("/", any(ok)))
 }
 
-/// A client that believes any server and opens a connection for each request.
+async fn ok() -> Response {
+    response::text(http::StatusCode::OK, "ok")
+}
+
+/// A client that trusts every server and opens a connection for each request.
 fn client() -> reqwest::Client {
     client_builder().build().unwrap()
 }
@@ -107,7 +112,7 @@ fn client_builder() -> reqwest::ClientBuilder {
         .pool_max_idle_per_host(0)
 }
 
-/// A TLS connection that asks for `name`; what is said on it is up to the test.
+/// A TLS connection that requests `name`.
 async fn connect(server: SocketAddr, name: &str) -> std::io::Result<TlsStream<TcpStream>> {
     connect_with(server, name, ring::default_provider(), rustls::DEFAULT_VERSIONS).await
 }
@@ -122,7 +127,7 @@ async fn connect_with(
         .with_protocol_versions(versions)
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(reach::Anything))
+        .with_custom_certificate_verifier(Arc::new(outbound::AcceptAny))
         .with_no_client_auth();
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port())).await?;
     TlsConnector::from(Arc::new(config))
@@ -130,24 +135,24 @@ async fn connect_with(
         .await
 }
 
-/// The certificates that are served to those who ask for `name`.
+/// The certificates that are served for `name`.
 async fn served(server: SocketAddr, name: &str) -> Vec<CertificateDer<'static>> {
     let stream = connect(server, name).await.unwrap();
     stream.get_ref().1.peer_certificates().unwrap().to_vec()
 }
 
-/// Waits until the other side closes, and returns what it said before.
+/// Waits until the server closes the connection, and returns what it has sent.
 async fn closed(stream: &mut TlsStream<TcpStream>) -> String {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    // A server that drops a connection does not say goodbye.
+    // A server that drops a connection sends no close notification.
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         text.extend_from_slice(&buffer[..read]);
     }
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A folder that is gone after the test.
+/// A folder that is deleted after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -157,7 +162,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Exchanges a file the way a kubelet does: never half of it.
+    /// Replaces a file atomically, as a kubelet does.
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let (path, new) = (self.0.join(name), self.0.join(format!("{name}.new")));
         std::fs::write(&new, content).unwrap();
@@ -214,13 +219,13 @@ impl Log {
         (log, tracing::subscriber::set_default(subscriber))
     }
 
-    /// How many lines have this in them.
+    /// The number of lines with this text.
     fn count(&self, text: &str) -> usize {
         self.text().lines().filter(|line| line.contains(text)).count()
     }
 
     fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
+        String::from_utf8(self.0.lock().clone()).unwrap()
     }
 
     async fn until(&self, text: &str) {
@@ -233,10 +238,7 @@ impl Log {
 
 impl Write for Log {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(buf);
+        self.0.lock().extend_from_slice(buf);
         Ok(buf.len())
     }
 

@@ -1,4 +1,4 @@
-//! Whose client certificates are believed. It changes while the server runs: files and a `ConfigMap` are rotated.
+//! The trusted client certificate authorities. They change while the server runs: files and a `ConfigMap` are rotated.
 
 use rustls::{
     DistinguishedName, RootCertStore,
@@ -8,24 +8,24 @@ use rustls::{
 };
 use std::{fmt, sync::Arc};
 
-/// Why a bundle of authorities cannot be used.
+/// Why a bundle of certificate authorities cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// Not PEM.
     #[error("it is not PEM")]
     Pem(#[source] rustls::pki_types::pem::Error),
-    /// There is none in it.
+    /// It contains no certificate.
     #[error("there is no certificate in it")]
     Empty,
-    /// One of them cannot be used.
+    /// A certificate cannot be used.
     #[error("a certificate in it cannot be used")]
     Certificate(#[source] rustls::Error),
-    /// They cannot be used together.
+    /// The certificates cannot be used together.
     #[error("its certificates cannot be used")]
     Verifier(#[source] rustls::server::VerifierBuilderError),
 }
 
-/// A bundle of authorities.
+/// A bundle of certificate authorities.
 pub struct Authority {
     pem: Vec<u8>,
     verifier: Arc<dyn ClientCertVerifier>,
@@ -41,7 +41,7 @@ impl fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Reads a bundle.
+    /// Parses a bundle.
     ///
     /// # Errors
     /// If it is empty or one of its certificates is broken.
@@ -65,12 +65,12 @@ impl Authority {
         })
     }
 
-    /// Whether this is what [`Authority::parse`] made of `pem`.
+    /// Whether it was parsed from `pem`.
     pub(super) fn is(&self, pem: &[u8]) -> bool {
         self.pem == pem
     }
 
-    /// Checks that a chain leads here, is valid now and is meant for clients.
+    /// Verifies that a chain ends in this bundle, is valid now and is for clients.
     pub(super) fn verify(&self, chain: &[CertificateDer<'_>]) -> Result<(), rustls::Error> {
         let (leaf, between) = chain.split_first().ok_or(rustls::Error::NoCertificatesPresented)?;
         self.verifier
@@ -79,41 +79,41 @@ impl Authority {
     }
 }
 
-/// The names in which a front proxy tells who is asking.
+/// The headers in which a front proxy names the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeaderNames {
     /// Common names that the proxy's certificate may have; empty means any.
     pub allowed_names: Vec<String>,
-    /// Headers with the user; the first that is there counts.
+    /// Headers with the user; the first existing one counts.
     pub username: Vec<String>,
-    /// Headers with the user's UID; the first that is there counts.
+    /// Headers with the user's UID; the first existing one counts.
     pub uid: Vec<String>,
     /// Headers with groups; all count.
     pub group: Vec<String>,
-    /// Prefixes of headers with anything else.
+    /// Prefixes of headers with extra values.
     pub extra_prefix: Vec<String>,
 }
 
 /// A front proxy.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Who signs its certificate.
+    /// The certificate authorities of its certificate.
     pub authority: Arc<Authority>,
-    /// How it tells who is asking.
+    /// Its headers.
     pub names: HeaderNames,
 }
 
-/// Whom we believe at the moment.
+/// The trusted certificate authorities.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// Who signs the certificates of users.
+    /// The certificate authorities of users.
     pub client: Option<Arc<Authority>>,
     /// The front proxy.
     pub proxy: Option<Arc<Proxy>>,
 }
 
 impl Trust {
-    /// What clients are told, so that they know which of their certificates to send.
+    /// The subjects that a server sends, so that clients can select their certificate.
     pub(super) fn subjects(&self) -> Vec<DistinguishedName> {
         let proxy = self.proxy.as_ref().map(|proxy| &proxy.authority);
         self.client

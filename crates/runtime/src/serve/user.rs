@@ -1,17 +1,17 @@
-//! Who asks.
+//! The user of a request.
 
 use std::collections::BTreeMap;
 
-/// The name of those who did not say who they are.
+/// The name of unauthenticated users.
 pub const ANONYMOUS: &str = "system:anonymous";
-/// The group of those who did not say who they are.
+/// The group of unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The group of everybody else.
+/// The group of authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of those who may do anything.
+/// The group of users that may do everything.
 pub const MASTERS: &str = "system:masters";
 
-/// A user, as Kubernetes knows them.
+/// A user, as in Kubernetes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct User {
     /// The name.
@@ -20,12 +20,12 @@ pub struct User {
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// Whatever else the authenticator knew.
+    /// Extra values of the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// Somebody who did not say who they are.
+    /// The unauthenticated user.
     #[must_use]
     pub fn anonymous() -> Self {
         Self {
@@ -35,19 +35,19 @@ impl User {
         }
     }
 
-    /// Whether nobody knows who they are.
+    /// Whether the user is not authenticated.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         self.name == ANONYMOUS || self.is_in(UNAUTHENTICATED)
     }
 
-    /// Whether they are in a group.
+    /// Whether the user is in a group.
     #[must_use]
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|member| member == group)
     }
 
-    /// Puts them into the group of those who said who they are, unless something else is said already.
+    /// Adds the group of authenticated users, unless the user is in one of the two groups.
     #[must_use]
     pub(super) fn authenticated(mut self) -> Self {
         if self.name != ANONYMOUS && !self.is_in(AUTHENTICATED) && !self.is_in(UNAUTHENTICATED) {

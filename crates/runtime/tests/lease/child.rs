@@ -72,11 +72,11 @@ impl Child {
         let program = std::env::current_exe().unwrap();
         let process = Guarded::spawn_with_env(plane.dir(), &user, &program, &args, &env).unwrap();
         let child = Self { process, user };
-        child.said("leading").await;
+        child.printed("leading").await;
         child
     }
 
-    async fn said(&self, word: &str) {
+    async fn printed(&self, word: &str) {
         until(&format!("{word:?} in the log of the child"), async || {
             self.log().contains(word)
         })
@@ -109,7 +109,7 @@ async fn a_leader_stopped_for_longer_than_its_lease_does_not_write_when_it_goes_
     let maps: Api<ConfigMap> = Api::namespaced(plane.client(), NAMESPACE);
     let (resumed, before) = (jiff::Timestamp::now(), maps.get(&name).await.unwrap());
     child.process.signal("CONT").unwrap();
-    child.said("end").await;
+    child.printed("end").await;
     assert!(
         child.log().contains("it was not renewed within 2.5s"),
         "{}",

@@ -35,13 +35,13 @@ impl Go {
         Self(Guarded::spawn(plane.dir(), &unique("client-go"), &program, &args).unwrap())
     }
 
-    async fn said(&self, line: &str) {
+    async fn printed(&self, line: &str) {
         until(&format!("{line:?} from client-go"), async || self.has_said(line)).await;
     }
 
     fn has_said(&self, line: &str) -> bool {
         let log = std::fs::read_to_string(self.0.log()).unwrap_or_default();
-        log.lines().any(|said| said == line)
+        log.lines().any(|message| message == line)
     }
 }
 
@@ -68,7 +68,7 @@ async fn both_write_the_same() {
     let (plane, ours, theirs) = (ControlPlane::shared(), unique("ours"), unique("theirs"));
     let go = Go::start(plane, &theirs, "go", "true");
     let leader = Replica::new(plane, &ours, "rust").lead().await;
-    go.said("leading").await;
+    go.printed("leading").await;
     assert_eq!(
         shape(&lease(plane, &ours).await),
         shape(&lease(plane, &theirs).await),
@@ -85,7 +85,7 @@ async fn both_write_the_same() {
         "when renewed"
     );
     go.0.signal("TERM").unwrap();
-    go.said("stopped").await;
+    go.printed("stopped").await;
     leader.leadership.release().await.unwrap();
     assert_eq!(
         shape(&lease(plane, &ours).await),
@@ -98,7 +98,7 @@ async fn both_write_the_same() {
 async fn go_is_killed_and_rust_takes_over_when_the_lease_runs_out() {
     let (plane, name) = (ControlPlane::shared(), unique("go-killed"));
     let go = Go::start(plane, &name, "go", "false");
-    go.said("leading").await;
+    go.printed("leading").await;
     let standby = Replica::new(plane, &name, "rust");
     let status = standby.status.clone();
     let standby = standby.stand_by();
@@ -123,7 +123,7 @@ async fn go_is_killed_and_rust_takes_over_when_the_lease_runs_out() {
 async fn go_releases_and_rust_takes_over_at_once() {
     let (plane, name) = (ControlPlane::shared(), unique("go-released"));
     let go = Go::start(plane, &name, "go", "true");
-    go.said("leading").await;
+    go.printed("leading").await;
     let standby = Replica::new(plane, &name, "rust");
     let status = standby.status.clone();
     let standby = standby.stand_by();
@@ -150,7 +150,7 @@ async fn rust_stops_and_go_takes_over(#[case] end: End) {
     let (plane, name) = (ControlPlane::shared(), unique("rust-stops"));
     let leader = Replica::new(plane, &name, "rust").lead().await;
     let go = Go::start(plane, &name, "go", "true");
-    go.said("leader rust").await;
+    go.printed("leader rust").await;
     // Longer than the lease: rust renews, so nothing may happen.
     tokio::time::sleep(ms(5_000)).await;
     assert!(!go.has_said("leading"));
@@ -167,7 +167,7 @@ async fn rust_stops_and_go_takes_over(#[case] end: End) {
             ms(2_500)..ms(10_000)
         }
     };
-    go.said("leading").await;
+    go.printed("leading").await;
     let waited = stopped.elapsed();
     assert!(bounds.contains(&waited), "waited {waited:?}");
     let spec = spec(plane, &name).await;

@@ -51,7 +51,7 @@ async fn contend(plane: &'static ControlPlane, name: String, index: usize, work:
         work.0.turns.fetch_add(1, Ordering::SeqCst);
         work.while_allowed(&replica.fence, ms(fastrand::u64(10..400))).await;
         match fastrand::u8(0..5) {
-            // Goes away while its work goes on: only the fence can stop that.
+            // Ends while its work continues: only the fence can stop that.
             0 => {
                 let (fence, work) = (replica.fence.clone(), work.clone());
                 let crash = tokio::spawn(async move { work.while_allowed(&fence, ms(60_000)).await });

@@ -142,7 +142,7 @@ async fn user(plane: &ControlPlane, name: &str, verbs: &[&str]) -> PathBuf {
     plane.kubeconfig_for(name, &[])
 }
 
-/// By name, as in our manifest; nobody can create by name.
+/// By name, as in our manifest; `create` cannot be restricted by name.
 fn rules(name: &str, verbs: &[&str]) -> Value {
     let (create, named): (Vec<&str>, Vec<&str>) = verbs.iter().partition(|verb| **verb == "create");
     json!([

@@ -58,7 +58,7 @@ async fn the_main_lock_comes_first_and_both_are_given_back() {
     );
 
     let Next::Both(both) = held.migrate(&cancel).await else {
-        panic!("nobody else wants it")
+        panic!("there is no other candidate")
     };
     assert_eq!((main.fence.check(), migration.fence.check()), (Ok(()), Ok(())));
     for name in &names {
@@ -81,7 +81,7 @@ async fn losing_either_lock_is_a_loss() {
         let Locks { main, migration, names } = Locks::new(plane, &names, "one");
         let held = Main::acquire(main.elector, migration.elector, &cancel).await.unwrap();
         let Next::Both(both) = held.migrate(&cancel).await else {
-            panic!("nobody else wants it")
+            panic!("there is no other candidate")
         };
         meddle(plane, &names[lost], &json!({ "spec": { "holderIdentity": "usurper" } })).await;
         let loss = within(ms(2_000), "the loss", both.lost()).await;

@@ -1,4 +1,4 @@
-//! The API server goes away.
+//! The API server becomes unavailable.
 
 use crate::replica::{Replica, ms, params, spec, until, within};
 use lab::{ControlPlane, unique};

@@ -159,7 +159,7 @@ pub async fn lease(plane: &ControlPlane, name: &str) -> Value {
         .unwrap()
 }
 
-/// Changes the Lease behind everybody's back.
+/// Changes the Lease without the replicas.
 pub async fn meddle(plane: &ControlPlane, name: &str, patch: &Value) {
     let patch = kube::api::Patch::Merge(patch);
     leases(plane)
@@ -168,7 +168,7 @@ pub async fn meddle(plane: &ControlPlane, name: &str, patch: &Value) {
         .unwrap();
 }
 
-/// A Lease that somebody holds who is not there.
+/// A Lease whose holder does not exist.
 pub async fn ghost(plane: &ControlPlane, name: &str, seconds: u32, renewed: &str) {
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -188,7 +188,7 @@ pub async fn ghost(plane: &ControlPlane, name: &str, seconds: u32, renewed: &str
         .unwrap();
 }
 
-/// What somebody asked of the API server, from its audit log.
+/// The requests of a user, from the audit log of the API server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Audited {
     pub verb: String,

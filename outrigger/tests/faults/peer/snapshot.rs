@@ -1,9 +1,9 @@
 //! All that a user could see of what a manager did, without what differs from run to run.
 
-use crate::rig::Rig;
+use crate::fixture::Fixture;
 use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::{Api, ResourceExt, api::ListParams};
-use memory::Balancer;
+use memory_sim::Balancer;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,22 +36,22 @@ impl Snapshot {
 }
 
 /// Objects that events have been about.
-pub async fn told_about(rig: &Rig) -> BTreeSet<String> {
-    let events = events(rig).await.into_iter();
+pub async fn told_about(fixture: &Fixture) -> BTreeSet<String> {
+    let events = events(fixture).await.into_iter();
     events.filter_map(|event| event.involved_object.uid).collect()
 }
 
 /// How things stand; of the events only those about other objects than these.
-pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Snapshot {
-    let nodes = rig.own_nodes().await.into_iter();
-    let services = rig.own_services().await.into_iter();
-    let balancers = rig.cloud.load_balancers().into_iter();
+pub async fn of(fixture: &Fixture, before: &BTreeSet<String>) -> Snapshot {
+    let nodes = fixture.own_nodes().await.into_iter();
+    let services = fixture.own_services().await.into_iter();
+    let balancers = fixture.cloud.load_balancers().into_iter();
     let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for event in events(rig).await {
+    for event in events(fixture).await {
         let about = &event.involved_object;
         let is_new = about.uid.as_ref().is_some_and(|uid| !before.contains(uid));
         let name = about.name.clone().unwrap_or_default();
-        if is_new && is_managers(&event) && name.starts_with(&rig.named("")) && name != rig.named("marker") {
+        if is_new && is_managers(&event) && name.starts_with(&fixture.named("")) && name != fixture.named("marker") {
             told.entry(name).or_default().insert(of_event(&event));
         }
     }
@@ -65,8 +65,8 @@ pub async fn of(rig: &Rig, before: &BTreeSet<String>) -> Snapshot {
     Snapshot(all.collect())
 }
 
-async fn events(rig: &Rig) -> Vec<Event> {
-    let events: Api<Event> = Api::all(rig.client.clone());
+async fn events(fixture: &Fixture) -> Vec<Event> {
+    let events: Api<Event> = Api::all(fixture.client.clone());
     events.list(&ListParams::default()).await.unwrap().items
 }
 

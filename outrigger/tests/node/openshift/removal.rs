@@ -3,9 +3,9 @@
 use super::{INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, says, set_platform};
 use crate::{
     cloud::OpenStack,
+    fixture::Fixture,
     history::{History, State},
-    remains::{Deletion, Mark},
-    site::Site,
+    leftovers::{Deletion, Mark},
 };
 use serde_json::{Value, json};
 
@@ -14,51 +14,52 @@ const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
 const STAYS: &str = "ccm-trusted-ca";
 
 /// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
-pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
-    removed(site, history, async || annotate(site, json!("false")).await).await;
+pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
+    removed(fixture, history, async || annotate(fixture, json!("false")).await).await;
     // This Kubernetes has no such code any more, and that is said.
     let alone = |state: &State| state.is_well() && state.said[0].contains("new nodes stay uninitialized");
-    says(site, history, alone).await;
+    says(fixture, history, alone).await;
 
-    annotate(site, Value::Null).await;
-    site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
-    reports(site, history, &SECOND).await;
+    annotate(fixture, Value::Null).await;
+    fixture.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
+    reports(fixture, history, &SECOND).await;
 
-    removed(site, history, async || set_platform(site, "None").await).await;
-    site.initialised(&cloud.provider_id()).await;
+    removed(fixture, history, async || set_platform(fixture, "None").await).await;
+    fixture.initialised(&cloud.provider_id()).await;
 }
 
-async fn annotate(site: &Site, value: Value) {
-    site.patch(
-        INFRASTRUCTURE,
-        json!({"metadata": {"annotations": {ANNOTATION: value}}}),
-    )
-    .await;
+async fn annotate(fixture: &Fixture, value: Value) {
+    fixture
+        .patch(
+            INFRASTRUCTURE,
+            json!({"metadata": {"annotations": {ANNOTATION: value}}}),
+        )
+        .await;
 }
 
 /// Everything but one map goes, in the safe order, and that is no failure.
-async fn removed(site: &Site, history: &History, ask: impl AsyncFn()) {
-    let before = made(site).await;
+async fn removed(fixture: &Fixture, history: &History, ask: impl AsyncFn()) {
+    let before = made(fixture).await;
     assert!(before.contains(&deployment("openstack")), "{before:#?}");
-    let mark = site.mark();
+    let mark = fixture.mark();
     ask().await;
-    site.gone(&deployment("openstack")).await;
-    site.gone(&format!("/api/v1/namespaces/{OPERANDS}/pods")).await;
+    fixture.gone(&deployment("openstack")).await;
+    fixture.gone(&format!("/api/v1/namespaces/{OPERANDS}/pods")).await;
     let stays = format!("/configmaps/{STAYS}");
     for path in before.iter().filter(|path| !path.ends_with(&stays)) {
-        site.gone(path).await;
+        fixture.gone(path).await;
     }
-    reports(site, history, &SECOND).await;
-    in_order(site, &mark);
+    reports(fixture, history, &SECOND).await;
+    in_order(fixture, &mark);
     assert_eq!(
-        site.written_by_operator().await,
+        fixture.written_by_operator().await,
         [format!("ConfigMap {OPERANDS}/{STAYS}")]
     );
 }
 
 /// What Pods need goes when they are gone, and not before.
-fn in_order(site: &Site, mark: &Mark) {
-    let all = site.deletions(mark);
+fn in_order(fixture: &Fixture, mark: &Mark) {
+    let all = fixture.deletions(mark);
     let is_pod = |each: &&Deletion| each.resource == "pods" && each.namespace == OPERANDS;
     let last = all.iter().rfind(is_pod).unwrap().at.clone();
     let operator = format!("system:serviceaccount:{OPERATOR}:");

@@ -1,49 +1,49 @@
 //! Another cloud, and back, under a manager that runs.
 
 use super::{OPERANDS, SECOND, deployment, labels, made, pods, progressed, reports, says, set_platform};
-use crate::{cloud::OpenStack, history::History, site::Site, stand_in};
+use crate::{cloud::OpenStack, fixture::Fixture, history::History, stand_in};
 
 /// From `OpenStack` to AWS, whose manager works at first and then does not, and back.
-pub async fn story(site: &Site, cloud: &OpenStack, history: &History) {
-    stand_in::import(site);
-    let before = made(site).await;
+pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
+    stand_in::import(fixture);
+    let before = made(fixture).await;
     assert!(before.contains(&deployment("openstack")), "{before:#?}");
-    history.told(site).await;
+    history.told(fixture).await;
 
-    set_platform(site, "AWS").await;
-    site.gone(&pods("openstack")).await;
+    set_platform(fixture, "AWS").await;
+    fixture.gone(&pods("openstack")).await;
     // Only now: the old manager would have taken it off.
-    site.taint();
-    replaced(site, &before, "openstack").await;
-    let pod = site.pod(OPERANDS, &labels("aws"), stand_in::IMAGE).await;
-    let states = reports(site, history, &SECOND).await;
+    fixture.taint();
+    replaced(fixture, &before, "openstack").await;
+    let pod = fixture.pod(OPERANDS, &labels("aws"), stand_in::IMAGE).await;
+    let states = reports(fixture, history, &SECOND).await;
     progressed(&states, &["aws-cloud-controller-manager"]);
     let pod = pod["metadata"]["name"].as_str().unwrap();
-    let log = site.cluster.node.pod_log(OPERANDS, pod, "cloud-controller-manager");
+    let log = fixture.cluster.node.pod_log(OPERANDS, pod, "cloud-controller-manager");
     assert!(log.contains("--cloud-provider=aws"), "{log}");
-    site.assert_tainted().await;
+    fixture.assert_tainted().await;
 
     stand_in::fails();
     let down = "False NothingRuns Deployment openshift-cloud-controller-manager/aws-cloud-controller-manager: 0 of 1 Pods available";
-    says(site, history, |state| state.said[0].starts_with(down)).await;
-    site.assert_tainted().await;
+    says(fixture, history, |state| state.said[0].starts_with(down)).await;
+    fixture.assert_tainted().await;
 
-    let before = made(site).await;
-    set_platform(site, "OpenStack").await;
-    site.gone(&pods("aws")).await;
-    replaced(site, &before, "aws").await;
+    let before = made(fixture).await;
+    set_platform(fixture, "OpenStack").await;
+    fixture.gone(&pods("aws")).await;
+    replaced(fixture, &before, "aws").await;
     stand_in::works();
-    site.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
-    site.initialised(&cloud.provider_id()).await;
-    let states = reports(site, history, &SECOND).await;
+    fixture.pod(OPERANDS, &labels("openstack"), SECOND.1).await;
+    fixture.initialised(&cloud.provider_id()).await;
+    let states = reports(fixture, history, &SECOND).await;
     progressed(&states, &["openstack-cloud-controller-manager"]);
 }
 
 /// Waits until what only the old cloud had is gone.
-async fn replaced(site: &Site, before: &[String], old: &str) {
-    site.gone(&deployment(old)).await;
+async fn replaced(fixture: &Fixture, before: &[String], old: &str) {
+    fixture.gone(&deployment(old)).await;
     let look = async || {
-        let now = made(site).await;
+        let now = made(fixture).await;
         let there: Vec<_> = now.iter().filter(|path| path.contains(&format!("/{old}-"))).collect();
         if there.is_empty() {
             Ok(now.clone())
@@ -51,8 +51,8 @@ async fn replaced(site: &Site, before: &[String], old: &str) {
             Err(format!("{there:#?}"))
         }
     };
-    let now = site.until("the operator to forget what is gone", look).await;
+    let now = fixture.until("the operator to forget what is gone", look).await;
     for path in before.iter().filter(|path| !now.contains(path)) {
-        site.gone(path).await;
+        fixture.gone(path).await;
     }
 }

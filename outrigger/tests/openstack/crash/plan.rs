@@ -100,7 +100,7 @@ pub struct Plan {
 
 #[derive(Default)]
 struct Work {
-    /// Not there until somebody has seen how it goes undisturbed.
+    /// Missing until the undisturbed run is recorded.
     measure: Option<Arc<Measure>>,
     taken: usize,
     deaths: usize,
@@ -114,7 +114,7 @@ impl Work {
 }
 
 impl Plan {
-    /// So it goes undisturbed.
+    /// The undisturbed run.
     pub fn measured(&self, operation: Operation, measure: Measure) {
         self.work()[operation as usize].measure = Some(Arc::new(measure));
         self.news.notify_waiters();

@@ -1,33 +1,33 @@
 //! What there is in the end, without what differs from run to run.
 
 use crate::{
+    fixture::{Fixture, annotation},
     rig::{is_initialised, service_address},
-    stage::{Stage, annotation},
 };
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{ResourceExt, api::ListParams};
 use openstack_sim::{LoadBalancerView, PoolView};
 use serde_json::{Value, json};
 
-/// Everything of a stage: Nodes, Services, and what they have in the cloud.
-pub async fn snapshot(stage: &Stage) -> Value {
-    let ours = ListParams::default().labels(&format!("{}={}", crate::rig::LABEL, stage.name));
-    let nodes = stage.rig().nodes().list(&ours).await.unwrap().items;
-    let services = stage.services().list(&ListParams::default()).await.unwrap().items;
+/// Everything of a fixture: Nodes, Services, and what they have in the cloud.
+pub async fn snapshot(fixture: &Fixture) -> Value {
+    let ours = ListParams::default().labels(&format!("{}={}", crate::rig::LABEL, fixture.name));
+    let nodes = fixture.rig().nodes().list(&ours).await.unwrap().items;
+    let services = fixture.services().list(&ListParams::default()).await.unwrap().items;
     let services = services
         .iter()
-        .filter(|service| service.name_any().starts_with(&stage.named("")));
+        .filter(|service| service.name_any().starts_with(&fixture.named("")));
     json!({
-        "nodes": nodes.iter().map(|node| of_node(stage, node)).collect::<Vec<_>>(),
-        "services": services.map(|service| of_service(stage, service)).collect::<Vec<_>>(),
-        "balancers": stage.cloud.load_balancers().iter().map(of_balancer).collect::<Vec<_>>(),
-        "floatingIps": floating_ips(stage),
-        "groups": groups(stage),
+        "nodes": nodes.iter().map(|node| of_node(fixture, node)).collect::<Vec<_>>(),
+        "services": services.map(|service| of_service(fixture, service)).collect::<Vec<_>>(),
+        "balancers": fixture.cloud.load_balancers().iter().map(of_balancer).collect::<Vec<_>>(),
+        "floatingIps": floating_ips(fixture),
+        "groups": groups(fixture),
     })
 }
 
-fn of_node(stage: &Stage, node: &Node) -> Value {
-    let servers = stage.cloud.servers_named(&node.name_any());
+fn of_node(fixture: &Fixture, node: &Node) -> Value {
+    let servers = fixture.cloud.servers_named(&node.name_any());
     let ids: Vec<_> = servers
         .iter()
         .map(|server| format!("openstack:///{}", server.id))
@@ -44,10 +44,10 @@ fn of_node(stage: &Stage, node: &Node) -> Value {
     })
 }
 
-fn of_service(stage: &Stage, service: &Service) -> Value {
+fn of_service(fixture: &Fixture, service: &Service) -> Value {
     let (address, id) = (service_address(service), annotation(service, "load-balancer-id"));
-    let balancers = stage.balancers(&service.name_any());
-    let floating = stage.cloud.floating_ips();
+    let balancers = fixture.balancers(&service.name_any());
+    let floating = fixture.cloud.floating_ips();
     let is_its_own = |balancer: &LoadBalancerView| {
         let leads = floating.iter().find(|ip| ip.port == Some(balancer.vip_port));
         id == Some(balancer.id.to_string()) && address == leads.map(|ip| ip.address.to_string())
@@ -79,17 +79,17 @@ fn of_pool(pool: &PoolView) -> Value {
     json!({"members": members.collect::<Vec<_>>(), "monitored": pool.monitor.is_some()})
 }
 
-fn floating_ips(stage: &Stage) -> Vec<Value> {
-    let balancers = stage.cloud.load_balancers();
-    let all = stage.cloud.floating_ips().into_iter();
+fn floating_ips(fixture: &Fixture) -> Vec<Value> {
+    let balancers = fixture.cloud.load_balancers();
+    let all = fixture.cloud.floating_ips().into_iter();
     let leads_to = |port| balancers.iter().find(|balancer| Some(balancer.vip_port) == port);
     all.map(|ip| json!(leads_to(ip.port).map(|balancer| &balancer.name)))
         .collect()
 }
 
-fn groups(stage: &Stage) -> Vec<Value> {
-    let ports = stage.cloud.ports();
-    let groups = stage.cloud.security_groups().into_iter();
+fn groups(fixture: &Fixture) -> Vec<Value> {
+    let ports = fixture.cloud.ports();
+    let groups = fixture.cloud.security_groups().into_iter();
     let ours = groups.filter(|group| group.name.starts_with("lb-sg-"));
     let of_group = |group: openstack_sim::GroupView| {
         let carriers = ports.iter().filter(|port| port.groups.contains(&group.id));

@@ -1,6 +1,6 @@
 //! Nodes of all kinds: both programs write the same on them.
 
-use super::{Maker, Stage, Swap, words::Words};
+use super::{Fixture, Maker, Swap, placeholders::Placeholders};
 use k8s_openapi::api::core::v1::Node;
 use kube::{ResourceExt, api::ListParams};
 use openstack_sim::{ServerSpec, ServerView};
@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 /// Neutron lists the ports of a server in any order.
 const SORTED: &str = "[Networking]\naddress-sort-order=10.0.0.0/16,192.168.0.0/24\n";
 
-/// One whose server nobody knows.
+/// A Node without a server.
 const SERVERLESS: &str = "serverless";
 
-/// Servers of all kinds; what the kubelets on them say.
-fn boot(stage: &Stage) -> Vec<(&'static str, String)> {
-    let cloud = &stage.cloud;
+/// Servers of all kinds, and what their kubelets report.
+fn boot(fixture: &Fixture) -> Vec<(&'static str, String)> {
+    let cloud = &fixture.cloud;
     let boot = |name: &str, change: &dyn Fn(&mut ServerSpec)| -> ServerView {
-        let mut spec = ServerSpec::new(&stage.named(name));
-        spec.networks.push(stage.net.clone());
+        let mut spec = ServerSpec::new(&fixture.named(name));
+        spec.networks.push(fixture.net.clone());
         change(&mut spec);
         cloud.boot_as(spec)
     };
@@ -66,11 +66,11 @@ fn boot(stage: &Stage) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What stands on every Node. Ours also says why one is not initialised, in a condition and an event.
+/// The fields of every Node. Outrigger also reports why one is not initialized, in a condition and an event.
 async fn written(of: Maker) -> BTreeMap<String, Value> {
-    let stage = Stage::private().await;
-    let kubelets = boot(&stage);
-    let swap = Swap::on(stage, SORTED).await;
+    let fixture = Fixture::private().await;
+    let kubelets = boot(&fixture);
+    let swap = Swap::on(fixture, SORTED).await;
     let rig = swap.rig();
     for (name, words) in &kubelets {
         rig.register(name, words).await;
@@ -80,7 +80,7 @@ async fn written(of: Maker) -> BTreeMap<String, Value> {
         rig.initialised(&manager, &rig.named(name)).await;
     }
     swap.looked_at_all(&manager).await;
-    let words = Words::new(&[(rig.name.clone(), "CLUSTER")]);
+    let words = Placeholders::new(&[(rig.name.clone(), "CLUSTER")]);
     let nodes = rig.nodes().list(&ListParams::default()).await.unwrap();
     let look = |node: Node| {
         let (metadata, spec, status) = (json!(node.metadata), json!(node.spec), json!(node.status));
@@ -91,14 +91,14 @@ async fn written(of: Maker) -> BTreeMap<String, Value> {
             spec["taints"],
             status["addresses"],
         ]);
-        let text = words.instead(&facts.to_string());
-        (words.instead(&node.name_any()), serde_json::from_str(&text).unwrap())
+        let text = words.replace_in(&facts.to_string());
+        (words.replace_in(&node.name_any()), serde_json::from_str(&text).unwrap())
     };
     nodes.into_iter().map(look).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_are_alike() {
+async fn nodes_are_the_same_in_both_programs() {
     let (theirs, ours) = tokio::join!(written(Maker::Theirs), written(Maker::Ours));
     assert_eq!(theirs.len(), ours.len());
     for (name, node) in &theirs {

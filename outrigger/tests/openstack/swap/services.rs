@@ -1,20 +1,20 @@
-//! What users ask for.
+//! Services of many kinds.
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 use k8s_openapi::api::core::v1::ServicePort;
 use serde_json::{Map, Value, json};
 use testkit::service::{Builder, load_balancer, port};
 
-/// The one whose load balancer another one shares.
+/// The Service whose load balancer another one shares.
 pub const HOST: &str = "plain";
-/// One whose floating IP stays.
+/// A Service whose floating IP is kept.
 pub const KEPT: &str = "kept";
 
 const FLAVOR: &str = "6f2c2f0e-5b0c-4a53-9a3e-0d4b5c0e7a11";
 const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 const RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-/// One Service for each thing that many ask for.
+/// One Service for each common setting.
 pub fn common() -> Vec<Builder> {
     vec![
         load_balancer(HOST),
@@ -42,20 +42,20 @@ pub fn common() -> Vec<Builder> {
     ]
 }
 
-/// What few ask for, or wrongly.
-pub fn rare(stage: &Stage) -> Vec<Builder> {
+/// Rare settings, and invalid ones.
+pub fn rare(fixture: &Fixture) -> Vec<Builder> {
     let text = ToString::to_string;
-    let public = stage.cloud.public_network().unwrap();
-    let second = stage.cloud.create_subnet(public, "198.51.100.0/24");
-    stage.cloud.label_subnet(second, "public-second", &["fast", "far"]);
-    stage.cloud.configure(|settings| {
+    let public = fixture.cloud.public_network().unwrap();
+    let second = fixture.cloud.create_subnet(public, "198.51.100.0/24");
+    fixture.cloud.label_subnet(second, "public-second", &["fast", "far"]);
+    fixture.cloud.configure(|settings| {
         settings.octavia_flavors.insert(FLAVOR.to_owned());
         settings.octavia_zones.insert("east".to_owned());
     });
-    let (subnet, network) = (text(&stage.net.subnet), text(&stage.net.network));
-    let port_id = text(&stage.cloud.create_port(stage.net.network, "chosen", None).unwrap());
-    let free = stage.cloud.create_floating_ip(public, None, "mine").unwrap().address;
-    let secret = stage.cloud.add_secret("certificate");
+    let (subnet, network) = (text(&fixture.net.subnet), text(&fixture.net.network));
+    let port_id = text(&fixture.cloud.create_port(fixture.net.network, "chosen", None).unwrap());
+    let free = fixture.cloud.create_floating_ip(public, None, "mine").unwrap().address;
+    let secret = fixture.cloud.add_secret("certificate");
     let secret = format!("http://barbican.lab/v1/secrets/{secret}");
     vec![
         noted("proxied-again", &[("proxy-protocol", "v2")]),
@@ -176,9 +176,9 @@ pub fn changes() -> Vec<(&'static str, Value)> {
 /// What users delete.
 pub const DELETED: [&str; 5] = ["on-port", "from-tags", "on-subnet", "encrypted", "internal-here"];
 
-/// What the file says besides for [`rare`] ones.
-pub fn classes(stage: &Stage) -> String {
-    let (public, subnet) = (stage.cloud.public_network().unwrap(), stage.net.subnet);
+/// The configuration that [`rare`] ones need.
+pub fn classes(fixture: &Fixture) -> String {
+    let (public, subnet) = (fixture.cloud.public_network().unwrap(), fixture.net.subnet);
     format!(
         "[LoadBalancerClass \"side\"]\nfloating-network-id={public}\nfloating-subnet=public-s*\nsubnet-id={subnet}\n"
     )

@@ -41,7 +41,7 @@ const FIELDS: &[&str] = &[
     "tls_cipher_policy",
 ];
 
-/// What holds if a request does not say otherwise.
+/// The values that a request may leave out.
 fn defaults() -> Value {
     json!({
         "algorithm": "round_robin", "type": "REGIONAL", "network": "EXTERNAL", "network_stack": "IPV4", "tag": "", "tags": [],

@@ -26,20 +26,41 @@ const ANNOTATIONS: [(&str, &str); 16] = [
     ("ip", "192.0.2.7"),
     ("disable-lets-encrypt-dns-records", "true"),
 ];
-const FIREWALL: [(&str, &str); 2] = [
+/// What [`ANNOTATIONS`] exclude.
+const OTHERS: [(&str, &str); 16] = [
+    ("type", "REGIONAL"),
+    ("name", "mine"),
+    ("http-ports", "80"),
+    ("http2-ports", "443"),
+    ("tls-passthrough", "true"),
+    ("size-slug", "lb-small"),
+    ("network", "INTERNAL"),
+    ("network-stack", "IPV4"),
+    ("algorithm", "least_connections"),
+    ("override-health-check", ""),
+    ("healthcheck-path", "/ready"),
+    ("healthcheck-port", "80"),
+    ("healthcheck-protocol", "http"),
+    ("healthcheck-check-interval-seconds", "7"),
+    ("healthcheck-healthy-threshold", "4"),
+    ("hostname", "www.example.com"),
+];
+const VARIABLES: [(&str, &str); 3] = [
+    ("DO_CLUSTER_VPC_ID", "v"),
     ("PUBLIC_ACCESS_FIREWALL_NAME", "nodes"),
     ("PUBLIC_ACCESS_FIREWALL_TAGS", "k8s:c1"),
 ];
 
 pub async fn everything(fixture: &Fixture) {
-    let provider = fixture.provider_with(&FIREWALL, &open());
+    let provider = fixture.provider_with(&VARIABLES, &open());
     let live = provider.live().expect("live");
     live.reload(&LiveData::default()).await.expect("a good token");
     nodes(fixture, &provider).await;
     for kind in ["REGIONAL", "REGIONAL_NETWORK"] {
         load_balancer(fixture, &provider, kind).await;
     }
-    let another = fixture.provider_with(&FIREWALL, &open());
+    other_settings(fixture, &provider).await;
+    let another = fixture.provider_with(&VARIABLES, &open());
     let firewall = another.node_firewall().expect("a firewall");
     firewall.open(&[]).await.expect("closed");
 }
@@ -59,19 +80,10 @@ async fn nodes(fixture: &Fixture, provider: &DigitalOcean) {
     }
 }
 
-async fn load_balancer(fixture: &Fixture, provider: &DigitalOcean, kind: &str) {
+async fn load_balancer(fixture: &Fixture, provider: &DigitalOcean, kind: &'static str) {
     let balancers = provider.load_balancers().expect("load balancers");
-    let mut spec = service(fixture, 2);
+    let mut spec = annotated(fixture, ANNOTATIONS.into_iter().chain([("type", kind)]));
     spec.service.uid = format!("{kind:0<32}");
-    for (name, value) in ANNOTATIONS.into_iter().chain([("type", kind)]) {
-        spec.annotations.insert(format!("{PREFIX}{name}"), value.to_owned());
-    }
-    spec.ports.push(cloud::Port {
-        port: 443,
-        node_port: Some(30443),
-        name: "https".into(),
-        ..spec.ports[0].clone()
-    });
     ensure(balancers, &mut spec).await.expect("a load balancer");
     adopt(fixture, &mut spec, kind).await;
     renew_certificate(fixture, &spec);
@@ -88,7 +100,34 @@ async fn load_balancer(fixture: &Fixture, provider: &DigitalOcean, kind: &str) {
     for exposure in [Exposure::LoadBalancer, Exposure::NodePort] {
         firewall.open(&[exposed(exposure, &spec)]).await.expect("open");
     }
-    while let Progress::Pending { poll_after, .. } = balancers.delete(&spec).await.expect("deleted").answer {
+    delete(provider, &spec).await;
+}
+
+/// A load balancer with the fields that exclude others.
+async fn other_settings(fixture: &Fixture, provider: &DigitalOcean) {
+    let mut spec = annotated(fixture, OTHERS.into_iter());
+    let balancers = provider.load_balancers().expect("load balancers");
+    ensure(balancers, &mut spec).await.expect("a load balancer");
+    delete(provider, &spec).await;
+}
+
+/// A Service with the ports 80 and 443 and these annotations.
+fn annotated(fixture: &Fixture, annotations: impl Iterator<Item = (&'static str, &'static str)>) -> Spec {
+    let mut spec = service(fixture, 2);
+    let keys = annotations.map(|(name, value)| (format!("{PREFIX}{name}"), value.to_owned()));
+    spec.annotations.extend(keys);
+    spec.ports.push(cloud::Port {
+        port: 443,
+        node_port: Some(30443),
+        name: "https".into(),
+        ..spec.ports[0].clone()
+    });
+    spec
+}
+
+async fn delete(provider: &DigitalOcean, spec: &Spec) {
+    let balancers = provider.load_balancers().expect("load balancers");
+    while let Progress::Pending { poll_after, .. } = balancers.delete(spec).await.expect("deleted").answer {
         tokio::time::sleep(poll_after).await;
     }
 }

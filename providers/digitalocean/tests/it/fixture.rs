@@ -40,7 +40,7 @@ impl Fixture {
         self.server.url()
     }
 
-    /// Hosts on Droplets of the fake, which are created when they are first asked for.
+    /// Hosts on Droplets of the fake, which are created on first use.
     pub fn hosts(&self, count: usize) -> Vec<Host> {
         let names = (1..=count).map(|number| format!("host-{number:03}"));
         names.map(|name| self.host(&name)).collect()

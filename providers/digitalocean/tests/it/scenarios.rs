@@ -129,7 +129,7 @@ async fn a_disowned_load_balancer_is_left_alone_and_another_service_may_take_it(
     let status = ensure(balancers(&provider), &mut old).await.unwrap();
     let balancer = id(&only(&fixture));
 
-    // While it is in use, another Service cannot take it.
+    // While it is in use, another Service cannot use it.
     let mut new = service(&fixture, 1);
     new.service.uid = "00000000-0000-4000-8000-000000000000".into();
     new.ports[0].port = 8080;

@@ -112,11 +112,11 @@ fn is_pending_until_its_time_has_come() {
     let (mut balancers, spec, now) = (Balancers::default(), spec("u"), Instant::now());
     assert_eq!(
         ensure(&mut balancers, &spec, now, &settings),
-        "3s: load balancer au is being made"
+        "3s: load balancer au is being created"
     );
     assert_eq!(
         ensure(&mut balancers, &spec, now + 2 * SECOND, &settings),
-        "1s: load balancer au is being made"
+        "1s: load balancer au is being created"
     );
     assert_eq!(
         ensure(&mut balancers, &spec, now + 3 * SECOND, &settings),
@@ -131,7 +131,7 @@ fn may_be_pending_for_ever() {
         ..Settings::default()
     };
     let outcome = ensure(&mut Balancers::default(), &spec("u"), Instant::now(), &settings);
-    assert!(outcome.ends_with("is being made"), "{outcome}");
+    assert!(outcome.ends_with("is being created"), "{outcome}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn goes_away_in_its_own_time() {
     };
     let (mut balancers, spec, now) = (Balancers::default(), spec("u"), Instant::now());
     ensure(&mut balancers, &spec, now, &settings);
-    let waiting_for = "load balancer au is still going away".to_owned();
+    let waiting_for = "load balancer au is still being deleted".to_owned();
     let pending = |poll_after| Progress::Pending {
         poll_after,
         waiting_for: waiting_for.clone(),

@@ -17,13 +17,13 @@ use rstest::rstest;
 #[case::duration("latency: soon\n", "m.yaml, line 1: soon is not a duration like 250ms or 1m30s")]
 #[case::endpoint_and_instances(
     "endpoint: http://x\ninstances: [{name: a}]\n",
-    "m.yaml: instances does not go with endpoint: the server has its own"
+    "m.yaml: instances cannot be set with endpoint: it is a setting of the server"
 )]
 #[case::endpoint_and_delay(
     "endpoint: http://x\nlbDelay: 1s\n",
-    "m.yaml: lbDelay does not go with endpoint: the server has its own"
+    "m.yaml: lbDelay cannot be set with endpoint: it is a setting of the server"
 )]
-#[case::timeout_alone("timeout: 1s\n", "m.yaml: timeout does not go without endpoint")]
+#[case::timeout_alone("timeout: 1s\n", "m.yaml: timeout needs endpoint")]
 fn refuses(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(Config::parse(text, "m.yaml").unwrap_err().to_string(), sentence);
 }
@@ -47,13 +47,16 @@ fn refuses_in_one_line(#[case] text: &str) {
 #[case::asked("autoCreate: true\ninstances: [{name: a}]\n", AutoCreate::On, 1)]
 #[case::listed("instances: [{name: a}, {name: b}]\n", AutoCreate::Off, 2)]
 #[case::refused("autoCreate: false\n", AutoCreate::Off, 0)]
-fn makes_a_cloud(#[case] text: &str, #[case] auto: AutoCreate, #[case] machines: usize) {
-    let cloud = Config::parse(text, "m.yaml").expect("it is right").cloud();
-    assert_eq!((cloud.settings().auto_create, cloud.machines().len()), (auto, machines));
+fn describes_a_cloud(#[case] text: &str, #[case] auto: AutoCreate, #[case] machines: usize) {
+    let state = Config::parse(text, "m.yaml").expect("it is valid").state();
+    assert_eq!(
+        (state.settings.auto_create, state.machines.all().count()),
+        (auto, machines)
+    );
 }
 
 #[test]
-fn makes_machines_as_described() {
+fn describes_machines() {
     let text = "
 lbDelay: 3s
 latency: 20ms
@@ -68,9 +71,10 @@ instances:
   labels: {colour: red}
   power: 'off'
 ";
-    let cloud = Config::parse(text, "m.yaml").expect("it is right").cloud();
+    let config = Config::parse(text, "m.yaml").expect("it is valid");
+    let state = config.state();
     let typical = crate::Machine::typical("a").provider_id("memory://a");
-    assert_eq!(cloud.machine("a"), Some(typical));
+    assert_eq!(state.machines.find("a"), Some(&typical));
     let expected = crate::Machine::named("b")
         .provider_id("memory://mine")
         .instance_type("huge")
@@ -78,9 +82,9 @@ instances:
         .address(cloud::AddressKind::ExternalIP, "192.0.2.1")
         .label("colour", "red")
         .power(Power::Off);
-    assert_eq!(cloud.machine("b"), Some(expected));
-    assert_eq!(cloud.settings().provisioning, Duration::from_secs(3));
-    assert_eq!(cloud.faults().len(), 1);
+    assert_eq!(state.machines.find("b"), Some(&expected));
+    assert_eq!(state.settings.provisioning, Duration::from_secs(3));
+    assert_eq!(config.latency.map(|time| time.0), Some(Duration::from_millis(20)));
 }
 
 fn open() -> Gate {
@@ -100,7 +104,7 @@ fn names_a_file_that_cannot_be_read() {
 
 #[test]
 fn names_an_endpoint_that_is_none() {
-    let config = Config::parse("endpoint: nowhere", "m.yaml").expect("it is right");
+    let config = Config::parse("endpoint: nowhere", "m.yaml").expect("it is valid");
     let error = config
         .remote("nowhere", open(), &prometheus::Registry::new())
         .expect_err("no URL");
@@ -110,12 +114,12 @@ fn names_an_endpoint_that_is_none() {
     );
 }
 
-/// Replicas do not share a cloud that lives inside each of them; they must agree all the same.
+/// Replicas do not share their embedded clouds, but must agree.
 #[tokio::test]
 async fn without_a_file_every_node_has_a_machine_and_replicas_agree() {
     let registry = prometheus::Registry::new();
-    let replicas =
-        [provider(None, open(), &registry), provider(None, open(), &registry)].map(|made| made.expect("no file"));
+    let replicas = [provider(None, open(), &registry), provider(None, open(), &registry)]
+        .map(|provider| provider.expect("no file"));
     let mut answers = Vec::new();
     for replica in &replicas {
         let answer = replica
@@ -123,7 +127,7 @@ async fn without_a_file_every_node_has_a_machine_and_replicas_agree() {
             .describe(&[NodeRef::named("node-1")], Detail::Full)
             .await
             .remove(0);
-        answers.push(answer.expect("no error").found().expect("made for who asks"));
+        answers.push(answer.expect("no error").found().expect("it is created"));
     }
     assert_eq!(answers[0], answers[1]);
     assert_eq!(

@@ -56,7 +56,7 @@ impl Cloud {
     ) -> Self {
         let kit = kit(State::new(settings, Arc::clone(&identity)));
         let cloud = Self { kit, identity };
-        cloud.furnish();
+        cloud.add_initial_state();
         cloud
     }
 

@@ -1,4 +1,4 @@
-//! What the services say when they refuse, each in its own shape.
+//! The error bodies of the services, each in its own form.
 
 use crate::{
     exchange::{Ask, Response},
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::json;
 
-/// Whether this can be asked without a token.
+/// Whether this call needs no token.
 pub(crate) fn is_open(ask: &Ask) -> bool {
     match (ask.service, ask.segments().as_slice()) {
         (_, []) | (Service::Nova, ["v2.1" | "v2"]) => true,
@@ -26,7 +26,7 @@ pub(crate) fn unauthorized(ask: &Ask) -> Response {
     .header("WWW-Authenticate", keystone)
 }
 
-/// What a service says when it answers with this status for no reason of its own.
+/// The body of a service for a status without a reason.
 pub(crate) fn of_status(service: Service, status: u16) -> Response {
     let reason = http::StatusCode::from_u16(status)
         .ok()
@@ -44,7 +44,7 @@ pub(crate) fn of_status(service: Service, status: u16) -> Response {
     }
 }
 
-/// Keystone's own shape, which everybody's 401 has, too.
+/// The form of Keystone, which the 401 of every service has, too.
 pub(crate) fn keystone_error(status: u16, title: &str, message: &str) -> Response {
     Response::json(
         status,

@@ -62,7 +62,7 @@ impl Ask {
 /// A JSON object.
 pub(crate) type Fields = serde_json::Map<String, Value>;
 
-/// The view with only the fields that are asked for; none is all.
+/// The view with only the requested fields; none is all.
 pub(crate) fn select(view: Value, ask: &Ask) -> Value {
     let fields: Vec<&str> = ask.query.all("fields").collect();
     match view {
@@ -75,7 +75,7 @@ pub(crate) fn select(view: Value, ask: &Ask) -> Value {
     }
 }
 
-/// Whether an object with these tags is asked for; `list` reads the tags that a parameter names.
+/// Whether an object with these tags is selected; `list` reads the tags that a parameter names.
 pub(crate) fn wants_tags(tags: &BTreeSet<String>, list: impl Fn(&str) -> Option<Vec<String>>) -> bool {
     let all = |wanted: Vec<String>| wanted.iter().all(|tag| tags.contains(tag));
     let any = |wanted: Vec<String>| wanted.iter().any(|tag| tags.contains(tag));

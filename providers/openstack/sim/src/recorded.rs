@@ -1,19 +1,19 @@
 //! Which requests the recording of the real services has. Pure.
 //!
-//! What a client asks for in another way than anybody asked the real services is a guess of ours, however well it works here.
+//! A request that was never sent to the real services in this form is answered by a guess.
 
 use crate::Call;
 use fakecloud::Query;
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::LazyLock};
 
-/// The requests that the real services were asked.
+/// The requests that were sent to the real services.
 const SCRIPT: &str = include_str!("../tests/truth/requests.txt");
 
-/// Services that are not among the real ones, so that nobody could ask them.
+/// Services that are not among the real ones.
 const NOT_THERE: [&str; 1] = ["barbican"];
 
-/// What stands in the links to further pages, which are the services' own.
+/// The parameters in links to further pages, which the services generate.
 const PAGING: [&str; 3] = ["limit", "marker", "page_reverse"];
 
 static REQUESTS: LazyLock<Vec<Shape>> = LazyLock::new(|| read(SCRIPT));
@@ -53,7 +53,7 @@ impl Shape {
     }
 }
 
-/// What about a call nobody asked the real services; nothing if somebody did.
+/// What of a call was never sent to the real services; nothing if all of it was.
 pub(crate) fn unrecorded(call: &Call) -> Option<String> {
     let shape = Shape::of(call);
     if NOT_THERE.contains(&shape.service.as_str()) {

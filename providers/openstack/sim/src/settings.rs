@@ -1,4 +1,4 @@
-//! How the cloud behaves when nothing goes wrong.
+//! How the cloud behaves without faults.
 
 use crate::exchange::Fields;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// How a [`crate::Cloud`] behaves when nothing goes wrong.
+/// How a [`crate::Cloud`] behaves without faults.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How long a load balancer is `PENDING_*` after each change.
@@ -15,13 +15,13 @@ pub struct Settings {
     pub balancer_failures: u32,
     /// The newest version of Octavia's API, `2.<this>`.
     pub octavia_minor: u32,
-    /// The provider of load balancers that do not ask for one.
+    /// The provider of load balancers that name none.
     pub octavia_provider: String,
-    /// The providers that load balancers can ask for.
+    /// The providers that load balancers can name.
     pub octavia_providers: Vec<String>,
-    /// The flavors that load balancers can ask for, by ID.
+    /// The flavors that load balancers can name, by ID.
     pub octavia_flavors: BTreeSet<String>,
-    /// The availability zones that load balancers can ask for.
+    /// The availability zones that load balancers can name.
     pub octavia_zones: BTreeSet<String>,
     /// The newest microversion of Nova's API, `2.<this>`.
     pub nova_minor: u32,

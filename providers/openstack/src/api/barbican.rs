@@ -4,7 +4,7 @@ use super::{Call, Service, Session};
 use cloud::Result;
 use serde::de::IgnoredAny;
 
-/// Barbican's API, as one user. What is in a secret is never asked for.
+/// Barbican's API, as one user. The content of secrets is never requested.
 #[derive(Clone)]
 pub struct Barbican(Session);
 
@@ -13,7 +13,7 @@ pub struct Barbican(Session);
 pub enum Existence {
     /// It does.
     Present,
-    /// Barbican says that it does not.
+    /// Barbican answers that it does not.
     Absent,
 }
 

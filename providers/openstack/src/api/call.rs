@@ -9,16 +9,16 @@ use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor},
 };
-use std::{fmt, marker::PhantomData};
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
-/// What is asked of a service. The operation is occm's metric label, like `loadbalancer_get`.
+/// A request to a service. The operation is the label in occm's metrics, like `loadbalancer_get`.
 #[must_use]
 pub struct Call {
     pub(super) service: Service,
     pub(super) operation: &'static str,
     method: Method,
     path: Vec<String>,
-    /// Applied once the place of the service is known.
+    /// Applied once the URL of the service is known.
     more: Vec<Box<dyn FnOnce(Request) -> Request + Send>>,
 }
 
@@ -66,11 +66,16 @@ impl Call {
 
     /// Sends this as JSON.
     pub fn json<T: Serialize>(self, body: &T) -> Self {
-        // Written now, so that the call need not hold on to what it was made of; refused, if need be, when it is sent.
+        // Serialized now, so that the call does not borrow the body; an error is reported when it is sent.
         match serde_json::to_value(body) {
             Ok(body) => self.with(move |request| request.json(&body)),
             Err(error) => self.with(move |request| request.json(&Unwritable(error.to_string()))),
         }
+    }
+
+    /// Sends an object of this kind as JSON.
+    pub fn object<T: Resource>(self, object: &impl Serialize) -> Self {
+        self.json(&BTreeMap::from([(T::ONE, object)]))
     }
 
     /// Names the object, like `load balancer 42`, for errors that a user reads.
@@ -79,18 +84,26 @@ impl Call {
         self.with(|request| request.about(what))
     }
 
+    /// Only if the object still has this revision; otherwise the answer is 412. Not every Neutron has revisions.
+    pub fn if_revision(self, revision: Option<u64>) -> Self {
+        match revision {
+            Some(revision) => self.header("if-match", format!("revision_number={revision}")),
+            None => self,
+        }
+    }
+
     /// Sets a header.
     pub fn header(self, name: &'static str, value: impl Into<String>) -> Self {
         let value = value.into();
         self.with(move |request| request.header(HeaderName::from_static(name), value))
     }
 
-    /// Says what happens if it reaches the service twice, where the method does not tell.
+    /// Whether it may reach the service twice, if the method does not determine that.
     pub fn idempotency(self, idempotency: Idempotency) -> Self {
         self.with(move |request| request.idempotency(idempotency))
     }
 
-    /// Takes this status, too, for an answer and not for a failure.
+    /// Accepts this status as an answer.
     pub fn accept(self, status: StatusCode) -> Self {
         self.with(move |request| request.accept(status))
     }
@@ -100,7 +113,7 @@ impl Call {
         self
     }
 
-    /// The request at this place.
+    /// The request to this URL.
     pub(super) fn at(self, api: &Url) -> Request {
         let request = Request::new(self.method, self.operation, api).path(self.path.iter().map(String::as_str));
         self.more.into_iter().fold(request, |request, change| change(request))
@@ -115,13 +128,15 @@ impl Serialize for Unwritable {
     }
 }
 
-/// Something that comes in lists: `{"ports": […], "ports_links": […]}`.
-pub trait Listed: DeserializeOwned + Send {
-    /// The key of the list.
-    const KEY: &'static str;
+/// A kind of object: one is `{"port": {…}}`, and a page of a list is `{"ports": [{…}], "ports_links": […]}`.
+pub trait Resource: DeserializeOwned + Send {
+    /// The key of one object.
+    const ONE: &'static str;
+    /// The key of a list.
+    const ALL: &'static str;
 }
 
-/// One page of a list. The items are read as they are, without a tree of JSON in between.
+/// One page of a list. The items are decoded directly, without a tree of JSON values.
 pub(super) struct Page<T> {
     pub items: Vec<T>,
     links: Vec<Link>,
@@ -140,7 +155,7 @@ impl<T> Page<T> {
     }
 }
 
-impl<'de, T: Listed> Deserialize<'de> for Page<T> {
+impl<'de, T: Resource> Deserialize<'de> for Page<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(PageVisitor(PhantomData))
     }
@@ -148,26 +163,26 @@ impl<'de, T: Listed> Deserialize<'de> for Page<T> {
 
 struct PageVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Listed> Visitor<'de> for PageVisitor<T> {
+impl<'de, T: Resource> Visitor<'de> for PageVisitor<T> {
     type Value = Page<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a list of {}", T::KEY)
+        write!(f, "a list of {}", T::ALL)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut items, mut links) = (None, Vec::new());
         while let Some(key) = map.next_key::<String>()? {
-            if key == T::KEY {
+            if key == T::ALL {
                 items = Some(map.next_value()?);
-            } else if key.strip_suffix("_links") == Some(T::KEY) {
+            } else if key.strip_suffix("_links") == Some(T::ALL) {
                 links = map.next_value()?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        // An answer without the list is none; to take it for an empty one would make everything on it missing.
-        let items = items.ok_or_else(|| serde::de::Error::missing_field(T::KEY))?;
+        // An answer without the list is an error: as an empty list it would make every object missing.
+        let items = items.ok_or_else(|| serde::de::Error::missing_field(T::ALL))?;
         Ok(Page { items, links })
     }
 }
@@ -182,8 +197,9 @@ mod tests {
         id: u32,
     }
 
-    impl Listed for Thing {
-        const KEY: &'static str = "things";
+    impl Resource for Thing {
+        const ONE: &'static str = "thing";
+        const ALL: &'static str = "things";
     }
 
     #[rstest]

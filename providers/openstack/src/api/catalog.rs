@@ -29,7 +29,7 @@ struct Endpoint {
 }
 
 impl Catalog {
-    /// The URL of a service as it stands in the catalog. An empty region takes the first one.
+    /// The URL of a service in the catalog. An empty region selects the first one.
     ///
     /// # Errors
     /// [`Error::Invalid`], naming what there is instead.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unscoped_token_says_what_is_missing() {
+    fn an_unscoped_token_names_what_is_missing() {
         let error = Catalog::default().url(COMPUTE, "", Interface::Public).unwrap_err();
         assert!(error.to_string().contains("set tenant-id"), "{error}");
     }

@@ -1,19 +1,19 @@
-//! What an answer that says no means, where the status alone does not tell.
+//! The meaning of a refusal, if the status alone does not determine it.
 
 use super::service::Service;
 use cloud::Error;
 use cloud_http::{Failure, http::StatusCode};
 use serde::Deserialize;
 
-/// So Octavia begins where a value is none that its API knows, whatever the state of the cloud.
+/// The beginning of Octavia's message about a value that its API does not accept in any state of the cloud.
 const MALFORMED: &str = "Invalid input for field/attribute ";
 
-/// What the service means, where that is not what its status says.
+/// The meaning of a refusal, if it differs from that of its status.
 pub(super) fn explain(failure: &Failure) -> Option<Error> {
     quota(failure).or_else(|| refusal(failure))
 }
 
-/// Whether Octavia or Neutron refused a request, by a 400 that may pass.
+/// Whether Octavia or Neutron refused a request with a 400 that may pass.
 pub fn is_refusal(error: &Error) -> bool {
     Failure::of(error).is_some_and(is_refused)
 }
@@ -30,9 +30,8 @@ fn quota(failure: &Failure) -> Option<Error> {
     quota.then(|| Error::quota(resource(failure), failure.clone()))
 }
 
-/// A 400 is not always the user's: Octavia gives it too where it cannot ask Neutron for a subnet or Barbican for a
-/// certificate, and Neutron where something is not there yet. So it is tried again, less and less often, unless it is about
-/// the form of a value.
+/// A 400 is not always a mistake of the user: Octavia sends it also if it cannot read a subnet from Neutron or a certificate from Barbican, and
+/// Neutron if an object does not exist yet. So it is retried with back-off, unless a value is malformed.
 fn refusal(failure: &Failure) -> Option<Error> {
     is_refused(failure).then(|| Error::unavailable(failure.call(), failure.clone()))
 }
@@ -72,8 +71,8 @@ pub fn neutron_type(failure: &Failure) -> Option<String> {
     Some(failure.json::<Body>()?.error.kind)
 }
 
-/// What there is too much of: as the service says, for a load balancer is made with everything on it, and otherwise after
-/// the call, `floating ips` from `floating ip create`.
+/// The resource whose quota is exceeded: as the service names it, because a load balancer is created with everything on it, or else by the call,
+/// `floating ips` for `floating ip create`.
 fn resource(failure: &Failure) -> String {
     let call = failure.call();
     let noun = call.rsplit_once(' ').map_or(call, |(noun, _)| noun);
@@ -119,7 +118,7 @@ mod tests {
         None
     )]
     #[case::nothing("Quota exceeded for resources: ", None)]
-    fn names_what_there_is_too_much_of(#[case] text: &str, #[case] expected: Option<&str>) {
+    fn names_the_exceeded_quota(#[case] text: &str, #[case] expected: Option<&str>) {
         assert_eq!(named(text).as_deref(), expected);
     }
 }

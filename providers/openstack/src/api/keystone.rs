@@ -17,7 +17,7 @@ pub struct Token {
     pub catalog: Catalog,
     /// The project that it is for, if it is for one.
     pub project_id: Option<String>,
-    /// How long it holds, as far as Keystone says.
+    /// How long it is valid, if Keystone sends that.
     pub lifetime: Option<std::time::Duration>,
 }
 

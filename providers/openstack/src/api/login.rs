@@ -25,7 +25,7 @@ use tracing::{debug, info};
 
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// Why Keystone gave no token.
+/// Why Keystone refused the credentials.
 #[derive(Debug, thiserror::Error)]
 #[error("keystone at {url} does not accept {who}: {hint}")]
 pub struct Refused {
@@ -35,7 +35,7 @@ pub struct Refused {
     source: Option<Failure>,
 }
 
-/// There is something at `auth-url`, but no Keystone.
+/// The server at `auth-url` is not Keystone.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no Keystone at {url}: check auth-url")]
 pub struct Misplaced {
@@ -49,11 +49,11 @@ pub struct Keystone {
     global: Global,
     metrics: Metrics,
     identity: OnceCell<Url>,
-    /// Known also when the token is not any more.
+    /// Kept when the token is invalid.
     project: ArcSwapOption<Project>,
 }
 
-/// The throttle of these credentials: of all that Keystone judges by. Credentials that cannot be sent have one of their own.
+/// The throttle of these credentials, by everything that Keystone checks. Credentials that cannot be sent have their own.
 pub fn throttle(throttles: &LoginThrottles, global: &Global) -> Arc<LoginThrottle> {
     let Ok(body) = keystone::body(global) else {
         return Arc::default();
@@ -116,7 +116,7 @@ impl Keystone {
         self.identity.get_or_try_init(|| self.discover()).await
     }
 
-    /// Where Keystone's v3 is. A Keystone whose versions cannot be listed may still have one at the usual place.
+    /// The URL of Keystone's v3. A Keystone that does not list its versions may still have one at the usual path.
     async fn discover(&self) -> Result<Url> {
         let url = match auth_url::parse(&self.global.auth_url)? {
             AuthUrl::Versioned(url) => return Ok(url),
@@ -137,7 +137,7 @@ impl Keystone {
         let failure = Failure::of(&error).cloned();
         let status = failure.as_ref().map(Failure::status);
         match (&error, &self.global.method, status) {
-            // To Keystone, an application credential that is deleted was never there.
+            // Keystone answers 404 for a deleted application credential.
             (Error::NotFound { .. }, Method::ApplicationCredential { .. }, _)
             | (_, _, Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)) => self.refuse(failure),
             (Error::NotFound { .. }, _, _) | (_, _, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)) => {
@@ -159,7 +159,7 @@ impl Keystone {
     }
 }
 
-/// As whom, in words that hold no secret.
+/// The user, without secrets.
 fn who(method: &Method) -> String {
     let user = |user: &User| match user {
         User::Id(id) => format!("user {id}"),

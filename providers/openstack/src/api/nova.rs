@@ -1,15 +1,15 @@
 //! Nova: servers and flavors.
 
-use super::{Call, Listed, Service, Session};
+use super::{Call, Resource, Service, Session};
 use cloud::Result;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The oldest microversion in which a server tells its flavor's name. Clouds that are older answer as they always did
-/// (before 2.27 they do not know the header), or with 406.
+/// The oldest microversion in which a server has its flavor's name. Older clouds answer as before (2.26 and older do not know the header), or
+/// with 406.
 const FLAVOR_NAMES: &str = "compute 2.47";
 
-/// In which version Nova is to answer.
+/// The version of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Microversion {
     /// The base version: flavors by ID.
@@ -28,13 +28,13 @@ pub struct Server {
     /// `ACTIVE`, `SHUTOFF`, ….
     #[serde(default)]
     pub status: String,
-    /// The address that its owner gave for access.
+    /// The IPv4 address for access, if its owner set one.
     #[serde(default, rename = "accessIPv4")]
     pub access_ipv4: String,
     /// The same for IPv6.
     #[serde(default, rename = "accessIPv6")]
     pub access_ipv6: String,
-    /// What its owner noted.
+    /// Its metadata.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
     /// Its addresses, by the name of their network.
@@ -48,8 +48,9 @@ pub struct Server {
     pub flavor: FlavorRef,
 }
 
-impl Listed for Server {
-    const KEY: &'static str = "servers";
+impl Resource for Server {
+    const ONE: &'static str = "server";
+    const ALL: &'static str = "servers";
 }
 
 /// An address of a server.
@@ -62,7 +63,7 @@ pub struct ServerAddress {
     pub kind: Option<String>,
 }
 
-/// What a server tells about its flavor: its name, or its ID.
+/// The flavor of a server: its name, or its ID.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct FlavorRef {
     /// Since 2.47.
@@ -80,15 +81,15 @@ pub struct Flavor {
     pub name: String,
 }
 
+impl Resource for Flavor {
+    const ONE: &'static str = "flavor";
+    const ALL: &'static str = "flavors";
+}
+
 /// `GET /servers/{id}`
 pub async fn server(session: &Session, id: &str, version: Microversion) -> Result<Option<Server>> {
-    #[derive(Deserialize)]
-    struct Body {
-        server: Server,
-    }
     let call = Call::get(Service::Compute, "server_get", ["servers", id]).about(format!("server {id}"));
-    let body: Option<Body> = session.find(version.of(call)).await?;
-    Ok(body.map(|body| body.server))
+    session.find_object(version.of(call)).await
 }
 
 /// `GET /servers/detail`: those whose name matches a regular expression, or all.
@@ -100,13 +101,8 @@ pub async fn servers(session: &Session, name: Option<&str>, version: Microversio
 
 /// `GET /flavors/{id}`
 pub async fn flavor(session: &Session, id: &str) -> Result<Option<Flavor>> {
-    #[derive(Deserialize)]
-    struct Body {
-        flavor: Flavor,
-    }
     let call = Call::get(Service::Compute, "flavor_get", ["flavors", id]).about(format!("flavor {id}"));
-    let body: Option<Body> = session.find(call).await?;
-    Ok(body.map(|body| body.flavor))
+    session.find_object(call).await
 }
 
 impl Microversion {

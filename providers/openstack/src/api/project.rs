@@ -1,4 +1,4 @@
-//! A project in a region: where credentials lead to. Pure.
+//! The project and region of credentials. Pure.
 
 use super::{catalog::Catalog, service::Service};
 use crate::config::Global;
@@ -9,14 +9,14 @@ use provider_kit::live_config::another;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     id: Option<String>,
-    /// The region that is asked for; may be empty.
+    /// The configured region; may be empty.
     asked: String,
     /// The region where Nova was found.
     region: Option<String>,
 }
 
 impl Project {
-    /// Where a token leads to, by the catalog that came with it.
+    /// The project and region of a token, by its catalog.
     pub fn of(project: Option<&str>, catalog: &Catalog, global: &Global) -> Self {
         let Global { region, interface, .. } = global;
         let found = catalog.region(Service::Compute, region, *interface);
@@ -35,7 +35,7 @@ impl Project {
         if self.id != running.id {
             return Err(another("project", running.id.as_deref(), self.id.as_deref()));
         }
-        // The same region as before leads where the running configuration would lead, too, whatever the catalog has by now.
+        // The same configured region selects what the running configuration would select, whatever the catalog has by now.
         if self.asked != running.asked && self.region != running.region {
             return Err(another("region", running.region.as_deref(), self.region.as_deref()));
         }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// `demo/RegionOne/RegionOne`: the project, the region that is asked for, the one that is found; `-` is none.
+    /// `demo/RegionOne/RegionOne`: the project, the configured region, the region in the catalog; `-` is none.
     fn project(text: &str) -> Project {
         let words: Vec<_> = text.split('/').collect();
         let some = |word: &str| (word != "-").then(|| word.to_owned());

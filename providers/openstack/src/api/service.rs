@@ -28,7 +28,7 @@ impl Service {
         }
     }
 
-    /// The only version of its API that was ever in use, as it stands in paths.
+    /// The version of its API in paths; there has never been another one.
     fn version(self) -> &'static str {
         match self {
             Self::Compute => "v2.1",
@@ -37,7 +37,7 @@ impl Service {
         }
     }
 
-    /// Where its API begins, version included. Catalogs give it with the version, without, or with a project after it.
+    /// The base URL of its API with the version. Catalogs have it with the version, without, or with a project after it.
     pub(crate) fn api(self, listed: &Url) -> Url {
         if versioned(listed).is_some() {
             return listed.clone();
@@ -45,7 +45,7 @@ impl Service {
         with_path(listed, segments(listed).chain([self.version()]))
     }
 
-    /// Where the list of its versions is.
+    /// The URL of the list of its versions.
     pub(crate) fn root(listed: &Url) -> Url {
         match versioned(listed) {
             Some(at) => with_path(listed, segments(listed).take(at).chain([""])),
@@ -53,7 +53,7 @@ impl Service {
         }
     }
 
-    /// Whether an answer that says no is the service's own, and not that of something on the way to it.
+    /// Whether the service itself refused, and not a proxy in front of it.
     pub(crate) fn recognises(self, failure: &Failure) -> bool {
         let Some(body) = failure.json::<Map<String, Value>>() else {
             return false;
@@ -80,8 +80,8 @@ fn segments(url: &Url) -> impl Iterator<Item = &str> {
     url.path().split('/').filter(|segment| !segment.is_empty())
 }
 
-/// Which segment of the path is the version: the last, or the last but one before a project. One further up is not of the
-/// service, but of whatever leads to it.
+/// The segment of the path that is the version: the last, or the last but one before a project. An earlier one belongs to a gateway in front of
+/// the service.
 fn versioned(url: &Url) -> Option<usize> {
     let all: Vec<&str> = segments(url).collect();
     match all.as_slice() {
@@ -91,7 +91,7 @@ fn versioned(url: &Url) -> Option<usize> {
     }
 }
 
-/// Keystone makes the IDs of projects of hexadecimal digits.
+/// Project IDs of Keystone consist of hexadecimal digits.
 fn is_project(segment: &str) -> bool {
     segment.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
 }

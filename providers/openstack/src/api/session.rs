@@ -1,7 +1,7 @@
 //! A connection to one cloud as one user: token, catalog, endpoints, and every call of every service.
 
 use super::{
-    call::{Call, Listed, Page},
+    call::{Call, Page, Resource},
     fault,
     login::Keystone,
     project::Project,
@@ -26,10 +26,10 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// What every session of a process has in common.
+/// What all sessions of a process share.
 #[derive(Clone)]
-pub struct Surroundings {
-    /// Whether we may write.
+pub struct SessionContext {
+    /// Whether this process may write.
     pub gate: Gate,
     /// Where calls are counted.
     pub metrics: Metrics,
@@ -46,7 +46,7 @@ struct Inner {
     login: Arc<Login<Keystone>>,
     metrics: Metrics,
     global: Global,
-    /// By root, so that an endpoint that moves is asked anew.
+    /// By root URL, so that an endpoint that moves is read again.
     versions: Mutex<HashMap<Url, Arc<OnceCell<Vec<ApiVersion>>>>>,
 }
 
@@ -63,22 +63,22 @@ pub struct ApiVersion {
     pub version: String,
 }
 
-/// Whether something was there to be deleted.
+/// Whether an object existed before it was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deleted {
-    /// It was.
+    /// It did.
     Now,
-    /// It was gone already.
+    /// It did not exist.
     Before,
 }
 
 impl Session {
-    /// A session that talks to nobody yet: it logs in when it is first used.
+    /// A session that makes no call yet: it logs in when it is first used.
     ///
     /// # Errors
     /// [`Error::Invalid`] if certificates or key are not usable.
-    pub fn new(global: Global, timeout: Duration, surroundings: &Surroundings) -> Result<Self> {
-        Self::throttled(Arc::default(), global, timeout, surroundings)
+    pub fn new(global: Global, timeout: Duration, context: &SessionContext) -> Result<Self> {
+        Self::throttled(Arc::default(), global, timeout, context)
     }
 
     /// The same, with credentials that other sessions use, too: see [`throttle`](super::login::throttle).
@@ -89,13 +89,13 @@ impl Session {
         throttle: Arc<LoginThrottle>,
         global: Global,
         timeout: Duration,
-        surroundings: &Surroundings,
+        context: &SessionContext,
     ) -> Result<Self> {
-        let Surroundings {
+        let SessionContext {
             gate,
             metrics,
             user_agent,
-        } = surroundings;
+        } = context;
         let config = http_config(&global.tls, timeout, user_agent)?;
         let plain = Client::new(&config, Arc::clone(gate), metrics.http())?;
         let keystone = Keystone::new(plain.clone(), global.clone(), metrics.clone());
@@ -112,7 +112,7 @@ impl Session {
         })))
     }
 
-    /// Logs in, whether that is needed or not: says whether the credentials are good.
+    /// Logs in, also if the token is valid: checks the credentials.
     ///
     /// # Errors
     /// [`Error::Denied`] with what to check, if Keystone does not accept them.
@@ -120,12 +120,12 @@ impl Session {
         self.0.login.renew().await
     }
 
-    /// Waits until Keystone does not accept the credentials; at once, if it has not since this was last asked.
+    /// Waits until Keystone refuses the credentials; returns at once if it did so since the last call.
     pub async fn refused(&self) {
         self.0.login.refused().await;
     }
 
-    /// Where the credentials led to when they were accepted last; `None` if they never were.
+    /// The project and region of the credentials when Keystone last accepted them; `None` if it never did.
     pub fn project(&self) -> Option<Arc<Project>> {
         self.0.login.cloud().project()
     }
@@ -135,7 +135,7 @@ impl Session {
         &self.0.global.region
     }
 
-    /// The project that the token is for; logs in if need be.
+    /// The project of the token; logs in if needed.
     ///
     /// # Errors
     /// As [`Session::authenticate`]; [`Error::Invalid`] if the token is for no project.
@@ -145,15 +145,15 @@ impl Session {
         project.ok_or_else(|| Error::invalid("tenant-id", "the token is for no project: set tenant-id or tenant-name"))
     }
 
-    /// Whether the catalog can serve this at all; logs in if need be.
+    /// Checks that the catalog has the service; logs in if needed.
     ///
     /// # Errors
-    /// [`Error::Invalid`], saying what the catalog has instead.
+    /// [`Error::Invalid`] with what the catalog has instead.
     pub async fn check(&self, service: Service) -> Result<()> {
         self.listed(service).await.map(|_| ())
     }
 
-    /// The versions that a service offers, oldest first as they are listed. Asked once and remembered.
+    /// The versions that a service offers, oldest first as they are listed. Read once and cached.
     ///
     /// # Errors
     /// As the service answers; a failure is not remembered.
@@ -173,38 +173,65 @@ impl Session {
     /// As the service answered, see [`cloud_http::Failure`].
     pub async fn json<T: DeserializeOwned + Send>(&self, call: Call) -> Result<T> {
         let (client, operation) = (self.client(call.service), call.operation);
-        let timer = self.0.metrics.request(operation);
-        timer.end(async { client.send_json(self.request(call).await?).await }.await)
+        self.timed(operation, async { client.send_json(self.request(call).await?).await })
+            .await
     }
 
-    /// Asks for something that may not be there: `None` is the service's own word, any doubt is an error.
+    /// Sends a call and reads the object in the answer.
+    ///
+    /// # Errors
+    /// As [`Session::json`].
+    pub async fn object<T: Resource>(&self, call: Call) -> Result<T> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let sent = async {
+            let request = self.request(call).await?;
+            client.send_with(request, |response| response.member(T::ONE)).await
+        };
+        self.timed(operation, sent).await
+    }
+
+    /// Reads an object that may not exist: `None` only if the service itself answers that it does not.
+    ///
+    /// # Errors
+    /// As [`Session::json`].
+    pub async fn find_object<T: Resource>(&self, call: Call) -> Result<Option<T>> {
+        let (client, operation) = (self.client(call.service), call.operation);
+        let sent = async {
+            let request = self.request(call).await?;
+            client.find_with(request, |response| response.member(T::ONE)).await
+        };
+        self.timed(operation, sent).await
+    }
+
+    /// As [`Session::find_object`], for an answer of any form.
     ///
     /// # Errors
     /// As [`Session::json`].
     pub async fn find<T: DeserializeOwned + Send>(&self, call: Call) -> Result<Option<T>> {
         let (client, operation) = (self.client(call.service), call.operation);
-        let timer = self.0.metrics.request(operation);
-        timer.end(async { client.find_json(self.request(call).await?).await }.await)
+        self.timed(operation, async { client.find_json(self.request(call).await?).await })
+            .await
     }
 
-    /// Sends a call whose answer has nothing of interest.
+    /// Sends a call whose body is not needed.
     ///
     /// # Errors
     /// As [`Session::json`].
     pub async fn send(&self, call: Call) -> Result<Response> {
         let (client, operation) = (self.client(call.service), call.operation);
-        let timer = self.0.metrics.request(operation);
-        timer.end(async { client.send(self.request(call).await?).await }.await)
+        self.timed(operation, async { client.send(self.request(call).await?).await })
+            .await
     }
 
-    /// Sends a call that deletes something; that it is gone already is a success.
+    /// Sends a call that deletes an object; a missing one is a success.
     ///
     /// # Errors
     /// As [`Session::json`], except [`Error::NotFound`].
     pub async fn delete(&self, call: Call) -> Result<Deleted> {
         let (client, operation) = (self.client(call.service), call.operation);
-        let timer = self.0.metrics.request(operation);
-        let found = timer.end(async { client.find(self.request(call).await?).await }.await)?;
+        let found = self
+            .timed(operation, async { client.find(self.request(call).await?).await })
+            .await?;
         Ok(found.map_or(Deleted::Before, |_| Deleted::Now))
     }
 
@@ -212,14 +239,19 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::json`] for each page.
-    pub async fn list<T: Listed>(&self, call: Call) -> Result<Vec<T>> {
+    pub async fn list<T: Resource>(&self, call: Call) -> Result<Vec<T>> {
         let (client, operation) = (self.client(call.service), call.operation);
-        let timer = self.0.metrics.request(operation);
         let list = async {
             let request = self.request(call).await?;
             client.collect(request, Page::<T>::next, |page| page.items).await
         };
-        timer.end(list.await)
+        self.timed(operation, list).await
+    }
+
+    /// Measures a call. Boxed here, once: otherwise each future that makes a call would be as large as the call itself.
+    async fn timed<T>(&self, operation: &'static str, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        let timer = self.0.metrics.request(operation);
+        timer.end(Box::pin(call).await)
     }
 
     async fn ask_versions(&self, service: Service, root: &Url) -> Result<Vec<ApiVersion>> {

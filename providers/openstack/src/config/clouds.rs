@@ -1,4 +1,4 @@
-//! `clouds.yaml`: which file, which entry, and what it says in the terms of `[Global]`.
+//! `clouds.yaml`: the file, the entry, and its values as keys of `[Global]`.
 
 mod entry;
 mod find;
@@ -11,9 +11,9 @@ use find::Found;
 use provider_kit::live_config::Reader;
 use std::path::Path;
 
-/// What to take from which `clouds.yaml`.
+/// The entry to read, and the file.
 pub(super) struct Request<'a> {
-    /// `clouds-file`, where it counts.
+    /// `clouds-file`, if it applies.
     pub(super) file: Option<&'a Path>,
     /// The name of the entry, if one was chosen.
     pub(super) cloud: Option<&'a str>,
@@ -74,7 +74,7 @@ fn choose(file: &str, clouds: &Clouds, wanted: Option<&str>, secure: &Clouds) ->
     }
 }
 
-/// What a profile says counts where the entry says nothing.
+/// Adds the values of the profile that the entry does not have.
 fn with_profile(entry: Entry, file: &str, environment: &Environment, reader: &Reader<'_>) -> Result<Entry, Error> {
     let Some(profile) = entry.profile().map(str::to_owned) else {
         return Ok(entry);

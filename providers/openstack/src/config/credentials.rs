@@ -1,4 +1,4 @@
-//! By what means to authenticate, and for what to ask a token.
+//! The authentication method, and the scope of the token.
 
 use super::{Credential, Domain, Method, Scope, User, error::Error};
 use secrecy::SecretString;
@@ -10,7 +10,7 @@ const CREDENTIAL: [&str; 3] = [
     "application-credential-secret",
 ];
 
-/// Where the domain of a user is looked for.
+/// The keys with the domain of a user, in order.
 const USER_DOMAIN: [&str; 5] = [
     "user-domain-id",
     "user-domain-name",
@@ -19,7 +19,7 @@ const USER_DOMAIN: [&str; 5] = [
     "default_domain",
 ];
 
-/// For these two an ID goes before a name, also the general one: so it does in the client library of the Go program.
+/// For these two an ID wins over a name, also the general one, as in the client library of occm.
 const CREDENTIAL_DOMAIN: [&str; 5] = [
     "user-domain-id",
     "domain-id",
@@ -67,15 +67,15 @@ impl Values {
     }
 }
 
-/// A means that was chosen, because its source goes before the others.
+/// An authentication method that was chosen because its source wins over others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum AuthMethod {
     Token,
     Password,
     Credential,
 }
 
-impl Means {
+impl AuthMethod {
     /// What a source has, in the order in which they count.
     pub(super) fn of(has: impl Fn(&'static str) -> bool) -> Option<Self> {
         if has("token") {
@@ -87,7 +87,7 @@ impl Means {
         }
     }
 
-    /// `auth_type` of `clouds.yaml`; of a password it says nothing that the order does not say.
+    /// `auth_type` of `clouds.yaml`; a password needs no choice.
     pub(super) fn of_type(auth_type: &str) -> Option<Self> {
         match auth_type {
             kind if kind.contains("token") => Some(Self::Token),
@@ -97,19 +97,19 @@ impl Means {
     }
 }
 
-/// Decides. A trust goes before everything; then the chosen means, then a token, a password, an application credential.
+/// Chooses the method. A trust wins; then the chosen method, a token, a password, an application credential.
 pub(super) fn decide(
     values: &Values,
-    chosen: Option<Means>,
+    chosen: Option<AuthMethod>,
     warnings: &mut Vec<String>,
 ) -> Result<(Method, Scope), Error> {
     if let Some(trust) = values.owned("trust-id") {
         return trusted(values, trust, warnings);
     }
-    match chosen.or_else(|| Means::of(|key| values.get(key).is_some())) {
-        Some(Means::Token) => token(values),
-        Some(Means::Password) => password(values, warnings),
-        Some(Means::Credential) => Ok((application_credential(values)?, Scope::None)),
+    match chosen.or_else(|| AuthMethod::of(|key| values.get(key).is_some())) {
+        Some(AuthMethod::Token) => token(values),
+        Some(AuthMethod::Password) => password(values, warnings),
+        Some(AuthMethod::Credential) => Ok((application_credential(values)?, Scope::None)),
         None => Err(Error::new(
             "there is nothing to authenticate with: set in [Global] a password with username or user-id, an \
              application-credential-id with its application-credential-secret, or a token",
@@ -160,7 +160,7 @@ fn password(values: &Values, warnings: &mut Vec<String>) -> Result<(Method, Scop
 
 fn application_credential(values: &Values) -> Result<Method, Error> {
     let secret = values.secret("application-credential-secret").ok_or_else(|| {
-        Error::new("the application credential has no secret: set application-credential-secret, which was shown when it was made")
+        Error::new("the application credential has no secret: set application-credential-secret, which was shown when it was created")
     })?;
     let credential = match (
         values.owned("application-credential-id"),

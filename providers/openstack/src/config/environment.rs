@@ -3,7 +3,7 @@
 use super::ProviderIds;
 use std::path::PathBuf;
 
-/// The environment of the process, as far as it counts.
+/// The environment variables that are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `OS_CLIENT_CONFIG_FILE`: where `clouds.yaml` is.

@@ -1,4 +1,4 @@
-//! Why there is no configuration.
+//! The error of a configuration.
 
 use std::{error, fmt, io};
 
@@ -13,7 +13,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// What the user should correct besides, a sentence each: it is often why there is no configuration.
+    /// The warnings, a sentence each: they often explain the error.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

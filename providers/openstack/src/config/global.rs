@@ -3,7 +3,7 @@
 use super::{
     Environment, Global, Interface, ProviderIds,
     clouds::{self, Entry},
-    credentials::{self, Means, Values},
+    credentials::{self, AuthMethod, Values},
     error::Error,
     keys::KEYS,
     tls,
@@ -12,12 +12,12 @@ use cloud::ObjectRef;
 use provider_kit::{keys::Settings, live_config::Reader};
 use std::path::Path;
 
-/// Whether the credentials have to be there by now.
+/// Whether the credentials must be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Credentials {
-    /// They have.
+    /// They must.
     Needed,
-    /// They may come with the Secret, which is not there yet.
+    /// They may come with the Secret, which has not been read yet.
     Awaited,
 }
 
@@ -26,8 +26,8 @@ pub(super) enum Credentials {
 pub(super) struct FromSecret<'a> {
     /// Its `clouds.yaml`, if it has nothing else.
     pub(super) clouds: Option<SecretClouds<'a>>,
-    /// The means of authentication that it brings.
-    pub(super) means: Option<Means>,
+    /// The authentication method that it has.
+    pub(super) auth_method: Option<AuthMethod>,
 }
 
 /// A `clouds.yaml` that came with the Secret.
@@ -36,7 +36,7 @@ pub(super) struct SecretClouds<'a> {
     pub(super) content: &'a [u8],
 }
 
-/// Puts it together.
+/// Merges all sources.
 pub(super) fn build(
     settings: &Settings,
     secret: &FromSecret<'_>,
@@ -46,13 +46,17 @@ pub(super) fn build(
     warnings: &mut Vec<String>,
 ) -> Result<Global, Error> {
     tls::warn(settings, warnings);
-    let Merged { values, means, no_auth } = merge(settings, secret, environment, reader, warnings)?;
+    let Merged {
+        values,
+        auth_method,
+        no_auth,
+    } = merge(settings, secret, environment, reader, warnings)?;
     let tls = tls::read(&values, reader, warnings)?;
     let (method, scope) = match credentials {
         Credentials::Awaited => <(_, _)>::default(),
         Credentials::Needed => {
             check_auth_url(&values, no_auth)?;
-            credentials::decide(&values, means, warnings)?
+            credentials::decide(&values, auth_method, warnings)?
         }
     };
     Ok(Global {
@@ -87,16 +91,16 @@ pub(super) fn secret_ref(settings: &Settings, warnings: &mut Vec<String>) -> Opt
     }
 }
 
-/// What all sources say together.
+/// The merged settings of all sources.
 struct Merged {
     values: Values,
-    /// The means of authentication that was chosen by where it stands.
-    means: Option<Means>,
-    /// The sentence for a `clouds.yaml` without credentials.
+    /// The authentication method that was chosen because of its source.
+    auth_method: Option<AuthMethod>,
+    /// The error about a `clouds.yaml` without credentials.
     no_auth: Option<String>,
 }
 
-/// A `clouds.yaml` in the Secret replaces, one on disk fills.
+/// Values of a `clouds.yaml` in the Secret replace others; those of one on disk only fill gaps.
 fn merge(
     settings: &Settings,
     secret: &FromSecret<'_>,
@@ -105,30 +109,34 @@ fn merge(
     warnings: &mut Vec<String>,
 ) -> Result<Merged, Error> {
     let mut values = values(settings);
-    let own = Means::of(|key| values.get(key).is_some());
-    let mut means = secret.means;
+    let own = AuthMethod::of(|key| values.get(key).is_some());
+    let mut auth_method = secret.auth_method;
     let mut no_auth = None;
     if let Some(clouds) = &secret.clouds {
         let entry = from_secret(clouds, settings, environment, reader, warnings)?;
         entry.global().for_each(|(key, value)| values.replace(key, value));
-        means = of_type(&entry).or(Means::of(|key| entry.global().any(|(known, _)| known == key)));
+        auth_method = of_type(&entry).or(AuthMethod::of(|key| entry.global().any(|(known, _)| known == key)));
         no_auth = merge_rest(&mut values, &entry);
     }
     if let Some(entry) = from_disk(settings, secret.clouds.is_some(), environment, reader, warnings)? {
-        means = means.or(match own {
+        auth_method = auth_method.or(match own {
             None => of_type(&entry),
-            Some(Means::Credential) => own,
-            // a token in the entry still goes before a password here, as in the Go program
-            Some(Means::Token | Means::Password) => None,
+            Some(AuthMethod::Credential) => own,
+            // As in occm, a token in the entry wins over a password here.
+            Some(AuthMethod::Token | AuthMethod::Password) => None,
         });
         entry.global().for_each(|(key, value)| values.fill(key, value));
         no_auth = no_auth.or(merge_rest(&mut values, &entry));
     }
-    Ok(Merged { values, means, no_auth })
+    Ok(Merged {
+        values,
+        auth_method,
+        no_auth,
+    })
 }
 
-fn of_type(entry: &Entry) -> Option<Means> {
-    Means::of_type(entry.get("auth_type")?)
+fn of_type(entry: &Entry) -> Option<AuthMethod> {
+    AuthMethod::of_type(entry.get("auth_type")?)
 }
 
 fn values(settings: &Settings) -> Values {
@@ -139,7 +147,7 @@ fn values(settings: &Settings) -> Values {
     values
 }
 
-/// What has no name in `[Global]`; the sentence for an entry without credentials.
+/// Adds the values that have no key in `[Global]`, and returns the error about missing credentials.
 fn merge_rest(values: &mut Values, entry: &Entry) -> Option<String> {
     values.fill("default_domain", entry.get("default_domain").unwrap_or_default());
     entry.no_auth().map(str::to_owned)
@@ -214,7 +222,7 @@ fn interface(values: &Values, settings: &Settings) -> Result<Interface, Error> {
 }
 
 impl ProviderIds {
-    /// What `OS_CCM_REGIONAL` says: only the exact word `true` counts.
+    /// The value of `OS_CCM_REGIONAL`: only `true` counts.
     pub fn of(variable: Option<&str>) -> Self {
         match variable {
             Some("true") => Self::Regional,

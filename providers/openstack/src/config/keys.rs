@@ -46,7 +46,7 @@ const GLOBAL: &[Key] = &[
     Key::new("application-credential-id", Text, "", "an application credential by ID"),
     Key::new("application-credential-name", Text, "", "an application credential by name, with user-id, or username and its domain"),
     Key::new("application-credential-secret", Secret, "", "the secret of the application credential"),
-    Key::new("token", Secret, "", "a token made elsewhere, for the project that is named; wins over every other means but a trust"),
+    Key::new("token", Secret, "", "a token from elsewhere, for the project that is named; wins over every other method but a trust"),
     Key::new("region", Text, "", "the region of the endpoints, and of the nodes' labels; empty: the first endpoint of a service"),
     Key::new("os-endpoint-type", Word, "public", "which of a service's endpoints: public, internal or admin"),
     Key::new("ca-file", Path, "", "PEM file of the authorities to trust, instead of the system's"),

@@ -1,8 +1,8 @@
-//! From texts to a [`Config`].
+//! Reads a [`Config`].
 
 use super::{
     Config, Environment, Sources,
-    credentials::Means,
+    credentials::AuthMethod,
     error::Error,
     global::{self, Credentials, FromSecret, SecretClouds},
     keys::KEYS,
@@ -12,7 +12,7 @@ use cloud::SecretData;
 use provider_kit::{keys::Settings, live_config::Reader};
 use std::path::PathBuf;
 
-/// A configuration, and what there is to say about it.
+/// A configuration and its warnings.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The configuration.
@@ -28,7 +28,7 @@ pub struct Loaded {
 /// Reads the configuration.
 ///
 /// # Errors
-/// If it cannot be used; [`Error::warnings`] has what else there is to say about it.
+/// If it cannot be used; [`Error::warnings`] has the warnings.
 pub fn load(sources: &Sources<'_>, environment: &Environment) -> Result<Loaded, Error> {
     let mut warnings = Vec::new();
     let reader = Reader::new(sources.files);
@@ -77,7 +77,7 @@ fn read(
     })
 }
 
-/// Puts what the Secret says over what the file says.
+/// Replaces settings of the file by those of the Secret.
 fn overlay<'a>(
     settings: &mut Settings,
     secret: &'a SecretData,
@@ -93,9 +93,12 @@ fn overlay<'a>(
                 "{name}: secret-name and secret-namespace are ignored: a Secret cannot name another one"
             ));
         }
-        let means = Means::of(|key| other.text("Global", key).is_some());
+        let auth_method = AuthMethod::of(|key| other.text("Global", key).is_some());
         settings.overlay(other);
-        return Ok(FromSecret { clouds: None, means });
+        return Ok(FromSecret {
+            clouds: None,
+            auth_method,
+        });
     }
     let (name, content) = named("clouds.yaml").ok_or_else(|| {
         Error::new(format!(
@@ -104,6 +107,6 @@ fn overlay<'a>(
     })?;
     Ok(FromSecret {
         clouds: Some(SecretClouds { name, content }),
-        means: None,
+        auth_method: None,
     })
 }

@@ -1,7 +1,6 @@
 //! `[LoadBalancer]`, its classes, `[Networking]` and `[Metadata]`.
 
 use super::{Class, Ipv6, LoadBalancer, Networking, error::Error, keys::CLASS};
-use gcfg::Nanos;
 use ipnet::IpNet;
 use provider_kit::keys::Settings;
 use std::{collections::BTreeMap, time::Duration};
@@ -127,11 +126,11 @@ fn class(settings: &Settings, section: &'static str, subsection: &str) -> Class 
 
 /// Octavia knows whole seconds only.
 fn seconds(settings: &Settings, key: &'static str, default: Duration, warnings: &mut Vec<String>) -> Duration {
-    let Some(Nanos(nanos)) = settings.duration(LB, key) else {
+    let Some(written) = settings.duration(LB, key) else {
         return default;
     };
     let place = settings.position(LB, key);
-    let Some(given) = Nanos(nanos).to_std() else {
+    let Some(given) = written.to_std() else {
         warnings.push(format!(
             "{place}: {key} is negative, {default:?} is used: write a positive one"
         ));

@@ -1,4 +1,4 @@
-//! Whom to trust, and as whom to be trusted.
+//! Certificate authorities and the client certificate.
 
 use super::{Identity, Tls, Verification, credentials::Values, error::Error};
 use provider_kit::{keys::Settings, live_config::Reader};
@@ -22,7 +22,7 @@ pub(super) fn read(values: &Values, reader: &Reader<'_>, warnings: &mut Vec<Stri
     })
 }
 
-/// A value that looks like true and is not.
+/// Warns about a value that looks like `true` and has no effect.
 pub(super) fn warn(settings: &Settings, warnings: &mut Vec<String>) {
     let Some(value) = settings.text("Global", "tls-insecure") else {
         return;

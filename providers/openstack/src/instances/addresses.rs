@@ -89,7 +89,7 @@ impl List {
         if address.kind.as_deref() == Some("floating") {
             self.add(AddressKind::ExternalIP, ip);
         } else if named(&networking.public_network_names) {
-            // Its port has made it an internal one.
+            // It is internal by its port.
             self.remove(ip);
             self.add(AddressKind::ExternalIP, ip);
         } else if networking.internal_network_names.is_empty() || named(&networking.internal_network_names) {

@@ -24,8 +24,7 @@ pub fn groups<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Vec<&'a str>> {
     groups
 }
 
-/// An expression that matches these names, and hardly any others. `(a)?(b)?` and not `(a|b)`, because Nova takes a `|` for
-/// that character.
+/// An expression that matches these names, and hardly any others. `(a)?(b)?` and not `(a|b)`, because Nova escapes `|`.
 pub fn expression(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
     match &names[..] {
@@ -62,13 +61,13 @@ mod tests {
     #[case::a_full_group(100, 1)]
     #[case::one_more(101, 2)]
     #[case::many(250, 3)]
-    fn many_names_make_more_expressions(#[case] names: usize, #[case] expected: usize) {
+    fn many_names_need_more_expressions(#[case] names: usize, #[case] expected: usize) {
         let names: Vec<String> = (0..names).map(|number| format!("node-{number:04}")).collect();
         assert_eq!(groups(names.iter().map(String::as_str)).len(), expected);
     }
 
     #[test]
-    fn long_names_make_more_expressions() {
+    fn long_names_need_more_expressions() {
         let names: Vec<String> = (0..60).map(|number| format!("{number}{}", "x".repeat(98))).collect();
         let groups = groups(names.iter().map(String::as_str));
         assert_eq!(groups.len(), 3);

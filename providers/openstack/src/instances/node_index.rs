@@ -1,4 +1,4 @@
-//! Which node runs on which server, as far as callers asked about it.
+//! Which node runs on which server, as far as it was read.
 
 use std::{
     collections::HashMap,

@@ -1,20 +1,20 @@
-//! `openstack:///<id>` and `openstack://<region>/<id>`. Stands in every Node: changing it orphans running nodes.
+//! `openstack:///<id>` and `openstack://<region>/<id>`. Every Node has one: changing it orphans running nodes.
 
 use crate::config::ProviderIds;
 use cloud::{Error, ProviderId, Result};
 
 const SCHEME: &str = "openstack://";
 
-/// A provider ID, taken apart.
+/// A parsed provider ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<'a> {
     /// The server's ID.
     pub server: &'a str,
-    /// The region, if it bears one.
+    /// The region, if it has one.
     pub region: Option<&'a str>,
 }
 
-/// Takes a provider ID apart. The scheme may be missing, the slash before the server's ID may not.
+/// Parses a provider ID. The scheme may be missing, the slash before the server's ID may not.
 pub fn parse(id: &ProviderId) -> Result<Parsed<'_>> {
     let text = id.as_str();
     let rest = match text.strip_prefix(SCHEME) {
@@ -34,8 +34,7 @@ pub fn parse(id: &ProviderId) -> Result<Parsed<'_>> {
     }
 }
 
-/// The server's ID, if the provider ID is one of this region. Another region's node is another process's business: it is
-/// neither updated nor deleted.
+/// The server's ID, if it is in this region. Nodes of another region belong to another process, and are neither updated nor deleted.
 pub fn server_in<'a>(id: &'a ProviderId, region: &str) -> Result<&'a str> {
     let parsed = parse(id)?;
     match parsed.region {

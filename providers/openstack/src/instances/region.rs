@@ -1,21 +1,21 @@
-//! Whose a node is, where a cluster has a manager for each region.
+//! Which region a node belongs to, if each region has a manager.
 
 use super::provider_id;
 use crate::config::{Global, ProviderIds};
 use cloud::{Error, NodeRef, Result};
 
-/// Where a Node says in which region it is: the newer one counts.
+/// The labels with the region of a Node; the first one wins.
 const LABELS: [&str; 2] = [
     "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/region",
 ];
 
-/// Makes sure that a node which is not in this region is missing, and not simply in another region: with regional
-/// provider IDs, one whose ID bears no region (or that has none yet) must say by its label that it is ours.
+/// Checks that a missing node belongs to this region, and not to another one: with regional provider IDs, a node without a region in its ID must
+/// have the region in a label.
 ///
 /// # Errors
-/// If it may be another region's.
-pub fn must_be_ours(node: &NodeRef, global: &Global) -> Result<()> {
+/// If it may belong to another region.
+pub fn check_region(node: &NodeRef, global: &Global) -> Result<()> {
     let Global {
         region, provider_ids, ..
     } = global;
@@ -66,7 +66,7 @@ mod tests {
         if !label.is_empty() {
             node.labels.insert(LABELS[0].to_owned(), label.to_owned());
         }
-        let answer = must_be_ours(&node, &global).map_or("doubt", |()| "sure");
+        let answer = check_region(&node, &global).map_or("doubt", |()| "sure");
         assert_eq!(answer, expected);
     }
 }

@@ -40,9 +40,9 @@ provider_kit::annotations! {
     CONNECTION_LIMIT = "loadbalancer.openstack.org/connection-limit", Integer { least: i64::MIN, most: i64::MAX }, Ignored, "`-1`", Always,
         "how many connections a port takes at most; -1 is no limit";
     PROXY_PROTOCOL = "loadbalancer.openstack.org/proxy-protocol", Words(&["true", "v1", "v2", "false"]), Ignored, "`false`", Always,
-        "`true` or `v1`: PROXY, `v2`: PROXYV2, on the TCP ports. A change makes the pools anew";
+        "`true` or `v1`: PROXY, `v2`: PROXYV2, on the TCP ports. A change recreates the pools";
     X_FORWARDED_FOR = "loadbalancer.openstack.org/x-forwarded-for", Boolean, Ignored, "`false`", Always,
-        "TCP ports become HTTP, and `X-Forwarded-For` is added. Not together with `proxy-protocol`. A change makes the ports anew";
+        "TCP ports become HTTP, and `X-Forwarded-For` is added. Not together with `proxy-protocol`. A change recreates the ports";
     X_FORWARDED_PORT = "loadbalancer.openstack.org/x-forwarded-port", Boolean, Ignored, "`false`", Always,
         "TCP ports become HTTP, and `X-Forwarded-Port` is added";
     X_FORWARDED_PROTO = "loadbalancer.openstack.org/x-forwarded-proto", Boolean, Ignored, "`false`", Always,
@@ -58,7 +58,7 @@ provider_kit::annotations! {
     TIMEOUT_TCP_INSPECT = "loadbalancer.openstack.org/timeout-tcp-inspect", Integer { least: i64::MIN, most: i64::MAX }, Ignored, "`0`", Always,
         "how long to wait for more TCP packets for inspection, in milliseconds";
     TLS_CONTAINER_REF = "loadbalancer.openstack.org/default-tls-container-ref", Text, Ignored, "`default-tls-container-ref`", Always,
-        "the certificate in Barbican; TCP ports become `TERMINATED_HTTPS`. Turning it on or off makes the ports anew";
+        "the certificate in Barbican; TCP ports become `TERMINATED_HTTPS`. Turning it on or off recreates the ports";
     ENABLE_HEALTH_MONITOR = "loadbalancer.openstack.org/enable-health-monitor", Boolean, Ignored, "`create-monitor`", Always,
         "whether the pools have monitors";
     HEALTH_MONITOR_DELAY = "loadbalancer.openstack.org/health-monitor-delay", Integer { least: i64::MIN, most: i64::MAX }, Ignored, "`monitor-delay`", Always,
@@ -74,7 +74,7 @@ provider_kit::annotations! {
     AVAILABILITY_ZONE = "loadbalancer.openstack.org/availability-zone", Text, Ignored, "`availability-zone`", AtCreation,
         "Octavia's availability zone";
     NODE_SELECTOR = "loadbalancer.openstack.org/node-selector", Text, Ignored, "`node-selector`", Always,
-        "labels, `k=v,k2`, of the nodes that traffic goes to";
+        "labels, `k=v,k2`, of the nodes that get traffic";
     HOSTNAME = "loadbalancer.openstack.org/hostname", Text, Ignored, "none", Always,
         "stands in the Service's status instead of the address";
     LOAD_BALANCER_TAGS = "loadbalancer.openstack.org/load-balancer-tags", List, Ignored, "none", Always,

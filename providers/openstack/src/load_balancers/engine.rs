@@ -1,17 +1,29 @@
-//! Octavia as the load-balancer engine sees it.
+//! Octavia as the load-balancer engine of the provider kit needs to know it. What takes more than a few lines is in a module of its own.
+
+mod certificate;
+mod create;
+mod delete;
+mod digest;
+mod find;
+mod finish;
+pub(super) mod learned;
+mod locate;
+mod repair;
+mod status;
+mod warnings;
 
 use super::{
-    Pass, Reconciler,
-    apply::{apply, is_conflict, is_immutable, is_refused},
-    desired::Place,
-    digest::{digest, version},
-    goal::Goal,
+    Reconciler,
+    balancer::{
+        apply::{apply, is_conflict, is_immutable, is_refused},
+        desired::{Inputs, MemberNetwork},
+        goal::Goal,
+        step::Step,
+        tree::{self, Tree},
+    },
     names, network,
-    ownership::{self, Identity},
+    ownership::{self, Relation},
     settings::Settings,
-    step::Step,
-    tree::{self, Tree},
-    warnings,
 };
 use crate::{
     api::octavia::{LoadBalancer, Provisioning},
@@ -19,6 +31,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{Error, Notes, Result, Spec};
+use digest::{digest, version};
 use provider_kit::load_balancer::{
     self as kit, Applied, Completeness, Condition, Created, Digest, Fate, Finished, Halt, Ownership, Scope, State, Use,
 };
@@ -27,7 +40,7 @@ use std::{
     sync::Arc,
 };
 
-/// What the engine is asked to do for one Service.
+/// A request to the engine, for one Service.
 pub(super) type Request<'a> = kit::Request<'a, Reconciler>;
 
 /// What a Service asks for, and what Octavia can do.
@@ -57,7 +70,7 @@ impl kit::Cloud for Reconciler {
             Scope::Hosts | Scope::Deletion => Settings::unchecked(spec, config),
         };
         let features = match scope {
-            Scope::All | Scope::Hosts => self.inquiry.features(&self.octavia, provider).await?,
+            Scope::All | Scope::Hosts => self.features.features(&self.octavia, provider).await?,
             Scope::Deletion => Features::oldest(provider),
         };
         Ok(Asked { settings, features })
@@ -102,38 +115,37 @@ impl kit::Cloud for Reconciler {
     }
 
     fn ownership(&self, request: &Request<'_>, balancer: &LoadBalancer) -> Ownership {
-        identity(request, balancer).ownership
+        relation(request, balancer).ownership
     }
 
     fn admit(&self, request: &Request<'_>, balancer: &LoadBalancer) -> Result<()> {
         let Asked { settings, features } = &request.settings;
         let max_shared = self.config().load_balancer.max_shared_lb;
-        identity(request, balancer).admitted(balancer, settings, features.tags, max_shared)
+        relation(request, balancer).admitted(balancer, settings, features.tags, max_shared)
     }
 
-    /// A load balancer whose tags were taken away gets them again.
+    /// A load balancer whose tags were removed gets them again.
     fn is_marked(&self, request: &Request<'_>, balancer: &LoadBalancer) -> bool {
         balancer.tags.is_empty() || balancer.tags.contains(&self.name(request.spec))
     }
 
     async fn create(&self, request: &Request<'_>) -> Result<Created, Halt> {
-        self.create_for(&self.pass(request)).await
+        self.create_for(&self.inputs(request)).await
     }
 
     async fn desired(&self, request: &Request<'_>, balancer: &LoadBalancer) -> Result<Goal> {
-        let (pass, identity) = (self.pass(request), identity(request, balancer));
-        let wish = pass.wish();
+        let (inputs, relation) = (self.inputs(request), relation(request, balancer));
         if request.scope == Scope::All {
-            self.check_certificate(&pass).await?;
-            let place = self.place(&pass, balancer, &identity).await?;
-            return Ok(Goal::All(wish.desired(&place)?));
+            self.check_certificate(&inputs).await?;
+            let member_network = self.member_network(&inputs, balancer, &relation).await?;
+            return Ok(Goal::All(inputs.desired(&member_network)?));
         }
-        match self.place(&pass, balancer, &identity).await {
-            Ok(place) => {
-                let desired = wish.desired(&place).ok();
-                Ok(Goal::Hosts(place, desired))
+        match self.member_network(&inputs, balancer, &relation).await {
+            Ok(member_network) => {
+                let desired = inputs.desired(&member_network).ok();
+                Ok(Goal::Hosts(member_network, desired))
             }
-            Err(Error::Invalid { .. }) => Ok(Goal::Hosts(Place::said(pass.settings, balancer), None)),
+            Err(Error::Invalid { .. }) => Ok(Goal::Hosts(MemberNetwork::of_settings(inputs.settings, balancer), None)),
             Err(error) => Err(error),
         }
     }
@@ -150,8 +162,8 @@ impl kit::Cloud for Reconciler {
     }
 
     fn plan(&self, request: &Request<'_>, tree: &Tree, goal: &Goal) -> Result<Vec<Step>> {
-        let identity = identity(request, &tree.balancer);
-        goal.steps(tree, &self.pass(request).wish(), &identity)
+        let relation = relation(request, &tree.balancer);
+        goal.steps(tree, &self.inputs(request), &relation)
     }
 
     /// What Octavia refused before, or accepted without any effect, is not tried again, but reported. Members that should come or go are worth
@@ -174,7 +186,7 @@ impl kit::Cloud for Reconciler {
         goal: &Goal,
         targets: &BTreeMap<String, String>,
     ) -> Option<VecDeque<Step>> {
-        goal.host_steps(&self.pass(request).wish(), targets)
+        goal.host_steps(&self.inputs(request), targets)
     }
 
     async fn apply(
@@ -221,7 +233,7 @@ impl kit::Cloud for Reconciler {
     fn completeness(&self, request: &Request<'_>, tree: &Tree, goal: &Goal) -> Completeness {
         let is_of = |target: &str| tree.pools.iter().any(|pool| target.starts_with(&pool.id));
         self.state.effective(is_of);
-        goal.completeness(tree, &identity(request, &tree.balancer))
+        goal.completeness(tree, &relation(request, &tree.balancer))
     }
 
     fn targets(&self, request: &Request<'_>, balancer: &LoadBalancer, tree: Option<&Tree>) -> BTreeMap<String, String> {
@@ -232,7 +244,7 @@ impl kit::Cloud for Reconciler {
                 .filter(|targets| !targets.is_empty())
         };
         match tree {
-            Some(tree) => tree.pools_by_port(&identity(request, balancer)),
+            Some(tree) => tree.pools_by_port(&relation(request, balancer)),
             None => stored().unwrap_or_else(|| tree::only_pool(balancer, &request.spec.ports)),
         }
     }
@@ -247,10 +259,10 @@ impl kit::Cloud for Reconciler {
     }
 
     fn remarks(&self, request: &Request<'_>, balancer: &LoadBalancer, notes: &mut Notes) {
-        let identity = identity(request, balancer);
+        let relation = relation(request, balancer);
         match request.scope {
-            Scope::Deletion => warnings::stays(request.spec, balancer, &identity, notes),
-            Scope::All | Scope::Hosts => warnings::warn(&self.pass(request), balancer, &identity, notes),
+            Scope::Deletion => warnings::kept(request.spec, balancer, &relation, notes),
+            Scope::All | Scope::Hosts => warnings::warn(&self.inputs(request), balancer, &relation, notes),
         }
     }
 
@@ -259,11 +271,11 @@ impl kit::Cloud for Reconciler {
     }
 
     fn fate(&self, request: &Request<'_>, balancer: &LoadBalancer, use_: Use) -> Fate {
-        let identity = match use_ {
-            Use::Current => identity(request, balancer),
-            Use::Previous => Identity::previous(balancer, request.spec, &request.settings.settings),
+        let relation = match use_ {
+            Use::Current => relation(request, balancer),
+            Use::Previous => Relation::previous(balancer, request.spec, &request.settings.settings),
         };
-        ownership::fate(balancer, &identity, use_, self.is_created_for(request.spec, balancer))
+        ownership::fate(balancer, &relation, use_, self.is_created_for(request.spec, balancer))
     }
 
     fn located_by<'a>(&self, request: &'a Request<'_>) -> Option<&'a str> {
@@ -284,15 +296,15 @@ impl kit::Cloud for Reconciler {
     }
 
     async fn delete(&self, request: &Request<'_>, balancer: &LoadBalancer) -> Result<(), Halt> {
-        self.delete_balancer(balancer, &request.settings.settings).await
+        self.delete_balancer(request, balancer).await
     }
 
     async fn detach(&self, request: &Request<'_>, balancer: &LoadBalancer, use_: Use) -> Result<(), Halt> {
-        let identity = match use_ {
-            Use::Current => identity(request, balancer),
-            Use::Previous => Identity::previous(balancer, request.spec, &request.settings.settings),
+        let relation = match use_ {
+            Use::Current => relation(request, balancer),
+            Use::Previous => Relation::previous(balancer, request.spec, &request.settings.settings),
         };
-        self.leave(balancer, &identity).await
+        self.detach_from(request, balancer, &relation).await
     }
 
     async fn clean_up(
@@ -306,8 +318,8 @@ impl kit::Cloud for Reconciler {
 }
 
 impl Reconciler {
-    pub(super) fn pass<'a>(&'a self, request: &'a Request<'_>) -> Pass<'a> {
-        Pass {
+    pub(super) fn inputs<'a>(&'a self, request: &'a Request<'_>) -> Inputs<'a> {
+        Inputs {
             spec: request.spec,
             settings: &request.settings.settings,
             features: request.settings.features,
@@ -316,32 +328,32 @@ impl Reconciler {
         }
     }
 
-    /// Where the members are, and the addresses of the load balancer.
-    pub(super) async fn place(
+    /// The networks of the members, and the IP families of the load balancer.
+    pub(super) async fn member_network(
         &self,
-        pass: &Pass<'_>,
+        inputs: &Inputs<'_>,
         balancer: &LoadBalancer,
-        identity: &Identity,
-    ) -> cloud::Result<Place> {
-        let choice = network::choose(pass.spec, pass.settings, pass.config)?;
+        relation: &Relation,
+    ) -> cloud::Result<MemberNetwork> {
+        let choice = network::choose(inputs.spec, inputs.settings, inputs.config)?;
         let subnet = balancer.vip_subnet_id.as_deref();
-        let family = pass.spec.families.first().copied();
+        let family = inputs.spec.families.first().copied();
         let members = self.networks.members(
             self.session(),
             &choice,
             subnet,
-            identity.ownership,
-            &pass.spec.hosts,
+            relation.ownership,
+            &inputs.spec.hosts,
             family,
         );
-        Ok(Place {
+        Ok(MemberNetwork {
             member_subnet: members.await?,
-            further_subnet: tree::further_subnet(balancer),
+            second_subnet: tree::second_subnet(balancer),
             families: tree::families(balancer),
         })
     }
 
-    /// Why a step is not worth another try.
+    /// Why a step is not applied again.
     fn refusal(&self, tree: &Tree, step: &Step) -> Option<(&'static str, String)> {
         match step {
             Step::UpdatePool { id, change, .. } => {
@@ -369,7 +381,7 @@ impl Reconciler {
             _ => None,
         };
         match algorithm {
-            // A conflict may pass; the second one in a row is final.
+            // A conflict may inputs; the second one in a row is final.
             Some((pool, algorithm)) if is_conflict(&error) && self.learned.note_conflict(pool, algorithm) => {
                 Err(error.into())
             }
@@ -382,7 +394,7 @@ impl Reconciler {
     }
 }
 
-/// What a Service is to a load balancer.
-pub(super) fn identity(request: &Request<'_>, balancer: &LoadBalancer) -> Identity {
-    Identity::of(balancer, request.spec, &request.settings.settings)
+/// The relation of a Service to a load balancer.
+pub(super) fn relation(request: &Request<'_>, balancer: &LoadBalancer) -> Relation {
+    Relation::of(balancer, request.spec, &request.settings.settings)
 }

@@ -1,4 +1,4 @@
-//! What this Octavia can do, by the version of its API and by who implements the load balancers.
+//! The features of Octavia, by the version of its API and by the provider of the load balancers.
 
 use crate::api::{ApiVersion, octavia::Octavia};
 use cloud::{Error, Result};
@@ -13,17 +13,17 @@ use std::{
 use tokio::time::Instant;
 use tracing::warn;
 
-/// Octavia's provider that does less than the others.
+/// The provider that has fewer features than the others.
 const OVN: &str = "ovn";
 
 /// What every Octavia can do.
 const OLDEST: (u32, u32) = (2, 0);
 
-/// For so long an Octavia must hide its versions before it counts as one that has none to tell: whatever is on the way to it
-/// says the same while it is restarted.
+/// How long Octavia must hide its versions before it counts as one that cannot list them: a gateway in front of it answers the same while it
+/// restarts.
 const LASTING: Duration = Duration::from_mins(1);
 
-/// What can be asked of Octavia.
+/// The features of an Octavia.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -73,26 +73,26 @@ impl Features {
 
 /// Asks one Octavia what it can do.
 #[derive(Debug, Default)]
-pub(crate) struct Inquiry {
+pub(crate) struct FeatureDiscovery {
     hidden_since: Mutex<Option<Instant>>,
-    told: AtomicBool,
+    warned: AtomicBool,
 }
 
-impl Inquiry {
-    /// What Octavia says. Not to know is an error, never "it can do nothing": that would take settings away from what is
-    /// there. Only where a gateway shows nothing but `/v2.0`, all the time, there is nothing to wait for.
+impl FeatureDiscovery {
+    /// The features of this Octavia. If they are not known, that is an error, never "no features": existing settings would be removed. If a
+    /// gateway shows nothing but `/v2.0` all the time, there is nothing to wait for.
     pub async fn features(&self, octavia: &Octavia, provider: &str) -> Result<Features> {
         let answer = octavia.versions().await;
         let version = version(&answer, self.hidden_for(&answer));
         match (version, answer) {
             (Some(version), Ok(_)) => Ok(Features::of(version, provider)),
             (Some(version), Err(error)) => {
-                self.tell(&error);
+                self.warn_once(&error);
                 Ok(Features::of(version, provider))
             }
             (None, Ok(_)) => Err(Error::unavailable(
                 "version list",
-                "Octavia tells no version of its API",
+                "Octavia lists no version of its API",
             )),
             (None, Err(error)) => Err(error),
         }
@@ -107,9 +107,9 @@ impl Inquiry {
         since.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// Once, and not for each Service.
-    fn tell(&self, error: &Error) {
-        if !self.told.swap(true, Ordering::Relaxed) {
+    /// Warns once, not for each Service.
+    fn warn_once(&self, error: &Error) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             warn!(
                 error = error.report(),
                 "octavia does not list its versions: only what the oldest one can do is used, without tags, timeouts, flavors and source ranges"
@@ -118,7 +118,7 @@ impl Inquiry {
     }
 }
 
-/// The version to go by, if that can be said.
+/// The version to use, if it is known.
 fn version(answer: &Result<Vec<ApiVersion>>, hidden_for: Duration) -> Option<(u32, u32)> {
     match answer {
         Ok(versions) => newest(versions),
@@ -126,13 +126,13 @@ fn version(answer: &Result<Vec<ApiVersion>>, hidden_for: Duration) -> Option<(u3
     }
 }
 
-/// Whether there is an answer, and it is that there is nothing to see.
+/// Whether the answer is that the list does not exist or is forbidden.
 fn is_hidden(error: &Error) -> bool {
     let status = Failure::of(error).map(Failure::status);
     matches!(error, Error::NotFound { .. }) || matches!(status, Some(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
 }
 
-/// Whether a provider is the one that does less.
+/// Whether a provider is the one with fewer features.
 pub(crate) fn is_ovn(provider: &str) -> bool {
     provider == OVN
 }
@@ -141,7 +141,7 @@ fn newest(versions: &[ApiVersion]) -> Option<(u32, u32)> {
     versions.iter().filter_map(|version| parse(&version.id)).max()
 }
 
-/// `v2.27` is 2 and 27, `v2` is 2 and 0, and what stands behind a second dot does not count.
+/// `v2.27` is 2 and 27, `v2` is 2 and 0; anything after a second dot is ignored.
 fn parse(id: &str) -> Option<(u32, u32)> {
     let mut numbers = id.strip_prefix('v')?.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next().unwrap_or(Some(0))?))

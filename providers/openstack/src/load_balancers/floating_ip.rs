@@ -1,86 +1,83 @@
 //! The floating IP of a load balancer.
 //!
-//! [`plan`] is pure, [`act`] takes its steps, [`ensure`] does both. A floating IP that is attached stays, whatever becomes
-//! of `floating-network-id` and `floating-subnet`: a public address that people know is worth more than a setting. It is
-//! replaced if `spec.loadBalancerIP` is changed to another one, and who wants one from another network detaches or deletes
-//! it. A `spec.loadBalancerIP` that the Go program ignored does not move the address when we take over: see
-//! [`disregarded`].
+//! [`plan`] is pure, `apply` applies its steps, [`ensure`] does both. An attached floating IP is kept if `floating-network-id` or
+//! `floating-subnet` change: a public address that clients know is worth more than a setting. It is replaced if `spec.loadBalancerIP` changes;
+//! to get one from another network, detach or delete it. A `spec.loadBalancerIP` that occm ignored does not change the address when Outrigger
+//! replaces occm: see [`ignored_ip`].
 //!
-//! The Go program ignores a changed `spec.loadBalancerIP`, takes a floating IP from whoever got it between its look and its
-//! write, gives a Service whose floating IP came off a new address, and says nothing about a balancer that it built in vain.
+//! occm ignores a changed `spec.loadBalancerIP`, takes over a floating IP that another client attached in between, gives a Service whose
+//! floating IP was detached a new address, and does not report that a load balancer cannot get an address.
 
-mod act;
+mod apply;
 mod refusal;
-mod remove;
+mod release;
 mod reserved;
-#[cfg(test)]
-mod scenarios;
 mod source;
 #[cfg(test)]
 mod tests;
 
-use super::settings::{Exposure, Kept};
+use super::settings::{Exposure, Retention};
 use crate::api::neutron::floating_ips::FloatingIp;
 use cloud::{Error, Result, ServiceRef};
 use provider_kit::load_balancer::{Ownership, Record};
 use std::{fmt, net::IpAddr};
 
-pub(crate) use act::{Target, ensure, observe, reserve};
-pub(crate) use remove::{abandon, forget, give_back, release};
-pub(crate) use reserved::Reserved;
+pub(crate) use apply::{Target, ensure, observe, reserve};
+pub(crate) use release::{abandon, forget, give_back, release};
+pub(crate) use reserved::Reservations;
 
-/// In every description that we write, and in no other: it says that a floating IP is ours to delete.
+/// Part of every description that this program writes, and of no other: such a floating IP may be deleted.
 const MARK: &str = "Floating IP for Kubernetes external service";
 
-/// Neutron takes no longer description.
+/// The longest description that Neutron accepts.
 const LONGEST: usize = 255;
 
-/// What a Service wants.
+/// The floating IP that a Service asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Want<'a> {
+pub(crate) struct DesiredFloatingIp<'a> {
     /// `--cluster-name`.
     pub cluster: &'a str,
     /// Which Service.
     pub service: &'a ServiceRef,
-    /// Whether it is to be reached from outside.
+    /// Whether clients outside of the network reach it.
     pub exposure: Exposure,
-    /// Whether the balancer is its own.
+    /// Whether it owns the load balancer.
     pub ownership: Ownership,
     /// `spec.loadBalancerIP`.
     pub ip: Option<&'a str>,
-    /// The addresses that it had: of its status and of its annotation.
+    /// Its previous addresses: those of its status and of its annotation.
     pub known: &'a [&'a str],
-    /// What becomes of a floating IP that is not needed any more.
-    pub kept: Kept,
+    /// What happens to a floating IP that is not needed any more.
+    pub retention: Retention,
 }
 
-/// What is there.
+/// The floating IPs that exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// What leads to the balancer's port.
+pub(crate) struct ObservedFloatingIps {
+    /// Those of the load balancer's port.
     pub attached: Vec<FloatingIp>,
-    /// Those with the address that is asked for, or that the Service had; looked for only if [`asks`] says so.
+    /// Those with the address that the Service asks for, or that it had: see [`addresses_to_find`].
     pub others: Vec<FloatingIp>,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// This one is made to lead to the balancer.
+pub(crate) enum FloatingIpStep {
+    /// Attach this one to the load balancer.
     Attach(FloatingIp),
-    /// This one is made to lead nowhere.
+    /// Detach this one.
     Detach(FloatingIp),
-    /// This one is deleted.
+    /// Delete this one.
     Delete(FloatingIp),
-    /// One is made that leads to the balancer, with this address if there is one.
+    /// Create one that is attached to the load balancer, with this address if there is one.
     Create(Option<String>),
-    /// One with this address is made that leads nowhere yet, to see whether it can be had.
+    /// Create one with this address that is not attached yet, to find out whether the address is available.
     Reserve(String),
-    /// The reserved one is made to lead to the balancer.
+    /// Attach the reserved one to the load balancer.
     AttachReserved,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for FloatingIpStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Attach(fip) => write!(f, "attach {}", fip.floating_ip_address),
@@ -94,11 +91,15 @@ impl fmt::Display for Step {
     }
 }
 
-/// The address that a Service asks for and does not get: it had another one, which people know, before we first saw it. It
-/// gets the one that it asks for once that is changed, or nothing is attached any more.
-pub(crate) fn disregarded<'a>(want: &Want<'a>, record: Option<&Record>, attached: &[FloatingIp]) -> Option<&'a str> {
-    let ip = want.ip?;
-    let floats = want.exposure == Exposure::External && want.ownership == Ownership::Owner;
+/// The address that a Service asks for and does not get: it already had another one, which clients know, when this program first reconciled it.
+/// It gets the address once `spec.loadBalancerIP` changes, or once no floating IP is attached.
+pub(crate) fn ignored_ip<'a>(
+    desired: &DesiredFloatingIp<'a>,
+    record: Option<&Record>,
+    attached: &[FloatingIp],
+) -> Option<&'a str> {
+    let ip = desired.ip?;
+    let floats = desired.exposure == Exposure::External && desired.ownership == Ownership::Owner;
     let another = !attached.is_empty() && !attached.iter().any(|fip| has(fip, ip));
     let old = match record {
         None => true,
@@ -107,67 +108,71 @@ pub(crate) fn disregarded<'a>(want: &Want<'a>, record: Option<&Record>, attached
     (floats && another && old).then_some(ip)
 }
 
-/// The addresses to look for before planning, with what is attached; none if what is attached is enough to know.
-pub(crate) fn asks<'a>(want: &Want<'a>, attached: &[FloatingIp]) -> Vec<&'a str> {
-    if want.exposure == Exposure::Internal || want.ownership == Ownership::Guest {
+/// The addresses whose floating IPs have to be read before planning; none if the attached ones are enough.
+pub(crate) fn addresses_to_find<'a>(desired: &DesiredFloatingIp<'a>, attached: &[FloatingIp]) -> Vec<&'a str> {
+    if desired.exposure == Exposure::Internal || desired.ownership == Ownership::Guest {
         return Vec::new();
     }
-    match want.ip {
+    match desired.ip {
         Some(ip) if !attached.iter().any(|fip| has(fip, ip)) => vec![ip],
-        None if attached.is_empty() => want.known.to_vec(),
+        None if attached.is_empty() => desired.known.to_vec(),
         _ => Vec::new(),
     }
 }
 
-/// The steps to what is wanted.
+/// The steps from what exists to what is desired.
 ///
 /// # Errors
-/// [`Error::Unusable`] if the address that is asked for is somebody else's, or if the balancer is not the Service's own
-/// and has no floating IP yet: to give it one could expose what others keep inside.
-pub(crate) fn plan(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
-    match (want.exposure, want.ownership) {
-        (Exposure::Internal, Ownership::Owner) => Ok(seen.attached.iter().map(|fip| leave(fip, want.kept)).collect()),
+/// [`Error::Unusable`] if the address is in use elsewhere, or if the Service does not own the load balancer and that has no floating IP yet: a
+/// floating IP could expose what other owners keep internal.
+pub(crate) fn plan(desired: &DesiredFloatingIp<'_>, observed: &ObservedFloatingIps) -> Result<Vec<FloatingIpStep>> {
+    match (desired.exposure, desired.ownership) {
+        (Exposure::Internal, Ownership::Owner) => Ok(observed
+            .attached
+            .iter()
+            .map(|fip| give_up(fip, desired.retention))
+            .collect()),
         (Exposure::Internal, Ownership::Guest) => Ok(Vec::new()),
-        (Exposure::External, Ownership::Guest) => match seen.attached.as_slice() {
+        (Exposure::External, Ownership::Guest) => match observed.attached.as_slice() {
             [] => Err(Error::unusable(
                 "the address of the load balancer",
-                "it has no floating IP, and only the Service that owns it, or whoever made it, can give it one",
+                "it has no floating IP, and only the Service or the user that owns it can add one",
             )),
             _ => Ok(Vec::new()),
         },
-        (Exposure::External, Ownership::Owner) => expose(want, seen),
+        (Exposure::External, Ownership::Owner) => expose(desired, observed),
     }
 }
 
-fn expose(want: &Want<'_>, seen: &Seen) -> Result<Vec<Step>> {
-    let Some(ip) = want.ip else {
+fn expose(desired: &DesiredFloatingIp<'_>, observed: &ObservedFloatingIps) -> Result<Vec<FloatingIpStep>> {
+    let Some(ip) = desired.ip else {
         return Ok(
             match (
-                seen.attached.as_slice(),
-                seen.others.iter().find(|fip| is_ours(fip, want.service)),
+                observed.attached.as_slice(),
+                observed.others.iter().find(|fip| is_for(fip, desired.service)),
             ) {
                 ([_, ..], _) => Vec::new(),
-                ([], Some(lost)) => vec![Step::Attach(lost.clone())],
-                ([], None) => vec![Step::Create(None)],
+                ([], Some(lost)) => vec![FloatingIpStep::Attach(lost.clone())],
+                ([], None) => vec![FloatingIpStep::Create(None)],
             },
         );
     };
-    if seen.attached.iter().any(|fip| has(fip, ip)) {
+    if observed.attached.iter().any(|fip| has(fip, ip)) {
         return Ok(Vec::new());
     }
-    let leave = seen.attached.iter().map(|fip| leave(fip, want.kept));
-    Ok(match (free(ip, &seen.others)?, seen.attached.is_empty()) {
-        (Some(fip), _) => leave.chain([Step::Attach(fip.clone())]).collect(),
-        (None, true) => vec![Step::Create(Some(ip.to_owned()))],
-        // What is attached is given up only once the other one is ours.
+    let give_up = observed.attached.iter().map(|fip| give_up(fip, desired.retention));
+    Ok(match (free(ip, &observed.others)?, observed.attached.is_empty()) {
+        (Some(fip), _) => give_up.chain([FloatingIpStep::Attach(fip.clone())]).collect(),
+        (None, true) => vec![FloatingIpStep::Create(Some(ip.to_owned()))],
+        // The attached one is given up only once the other one is reserved.
         (None, false) => {
-            let reserve = [Step::Reserve(ip.to_owned())].into_iter();
-            reserve.chain(leave).chain([Step::AttachReserved]).collect()
+            let reserve = [FloatingIpStep::Reserve(ip.to_owned())].into_iter();
+            reserve.chain(give_up).chain([FloatingIpStep::AttachReserved]).collect()
         }
     })
 }
 
-/// The floating IP with this address, if there is one that leads nowhere.
+/// A floating IP with this address that is not attached.
 fn free<'a>(ip: &str, others: &'a [FloatingIp]) -> Result<Option<&'a FloatingIp>> {
     let mut found = others.iter().filter(|fip| has(fip, ip)).peekable();
     let Some(any) = found.peek().copied() else {
@@ -179,11 +184,11 @@ fn free<'a>(ip: &str, others: &'a [FloatingIp]) -> Result<Option<&'a FloatingIp>
     })
 }
 
-/// How one that is attached is given up: only what we made is deleted.
-fn leave(fip: &FloatingIp, kept: Kept) -> Step {
-    match kept {
-        Kept::WithBalancer if is_marked(fip) => Step::Delete(fip.clone()),
-        Kept::WithBalancer | Kept::Detached | Kept::Unsaid => Step::Detach(fip.clone()),
+/// How an attached floating IP is given up: only those that this program created are deleted.
+fn give_up(fip: &FloatingIp, retention: Retention) -> FloatingIpStep {
+    match retention {
+        Retention::Delete if is_marked(fip) => FloatingIpStep::Delete(fip.clone()),
+        Retention::Delete | Retention::Detach | Retention::Unknown => FloatingIpStep::Detach(fip.clone()),
     }
 }
 
@@ -191,8 +196,8 @@ fn is_marked(fip: &FloatingIp) -> bool {
     fip.description.as_deref().is_some_and(|text| text.contains(MARK))
 }
 
-/// Whether it was made for this Service, in whatever cluster, and leads nowhere. The cluster may have got another name.
-fn is_ours(fip: &FloatingIp, service: &ServiceRef) -> bool {
+/// Whether it was created for this Service, in a cluster of any name, and is not attached. The cluster may have been renamed.
+fn is_for(fip: &FloatingIp, service: &ServiceRef) -> bool {
     let mark = format!("{MARK} {}/{} from cluster ", service.namespace, service.name);
     fip.port_id.is_none() && fip.description.as_deref().is_some_and(|text| text.starts_with(&mark))
 }
@@ -205,9 +210,9 @@ fn has(fip: &FloatingIp, ip: &str) -> bool {
     }
 }
 
-fn description(want: &Want<'_>) -> String {
-    let ServiceRef { namespace, name, .. } = want.service;
-    let mut text = format!("{MARK} {namespace}/{name} from cluster {}", want.cluster);
+fn description(desired: &DesiredFloatingIp<'_>) -> String {
+    let ServiceRef { namespace, name, .. } = desired.service;
+    let mut text = format!("{MARK} {namespace}/{name} from cluster {}", desired.cluster);
     text.truncate(text.floor_char_boundary(LONGEST));
     text
 }

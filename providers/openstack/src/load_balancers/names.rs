@@ -1,14 +1,14 @@
-//! Names, tags and descriptions. They are how a load balancer is found again: changing one orphans what is there.
+//! Names, tags and descriptions. Load balancers are found by them: changing one orphans existing objects.
 
 use cloud::{ServiceRef, default_name};
 
-/// Begins the name and the tag of every load balancer that is made for a Service.
+/// The prefix of the name and the tag of every load balancer that is created for a Service.
 pub(crate) const PREFIX: &str = "kube_service_";
 
-/// Begins the tag that bears a Service's UID. It must not begin like [`PREFIX`]: tags that do are counted as Services.
+/// The prefix of the tag with a Service's UID. It must not begin like [`PREFIX`]: such tags are counted as Services.
 const UID_PREFIX: &str = "kubernetes_service_uid_";
 
-/// Octavia takes no more.
+/// The longest name that Octavia accepts.
 const LONGEST: usize = 255;
 
 /// The name of a Service's load balancer, which is also the tag of everything that belongs to the Service.
@@ -16,7 +16,7 @@ pub(crate) fn load_balancer(cluster: &str, service: &ServiceRef) -> String {
     cut(format!("{PREFIX}{cluster}_{}_{}", service.namespace, service.name))
 }
 
-/// The name that load balancers had long ago.
+/// The legacy name of a load balancer.
 pub(crate) fn legacy(service: &ServiceRef) -> String {
     default_name(&service.uid)
 }
@@ -41,7 +41,7 @@ pub(crate) fn serial_member(node: &str, address: &str, port: u16) -> String {
     cut(format!("member_{node}_{address}_{port}"))
 }
 
-/// For whom a load balancer is, in words.
+/// The description of a load balancer.
 pub(crate) fn description(cluster: &str, service: &ServiceRef) -> String {
     cut(format!(
         "Kubernetes external service {}/{} from cluster {cluster}",
@@ -49,17 +49,17 @@ pub(crate) fn description(cluster: &str, service: &ServiceRef) -> String {
     ))
 }
 
-/// The tag that tells two Services of the same name apart.
+/// The tag that distinguishes Services of the same name.
 pub(crate) fn uid_tag(uid: &str) -> String {
     cut(format!("{UID_PREFIX}{uid}"))
 }
 
-/// The UID that a load balancer's tags bear.
+/// The UID in the tags of a load balancer.
 pub(crate) fn uid_of(tags: &[String]) -> Option<&str> {
     tags.iter().find_map(|tag| tag.strip_prefix(UID_PREFIX))
 }
 
-/// Whether a tag says that a Service uses a load balancer.
+/// Whether a tag marks a Service that uses the load balancer.
 pub(crate) fn is_service_tag(tag: &str) -> bool {
     tag.starts_with(PREFIX)
 }
@@ -69,9 +69,9 @@ pub(crate) fn is_child(kind: &str, name: &str, load_balancer: &str) -> bool {
     child(kind, name, load_balancer).is_some()
 }
 
-/// The name of a child, once its load balancer got another one.
-pub(crate) fn renamed_child(kind: &str, name: &str, former: &str, load_balancer: &str) -> Option<String> {
-    let index = child(kind, name, former)?;
+/// The name of a child after its load balancer was renamed.
+pub(crate) fn renamed_child(kind: &str, name: &str, previous_name: &str, load_balancer: &str) -> Option<String> {
+    let index = child(kind, name, previous_name)?;
     Some(cut(format!("{kind}_{index}_{load_balancer}")))
 }
 
@@ -79,13 +79,13 @@ pub(crate) fn renamed_child(kind: &str, name: &str, former: &str, load_balancer:
 fn child<'a>(kind: &str, name: &'a str, load_balancer: &str) -> Option<&'a str> {
     let (index, of) = name.strip_prefix(kind)?.strip_prefix('_')?.split_once('_')?;
     let numbered = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-    // A name that was cut is a part of the full one.
+    // A truncated name is a part of the full one.
     let belongs = of == load_balancer || (name.len() == LONGEST && load_balancer.starts_with(of));
     (numbered && belongs).then_some(index)
 }
 
-/// The cluster, namespace and name that a load balancer's name or tag tells. Namespaces and names have no `_`, so the last
-/// two fields are theirs, and all before is the cluster's. A name that was cut tells nothing.
+/// The cluster, namespace and name in the name or tag of a load balancer. Namespaces and names have no `_`, so that the last two fields are
+/// theirs, and everything before is the cluster. A truncated name cannot be parsed.
 pub(crate) fn parse(name: &str) -> Option<(&str, &str, &str)> {
     let rest = name.strip_prefix(PREFIX).filter(|_| name.len() < LONGEST)?;
     let (rest, service) = rest.rsplit_once('_')?;
@@ -93,8 +93,7 @@ pub(crate) fn parse(name: &str) -> Option<(&str, &str, &str)> {
     Some((cluster, namespace, service))
 }
 
-/// Whether this is the name or tag of this Service in a cluster of any name. A name that was cut is known by what is left of
-/// it, if that is more than the namespace.
+/// Whether this is the name or tag of this Service in a cluster of any name. A truncated name is recognised if more than the namespace is left.
 pub(crate) fn is_of(name: &str, service: &ServiceRef) -> bool {
     let fields = || {
         let (rest, left) = name.strip_prefix(PREFIX)?.rsplit_once('_')?;
@@ -107,7 +106,7 @@ pub(crate) fn is_of(name: &str, service: &ServiceRef) -> bool {
     })
 }
 
-/// Cuts to what Octavia takes, at a character's end.
+/// Truncates to what Octavia accepts, at the end of a character.
 pub(crate) fn cut(mut name: String) -> String {
     name.truncate(name.floor_char_boundary(LONGEST));
     name
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn children_whose_names_were_cut() {
+    fn children_with_truncated_names() {
         let long = load_balancer(&"a".repeat(300), &service("n", "s"));
         assert!(is_child("pool", &pool(0, &long), &long));
     }
@@ -195,21 +194,21 @@ mod tests {
     )]
     #[case("decompose: with resource prefix, no match", "FOOBAR", None)]
     fn children_get_the_new_name(#[case] row: &str, #[case] name: &str, #[case] expected: Option<&str>) {
-        let (former, new) = (
+        let (previous_name, new) = (
             "kube_service_kubernetes_namespace_name",
             "kube_service_cluster123_namespace_name",
         );
-        let renamed = renamed_child("listener", name, former, new);
+        let renamed = renamed_child("listener", name, previous_name, new);
         assert_eq!(renamed.as_deref(), expected, "{row}");
     }
 
     // upstream: openstack 47
     #[test]
-    fn children_whose_names_were_cut_get_the_new_name() {
+    fn children_with_truncated_names_are_renamed() {
         let row = "cluster rename: result cut to 255";
         let of = |cluster| load_balancer(cluster, &service("namespace", &format!("name{}", "foo".repeat(100))));
-        let (former, new) = (of("kubernetes"), of("cluster123"));
-        let renamed = renamed_child("listener", &listener(0, &former), &former, &new);
+        let (previous_name, new) = (of("kubernetes"), of("cluster123"));
+        let renamed = renamed_child("listener", &listener(0, &previous_name), &previous_name, &new);
         assert_eq!(renamed, Some(listener(0, &new)), "{row}");
     }
 
@@ -227,7 +226,7 @@ mod tests {
     /// such a name is, [`is_of`] tells.
     // upstream: openstack 47
     #[test]
-    fn a_name_that_was_cut_tells_nothing() {
+    fn a_truncated_name_cannot_be_parsed() {
         let row = "decompose: cut name";
         let name = load_balancer(
             "kubernetes",

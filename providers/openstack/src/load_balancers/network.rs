@@ -1,10 +1,9 @@
-//! In which networks and subnets a load balancer, its members and its floating IP are.
+//! The networks and subnets of a load balancer, its members and its floating IP.
 //!
-//! [`choose`] is pure: what the Service's annotations say wins over what its class says, and that over `[LoadBalancer]`.
-//! There is one order for making a balancer and for changing its hosts. [`Networks`] asks Neutron for what nobody said.
+//! [`choose`] is pure: annotations of the Service win over its class, and the class over `[LoadBalancer]`. The order is the same for creating a
+//! load balancer and for changing its hosts. [`Networks`] reads from Neutron what none of them names.
 //!
-//! The Go program has other orders in some places; a balancer that exists is not moved by the difference, because networks
-//! count only when something is made:
+//! occm has other orders in some places. An existing load balancer is not affected, because networks count only when something is created:
 //!
 //! * a class wins over annotations for the address of an *external* Service's balancer, and for its floating network and
 //!   subnet; here annotations win everywhere;
@@ -16,10 +15,6 @@
 
 mod detect;
 mod pattern;
-#[cfg(test)]
-pub(crate) mod rig;
-#[cfg(test)]
-mod scenarios;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -35,25 +30,24 @@ pub(crate) use detect::Networks;
 pub(crate) use pattern::Pattern;
 pub(crate) use tags::Tags;
 
-/// What was chosen, as far as the Service and the configuration say.
+/// The choice of the Service and of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// Where a new balancer has its address.
+    /// Where a new load balancer has its address.
     pub vip: Vip,
     /// Where its members are.
     pub members: MemberSubnet,
-    /// Where a new floating IP comes from, if the balancer's address is one that can have one; `None` if the Service is to
-    /// have none.
+    /// Where a new floating IP comes from, if the address of the load balancer can have one; `None` for an internal Service.
     pub floating: Option<Floating>,
 }
 
-/// Where a new balancer has its address.
+/// Where a new load balancer has its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Vip {
     /// On this port; its network and subnet are the port's.
     Port(String),
-    /// Here; at least one of the two is given.
-    Place {
+    /// In this network, this subnet, or both.
+    Given {
         /// The network.
         network: Option<String>,
         /// The subnet.
@@ -64,11 +58,11 @@ pub(crate) enum Vip {
 }
 
 impl Vip {
-    /// The port that is there before the balancer.
+    /// The port that exists before the load balancer.
     pub fn port(&self) -> Option<&str> {
         match self {
             Self::Port(port) => Some(port),
-            Self::Place { .. } | Self::OfNodes => None,
+            Self::Given { .. } | Self::OfNodes => None,
         }
     }
 }
@@ -78,7 +72,7 @@ impl Vip {
 pub(crate) enum MemberSubnet {
     /// This one.
     Given(String),
-    /// The one that Octavia chose for the balancer's address, known once it is made.
+    /// The one that Octavia chose for the address of the load balancer, known once that is created.
     OfVip,
     /// That of the nodes.
     OfNodes,
@@ -128,13 +122,13 @@ pub(crate) fn choose(spec: &Spec, settings: &Settings, config: &Config) -> Resul
         vip: match (&settings.port_id, network, subnet) {
             (Some(port), ..) => Vip::Port(port.clone()),
             (None, None, None) => Vip::OfNodes,
-            (None, network, subnet) => Vip::Place { network, subnet },
+            (None, network, subnet) => Vip::Given { network, subnet },
         },
         floating: floats.then(|| floating(sources, spec)),
     })
 }
 
-/// The configured subnet wins over the one of the balancer's address: an annotation moves the address, not the nodes.
+/// The configured subnet wins over that of the load balancer's address: an annotation moves the address, not the nodes.
 fn members(sources: [&Class; 3], network: Option<&str>, subnet: Option<&str>) -> MemberSubnet {
     let configured = Some(&sources[2].subnet_id).filter(|id| !id.is_empty());
     let given = first(sources, |source| &source.member_subnet_id)
@@ -147,7 +141,7 @@ fn members(sources: [&Class; 3], network: Option<&str>, subnet: Option<&str>) ->
     }
 }
 
-/// An annotation `floating-network-id` that is there but empty turns the configured network off: one is looked for then.
+/// An empty annotation `floating-network-id` turns the configured network off: the external network is then detected.
 fn floating(sources: [&Class; 3], spec: &Spec) -> Floating {
     let [asked, class, configured] = sources;
     let turned_off = spec
@@ -169,8 +163,7 @@ fn floating(sources: [&Class; 3], spec: &Spec) -> Floating {
     }
 }
 
-/// Which subnets of the network a source asks for. A subnet that it names by its ID is not meant where another network is
-/// asked for; names and tags any network can have.
+/// The subnets of the network that a source asks for. A subnet ID does not count if another network is chosen; names and tags do.
 fn floating_subnet(source: &Class, network: Option<&str>) -> Option<FloatingSubnet> {
     let fits =
         source.floating_network_id.is_empty() || network.is_none_or(|network| network == source.floating_network_id);

@@ -4,8 +4,8 @@ use crate::instances::provider_id;
 use cloud::{AddressKind, Host, IpFamily};
 use std::net::IpAddr;
 
-/// The address that members are made of: the first internal one of the family, else the first external one. Without a
-/// family the first of either kind counts, whatever it looks like. Names are never used.
+/// The address of a member: the first internal one of the family, else the first external one. Without a family the first address of either kind
+/// counts. Host names are never used.
 ///
 /// The text is the Node's own, which need not be the canonical form of an IPv6 address.
 pub(crate) fn of(host: &Host, family: Option<IpFamily>) -> Option<&str> {

@@ -1,16 +1,16 @@
 //! The security group that opens a Service's node ports, for `manage-security-groups`.
 //!
-//! One group a Service, found by its name, on the ports of the nodes that traffic goes to. Other than the Go program this
-//! takes it off the nodes that left, loses nobody's change of a port, goes on after a rule that was gone already, and does
-//! not call a group deleted that is still in use.
+//! One group for each Service, found by its name, on the ports of the nodes that get traffic. Unlike occm, this removes it from nodes that left,
+//! loses no change of a port by another client, continues after a rule that was already deleted, and does not report a group as deleted that is
+//! still in use.
 
-mod act;
-mod carriers;
-mod edits;
+mod apply;
+mod member_ports;
 mod observe;
+mod port_edits;
 mod rules;
 #[cfg(test)]
-mod scenarios;
+mod tests;
 
 use super::{network::Networks, node_address};
 use crate::api::{
@@ -20,11 +20,11 @@ use crate::api::{
         security_groups::{self, SecurityGroup, SecurityGroupRule},
     },
 };
-use carriers::{Changes, Member};
 use cloud::{Error, Host, IpFamily, Result, ServiceRef, Spec};
 use cloud_http::{Failure, http::StatusCode};
-use edits::Edits;
+use member_ports::{Changes, MemberAddress};
 use observe::Lists;
+use port_edits::PortEdits;
 use provider_kit::load_balancer::Halt;
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 use tracing::info;
@@ -34,22 +34,22 @@ pub(crate) use rules::{Rule, Sources};
 /// Begins the name of every group of ours.
 const PREFIX: &str = "lb-sg-";
 
-/// Neutron takes no longer name.
+/// The longest name that Neutron accepts.
 const LONGEST: usize = 255;
 
-/// When to look again at a group that is still in use.
+/// When to retry the deletion of a group that is still in use.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What a Service wants.
+/// The group that a Service asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Want<'a> {
+pub(crate) struct DesiredGroup<'a> {
     /// The Service.
     pub spec: &'a Spec,
-    /// The nodes that traffic goes to.
+    /// The nodes that get traffic.
     pub hosts: &'a [&'a Arc<Host>],
-    /// The families that the balancer reaches them by; none: whichever they have.
+    /// The IP families by which the load balancer reaches them; none: any.
     pub families: &'a [IpFamily],
-    /// The families of the balancer's addresses, which clients connect to; none: it is not known.
+    /// The IP families of the load balancer's addresses; none: not known.
     pub vips: &'a [IpFamily],
     /// The subnets of the members.
     pub subnets: &'a [String],
@@ -59,7 +59,7 @@ pub(crate) struct Want<'a> {
 
 /// One change of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum GroupStep {
     /// It gets a rule.
     Allow(Rule),
     /// It loses a rule.
@@ -70,7 +70,7 @@ pub(crate) enum Step {
     Detach(Port),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for GroupStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Allow(rule) => write!(f, "+{rule}"),
@@ -89,50 +89,55 @@ pub(crate) fn name(service: &ServiceRef) -> String {
     text
 }
 
-/// Looks after the groups of all Services, and remembers for a moment what many of them ask for.
+/// The groups of all Services, with short caches that they share.
 #[derive(Debug, Default)]
 pub(crate) struct SecurityGroups {
     lists: Lists,
-    edits: Edits,
+    edits: PortEdits,
 }
 
 impl SecurityGroups {
-    /// Makes the group match, and puts it on the ports of these nodes and of no others. Every step is tried, whatever
-    /// became of the one before.
+    /// Makes the group match, and attaches it to the ports of these nodes and of no others. Every step is tried, whether or not the one before
+    /// failed.
     ///
     /// # Errors
-    /// The first that a step met; [`Error::Unusable`] if two groups have the name; [`Error::Quota`].
-    pub(crate) async fn ensure(&self, api: &Session, networks: &Networks, want: &Want<'_>) -> Result<(), Halt> {
+    /// The first error of a step; [`Error::Unusable`] if two groups have the name; [`Error::Quota`].
+    pub(crate) async fn ensure(
+        &self,
+        api: &Session,
+        networks: &Networks,
+        desired: &DesiredGroup<'_>,
+    ) -> Result<(), Halt> {
         let mut subnets = Vec::new();
-        for id in want.subnets {
+        for id in desired.subnets {
             let subnet = networks.subnet(api, id).await?;
             let cidr = subnet.cidr.parse();
             subnets.push(cidr.map_err(|_| Error::unusable(format!("subnet {id}"), "its CIDR cannot be read"))?);
         }
-        let group = self.group(api, want.spec).await?;
-        let allowed = rules::wanted(want.spec, want.sources, want.vips, &subnets);
-        let ruled = self.take(api, &group, plan_rules(&group, &allowed)).await;
-        let steps = self.plan_ports(api, &group, want).await;
+        let group = self.group(api, desired.spec).await?;
+        let allowed = rules::wanted(desired.spec, desired.sources, desired.vips, &subnets);
+        let ruled = self.apply(api, &group, plan_rules(&group, &allowed)).await;
+        let steps = self.plan_ports(api, &group, desired).await;
         let carried = match steps {
-            Ok(steps) => self.take(api, &group, steps).await,
+            Ok(steps) => self.apply(api, &group, steps).await,
             Err(error) => Err(Halt::from(error)),
         };
         ruled.and(carried)
     }
 
-    /// Removes the group of a Service from all ports, and deletes it. One that is not there is a success; a Service whose
-    /// group is not managed any more has it removed, too.
+    /// Removes the group of a Service from all ports, and deletes it. A missing group is a success. Also for a Service whose group is not
+    /// managed any more.
     ///
     /// # Errors
     /// As Neutron answers.
     pub(crate) async fn remove(&self, api: &Session, service: &ServiceRef) -> Result<(), Halt> {
         let name = name(service);
-        // The name has the Service's UID: if there are two, both are ours.
+        // The name has the Service's UID: if two groups have it, both belong to the Service.
         for group in self.lists.named(api, &name).await? {
-            // Not from a list that was read for others: whoever carries it keeps it from being deleted.
-            let carriers = ports::ports(api, &[("security_groups", &group.id)]).await?;
-            let steps = carriers.into_iter().map(Step::Detach);
-            self.take(api, &group, steps.collect()).await?;
+            // Not from a shared list: any port that still has the group prevents its deletion.
+            let group_ports = ports::ports(api, &[("security_groups", &group.id)]).await?;
+            let steps = group_ports.into_iter().map(GroupStep::Detach);
+            self.apply(api, &group, steps.collect()).await?;
             let deleted = security_groups::delete(api, &group.id).await;
             self.lists.changed(&name);
             match deleted {
@@ -149,7 +154,7 @@ impl SecurityGroups {
         Ok(())
     }
 
-    /// The group of a Service; it is made if need be.
+    /// The group of a Service; it is created if it does not exist.
     async fn group(&self, api: &Session, spec: &Spec) -> Result<SecurityGroup> {
         let name = name(&spec.service);
         let mut groups = self.lists.named(api, &name).await?;
@@ -170,26 +175,35 @@ impl SecurityGroups {
         }
     }
 
-    async fn plan_ports(&self, api: &Session, group: &SecurityGroup, want: &Want<'_>) -> Result<Vec<Step>> {
-        let members = members(want, api.region());
-        let carriers = self.lists.carriers(api, group).await?;
-        let ports = self.lists.ports(api, &carriers::unknown(&members, &carriers)).await?;
-        let Changes { attach, detach } = carriers::changes(&group.id, &members, want.subnets, &carriers, &ports);
-        let detach = detach.into_iter().map(Step::Detach);
-        Ok(attach.into_iter().map(Step::Attach).chain(detach).collect())
+    async fn plan_ports(
+        &self,
+        api: &Session,
+        group: &SecurityGroup,
+        desired: &DesiredGroup<'_>,
+    ) -> Result<Vec<GroupStep>> {
+        let members = members(desired, api.region());
+        let group_ports = self.lists.group_ports(api, group).await?;
+        let ports = self
+            .lists
+            .ports(api, &member_ports::servers_without_port(&members, &group_ports))
+            .await?;
+        let Changes { attach, detach } =
+            member_ports::changes(&group.id, &members, desired.subnets, &group_ports, &ports);
+        let detach = detach.into_iter().map(GroupStep::Detach);
+        Ok(attach.into_iter().map(GroupStep::Attach).chain(detach).collect())
     }
 }
 
-/// What has to change about the rules: new ones first, so that no traffic is refused that was let in and is to be.
-fn plan_rules(group: &SecurityGroup, wanted: &BTreeSet<Rule>) -> Vec<Step> {
+/// The changes of the rules: new ones first, so that traffic that was and will be allowed is never refused.
+fn plan_rules(group: &SecurityGroup, wanted: &BTreeSet<Rule>) -> Vec<GroupStep> {
     let (missing, surplus) = rules::diff(wanted, &group.rules);
-    let revoke = surplus.into_iter().cloned().map(Step::Revoke);
-    missing.into_iter().map(Step::Allow).chain(revoke).collect()
+    let revoke = surplus.into_iter().cloned().map(GroupStep::Revoke);
+    missing.into_iter().map(GroupStep::Allow).chain(revoke).collect()
 }
 
-/// The addresses by which the balancer reaches the servers of the nodes.
-fn members(want: &Want<'_>, region: &str) -> Vec<Member> {
-    let families: Vec<Option<IpFamily>> = match want.families {
+/// The addresses by which the load balancer reaches the servers of the nodes.
+fn members(desired: &DesiredGroup<'_>, region: &str) -> Vec<MemberAddress> {
+    let families: Vec<Option<IpFamily>> = match desired.families {
         [] => vec![None],
         families => families.iter().copied().map(Some).collect(),
     };
@@ -203,45 +217,20 @@ fn members(want: &Want<'_>, region: &str) -> Vec<Member> {
         if known.is_empty() {
             known.push(None);
         }
-        let member = move |address| Member {
+        let member = move |address| MemberAddress {
             server: server.clone(),
             address,
         };
         Some(known.into_iter().map(member))
     };
-    want.hosts.iter().filter_map(|host| of_host(host)).flatten().collect()
+    desired
+        .hosts
+        .iter()
+        .filter_map(|host| of_host(host))
+        .flatten()
+        .collect()
 }
 
 fn status(error: &Error) -> Option<StatusCode> {
     Failure::of(error).map(Failure::status)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    const LONG: &str = "security-group-longer-test-service-name-with-more-than-255-byte-this-test-should-be-longer-than-255-i-need-that-ijiojohoo-afhwefkbfk-jwebfwbifwbewifobiu-efbiobfoiqwebi-the-end-e-end-pardon-the-long-string-i-really-apologize-if-this-is-a-bad-thing-to-do";
-
-    // upstream: openstack 32
-    #[rstest]
-    #[case(
-        "regular test security group name and length",
-        ("12345", "security-group-namespace", "security-group-name"),
-        "lb-sg-12345-security-group-namespace-security-group-name"
-    )]
-    #[case(
-        "security group name longer than 255 byte",
-        ("12345678-90ab-cdef-0123-456789abcdef", "security-group-longer-test-namespace", LONG),
-        "lb-sg-12345678-90ab-cdef-0123-456789abcdef-security-group-longer-test-namespace-security-group-longer-test-service-name-with-more-than-255-byte-this-test-should-be-longer-than-255-i-need-that-ijiojohoo-afhwefkbfk-jwebfwbifwbewifobiu-efbiobfoiqwebi-the-end"
-    )]
-    #[case("test the security group name with all empty param", ("", "", ""), "lb-sg---")]
-    fn names(#[case] row: &str, #[case] (uid, namespace, service): (&str, &str, &str), #[case] expected: &str) {
-        let service = ServiceRef {
-            uid: uid.to_owned(),
-            namespace: namespace.to_owned(),
-            name: service.to_owned(),
-        };
-        assert_eq!(name(&service), expected, "{row}");
-    }
 }

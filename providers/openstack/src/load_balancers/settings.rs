@@ -1,17 +1,20 @@
 //! What the annotations of a Service ask for, with the configuration's defaults filled in. Read once, for every path.
 
-use super::{annotations as key, names, node_selector::NodeSelector};
+mod node_selector;
+
+use super::{annotations as key, names};
 use crate::config::{Class, Config, LoadBalancer};
 use cloud::{Result, Spec};
+use node_selector::NodeSelector;
 use provider_kit::annotations::Annotation;
 
 /// What a Service asks for, besides its spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Who can reach it.
+    /// Which clients can reach it.
     pub exposure: Exposure,
-    /// What becomes of the floating IP.
-    pub floating_ip: Kept,
+    /// What happens to the floating IP.
+    pub floating_ip: Retention,
     /// The name of a `[LoadBalancerClass]`.
     pub class: Option<String>,
     /// The Service's own choice of networks and subnets; empty is not given.
@@ -20,19 +23,19 @@ pub(crate) struct Settings {
     pub port_id: Option<String>,
     /// The load balancer that is to be used.
     pub load_balancer_id: Option<String>,
-    /// The address that was told before: the Service has been served.
+    /// The address of its last status: the Service was served before.
     pub address: Option<String>,
     /// -1: no limit.
     pub connection_limit: i64,
-    /// Whether members are told who connects, by the PROXY protocol.
+    /// Whether members learn the client's address by the PROXY protocol.
     pub proxy: Option<Proxy>,
     /// Headers that are added: `X-Forwarded-For`, ….
     pub headers: Vec<&'static str>,
-    /// Headers that the Service decides on. Whoever put another one on a listener did so by hand, and it stays.
+    /// Headers that the Service controls. Other headers on a listener were added by a user, and are kept.
     pub governed_headers: Vec<&'static str>,
     /// The algorithm of the pools.
     pub method: String,
-    /// How long who may be silent.
+    /// The timeouts of the listeners.
     pub timeouts: Timeouts,
     /// The certificate.
     pub tls_container_ref: Option<String>,
@@ -42,9 +45,9 @@ pub(crate) struct Settings {
     pub flavor_id: Option<String>,
     /// Octavia's zone.
     pub availability_zone: Option<String>,
-    /// The nodes that traffic goes to.
+    /// The nodes that get traffic.
     pub node_selector: NodeSelector,
-    /// Stands in the status instead of the address.
+    /// The host name in the status, instead of the address.
     pub hostname: Option<String>,
     /// More tags of the load balancer.
     pub load_balancer_tags: Vec<String>,
@@ -54,24 +57,24 @@ pub(crate) struct Settings {
     pub pool_tags: Vec<String>,
 }
 
-/// Who can reach a Service.
+/// Which clients can reach a Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposure {
-    /// Those on its network.
+    /// Clients on its network.
     Internal,
-    /// Everybody, by a floating IP.
+    /// All clients, by a floating IP.
     External,
 }
 
-/// What becomes of a floating IP of ours when nobody needs it any more.
+/// What happens to a floating IP of ours that is not needed any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
-    /// It goes with the load balancer.
-    WithBalancer,
-    /// It is taken off and kept.
-    Detached,
-    /// Nobody can say any more: it is kept, and the log names it.
-    Unsaid,
+pub(crate) enum Retention {
+    /// It is deleted with the load balancer.
+    Delete,
+    /// It is detached and kept.
+    Detach,
+    /// The Service is unknown: it is kept, and logged.
+    Unknown,
 }
 
 /// A version of the PROXY protocol.
@@ -110,12 +113,12 @@ impl Settings {
         Self::unchecked(spec, config).checked()
     }
 
-    /// Reads them; enough to find and to delete what is there.
+    /// Reads them without checks; enough to find and to delete a load balancer.
     pub fn unchecked(spec: &Spec, config: &Config) -> Self {
         let defaults = &config.load_balancer;
         Self {
             exposure: exposure(spec, defaults),
-            floating_ip: kept(spec),
+            floating_ip: retention(spec),
             class: key::CLASS.non_empty(spec).map(str::to_owned),
             networks: networks(spec),
             port_id: key::PORT_ID.non_empty(spec).map(str::to_owned),
@@ -170,15 +173,15 @@ fn configured(spec: &Spec, annotation: Annotation, default: &str) -> Option<Stri
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A Service that has or had a load balancer has ports, or our annotations if it is of another type now. Of one with neither
-/// nothing but the name is known, because it is gone: it may have asked for its address to be kept.
-fn kept(spec: &Spec) -> Kept {
+/// A Service that has or had a load balancer has ports, or the manager's annotations if its type changed. If it has neither, it is deleted and
+/// only its name is known: it may have asked to keep its address.
+fn retention(spec: &Spec) -> Retention {
     if key::KEEP_FLOATING_IP.boolean_or(spec, false) {
-        Kept::Detached
+        Retention::Detach
     } else if spec.ports.is_empty() && spec.annotations.is_empty() {
-        Kept::Unsaid
+        Retention::Unknown
     } else {
-        Kept::WithBalancer
+        Retention::Delete
     }
 }
 
@@ -225,7 +228,7 @@ fn headers(spec: &Spec) -> Vec<&'static str> {
     on.map(|(_, header)| *header).collect()
 }
 
-/// The Go program decides on `X-Forwarded-For` whether the Service says something about it or not, and on no other.
+/// As in occm, `X-Forwarded-For` is controlled even without the annotation, and no other header is.
 fn governed_headers(spec: &Spec) -> Vec<&'static str> {
     let said = |annotation: Annotation| annotation == key::X_FORWARDED_FOR || annotation.is_present(spec);
     let governed = HEADERS.iter().filter(|(annotation, _)| said(*annotation));

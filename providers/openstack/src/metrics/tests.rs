@@ -31,7 +31,7 @@ fn look(metrics: &Metrics, answer: cloud::Result<Progress<()>>) {
 }
 
 #[test]
-fn all_looks_until_it_is_ready_are_one_reconcile() {
+fn all_calls_until_it_is_ready_are_one_reconcile() {
     let (_, metrics) = registered();
     let counted = || counted(&metrics.reconciles, "loadbalancer_ensure");
     let pending = || Progress::Pending {

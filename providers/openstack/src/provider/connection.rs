@@ -1,7 +1,7 @@
 //! A configuration in use.
 
 use crate::{
-    api::{Service, Session, Surroundings, login},
+    api::{Service, Session, SessionContext, login},
     config::Config,
     instances, routes,
 };
@@ -9,7 +9,7 @@ use cloud::{Error, Result};
 use cloud_http::login::LoginThrottles;
 use std::sync::OnceLock;
 
-/// A configuration, a session that was made from it, and what was learned through it.
+/// A configuration, its session, and what was learned through it.
 pub struct Connection {
     /// The configuration.
     pub config: Config,
@@ -18,7 +18,7 @@ pub struct Connection {
     /// What was learned about servers.
     pub learned: instances::Learned,
     /// What was learned about routers.
-    pub extensions: routes::Abilities,
+    pub route_features: routes::FeatureCache,
     octavia: OnceLock<Octavia>,
 }
 
@@ -34,15 +34,15 @@ impl Connection {
     ///
     /// # Errors
     /// [`cloud::Error::Invalid`] if certificates or key are not usable.
-    pub fn new(config: Config, surroundings: &Surroundings, throttles: &LoginThrottles) -> Result<Self> {
+    pub fn new(config: Config, context: &SessionContext, throttles: &LoginThrottles) -> Result<Self> {
         let (global, timeout) = (config.global.clone(), config.request_timeout);
         let throttle = login::throttle(throttles, &global);
-        let session = Session::throttled(throttle, global, timeout, surroundings)?;
+        let session = Session::throttled(throttle, global, timeout, context)?;
         Ok(Self {
             config,
             learned: instances::Learned::new(&session),
             session,
-            extensions: routes::Abilities::default(),
+            route_features: routes::FeatureCache::default(),
             octavia: OnceLock::new(),
         })
     }
@@ -52,7 +52,7 @@ impl Connection {
         self.config.load_balancer.enabled && self.octavia.get() != Some(&Octavia::Missing)
     }
 
-    /// Looks for load balancers in the catalog. A cloud without them still has nodes, so that it is only a warning.
+    /// Checks whether the catalog has load balancers. A cloud without them still has nodes, so that this is only a warning.
     ///
     /// # Errors
     /// If the login fails.

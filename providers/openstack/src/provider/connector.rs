@@ -1,8 +1,8 @@
-//! How the configuration becomes a connection, and when a connection may replace another one.
+//! Creates connections, and decides when a connection may replace another one.
 
 use super::Connection;
 use crate::{
-    api::{Service, Surroundings},
+    api::{Service, SessionContext},
     config::{self, Config, Environment},
 };
 use async_trait::async_trait;
@@ -11,18 +11,18 @@ use cloud_http::login::LoginThrottles;
 use provider_kit::live_config::{Configured, Loaded, Sources};
 use std::error::Error as _;
 
-/// Reads configurations and makes connections.
+/// Reads configurations and creates connections.
 pub struct Connector {
-    surroundings: Surroundings,
+    context: SessionContext,
     environment: Environment,
     throttles: LoginThrottles,
 }
 
 impl Connector {
     /// For the configurations of a process with this environment.
-    pub fn new(surroundings: Surroundings, environment: Environment) -> Self {
+    pub fn new(context: SessionContext, environment: Environment) -> Self {
         Self {
-            surroundings,
+            context,
             environment,
             throttles: LoginThrottles::default(),
         }
@@ -50,7 +50,7 @@ impl Configured for Connector {
     }
 
     fn connect(&self, config: Config) -> Result<Connection> {
-        Connection::new(config, &self.surroundings, &self.throttles)
+        Connection::new(config, &self.context, &self.throttles)
     }
 
     async fn verify(&self, new: &Connection, running: &Connection) -> Result<Vec<String>> {

@@ -1,13 +1,12 @@
 //! Creates routes: first the ports, then all routes at once.
 
 use super::{
-    Routes,
-    abilities::{Ability, Pairs, Tags},
-    act,
-    hop::{self, Hop},
-    look,
-    ownership::{self, Whose},
-    plan::{self, NeedsPort, Step, There},
+    Routes, apply,
+    features::{Features, Pairs, Tags},
+    node_route::{self, NodeRoute},
+    observe,
+    ownership::{self, RouteOwner},
+    plan::{self, NeedsPort, Presence, RouteStep},
 };
 use crate::{
     api::{
@@ -28,58 +27,58 @@ use std::{
 };
 use tracing::{debug, warn};
 
-/// What all steps have in common.
-struct Work<'a> {
+/// The inputs of all steps.
+struct Creation<'a> {
     session: &'a Session,
     router: Router,
-    ability: Ability,
+    features: Features,
     ports: HashMap<IpAddr, Port>,
     tag: String,
 }
 
 /// A failure, by the route that it concerns.
-type Failures = HashMap<Hop, Error>;
+type Failures = HashMap<NodeRoute, Error>;
 
 impl Routes {
     pub(super) async fn try_create(&self, cluster: &str, new: &[NewRoute]) -> Result<Vec<Result<()>>> {
         (self.gate)()?;
         let connection = self.live.load();
-        let ability = connection.extensions.get(&connection.session).await?;
-        let router = look::router(&connection.session, router_id(&connection)?).await?;
-        let there: Vec<Hop> = router.routes.iter().filter_map(Hop::read).collect();
-        let wanted: Vec<Result<Hop>> = new.iter().map(hop_to).collect();
+        let features = connection.route_features.get(&connection.session).await?;
+        let router = observe::router(&connection.session, router_id(&connection)?).await?;
+        let there: Vec<NodeRoute> = router.routes.iter().filter_map(NodeRoute::read).collect();
+        let wanted: Vec<Result<NodeRoute>> = new.iter().map(hop_to).collect();
         let ips = behind(&wanted, &there);
-        let ports = look::ports(&connection.session, &router.id, &ips).await?;
+        let ports = observe::ports(&connection.session, &router.id, &ips).await?;
         let dangling = dangling(&wanted, &there, &ports);
         let vacant = self.vacant(cluster, &connection, &router, dangling).await?;
-        let work = Work {
+        let creation = Creation {
             session: &connection.session,
             ports,
             router,
-            ability,
+            features,
             tag: ownership::tag(cluster),
         };
-        let steps = plan::plan(wanted, &there, &work.ports, &vacant, ability.needs_port());
-        let failures = work.run(steps.iter().flatten()).await;
+        let steps = plan::plan(wanted, &there, &creation.ports, &vacant, features.needs_port());
+        let failures = creation.run(steps.iter().flatten()).await;
         self.learn(cluster, &connection, new, &steps, &failures);
         Ok(steps.into_iter().map(|step| outcome(&step?, &failures)).collect())
     }
 
-    /// Those of these routes, of which no port is known, that may be replaced: ours, and those that lead nowhere.
+    /// The routes without a known port that may be replaced: those of this cluster, and those whose next hop certainly does not exist.
     async fn vacant(
         &self,
         cluster: &str,
         connection: &Connection,
         router: &Router,
-        dangling: Vec<Hop>,
-    ) -> Result<HashSet<Hop>> {
-        let of = |whose: Whose| {
-            let known = self.known();
-            let is_so = |hop: &&Hop| ownership::of_unseen(cluster, hop, &known) == whose;
-            dangling.iter().filter(is_so).copied().collect::<Vec<Hop>>()
+        dangling: Vec<NodeRoute>,
+    ) -> Result<HashSet<NodeRoute>> {
+        let of = |owner: RouteOwner| {
+            let known = self.state();
+            let is_so = |hop: &&NodeRoute| ownership::owner_of_unseen(cluster, hop, &known) == owner;
+            dangling.iter().filter(is_so).copied().collect::<Vec<NodeRoute>>()
         };
-        let empty = look::vacant(&connection.session, &router.id, of(Whose::Orphan)).await?;
-        Ok(of(Whose::Ours).into_iter().chain(empty).collect())
+        let empty = observe::vacant(&connection.session, &router.id, of(RouteOwner::Orphan)).await?;
+        Ok(of(RouteOwner::Ours).into_iter().chain(empty).collect())
     }
 
     fn learn(
@@ -87,10 +86,10 @@ impl Routes {
         cluster: &str,
         connection: &Connection,
         new: &[NewRoute],
-        steps: &[Result<Step>],
+        steps: &[Result<RouteStep>],
         failures: &Failures,
     ) {
-        let mut known = self.known();
+        let mut known = self.state();
         for (new, step) in new.iter().zip(steps) {
             let Ok(step) = step else { continue };
             let id = new.provider_id.as_ref();
@@ -112,42 +111,42 @@ pub(super) fn router_id(connection: &Connection) -> Result<&str> {
     })
 }
 
-fn hop_to(new: &NewRoute) -> Result<Hop> {
+fn hop_to(new: &NewRoute) -> Result<NodeRoute> {
     let destination = new.destination.trunc();
-    let next = hop::next(&new.addresses, destination).ok_or_else(|| {
+    let next = node_route::next(&new.addresses, destination).ok_or_else(|| {
         Error::invalid(
             "status.addresses",
             format!("node {} has no InternalIP of the family of {destination}", new.node),
         )
     })?;
-    Ok(Hop { destination, next })
+    Ok(NodeRoute { destination, next })
 }
 
-/// The addresses that have to be looked up: those of the new routes, and of whatever leads to the same destinations.
-fn behind(wanted: &[Result<Hop>], there: &[Hop]) -> BTreeSet<IpAddr> {
+/// The addresses whose ports have to be read: the next hops of the new routes, and of existing routes to the same destinations.
+fn behind(wanted: &[Result<NodeRoute>], there: &[NodeRoute]) -> BTreeSet<IpAddr> {
     let rivals = rivals(wanted, there);
     wanted.iter().flatten().chain(&rivals).map(|hop| hop.next).collect()
 }
 
-/// Other routes to the same destinations behind which no port is seen.
-fn dangling(wanted: &[Result<Hop>], there: &[Hop], ports: &HashMap<IpAddr, Port>) -> Vec<Hop> {
-    let wanted_too = |hop: &Hop| wanted.iter().flatten().any(|wanted| wanted == hop);
+/// Other routes to the same destinations without a visible port.
+fn dangling(wanted: &[Result<NodeRoute>], there: &[NodeRoute], ports: &HashMap<IpAddr, Port>) -> Vec<NodeRoute> {
+    let wanted_too = |hop: &NodeRoute| wanted.iter().flatten().any(|wanted| wanted == hop);
     let mut rivals = rivals(wanted, there);
     rivals.retain(|hop| !ports.contains_key(&hop.next) && !wanted_too(hop));
     rivals
 }
 
-fn rivals(wanted: &[Result<Hop>], there: &[Hop]) -> Vec<Hop> {
+fn rivals(wanted: &[Result<NodeRoute>], there: &[NodeRoute]) -> Vec<NodeRoute> {
     let destinations: BTreeSet<_> = wanted.iter().flatten().map(|hop| hop.destination).collect();
-    let is_rival = |hop: &&Hop| destinations.contains(&hop.destination);
+    let is_rival = |hop: &&NodeRoute| destinations.contains(&hop.destination);
     there.iter().filter(is_rival).copied().collect()
 }
 
-fn outcome(step: &Step, failures: &Failures) -> Result<()> {
+fn outcome(step: &RouteStep, failures: &Failures) -> Result<()> {
     failures.get(&step.hop).map_or(Ok(()), |error| Err(error.clone()))
 }
 
-impl Ability {
+impl Features {
     fn needs_port(self) -> NeedsPort {
         match self.pairs {
             Pairs::Unknown => NeedsPort::No,
@@ -156,9 +155,9 @@ impl Ability {
     }
 }
 
-impl Work<'_> {
-    async fn run(self, steps: impl Iterator<Item = &Step>) -> Failures {
-        let mut steps: Vec<&Step> = steps.collect();
+impl Creation<'_> {
+    async fn run(self, steps: impl Iterator<Item = &RouteStep>) -> Failures {
+        let mut steps: Vec<&RouteStep> = steps.collect();
         let mut failures = Failures::new();
         let allowed = self.open_ports(&steps, &mut failures).await;
         steps.retain(|step| !failures.contains_key(&step.hop));
@@ -170,9 +169,9 @@ impl Work<'_> {
         failures
     }
 
-    /// Lets the ports send what their nodes forward, and marks them. Says what they could not send before.
-    async fn open_ports(&self, steps: &[&Step], failures: &mut Failures) -> Vec<(&Port, Vec<Hop>)> {
-        let mut by_port: BTreeMap<&str, (&Port, Vec<Hop>)> = BTreeMap::new();
+    /// Allows the ports to send from the pod ranges, and tags them. Returns what they could not send before.
+    async fn open_ports(&self, steps: &[&RouteStep], failures: &mut Failures) -> Vec<(&Port, Vec<NodeRoute>)> {
+        let mut by_port: BTreeMap<&str, (&Port, Vec<NodeRoute>)> = BTreeMap::new();
         let mut missing = BTreeSet::new();
         for step in steps {
             let Some(port) = self.ports.get(&step.hop.next) else {
@@ -180,7 +179,7 @@ impl Work<'_> {
             };
             missing.extend((!step.is_done()).then_some(&port.id));
             let hops = &mut by_port.entry(&port.id).or_insert_with(|| (port, Vec::new())).1;
-            // A batch may ask twice for the same, and Neutron refuses to allow it twice.
+            // A batch may contain a route twice, and Neutron refuses to allow an address twice.
             if !hops.contains(&step.hop) {
                 hops.push(step.hop);
             }
@@ -200,22 +199,22 @@ impl Work<'_> {
         allowed
     }
 
-    /// A port with routes that are there, as occm leaves it, says enough without a mark.
-    async fn open(&self, port: &Port, hops: &[Hop], is_missing: bool) -> Result<Vec<Hop>> {
-        let new = match self.ability.pairs {
+    /// A port whose routes exist already, as occm leaves it, needs no tag.
+    async fn open(&self, port: &Port, hops: &[NodeRoute], is_missing: bool) -> Result<Vec<NodeRoute>> {
+        let new = match self.features.pairs {
             Pairs::Unknown => Vec::new(),
-            Pairs::Needed => act::allow(self.session, port, hops).await?,
+            Pairs::Needed => apply::allow(self.session, port, hops).await?,
         };
         let is_new = is_missing || !new.is_empty();
-        if is_new && self.ability.tags == Tags::Possible && !port.tags.contains(&self.tag) {
+        if is_new && self.features.tags == Tags::Possible && !port.tags.contains(&self.tag) {
             ports::add_tag(self.session, &port.id, &self.tag).await?;
         }
         Ok(new)
     }
 
     /// Adds all routes at once. If Neutron refuses that for one of them, the others are added one by one.
-    async fn add(&self, steps: &[&Step], failures: &mut Failures) {
-        let missing: Vec<&Step> = steps.iter().copied().filter(|step| !step.is_done()).collect();
+    async fn add(&self, steps: &[&RouteStep], failures: &mut Failures) {
+        let missing: Vec<&RouteStep> = steps.iter().copied().filter(|step| !step.is_done()).collect();
         if missing.is_empty() {
             return;
         }
@@ -236,28 +235,28 @@ impl Work<'_> {
         }
     }
 
-    async fn change(&self, steps: &[&Step]) -> Result<()> {
-        let remove: HashSet<Hop> = steps.iter().flat_map(|step| step.replaced.iter().copied()).collect();
-        let remove: Vec<Hop> = remove.into_iter().collect();
+    async fn change(&self, steps: &[&RouteStep]) -> Result<()> {
+        let remove: HashSet<NodeRoute> = steps.iter().flat_map(|step| step.replaced.iter().copied()).collect();
+        let remove: Vec<NodeRoute> = remove.into_iter().collect();
         let add = steps
             .iter()
-            .filter(|step| step.there == There::NotYet)
+            .filter(|step| step.there == Presence::Missing)
             .map(|step| step.hop);
-        let add: Vec<Hop> = add.collect();
-        act::change(self.session, self.router.clone(), self.ability.update, &remove, &add)
+        let add: Vec<NodeRoute> = add.collect();
+        apply::change(self.session, self.router.clone(), self.features.update, &remove, &add)
             .await
             .map(drop)
     }
 
     /// Takes back what was allowed for routes that did not come about.
-    async fn undo(&self, allowed: Vec<(&Port, Vec<Hop>)>, failures: &Failures) {
+    async fn undo(&self, allowed: Vec<(&Port, Vec<NodeRoute>)>, failures: &Failures) {
         for (port, hops) in allowed {
-            let failed: Vec<Hop> = hops.into_iter().filter(|hop| failures.contains_key(hop)).collect();
+            let failed: Vec<NodeRoute> = hops.into_iter().filter(|hop| failures.contains_key(hop)).collect();
             if failed.is_empty() {
                 continue;
             }
             let undone = match ports::port(self.session, &port.id).await {
-                Ok(Some(now)) => act::forbid(self.session, &now, &failed).await,
+                Ok(Some(now)) => apply::forbid(self.session, &now, &failed).await,
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
@@ -272,13 +271,13 @@ impl Work<'_> {
     }
 }
 
-impl Step {
+impl RouteStep {
     fn is_done(&self) -> bool {
-        self.there == There::Already && self.replaced.is_empty()
+        self.there == Presence::Present && self.replaced.is_empty()
     }
 }
 
-fn fail(failures: &mut Failures, hops: impl IntoIterator<Item = Hop>, error: Error) {
+fn fail(failures: &mut Failures, hops: impl IntoIterator<Item = NodeRoute>, error: Error) {
     let error = error.of_batch();
     failures.extend(hops.into_iter().map(|hop| (hop, error.clone())));
 }

@@ -1,12 +1,11 @@
-//! Deletes routes: first what the ports may send, then all routes at once, last the mark on the ports.
+//! Deletes routes: first the allowed addresses of the ports, then all routes at once, last the tags of the ports.
 
 use super::{
-    Routes,
-    abilities::{Ability, Pairs, Tags},
-    act,
+    Routes, apply,
     create::router_id,
-    hop::Hop,
-    look, ownership,
+    features::{Features, Pairs, Tags},
+    node_route::NodeRoute,
+    observe, ownership,
 };
 use crate::api::{
     Deleted, Session,
@@ -28,50 +27,55 @@ impl Routes {
         (self.gate)()?;
         let connection = self.live.load();
         let session = &connection.session;
-        let ability = connection.extensions.get(session).await?;
-        let router = look::router(session, router_id(&connection)?).await?;
-        let hops: Vec<Result<Hop>> = routes.iter().map(|route| Hop::named(&route.name)).collect();
-        let wanted: BTreeSet<Hop> = hops.iter().flatten().copied().collect();
+        let features = connection.route_features.get(session).await?;
+        let router = observe::router(session, router_id(&connection)?).await?;
+        let hops: Vec<Result<NodeRoute>> = routes.iter().map(|route| NodeRoute::named(&route.name)).collect();
+        let wanted: BTreeSet<NodeRoute> = hops.iter().flatten().copied().collect();
         let ips = wanted.iter().map(|hop| hop.next).collect();
-        let ports = look::ports(session, &router.id, &ips).await?;
+        let ports = observe::ports(session, &router.id, &ips).await?;
 
-        let mut failures = close_ports(session, ability, &ports, &wanted).await;
-        let remove: Vec<Hop> = wanted
+        let mut failures = close_ports(session, features, &ports, &wanted).await;
+        let remove: Vec<NodeRoute> = wanted
             .iter()
             .copied()
             .filter(|hop| !failures.contains_key(hop))
             .collect();
-        match remove_routes(session, router, ability, &remove).await {
-            Ok(left) => self.forget(session, ability, cluster, &ports, &remove, &left).await,
+        match remove_routes(session, router, features, &remove).await {
+            Ok(left) => self.forget(session, features, cluster, &ports, &remove, &left).await,
             Err(error) => {
                 let error = error.of_batch();
                 failures.extend(remove.into_iter().map(|hop| (hop, error.clone())));
             }
         }
-        let outcome = |hop: Result<Hop>| failures.get(&hop?).map_or(Ok(()), |error| Err(error.clone()));
+        let outcome = |hop: Result<NodeRoute>| failures.get(&hop?).map_or(Ok(()), |error| Err(error.clone()));
         Ok(hops.into_iter().map(outcome).collect())
     }
 
-    /// Takes the mark off ports that no route leads to any more.
+    /// Removes the tag of ports that are not the next hop of a route any more.
     async fn forget(
         &self,
         session: &Session,
-        ability: Ability,
+        features: Features,
         cluster: &str,
         ports: &HashMap<IpAddr, Port>,
-        removed: &[Hop],
+        removed: &[NodeRoute],
         left: &Router,
     ) {
         for hop in removed {
-            self.known().forget(hop);
+            self.state().forget(hop);
         }
-        let used: HashSet<IpAddr> = left.routes.iter().filter_map(Hop::read).map(|hop| hop.next).collect();
+        let used: HashSet<IpAddr> = left
+            .routes
+            .iter()
+            .filter_map(NodeRoute::read)
+            .map(|hop| hop.next)
+            .collect();
         let tag = ownership::tag(cluster);
         let free = ports.values().filter(|port| {
             let mut ips = port.fixed_ips.iter().filter_map(|ip| ip.ip_address.parse().ok());
             port.tags.contains(&tag) && !ips.any(|ip: IpAddr| used.contains(&ip))
         });
-        if ability.tags == Tags::Unknown {
+        if features.tags == Tags::Unknown {
             return;
         }
         let free: BTreeMap<&str, &Port> = free.map(|port| (port.id.as_str(), port)).collect();
@@ -90,25 +94,25 @@ async fn untag(session: &Session, port: &str, cluster: &str) -> Result<Deleted> 
     ports::delete_tag(session, port, &ownership::tag(cluster)).await
 }
 
-async fn remove_routes(session: &Session, router: Router, ability: Ability, hops: &[Hop]) -> Result<Router> {
-    let there: HashSet<Hop> = router.routes.iter().filter_map(Hop::read).collect();
-    let remove: Vec<Hop> = hops.iter().copied().filter(|hop| there.contains(hop)).collect();
+async fn remove_routes(session: &Session, router: Router, features: Features, hops: &[NodeRoute]) -> Result<Router> {
+    let there: HashSet<NodeRoute> = router.routes.iter().filter_map(NodeRoute::read).collect();
+    let remove: Vec<NodeRoute> = hops.iter().copied().filter(|hop| there.contains(hop)).collect();
     if remove.is_empty() {
         return Ok(router);
     }
-    act::change(session, router, ability.update, &remove, &[]).await
+    apply::change(session, router, features.update, &remove, &[]).await
 }
 
-/// Does not let the ports send from the destinations any more. Says where that failed.
+/// Removes the destinations from the allowed addresses of the ports. Returns the failures.
 async fn close_ports(
     session: &Session,
-    ability: Ability,
+    features: Features,
     ports: &HashMap<IpAddr, Port>,
-    hops: &BTreeSet<Hop>,
-) -> HashMap<Hop, Error> {
-    let mut by_port: BTreeMap<&str, (&Port, Vec<Hop>)> = BTreeMap::new();
+    hops: &BTreeSet<NodeRoute>,
+) -> HashMap<NodeRoute, Error> {
+    let mut by_port: BTreeMap<&str, (&Port, Vec<NodeRoute>)> = BTreeMap::new();
     for hop in hops {
-        if let (Some(port), Pairs::Needed) = (ports.get(&hop.next), ability.pairs) {
+        if let (Some(port), Pairs::Needed) = (ports.get(&hop.next), features.pairs) {
             by_port
                 .entry(&port.id)
                 .or_insert_with(|| (port, Vec::new()))
@@ -117,7 +121,7 @@ async fn close_ports(
         }
     }
     let closed = by_port.into_values().map(|(port, hops)| async move {
-        let closed = act::forbid(session, port, &hops).await;
+        let closed = apply::forbid(session, port, &hops).await;
         (hops, closed)
     });
     let mut failures = HashMap::new();

@@ -1,115 +1,115 @@
-//! Whose a route is. Pure.
+//! Who owns a route. Pure.
 //!
-//! A router is shared: with other clusters, with other projects whose ports we cannot see, with whoever adds routes by hand.
-//! Neutron's routes bear no mark, so the mark is on the port behind the next hop: a tag with the cluster's name. Routes of
-//! occm have no such tag, but lead to a port of one of our nodes, which is allowed to send from their destination.
+//! A router is shared with other clusters, with other projects whose ports are hidden, and with users who add routes. Neutron's routes have no
+//! tags, so the port at the next hop is tagged with the name of the cluster. Routes of occm have no such tag, but their next hop is a port of a
+//! node, which may send from the destination of the route.
 
-use super::{abilities::Pairs, hop::Hop};
+use super::{features::Pairs, node_route::NodeRoute};
 use crate::api::neutron::ports::Port;
 use std::collections::{HashMap, HashSet};
 
-/// What the tags begin with.
+/// The prefix of the tags.
 const MARK: &str = "kube_route_";
 
-/// What all versions of Neutron take.
+/// The longest tag that all versions of Neutron accept.
 const LONGEST_TAG: usize = 60;
 
 /// The tag of a cluster.
 pub fn tag(cluster: &str) -> String {
     let mut tag = format!("{MARK}{cluster}");
     tag.truncate(tag.floor_char_boundary(LONGEST_TAG));
-    // A comma would make two tags of it where it is used as a filter, and a slash another path.
+    // A comma separates tags in a filter, and a slash separates segments of a path.
     tag.replace([',', '/'], "-")
 }
 
-/// What this process has seen or made.
+/// The routes that this process has read or created.
 #[derive(Debug, Default)]
-pub struct Known {
-    clusters: HashMap<Hop, String>,
-    nodes: HashMap<Hop, String>,
+pub struct State {
+    clusters: HashMap<NodeRoute, String>,
+    nodes: HashMap<NodeRoute, String>,
 }
 
-impl Known {
-    /// This route is this cluster's.
-    pub fn learn(&mut self, cluster: &str, hop: Hop) {
+impl State {
+    /// This route belongs to this cluster.
+    pub fn learn(&mut self, cluster: &str, hop: NodeRoute) {
         self.clusters.insert(hop, cluster.to_owned());
     }
 
-    /// This route leads to this node.
-    pub fn learn_node(&mut self, hop: Hop, node: &str) {
+    /// The next hop of this route is this node.
+    pub fn learn_node(&mut self, hop: NodeRoute, node: &str) {
         self.nodes.insert(hop, node.to_owned());
     }
 
-    /// The node that a route was made for.
-    pub fn node(&self, hop: &Hop) -> Option<String> {
+    /// The node of a route.
+    pub fn node(&self, hop: &NodeRoute) -> Option<String> {
         self.nodes.get(hop).cloned()
     }
 
-    /// This route is gone.
-    pub fn forget(&mut self, hop: &Hop) {
+    /// This route does not exist any more.
+    pub fn forget(&mut self, hop: &NodeRoute) {
         self.clusters.remove(hop);
         self.nodes.remove(hop);
     }
 
     /// Forgets what is not among these.
-    pub fn keep(&mut self, hops: &HashSet<Hop>) {
+    pub fn keep(&mut self, hops: &HashSet<NodeRoute>) {
         self.clusters.retain(|hop, _| hops.contains(hop));
         self.nodes.retain(|hop, _| hops.contains(hop));
     }
 
-    fn owner(&self, hop: &Hop) -> Owner<'_> {
+    fn owner(&self, hop: &NodeRoute) -> KnownOwner<'_> {
         self.clusters
             .get(hop)
-            .map_or(Owner::Unknown, |cluster| Owner::Cluster(cluster))
+            .map_or(KnownOwner::Unknown, |cluster| KnownOwner::Cluster(cluster))
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Owner<'a> {
+enum KnownOwner<'a> {
     Cluster(&'a str),
     Unknown,
 }
 
-/// Whose a route is.
+/// Who owns a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// This cluster's.
+pub enum RouteOwner {
+    /// This cluster.
     Ours,
-    /// Somebody else's.
-    Theirs,
-    /// There is nothing at its next hop, and nobody remembers it.
+    /// Another owner.
+    Other,
+    /// No port has the address of its next hop, and this process does not know it.
     Orphan,
 }
 
-/// Decides whose a route is. `is_node` says whether a device is known to run one of our nodes.
-pub fn whose(
+/// The owner of a route. `is_node`: whether a device is known to run a node of this cluster.
+pub fn owner_of(
     cluster: &str,
-    hop: &Hop,
+    hop: &NodeRoute,
     port: Option<&Port>,
     pairs: Pairs,
-    known: &Known,
+    known: &State,
     is_node: impl Fn(&str) -> bool,
-) -> Whose {
-    let (Owner::Unknown, Some(port)) = (known.owner(hop), port) else {
-        return of_unseen(cluster, hop, known);
+) -> RouteOwner {
+    let (KnownOwner::Unknown, Some(port)) = (known.owner(hop), port) else {
+        return owner_of_unseen(cluster, hop, known);
     };
     let ours = match mark(port) {
         Some(mark) => mark == tag(cluster),
         None => is_node(&port.device_id) && (pairs == Pairs::Unknown || hop.is_allowed(port)),
     };
-    if ours { Whose::Ours } else { Whose::Theirs }
+    if ours { RouteOwner::Ours } else { RouteOwner::Other }
 }
 
-/// Decides whose a route is of which no port is seen.
-pub fn of_unseen(cluster: &str, hop: &Hop, known: &Known) -> Whose {
+/// The owner of a route whose next hop has no visible port.
+pub fn owner_of_unseen(cluster: &str, hop: &NodeRoute, known: &State) -> RouteOwner {
     match known.owner(hop) {
-        Owner::Cluster(owner) if owner == cluster => Whose::Ours,
-        Owner::Cluster(_) => Whose::Theirs,
-        Owner::Unknown => Whose::Orphan,
+        KnownOwner::Cluster(owner) if owner == cluster => RouteOwner::Ours,
+        KnownOwner::Cluster(_) => RouteOwner::Other,
+        KnownOwner::Unknown => RouteOwner::Orphan,
     }
 }
 
-/// The tag of whichever cluster has marked this port.
+/// The cluster tag of a port.
 pub fn mark(port: &Port) -> Option<&str> {
     port.tags.iter().map(String::as_str).find(|tag| tag.starts_with(MARK))
 }
@@ -138,24 +138,24 @@ mod tests {
     const PAIR: &str = "10.244.1.0/24";
 
     #[rstest]
-    #[case::marked(Some(port(&["kube_route_blue"], &[], "x")), None, Whose::Ours)]
-    #[case::marked_by_another(Some(port(&["kube_route_red"], &[PAIR], "node")), None, Whose::Theirs)]
-    #[case::occm_made_it(Some(port(&["web"], &[PAIR], "node")), None, Whose::Ours)]
-    #[case::by_hand_through_a_node(Some(port(&[], &[], "node")), None, Whose::Theirs)]
-    #[case::another_machine(Some(port(&[], &[PAIR], "gateway")), None, Whose::Theirs)]
-    #[case::nothing_there(None, None, Whose::Orphan)]
-    #[case::nothing_there_any_more(None, Some("blue"), Whose::Ours)]
-    #[case::nothing_there_of_another(None, Some("red"), Whose::Theirs)]
-    #[case::made_by_us(Some(port(&[], &[], "node")), Some("blue"), Whose::Ours)]
-    fn owners(#[case] port: Option<Port>, #[case] known_of: Option<&str>, #[case] expected: Whose) {
-        let hop = Hop::named("10.244.1.0/24 via 10.0.0.5").unwrap();
-        let mut known = Known::default();
+    #[case::marked(Some(port(&["kube_route_blue"], &[], "x")), None, RouteOwner::Ours)]
+    #[case::marked_by_another(Some(port(&["kube_route_red"], &[PAIR], "node")), None, RouteOwner::Other)]
+    #[case::occm_made_it(Some(port(&["web"], &[PAIR], "node")), None, RouteOwner::Ours)]
+    #[case::by_hand_through_a_node(Some(port(&[], &[], "node")), None, RouteOwner::Other)]
+    #[case::another_machine(Some(port(&[], &[PAIR], "gateway")), None, RouteOwner::Other)]
+    #[case::nothing_there(None, None, RouteOwner::Orphan)]
+    #[case::nothing_there_any_more(None, Some("blue"), RouteOwner::Ours)]
+    #[case::nothing_there_of_another(None, Some("red"), RouteOwner::Other)]
+    #[case::made_by_us(Some(port(&[], &[], "node")), Some("blue"), RouteOwner::Ours)]
+    fn owners(#[case] port: Option<Port>, #[case] known_of: Option<&str>, #[case] expected: RouteOwner) {
+        let hop = NodeRoute::named("10.244.1.0/24 via 10.0.0.5").unwrap();
+        let mut known = State::default();
         if let Some(cluster) = known_of {
             known.learn(cluster, hop);
         }
         let is_node = |device: &str| device == "node";
         assert_eq!(
-            whose("blue", &hop, port.as_ref(), Pairs::Needed, &known, is_node),
+            owner_of("blue", &hop, port.as_ref(), Pairs::Needed, &known, is_node),
             expected
         );
     }

@@ -1,6 +1,6 @@
-//! What has to be done so that a router has certain routes. Pure.
+//! The steps that give a router certain routes. Pure.
 
-use super::hop::Hop;
+use super::node_route::NodeRoute;
 use crate::api::neutron::ports::Port;
 use cloud::{Error, Result};
 use std::{
@@ -9,37 +9,37 @@ use std::{
     net::IpAddr,
 };
 
-/// What is done for one route.
+/// The step for one route.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct RouteStep {
     /// The route.
-    pub hop: Hop,
+    pub hop: NodeRoute,
     /// Whether the router has it already.
-    pub there: There,
-    /// Routes to the same destination that lead nowhere, or elsewhere on the same machine.
-    pub replaced: Vec<Hop>,
+    pub there: Presence,
+    /// Routes to the same destination whose next hop does not exist, or is another address of the same machine.
+    pub replaced: Vec<NodeRoute>,
 }
 
 /// Whether a router has a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum There {
+pub enum Presence {
     /// It does.
-    Already,
+    Present,
     /// It does not.
-    NotYet,
+    Missing,
 }
 
-/// Decides for each route what is done. `ports` has what is at the next hops, of those that are there, too; `vacant` are
-/// those that may be replaced of which it has none.
+/// The steps for these routes. `ports` are those at the next hops, also of existing routes; `vacant` are routes without a port that may be
+/// replaced.
 pub fn plan(
-    wanted: Vec<Result<Hop>>,
-    there: &[Hop],
+    wanted: Vec<Result<NodeRoute>>,
+    there: &[NodeRoute],
     ports: &HashMap<IpAddr, Port>,
-    vacant: &HashSet<Hop>,
+    vacant: &HashSet<NodeRoute>,
     needs_port: NeedsPort,
-) -> Vec<Result<Step>> {
+) -> Vec<Result<RouteStep>> {
     let mut taken: BTreeMap<_, IpAddr> = BTreeMap::new();
-    let step = |hop: Result<Hop>| {
+    let step = |hop: Result<NodeRoute>| {
         let hop = hop?;
         let first = *taken.entry(hop.destination).or_insert(hop.next);
         if first != hop.next {
@@ -51,37 +51,37 @@ pub fn plan(
         }
         let replaced = replaced(&hop, port, there, ports, vacant)?;
         let there = if there.contains(&hop) {
-            There::Already
+            Presence::Present
         } else {
-            There::NotYet
+            Presence::Missing
         };
-        Ok(Step { hop, there, replaced })
+        Ok(RouteStep { hop, there, replaced })
     };
     wanted.into_iter().map(step).collect()
 }
 
-/// Whether a route can be made only to a port that we see.
+/// Whether a route needs a visible port at its next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeedsPort {
     /// The port has to be changed.
     Yes,
-    /// There is nothing to change about it.
+    /// It does not have to be changed.
     No,
 }
 
-/// The routes that have to go for this one. One that is, or may be, somebody else's is in its way.
+/// The routes that this one replaces. A route that belongs, or may belong, to another owner is an error.
 fn replaced(
-    hop: &Hop,
+    hop: &NodeRoute,
     port: Option<&Port>,
-    there: &[Hop],
+    there: &[NodeRoute],
     ports: &HashMap<IpAddr, Port>,
-    vacant: &HashSet<Hop>,
-) -> Result<Vec<Hop>> {
+    vacant: &HashSet<NodeRoute>,
+) -> Result<Vec<NodeRoute>> {
     let rivals = there
         .iter()
         .filter(|rival| rival.destination == hop.destination && rival.next != hop.next);
     let same_machine = |theirs: &Port| port.is_some_and(|ours| ours.device_id == theirs.device_id);
-    let gives_way = |rival: &Hop| match ports.get(&rival.next) {
+    let gives_way = |rival: &NodeRoute| match ports.get(&rival.next) {
         Some(theirs) if same_machine(theirs) => Ok(*rival),
         Some(_) => Err(is_taken(hop, rival.next)),
         None if vacant.contains(rival) => Ok(*rival),
@@ -90,38 +90,38 @@ fn replaced(
     rivals.map(gives_way).collect()
 }
 
-fn is_taken(hop: &Hop, by: IpAddr) -> Error {
+fn is_taken(hop: &NodeRoute, by: IpAddr) -> Error {
     Error::invalid(
         "route",
         format!("{} leads to {by} already, which is another machine", hop.destination),
     )
 }
 
-fn may_be_taken(hop: &Hop, by: IpAddr) -> Error {
+fn may_be_taken(hop: &NodeRoute, by: IpAddr) -> Error {
     Error::invalid(
         "route",
         format!(
-            "{} leads to {by} already, where another project may have a machine; remove that route if nobody needs it",
+            "{} leads to {by} already, where another project may have a machine; remove that route if it is not needed",
             hop.destination
         ),
     )
 }
 
-fn no_port(hop: &Hop) -> Error {
+fn no_port(hop: &NodeRoute) -> Error {
     Error::unusable(
         format!("the port with the address {}", hop.next),
         "the router does not reach exactly one such port",
     )
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for RouteStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for hop in &self.replaced {
             write!(f, "-{} ", hop.name())?;
         }
         let sign = match self.there {
-            There::Already => "=",
-            There::NotYet => "+",
+            Presence::Present => "=",
+            Presence::Missing => "+",
         };
         write!(f, "{sign}{}", self.hop.name())
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// Addresses and what is there: `10.0.0.5=a` is one of machine a, `10.0.0.9=` one where nothing is.
+    /// Addresses and their devices: `10.0.0.5=a` belongs to machine a, `10.0.0.9=` to none.
     fn devices(text: &str) -> impl Iterator<Item = (IpAddr, &str)> {
         let words = text.split_whitespace().map(|word| word.split_once('=').unwrap());
         words.map(|(ip, device)| (ip.parse().unwrap(), device))
@@ -147,7 +147,7 @@ mod tests {
         there.map(|(ip, device)| (ip, port(device))).collect()
     }
 
-    fn vacant(text: &str, there: &[Hop]) -> HashSet<Hop> {
+    fn vacant(text: &str, there: &[NodeRoute]) -> HashSet<NodeRoute> {
         let empty: Vec<IpAddr> = devices(text)
             .filter(|(_, device)| device.is_empty())
             .map(|(ip, _)| ip)
@@ -155,8 +155,8 @@ mod tests {
         there.iter().filter(|hop| empty.contains(&hop.next)).copied().collect()
     }
 
-    fn hops(names: &[&str]) -> Vec<Hop> {
-        names.iter().map(|name| Hop::named(name).unwrap()).collect()
+    fn hops(names: &[&str]) -> Vec<NodeRoute> {
+        names.iter().map(|name| NodeRoute::named(name).unwrap()).collect()
     }
 
     const NEW: &str = "10.244.1.0/24 via 10.0.0.5";
@@ -179,7 +179,7 @@ mod tests {
         let there = hops(there);
         let vacant = vacant(behind, &there);
         let steps = plan(wanted, &there, &ports(behind), &vacant, NeedsPort::Yes);
-        let text = |step: &Result<Step>| step.as_ref().map_or_else(Error::report, ToString::to_string);
+        let text = |step: &Result<RouteStep>| step.as_ref().map_or_else(Error::report, ToString::to_string);
         let texts: Vec<String> = steps.iter().map(text).collect();
         for (text, expected) in texts.iter().zip(expected.split(", ")) {
             assert!(text.contains(expected), "{texts:?}");

@@ -1,6 +1,6 @@
-//! What the operator of an `OpenStack` does, over the same HTTP as everybody.
+//! Actions of the operator of an `OpenStack`, over HTTP.
 
-use crate::support::{open, surroundings};
+use crate::support::{context, open};
 use conformance::Stop;
 use lab::Patience;
 use openstack::{
@@ -30,9 +30,9 @@ pub struct Place {
 }
 
 impl Operator {
-    /// Logs in when first asked something.
+    /// Logs in on first use.
     pub fn new(config: &Config) -> Result<Self, Stop> {
-        let session = Session::new(config.global.clone(), DEADLINE, &surroundings(open()));
+        let session = Session::new(config.global.clone(), DEADLINE, &context(open()));
         Ok(Self {
             session: session.map_err(stop)?,
         })
@@ -62,7 +62,7 @@ impl Operator {
         })
     }
 
-    /// Boots servers in one request, waits until all run, and says which IDs they have.
+    /// Boots servers in one request, waits until all run, and returns their IDs.
     pub async fn boot(&self, name: &str, count: usize, place: &Place) -> Result<Vec<String>, Stop> {
         let images = self.get(Service::Compute, "images").await?;
         let flavors = self.get(Service::Compute, "flavors").await?;
@@ -110,7 +110,7 @@ impl Operator {
         .await
     }
 
-    /// Deletes a server and waits until it is gone; one that is gone already is a success.
+    /// Deletes a server and waits until it does not exist; a missing one is a success.
     pub async fn delete_server(&self, id: &str) -> Result<(), Stop> {
         let call = call(Verb::Delete, Service::Compute, &format!("servers/{id}"));
         self.session.delete(call).await.map_err(stop)?;
@@ -123,7 +123,7 @@ impl Operator {
         .await
     }
 
-    /// How a server is, `None` if it is gone.
+    /// The status of a server; `None` if it does not exist.
     pub async fn status(&self, id: &str) -> Result<Option<String>, Stop> {
         let call = call(Verb::Get, Service::Compute, &format!("servers/{id}"));
         let found: Option<Value> = self.session.find(call).await.map_err(stop)?;
@@ -142,7 +142,7 @@ impl Operator {
             .map_err(stop)
     }
 
-    /// Makes something and says which ID it has.
+    /// Creates an object and returns its ID.
     async fn make(&self, service: Service, path: &str, body: Value) -> Result<String, Stop> {
         let made: Value = self
             .session
@@ -165,7 +165,7 @@ fn id_in(item: &Value) -> String {
     item["id"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Looks again and again, less and less often; how it was in the end is told if it never comes to be.
+/// Polls with back-off; reports the last state if the condition never holds.
 async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T, Stop>
 where
     F: Future<Output = Result<ControlFlow<T, String>, Stop>>,

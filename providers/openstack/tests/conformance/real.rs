@@ -21,7 +21,7 @@ pub const LANES: usize = 3;
 /// take several times as long, and their number is not the point of any case here.
 const MACHINES: usize = 4;
 
-/// The lab, with a project that all cases share; what is in it harms nobody, and ends with the cloud.
+/// The lab, with a project that all cases share; it is deleted with the cloud.
 pub struct Real {
     cloud: &'static OpenStack,
     operator: Arc<Operator>,

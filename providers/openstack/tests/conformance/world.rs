@@ -1,14 +1,14 @@
-//! An `OpenStack` as a world of the suite.
+//! An `OpenStack` as the environment of the conformance suite.
 
 use crate::{
     operator::{Operator, items},
-    support::surroundings,
+    support::context,
 };
 use async_trait::async_trait;
 use cloud::{Gate, Host, NodeRef, Protocol, Provider, ServiceRef, Spec};
 use conformance::{LoadBalancer, Naming, Stop, World, WriteFault};
 use openstack::{
-    api::{Service, Surroundings, session::user_agent},
+    api::{Service, SessionContext, session::user_agent},
     config::Config,
 };
 use serde_json::Value;
@@ -22,20 +22,20 @@ use std::{
 pub struct OpenStackWorld {
     operator: Arc<Operator>,
     config: Config,
-    /// What the provider of this world calls itself, so that its requests are told from those of others.
+    /// The user agent of the provider, to identify its requests.
     agent: String,
     kind: Arc<dyn Kind>,
-    /// The names of the load balancers that the case may make.
+    /// The names of the load balancers that the case may create.
     balancers: Mutex<Vec<String>>,
 }
 
 /// What only one kind of cloud can do.
 #[async_trait]
 pub trait Kind: Send + Sync {
-    /// Starts a server, waits until it runs, and says which ID it has.
+    /// Starts a server, waits until it runs, and returns its ID.
     async fn boot(&self, name: &str) -> Result<String, Stop>;
 
-    /// Deletes a server and waits until it is gone.
+    /// Deletes a server and waits until it does not exist.
     async fn delete(&self, id: &str) -> Result<(), Stop>;
 
     /// Takes back a server that no case needs any more, whatever became of it.
@@ -46,30 +46,30 @@ pub trait Kind: Send + Sync {
     /// Stops a server and waits until it is off.
     async fn shut_off(&self, id: &str) -> Result<(), Stop>;
 
-    /// How many machines a case may ask for.
+    /// How many machines a case may use.
     fn most_machines(&self) -> usize;
 
     /// The longest time in which a case may make no progress.
     fn patience(&self) -> Duration;
 
-    /// How many writes the provider of this world has made.
+    /// How many writes the provider has made.
     async fn count_writes(&self) -> Result<u64, Stop>;
 
     /// How long load balancers of these names take from now on.
     async fn slow_load_balancers(&self, names: &[String], provisioning: Duration) -> Result<(), Stop>;
 
-    /// Makes the next write of the provider of this world go wrong.
+    /// Makes the next write of the provider fail.
     async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop>;
 }
 
 #[async_trait]
 impl World for OpenStackWorld {
     fn provider(&self, gate: Gate) -> Arc<dyn Provider> {
-        let surroundings = Surroundings {
+        let context = SessionContext {
             user_agent: user_agent(std::slice::from_ref(&self.agent)),
-            ..surroundings(gate)
+            ..context(gate)
         };
-        let provider = openstack::provider::Provider::new(self.config.clone(), surroundings);
+        let provider = openstack::provider::Provider::new(self.config.clone(), context);
         Arc::new(provider.expect("the configuration is good"))
     }
 
@@ -207,7 +207,7 @@ impl OpenStackWorld {
         Ok(there.cloned().collect())
     }
 
-    /// What a load balancer does, as Octavia tells it.
+    /// A load balancer as Octavia shows it.
     async fn look(&self, id: &str) -> Result<LoadBalancer, Stop> {
         let of = |kind: &str| format!("lbaas/{kind}?load_balancer_id={id}");
         let listeners = self.operator.get(Service::LoadBalancer, &of("listeners")).await?;

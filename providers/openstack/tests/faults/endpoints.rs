@@ -1,4 +1,4 @@
-//! Which endpoints there are: what the calls in `src/api` are named, in metrics and in the simulation.
+//! The names of all calls in `src/api`, in metrics and in the simulation.
 
 use regex_lite::Regex;
 use std::{
@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// `Call::get(Service::Network, "port_get", …)`, `Request::get("version_list", …)`, or Octavia's `get("loadbalancer_get", …)`.
-const CALL: &str = r#"\b(?:get|post|put|delete)\(\s*(?:Service::\w+,\s*)?"(\w+)""#;
+/// `Call::get(Service::Network, "port_get", …)`, `Request::get("version_list", …)`, or Octavia's `create: "loadbalancer_create"` and
+/// `const GET: &'static str = "loadbalancer_get"`.
+const CALL: &str = r#"(?:\b(?:get|post|put|delete)\(\s*(?:Service::\w+,\s*)?|\b(?:list|create|update|delete): |\bGET: &'static str = )"(\w+)""#;
 
 /// The names of all calls.
 pub fn all() -> BTreeSet<String> {

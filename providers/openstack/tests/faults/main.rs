@@ -1,23 +1,23 @@
-//! Every endpoint fails, in every way, at every stage of a cluster's life: nothing is doubled or left behind, no node is
-//! deleted, and the cloud is what it is after a life that goes well.
+//! Every endpoint fails, in every way, in every phase of a cluster: nothing is doubled or left behind, no node is deleted, and the cloud ends in
+//! the same state as without faults.
 
-mod curse;
 mod endpoints;
-mod life;
-mod portrait;
+mod injection;
+mod lifecycle;
+mod snapshot;
 #[path = "../support/mod.rs"]
 mod support;
 
-use curse::{Curse, Pace};
-use life::Life;
+use injection::{Injection, Pace};
+use lifecycle::Lifecycle;
 use openstack_sim::Fault;
 use rstest::rstest;
 use std::collections::BTreeSet;
 use tokio::sync::OnceCell;
 
-/// To these, "not found" is an answer: what is gone need not be deleted or changed, a server that is gone takes its Node
-/// along, and a flavor may be deleted while servers have it.
-const BELIEVED: &[&str] = &[
+/// For these, "not found" is an answer: a missing object need not be deleted or changed, the Node of a missing server is deleted, and a flavor
+/// may be deleted while servers have it.
+const ACCEPTED: &[&str] = &[
     "flavor_get",
     "floating_ip_delete",
     "port_get",
@@ -27,27 +27,28 @@ const BELIEVED: &[&str] = &[
     "server_get",
 ];
 
-/// What was seen of a life that went well.
+/// The snapshots of a lifecycle without faults.
 struct Undisturbed {
-    scenes: Vec<(&'static str, String)>,
+    phases: Vec<(&'static str, String)>,
     called: BTreeSet<String>,
 }
 
 async fn undisturbed() -> &'static Undisturbed {
-    static LIFE: OnceCell<Undisturbed> = OnceCell::const_new();
-    LIFE.get_or_init(|| async {
-        let life = Life::lived(Curse::none()).await;
-        Undisturbed {
-            called: life.called(),
-            scenes: life.scenes,
-        }
-    })
-    .await
+    static LIFECYCLE: OnceCell<Undisturbed> = OnceCell::const_new();
+    LIFECYCLE
+        .get_or_init(|| async {
+            let lifecycle = Lifecycle::run(Injection::none()).await;
+            Undisturbed {
+                called: lifecycle.called(),
+                phases: lifecycle.phases,
+            }
+        })
+        .await
 }
 
-/// A new endpoint fails this test until the life reaches it, and so the others make it fail.
+/// A new endpoint fails this test until the lifecycle calls it; then it fails in the other test, too.
 #[tokio::test]
-async fn a_life_calls_every_endpoint() {
+async fn a_lifecycle_calls_every_endpoint() {
     let (all, called) = (endpoints::all(), &undisturbed().await.called);
     let missing: Vec<_> = all.difference(called).collect();
     assert!(missing.is_empty(), "{missing:?} are never called");
@@ -56,30 +57,30 @@ async fn a_life_calls_every_endpoint() {
 }
 
 #[rstest]
-#[case::unauthorized(|| Fault::status(401), Pace::EveryScene, &[])]
-#[case::not_found(|| Fault::status(404), Pace::EveryScene, BELIEVED)]
-#[case::conflict(|| Fault::status(409), Pace::EveryScene, &[])]
-#[case::throttled(|| Fault::status(429).retry_after("1"), Pace::OncePerLife, &[])]
-#[case::error(|| Fault::status(500), Pace::EveryScene, &[])]
+#[case::unauthorized(|| Fault::status(401), Pace::EveryPhase, &[])]
+#[case::not_found(|| Fault::status(404), Pace::EveryPhase, ACCEPTED)]
+#[case::conflict(|| Fault::status(409), Pace::EveryPhase, &[])]
+#[case::throttled(|| Fault::status(429).retry_after("1"), Pace::Once, &[])]
+#[case::error(|| Fault::status(500), Pace::EveryPhase, &[])]
 #[case::unavailable(|| Fault::status(503), Pace::Lasting, &[])]
-#[case::truncated(Fault::truncate, Pace::EveryScene, &[])]
-#[case::lost(Fault::lose_answer, Pace::EveryScene, &[])]
-#[case::reset(Fault::reset, Pace::EveryScene, &[])]
-#[case::hanging(Fault::hang, Pace::OncePerLife, &[])]
+#[case::truncated(Fault::truncate, Pace::EveryPhase, &[])]
+#[case::lost(Fault::lose_answer, Pace::EveryPhase, &[])]
+#[case::reset(Fault::reset, Pace::EveryPhase, &[])]
+#[case::hanging(Fault::hang, Pace::Once, &[])]
 #[tokio::test]
-async fn a_life_in_which_every_endpoint_fails(
+async fn a_lifecycle_in_which_every_endpoint_fails(
     #[case] fault: fn() -> Fault,
     #[case] pace: Pace,
     #[case] spared: &'static [&'static str],
 ) {
     let undisturbed = undisturbed().await;
-    let life = Life::lived(Curse::new(fault, pace, spared)).await;
-    for ((scene, expected), (_, seen)) in undisturbed.scenes.iter().zip(&life.scenes) {
+    let lifecycle = Lifecycle::run(Injection::new(fault, pace, spared)).await;
+    for ((phase, expected), (_, seen)) in undisturbed.phases.iter().zip(&lifecycle.phases) {
         let differences = differences(expected, seen);
-        assert!(seen == expected, "after {scene} it is not as usual:\n{differences}");
+        assert!(seen == expected, "after {phase} it is not as usual:\n{differences}");
     }
-    assert_eq!(life.scenes.len(), undisturbed.scenes.len());
-    let missed = life.curse.missed();
+    assert_eq!(lifecycle.phases.len(), undisturbed.phases.len());
+    let missed = lifecycle.injection.missed();
     assert!(missed.is_empty(), "{missed:?} never failed");
 }
 

@@ -4,7 +4,7 @@
 
 use cloud::Gate;
 use openstack::{
-    api::Surroundings,
+    api::SessionContext,
     config::{Config, Domain, Global, Method, Scope, User},
     metrics::Metrics,
     provider::Provider,
@@ -22,15 +22,15 @@ pub fn open() -> Gate {
 }
 
 /// What a provider of a test is surrounded by.
-pub fn surroundings(gate: Gate) -> Surroundings {
-    surroundings_in(&Registry::new(), gate)
+pub fn context(gate: Gate) -> SessionContext {
+    context_in(&Registry::new(), gate)
 }
 
 /// The same, counted in this registry.
-pub fn surroundings_in(registry: &Registry, gate: Gate) -> Surroundings {
+pub fn context_in(registry: &Registry, gate: Gate) -> SessionContext {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = cloud_http::Metrics::register(registry).expect("the registry is new");
-    Surroundings {
+    SessionContext {
         gate,
         metrics: Metrics::register(registry, http).expect("the registry is new"),
         user_agent: openstack::api::session::user_agent(&["test".to_owned()]),
@@ -78,12 +78,12 @@ impl Rig {
         Self::on(Cloud::new(), |_| {}).await
     }
 
-    /// A provider on this cloud, whose configuration is changed like this.
+    /// A provider on this cloud, with this change of its configuration.
     pub async fn on(cloud: Cloud, change: impl FnOnce(&mut Config)) -> Self {
         let sim = Sim::start(&cloud).await.expect("a port");
         let mut config = config(&sim.auth_url(), "demo", "");
         change(&mut config);
-        let provider = Provider::new(config.clone(), surroundings(open())).expect("the configuration is good");
+        let provider = Provider::new(config.clone(), context(open())).expect("the configuration is good");
         Self {
             cloud,
             sim,

@@ -1,5 +1,5 @@
 use super::*;
-use cloud::Error;
+use cloud::Error as CloudError;
 use rstest::rstest;
 use std::time::Duration;
 use testkit::node::{condition, machine, node};
@@ -16,7 +16,7 @@ fn answer(words: &str) -> cloud::Result<Answer> {
         "not yet" => Ok(Answer::NotYet),
         "unmanaged" => Ok(Answer::Unmanaged),
         "missing" => Ok(Answer::Missing),
-        "error" => Err(Error::unavailable("describe machines", "metadata error")),
+        "error" => Err(CloudError::unavailable("describe machines", "metadata error")),
         words => Ok(Answer::Found(Box::new(machine(
             &words.replace("A3", A3).replace("A2", A2),
         )))),
@@ -31,7 +31,7 @@ fn rules(provider_ids: ProviderIds) -> Rules<'static> {
     }
 }
 
-fn decide(there: &str, cloud: &str) -> String {
+fn planned(there: &str, cloud: &str) -> String {
     let (cloud, provider_ids) = match cloud.strip_prefix("without IDs: ") {
         Some(cloud) => (cloud, ProviderIds::None),
         None => (cloud, ProviderIds::Given),
@@ -39,8 +39,8 @@ fn decide(there: &str, cloud: &str) -> String {
     plan(&node("node0", there), &answer(cloud), rules(provider_ids)).to_string()
 }
 
-/// Spells out the short forms of a row.
-fn spell(expected: &str) -> String {
+/// Expands the abbreviations of a row.
+fn expand(expected: &str) -> String {
     expected.replace("A3", A3_WRITTEN).replace("ZONE", ZONE_WRITTEN)
 }
 
@@ -81,7 +81,7 @@ fn spell(expected: &str) -> String {
     "nil instanceMetadata provided by InstanceV2",
     "taint:ImproveCoverageTaint tainted ready:Unknown",
     "not yet",
-    "ask again later"
+    "wait for the cloud"
 )]
 #[case(
     "provided node IP address",
@@ -93,13 +93,13 @@ fn spell(expected: &str) -> String {
     "provided node IP address is not valid",
     "node-ip:invalid-ip tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
     "A2",
-    r#"stuck: the provided node IP "invalid-ip" is not valid: could not parse "invalid-ip""#
+    r#"fail: the provided node IP "invalid-ip" is not valid: could not parse "invalid-ip""#
 )]
 #[case(
     "provided node IP address is not present",
     "node-ip:10.0.0.2 tainted id:node0.aws.12345 Hostname=node0.cloud.internal",
     "A2",
-    "stuck: the provided node IP 10.0.0.2 is not an address of the machine; the cloud says 10.0.0.1, 132.143.154.163"
+    "fail: the provided node IP 10.0.0.2 is not an address of the machine; the cloud reports 10.0.0.1, 132.143.154.163"
 )]
 #[case(
     "provider ID already set",
@@ -161,16 +161,16 @@ fn spell(expected: &str) -> String {
     "[instanceV2] provider ID not implemented",
     "tainted",
     "A3",
-    "stuck: neither the cloud nor the Node says a provider ID"
+    "fail: neither the cloud nor the Node has a provider ID"
 )]
 #[case(
     "[instanceV2] error getting InstanceMetadata",
     "tainted",
     "error",
-    "stuck: describe machines is unavailable: metadata error"
+    "fail: describe machines is unavailable: metadata error"
 )]
 fn sync_node(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
-    assert_eq!(decide(there, cloud), spell(expected), "{name}");
+    assert_eq!(planned(there, cloud), expand(expected), "{name}");
 }
 
 // upstream: TestGetInstanceMetadata
@@ -198,7 +198,7 @@ fn sync_node(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[cas
     "InstancesV2 (without providerID), node none",
     "tainted",
     "A3",
-    "stuck: neither the cloud nor the Node says a provider ID"
+    "fail: neither the cloud nor the Node has a provider ID"
 )]
 #[case(
     "InstancesV2 (without providerID), node has fake://12345",
@@ -207,21 +207,21 @@ fn sync_node(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[cas
     "A3, +beta.kubernetes.io/instance-type=t1.micro, +node.kubernetes.io/instance-type=t1.micro, -taint"
 )]
 fn instance_metadata(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
-    assert_eq!(decide(there, cloud), spell(expected), "{name}");
+    assert_eq!(planned(there, cloud), expand(expected), "{name}");
 }
 
 #[rstest]
 #[case::addresses_are_right("tainted id:x InternalIP=10.0.0.1", "InternalIP=10.0.0.1", "-taint")]
-#[case::cloud_says_nothing("tainted id:x InternalIP=10.0.0.1", "", "-taint")]
-#[case::machine_unknown_by_name("tainted", "missing", "stuck: the cloud does not know the machine with name node0")]
-#[case::machine_unknown_by_id(
+#[case::no_addresses("tainted id:x InternalIP=10.0.0.1", "", "-taint")]
+#[case::not_found_by_name("tainted", "missing", "fail: the cloud has no machine with name node0")]
+#[case::not_found_by_id(
     "tainted id:a://b",
     "missing",
-    "stuck: the cloud does not know the machine with provider ID a://b"
+    "fail: the cloud has no machine with provider ID a://b"
 )]
 #[case::bad_label("tainted id:x", "zone:a/b", "-taint")]
 fn initializes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
-    assert_eq!(decide(there, cloud), expected);
+    assert_eq!(planned(there, cloud), expected);
 }
 
 // upstream: Test_GetProviderID
@@ -253,14 +253,14 @@ fn provider_id(
     #[case] name: &str,
     #[case] there: &str,
     #[case] cloud: &str,
-    #[case] told: Option<&str>,
+    #[case] asked_for: Option<&str>,
     #[case] expected: &str,
 ) {
     let there = format!("tainted {there}");
-    // The cloud is told the ID that the Node has, and else looks for the machine itself: there is no second question.
-    let asked = nodes::node_ref(&node("node0", &there)).provider_id;
-    assert_eq!(asked.as_ref().map(ProviderId::as_str), told, "{name}");
-    assert_eq!(decide(&there, cloud), expected, "{name}");
+    // The cloud gets the ID of the Node, or looks up the instance by name: there is no second call.
+    let requested = nodes::node_ref(&node("node0", &there)).provider_id;
+    assert_eq!(requested.as_ref().map(ProviderId::as_str), asked_for, "{name}");
+    assert_eq!(planned(&there, cloud), expected, "{name}");
 }
 
 #[rstest]
@@ -271,12 +271,12 @@ fn provider_id(
     "InternalIP=10.0.0.1 InternalIP=fc01::1",
     "keep"
 )]
-#[case::nothing_said("id:x A3", "", "keep")]
-#[case::nothing_said_to_a_node_ip("node-ip:10.0.0.9 InternalIP=10.0.0.9", "", "keep")]
+#[case::no_addresses("id:x A3", "", "keep")]
+#[case::no_addresses_for_a_node_ip("node-ip:10.0.0.9 InternalIP=10.0.0.9", "", "keep")]
 #[case::wrong_node_ip(
     "node-ip:10.0.0.9 InternalIP=10.0.0.9",
     "InternalIP=10.0.0.1",
-    "stuck: the provided node IP 10.0.0.9 is not an address of the machine; the cloud says 10.0.0.1"
+    "fail: the provided node IP 10.0.0.9 is not an address of the machine; the cloud reports 10.0.0.1"
 )]
 #[case::resized(
     "A3 beta.kubernetes.io/instance-type=s node.kubernetes.io/instance-type=s",
@@ -285,15 +285,15 @@ fn provider_id(
 )]
 #[case::provider_id_is_not_added_later("A3", "A3 id:a://b", "keep")]
 #[case::gone("A3", "missing", "keep")]
-#[case::later("A3", "not yet", "ask again later")]
+#[case::later("A3", "not yet", "wait for the cloud")]
 fn refreshes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
-    assert_eq!(decide(&there.replace("A3", A3), cloud), spell(expected));
+    assert_eq!(planned(&there.replace("A3", A3), cloud), expand(expected));
 }
 
 #[test]
-fn labels_can_be_left_alone_later() {
+fn labels_of_initialized_nodes_can_be_kept() {
     let rules = Rules {
-        labels: Labels::Stay,
+        labels: Labels::Keep,
         ..rules(ProviderIds::Given)
     };
     assert_eq!(plan(&node("n", ""), &answer("zone:z a=b"), rules), Plan::Keep);
@@ -303,7 +303,7 @@ fn labels_can_be_left_alone_later() {
 // upstream: TestNodeAddressesNotUpdateV2
 #[rstest]
 #[case("tainted node, cloud returns A3, V2", "id:fake://12345 A3")]
-fn periodic_look_leaves_new_nodes_alone(#[case] name: &str, #[case] cloud: &str) {
+fn refresh_skips_new_nodes(#[case] name: &str, #[case] cloud: &str) {
     let node = node("node0", "tainted");
     assert_eq!(
         update(&node, &answer(cloud), rules(ProviderIds::Given)),
@@ -315,7 +315,7 @@ fn periodic_look_leaves_new_nodes_alone(#[case] name: &str, #[case] cloud: &str)
 // upstream: TestNodeAddressesNotUpdate
 #[rstest]
 #[case("tainted node, cloud returns A3, legacy", "A3")]
-fn periodic_look_leaves_new_nodes_alone_without_ids(#[case] name: &str, #[case] cloud: &str) {
+fn refresh_skips_new_nodes_without_ids(#[case] name: &str, #[case] cloud: &str) {
     let node = node("node0", "tainted");
     assert_eq!(
         update(&node, &answer(cloud), rules(ProviderIds::None)),
@@ -325,10 +325,10 @@ fn periodic_look_leaves_new_nodes_alone_without_ids(#[case] name: &str, #[case] 
 }
 
 #[test]
-fn the_condition_goes_with_the_trouble_and_in_the_same_patch() {
+fn the_condition_is_removed_in_the_patch_of_the_addresses() {
     let mut there = node("node0", "tainted id:x");
-    let trouble = condition(conditions::CLOUD_PROVIDER_INITIALIZED, "False");
-    there.status.as_mut().unwrap().conditions = Some(vec![trouble]);
+    let failed = condition(conditions::CLOUD_PROVIDER_INITIALIZED, "False");
+    there.status.as_mut().unwrap().conditions = Some(vec![failed]);
     let Plan::Write(writes) = plan(&there, &answer("A3"), rules(ProviderIds::Given)) else {
         panic!("nothing to write")
     };
@@ -365,18 +365,18 @@ fn writes_no_more_patches_than_needed(#[case] there: &str, #[case] cloud: &str, 
 #[case::new("tainted InternalIP=10.0.0.1 a=b", "-taint")]
 #[case::with_a_provider_id("tainted id:other://1", "-taint")]
 #[case::initialized("InternalIP=10.0.0.1", "keep")]
-fn initializes_what_is_unmanaged_as_it_is(#[case] there: &str, #[case] expected: &str) {
-    assert_eq!(decide(there, "unmanaged"), expected);
+fn unmanaged_nodes_are_initialized_unchanged(#[case] there: &str, #[case] expected: &str) {
+    assert_eq!(planned(there, "unmanaged"), expected);
 }
 
 #[rstest]
-#[case::unavailable(Error::unavailable("x", "y"), "CloudUnavailable Retry")]
-#[case::denied(Error::Denied { call: "x".into(), source: "y".into() }, "CloudDenied Retry")]
-#[case::throttled(Error::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(7)) }, "CloudThrottled After(7s)")]
-#[case::throttled_for_no_time(Error::Throttled { call: "x".into(), retry_after: Some(Duration::ZERO) }, "CloudThrottled After(1s)")]
-#[case::unusable(Error::unusable("x", "y"), "CloudError Retry")]
-#[case::hopeless(Error::invalid("x", "y"), "CloudError After(300s)")]
-fn gets_stuck(#[case] error: Error, #[case] expected: &str) {
-    let stuck = Stuck::from(&error);
-    assert_eq!(format!("{} {:?}", stuck.reason(), stuck.next()), expected);
+#[case::unavailable(CloudError::unavailable("x", "y"), "CloudUnavailable Retry")]
+#[case::denied(CloudError::Denied { call: "x".into(), source: "y".into() }, "CloudDenied Retry")]
+#[case::throttled(CloudError::Throttled { call: "x".into(), retry_after: Some(Duration::from_secs(7)) }, "CloudThrottled After(7s)")]
+#[case::throttled_for_no_time(CloudError::Throttled { call: "x".into(), retry_after: Some(Duration::ZERO) }, "CloudThrottled After(1s)")]
+#[case::unusable(CloudError::unusable("x", "y"), "CloudError Retry")]
+#[case::invalid(CloudError::invalid("x", "y"), "CloudError After(300s)")]
+fn errors(#[case] error: CloudError, #[case] expected: &str) {
+    let error = Error::from(&error);
+    assert_eq!(format!("{} {:?}", error.reason(), error.next()), expected);
 }

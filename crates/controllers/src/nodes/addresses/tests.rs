@@ -150,9 +150,9 @@ fn prefers(#[case] name: &str, #[case] ip: &str, #[case] cloud: &str, #[case] ex
 )]
 #[case::elsewhere(
     "10.0.0.9",
-    "the provided node IP 10.0.0.9 is not an address of the machine; the cloud says 10.0.0.1, ::1"
+    "the provided node IP 10.0.0.9 is not an address of the machine; the cloud reports 10.0.0.1, ::1"
 )]
-fn says_what_is_wrong(#[case] ip: &str, #[case] message: &str) {
+fn rejects(#[case] ip: &str, #[case] message: &str) {
     let there = list("InternalIP=10.0.0.1 InternalIP=::1 Hostname=h");
     assert_eq!(prefer(ip, &there).unwrap_err().to_string(), message);
 }
@@ -163,7 +163,7 @@ fn says_what_is_wrong(#[case] ip: &str, #[case] message: &str) {
 #[case::long("2001:0db8:0000::0001", Some("2001:db8::1"))]
 #[case::missing_octet("10..0.1", None)]
 #[case::zone("fe80::1%eth0", None)]
-fn reads_an_ip(#[case] text: &str, #[case] ip: Option<&str>) {
+fn parses_an_ip(#[case] text: &str, #[case] ip: Option<&str>) {
     assert_eq!(parse_ip(text), ip.map(|ip| ip.parse().unwrap()));
 }
 
@@ -216,12 +216,12 @@ const IN_OUT: &str = "InternalIP=132.143.154.164 ExternalIP=132.143.154.163";
     "Hostname=h InternalIP=10.0.0.1 InternalIP=fc01::1",
     false
 )]
-fn detects_a_change(#[case] name: &str, #[case] there: &str, #[case] wanted: &str, #[case] expected: bool) {
-    assert_eq!(differ(&list(there), &list(wanted)), expected, "{name}");
+fn detects_a_change(#[case] name: &str, #[case] current: &str, #[case] desired: &str, #[case] expected: bool) {
+    assert_eq!(differ(&list(current), &list(desired)), expected, "{name}");
 }
 
 #[rstest]
-#[case::nothing_said("Hostname=h InternalIP=10.0.0.1", "", None)]
+#[case::no_addresses("Hostname=h InternalIP=10.0.0.1", "", None)]
 #[case::duplicates("", "InternalIP=10.0.0.1 InternalIP=10.0.0.1", Some("InternalIP=10.0.0.1"))]
 #[case::kubelet_host_name(
     "Hostname=h InternalIP=10.0.0.1",
@@ -233,9 +233,9 @@ fn detects_a_change(#[case] name: &str, #[case] there: &str, #[case] wanted: &st
     "Hostname=c InternalIP=10.0.0.2",
     Some("Hostname=c InternalIP=10.0.0.2")
 )]
-fn wants(#[case] there: &str, #[case] cloud: &str, #[case] expected: Option<&str>) {
+fn desired_addresses(#[case] there: &str, #[case] cloud: &str, #[case] expected: Option<&str>) {
     assert_eq!(
-        wanted(&node("n", there), &machine(cloud).addresses),
+        desired(&node("n", there), &machine(cloud).addresses),
         Ok(expected.map(list))
     );
 }
@@ -243,6 +243,6 @@ fn wants(#[case] there: &str, #[case] cloud: &str, #[case] expected: Option<&str
 #[test]
 fn a_host_name_of_the_kubelet_does_not_confirm_a_node_ip() {
     let node = node("n", "node-ip:10.0.0.1 Hostname=10.0.0.1");
-    assert!(wanted(&node, &machine("InternalIP=10.0.0.2").addresses).is_err());
-    assert!(wanted(&node, &[]).is_err());
+    assert!(desired(&node, &machine("InternalIP=10.0.0.2").addresses).is_err());
+    assert!(desired(&node, &[]).is_err());
 }

@@ -33,22 +33,22 @@ fn selects(#[case] selector: &str, #[case] labels: &str, #[case] expected: bool)
 #[case::nothing_after("a=b,", "")]
 #[case::no_name("!", "!")]
 #[case::quoted("a=\"b\"", "a=\"b\"")]
-fn refuses(#[case] selector: &str, #[case] term: &str) {
+fn rejects(#[case] selector: &str, #[case] term: &str) {
     let sentence = format!("{term:?} is not a requirement such as key=value, key!=value, key in (a,b), key or !key");
     assert_eq!(parse_selector(selector).unwrap_err().to_string(), sentence);
 }
 
 #[rstest]
-#[case::anybody(&[], "id:aws:///x", Claim::Ours)]
-#[case::no_scheme_at_all(&[], "id:x", Claim::Ours)]
-#[case::ours(&["aws", "gce"], "id:gce://x", Claim::Ours)]
-#[case::theirs(&["aws"], "id:gce://x", Claim::Theirs)]
-#[case::unreadable(&["aws"], "id:x", Claim::Theirs)]
-#[case::nobody_knows(&["aws"], "", Claim::Perhaps)]
-fn claims(#[case] schemes: &[&str], #[case] words: &str, #[case] expected: Claim) {
+#[case::no_schemes(&[], "id:aws:///x", Ownership::Ours)]
+#[case::no_schemes_and_no_scheme(&[], "id:x", Ownership::Ours)]
+#[case::ours(&["aws", "gce"], "id:gce://x", Ownership::Ours)]
+#[case::others(&["aws"], "id:gce://x", Ownership::Others)]
+#[case::no_scheme_in_the_id(&["aws"], "id:x", Ownership::Others)]
+#[case::no_provider_id(&["aws"], "", Ownership::Unknown)]
+fn ownership(#[case] schemes: &[&str], #[case] words: &str, #[case] expected: Ownership) {
     let scope = Scope {
         schemes: schemes.iter().map(ToString::to_string).collect(),
         ..Scope::default()
     };
-    assert_eq!(scope.claim(&node("n", words)), expected);
+    assert_eq!(scope.ownership(&node("n", words)), expected);
 }

@@ -163,6 +163,13 @@ fn syncs_updated_node_compounded(#[case] name: &str, #[case] old: &str, #[case] 
     assert_eq!(should_sync_updated_node(&n(old), &n(new)), expected, "{name}");
 }
 
+fn without_others() -> Scope {
+    Scope {
+        selector: crate::nodes::scope::parse_selector("!theirs").unwrap(),
+        ..Scope::default()
+    }
+}
+
 fn updated(old: &str, new: &str) -> Change<Node> {
     Change::Updated {
         old: n(old).into(),
@@ -182,8 +189,7 @@ fn updated(old: &str, new: &str) -> Change<Node> {
 #[case::going(updated("", "going"), Relevance::Later)]
 #[case::label(updated("", "zone=a"), Relevance::Later)]
 fn relevant(#[case] change: Change<Node>, #[case] expected: Relevance) {
-    let scope: Scope = Arc::new(|node| !node.labels().contains_key("theirs"));
-    assert_eq!(relevance(&change, &scope), expected);
+    assert_eq!(relevance(&change, &without_others()), expected);
 }
 
 /// Of nodes like `name words`.
@@ -211,22 +217,22 @@ fn fingerprints(#[case] old: &[&'static str], #[case] new: &[&'static str], #[ca
 }
 
 #[test]
-fn hosts_are_gathered_once_per_change() {
+fn hosts_are_computed_once_per_change() {
     let nodes = Store::of([node("a", "")]);
-    let hosts = Hosts::new(nodes.clone(), Arc::new(|_| true));
+    let hosts = Hosts::new(nodes.clone(), Scope::default());
     let first = hosts.current();
     assert!(Arc::ptr_eq(&first, &hosts.current()));
 
-    assert_eq!(hosts.heed(&nodes.insert(node("a", "ready:True"))), Relevance::None);
+    assert_eq!(hosts.handle(&nodes.insert(node("a", "ready:True"))), Relevance::None);
     assert!(Arc::ptr_eq(&first, &hosts.current()));
 
-    assert_eq!(hosts.heed(&nodes.insert(node("b", ""))), Relevance::Now);
+    assert_eq!(hosts.handle(&nodes.insert(node("b", ""))), Relevance::Now);
     assert_eq!(hosts.current().hosts().len(), 2);
 }
 
 #[test]
 fn hosts_out_of_scope_are_left_out() {
     let nodes = Store::of([node("a", ""), node("b", "theirs=")]);
-    let hosts = Hosts::new(nodes, Arc::new(|node| !node.labels().contains_key("theirs")));
+    let hosts = Hosts::new(nodes, without_others());
     assert_eq!(hosts.current().hosts().len(), 1);
 }

@@ -13,7 +13,7 @@ fn parse(service: Builder) -> Result<Spec, Invalid> {
 }
 
 #[test]
-fn everything_is_read() {
+fn parses_everything() {
     let mut node = Node::default();
     node.metadata.name = Some("node-1".into());
     let mut https = port("TCP", 443);
@@ -133,7 +133,7 @@ fn node_port_of(number: i32) -> Builder {
     load_balancer("a").source_ranges(["10.0.0.1"]),
     r#"invalid spec.loadBalancerSourceRanges: "10.0.0.1" is not an IP range; write ranges like 10.0.0.0/24 or 2001:db8::/64"#
 )]
-fn refuses_but_lets_delete(#[case] service: Builder, #[case] message: &str) {
+fn rejects_but_can_be_deleted(#[case] service: Builder, #[case] message: &str) {
     assert_eq!(parse(service.clone()).unwrap_err().to_string(), message);
     let spec = for_deletion(&service.build(), "kubernetes");
     assert_eq!(
@@ -143,7 +143,7 @@ fn refuses_but_lets_delete(#[case] service: Builder, #[case] message: &str) {
 }
 
 #[test]
-fn a_provider_may_get_the_bad_source_ranges() {
+fn a_provider_can_ask_for_invalid_source_ranges() {
     let service = load_balancer("a").source_ranges(["10.0.0.1", "10.0.0.0/8"]).build();
     let spec = of(&service, &no_hosts(), "kubernetes", BadRanges::Report).unwrap();
     assert_eq!(format!("{:?}", spec.source_ranges), "[10.0.0.0/8]");

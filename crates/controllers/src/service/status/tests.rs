@@ -62,7 +62,7 @@ fn order_counts() {
 }
 
 #[test]
-fn the_wire_and_back() {
+fn round_trip() {
     let error = Some("PortRefused".into());
     let port = IngressPort {
         port: 53,
@@ -87,7 +87,7 @@ fn the_wire_and_back() {
     assert_eq!(of(&service.build()), status);
 }
 
-/// The API server makes `VIP` of nothing, so that these two are stored alike; the Go framework writes them again and again.
+/// The API server stores both alike; the Go framework would write them again and again.
 #[test]
 fn vip_is_the_default() {
     assert!(same(&mode(None), &mode(Some(IpMode::Vip))));

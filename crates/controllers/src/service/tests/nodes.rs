@@ -1,10 +1,10 @@
-//! Nodes in words, with those that only load balancers care about.
+//! Nodes from words, including those about load balancers.
 
 use crate::service::hosts::{EXCLUDE, TO_BE_DELETED};
 use k8s_openapi::api::core::v1::Node;
 
-/// As [`testkit::node::node`], and besides: `exclude=V`, `doomed` (about to be deleted by the autoscaler), `other:S` (a
-/// condition that does not matter), `phase:P`.
+/// As [`testkit::node::node`], and also `exclude=V`, `doomed` (about to be deleted by the autoscaler), `other:S` (an unrelated
+/// condition) and `phase:P`.
 pub fn node(name: &str, words: &str) -> Node {
     let (mut known, mut others, mut phase) = (Vec::new(), Vec::new(), None);
     for word in words.split_whitespace() {

@@ -1,7 +1,7 @@
-//! What a cloud wants to be noted on a Service.
+//! Annotations and events of a cloud on a Service.
 
-use super::rig::Rig;
-use crate::service::predicates::FINALIZER;
+use super::fixture::Fixture;
+use crate::service::spec::predicates::FINALIZER;
 use async_trait::async_trait;
 use cloud::{Instances, LoadBalancers, Noted, Owned, Progress, Provider, Result as CloudResult, Spec, Status};
 use k8s_openapi::api::core::v1::Service;
@@ -14,13 +14,12 @@ use testkit::service::load_balancer;
 
 const ID: &str = "example.org/load-balancer-id";
 
-/// A cloud that puts the ID of a load balancer on its Service, takes it off again, and emits the events that it is
-/// told to.
-struct Scribe(Memory);
+/// A cloud that annotates a Service with the ID of its load balancer, and emits events from annotations.
+struct Annotator(Memory);
 
-impl Provider for Scribe {
+impl Provider for Annotator {
     fn name(&self) -> &'static str {
-        "scribe"
+        "annotator"
     }
 
     fn instances(&self) -> &dyn Instances {
@@ -33,7 +32,7 @@ impl Provider for Scribe {
 }
 
 #[async_trait]
-impl LoadBalancers for Scribe {
+impl LoadBalancers for Annotator {
     async fn find(&self, spec: &Spec) -> CloudResult<Option<Status>> {
         LoadBalancers::find(&self.0, spec).await
     }
@@ -61,11 +60,11 @@ impl LoadBalancers for Scribe {
     }
 }
 
-async fn rig() -> Rig {
-    let mut rig = Rig::new().await;
-    let cloud = rig.cloud.clone();
-    rig.restart(|reconciler| reconciler.provider = Arc::new(Scribe(Memory::new(&cloud))));
-    rig
+async fn annotated() -> Fixture {
+    let mut fixture = Fixture::new().await;
+    let cloud = fixture.cloud.clone();
+    fixture.restart(|reconciler| reconciler.provider = Arc::new(Annotator(Memory::new(&cloud))));
+    fixture
 }
 
 fn annotations(service: &Service) -> BTreeMap<String, String> {
@@ -73,46 +72,49 @@ fn annotations(service: &Service) -> BTreeMap<String, String> {
 }
 
 #[tokio::test]
-async fn an_annotation_is_written_with_the_status_and_is_no_reason_to_ask_again() {
-    let rig = rig().await;
-    rig.create(load_balancer("web").annotation("example.org/mine", "kept"))
+async fn an_annotation_is_written_with_the_status_and_causes_no_call() {
+    let fixture = annotated().await;
+    fixture
+        .create(load_balancer("web").annotation("example.org/mine", "kept"))
         .await;
-    assert_eq!(rig.sync("web").await, Next::Done);
-    assert_eq!(rig.calls(), ["ensure-load-balancer web"]);
-    // The finalizer, and then all the rest.
-    assert_eq!(rig.wire.patches().len(), 2);
+    assert_eq!(fixture.reconcile("web").await, Next::Done);
+    assert_eq!(fixture.calls(), ["ensure-load-balancer web"]);
+    // The finalizer, and then the rest.
+    assert_eq!(fixture.patches.count(), 2);
 
-    let written = rig.look("web").await.unwrap();
+    let written = fixture.refresh("web").await.unwrap();
     let expected = [("example.org/mine", "kept"), (ID, "web")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(annotations(&written), expected.into());
-    assert_eq!(rig.sync("web").await, Next::Done);
-    assert_eq!(rig.calls(), [""; 0]);
+    assert_eq!(fixture.reconcile("web").await, Next::Done);
+    assert_eq!(fixture.calls(), [""; 0]);
 
-    rig.change("web", json!({"metadata": {"annotations": {ID: "another"}}}))
+    fixture
+        .change("web", json!({"metadata": {"annotations": {ID: "another"}}}))
         .await;
-    rig.sync("web").await;
-    assert_eq!(rig.calls(), ["ensure-load-balancer web"]);
-    assert_eq!(annotations(&rig.look("web").await.unwrap())[ID], "web");
+    fixture.reconcile("web").await;
+    assert_eq!(fixture.calls(), ["ensure-load-balancer web"]);
+    assert_eq!(annotations(&fixture.refresh("web").await.unwrap())[ID], "web");
 }
 
 #[tokio::test]
-async fn a_restart_writes_no_annotation_that_is_there() {
-    let mut rig = rig().await;
-    rig.create(load_balancer("web")).await;
-    rig.sync("web").await;
-    rig.look("web").await;
-    let before = rig.wire.patches().len();
-    rig.restart(|_| {});
-    rig.sync("web").await;
-    assert_eq!(rig.wire.patches().len(), before);
+async fn a_restart_writes_no_existing_annotation() {
+    let mut fixture = annotated().await;
+    fixture.create(load_balancer("web")).await;
+    fixture.reconcile("web").await;
+    fixture.refresh("web").await;
+    let before = fixture.patches.count();
+    fixture.restart(|_| {});
+    fixture.reconcile("web").await;
+    assert_eq!(fixture.patches.count(), before);
 }
 
 #[tokio::test]
-async fn a_change_made_at_the_same_time_is_not_overlooked() {
-    let rig = rig().await;
-    rig.create(load_balancer("web")).await;
-    // The reconciler has not seen this when it writes its annotation.
-    rig.api()
+async fn a_concurrent_change_is_not_lost() {
+    let fixture = annotated().await;
+    fixture.create(load_balancer("web")).await;
+    // Not cached when the annotation is written.
+    fixture
+        .api()
         .patch(
             "web",
             &kube::api::PatchParams::default(),
@@ -120,46 +122,54 @@ async fn a_change_made_at_the_same_time_is_not_overlooked() {
         )
         .await
         .unwrap();
-    rig.sync("web").await;
-    rig.calls();
-    rig.look("web").await;
-    rig.sync("web").await;
-    assert_eq!(rig.calls(), ["ensure-load-balancer web"]);
+    fixture.reconcile("web").await;
+    fixture.calls();
+    fixture.refresh("web").await;
+    fixture.reconcile("web").await;
+    assert_eq!(fixture.calls(), ["ensure-load-balancer web"]);
 }
 
 #[tokio::test]
-async fn what_a_cloud_warns_of_is_told_once_and_in_its_name() {
-    let mut rig = rig().await;
-    rig.create(load_balancer("web").annotation("example.org/warn", "a cliff"))
+async fn a_warning_of_the_cloud_is_emitted_once_with_its_source() {
+    let mut fixture = annotated().await;
+    fixture
+        .create(load_balancer("web").annotation("example.org/warn", "a cliff"))
         .await;
-    rig.sync("web").await;
-    let warnings = |rig: &mut Rig| {
-        let events = rig.events().into_iter().filter(|event| event.reason == "Beware");
+    fixture.reconcile("web").await;
+    let warnings = |fixture: &mut Fixture| {
+        let events = fixture.events().into_iter().filter(|event| event.reason == "Beware");
         events
             .map(|event| format!("{}: {}", event.component, event.message))
             .collect::<Vec<_>>()
     };
-    assert_eq!(warnings(&mut rig), ["the-cloud: a cliff"]);
-    rig.change("web", json!({"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}}))
+    assert_eq!(warnings(&mut fixture), ["the-cloud: a cliff"]);
+    fixture
+        .change("web", json!({"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}}))
         .await;
-    rig.sync("web").await;
-    assert_eq!(warnings(&mut rig), [""; 0]);
-    rig.change(
-        "web",
-        json!({"metadata": {"annotations": {"example.org/warn": "a reef"}}}),
-    )
-    .await;
-    rig.sync("web").await;
-    assert_eq!(warnings(&mut rig), ["the-cloud: a reef"]);
+    fixture.reconcile("web").await;
+    assert_eq!(warnings(&mut fixture), [""; 0]);
+    fixture
+        .change(
+            "web",
+            json!({"metadata": {"annotations": {"example.org/warn": "a reef"}}}),
+        )
+        .await;
+    fixture.reconcile("web").await;
+    assert_eq!(warnings(&mut fixture), ["the-cloud: a reef"]);
 }
 
 #[tokio::test]
-async fn what_a_cloud_informs_of_is_a_normal_event() {
-    let mut rig = rig().await;
+async fn information_of_the_cloud_is_a_normal_event() {
+    let mut fixture = annotated().await;
     let service = load_balancer("web").annotation("example.org/warn", "a cliff");
-    rig.create(service.annotation("example.org/inform", "a harbour")).await;
-    rig.sync("web").await;
-    let events = rig.events().into_iter().filter(|event| event.component == "the-cloud");
+    fixture
+        .create(service.annotation("example.org/inform", "a harbour"))
+        .await;
+    fixture.reconcile("web").await;
+    let events = fixture
+        .events()
+        .into_iter()
+        .filter(|event| event.component == "the-cloud");
     let events: Vec<_> = events
         .map(|event| format!("{:?} {} {}", event.kind, event.reason, event.message))
         .collect();
@@ -167,20 +177,20 @@ async fn what_a_cloud_informs_of_is_a_normal_event() {
 }
 
 #[tokio::test]
-async fn an_annotation_goes_with_its_load_balancer() {
-    let rig = rig().await;
-    rig.create(load_balancer("retyped")).await;
-    rig.sync("retyped").await;
-    rig.look("retyped").await;
-    rig.change("retyped", json!({"spec": {"type": "ClusterIP"}})).await;
-    assert_eq!(rig.sync("retyped").await, Next::Done);
-    let plain = rig.look("retyped").await.unwrap();
+async fn an_annotation_is_removed_with_its_load_balancer() {
+    let fixture = annotated().await;
+    fixture.create(load_balancer("retyped")).await;
+    fixture.reconcile("retyped").await;
+    fixture.refresh("retyped").await;
+    fixture.change("retyped", json!({"spec": {"type": "ClusterIP"}})).await;
+    assert_eq!(fixture.reconcile("retyped").await, Next::Done);
+    let plain = fixture.refresh("retyped").await.unwrap();
     assert_eq!(annotations(&plain), BTreeMap::default());
 
-    rig.create(load_balancer("deleted").finalizer(FINALIZER)).await;
-    rig.sync("deleted").await;
-    rig.api().delete("deleted", &DeleteParams::default()).await.unwrap();
-    rig.look("deleted").await;
-    assert_eq!(rig.sync("deleted").await, Next::Done);
-    assert!(rig.look("deleted").await.is_none());
+    fixture.create(load_balancer("deleted").finalizer(FINALIZER)).await;
+    fixture.reconcile("deleted").await;
+    fixture.api().delete("deleted", &DeleteParams::default()).await.unwrap();
+    fixture.refresh("deleted").await;
+    assert_eq!(fixture.reconcile("deleted").await, Next::Done);
+    assert!(fixture.refresh("deleted").await.is_none());
 }

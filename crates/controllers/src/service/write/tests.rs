@@ -55,7 +55,7 @@ fn status(ips: &[&str]) -> Status {
 #[case("clear", lb().ingress_ip("10.0.0.1"), status(&[]), true)]
 fn patches_the_status(#[case] name: &str, #[case] service: Builder, #[case] status: Status, #[case] patched: bool) {
     let service = service.build();
-    let new = with_status(&service, &status, &Say::ready(), Timestamp::UNIX_EPOCH);
+    let new = with_status(&service, &status, &Readiness::ready(), Timestamp::UNIX_EPOCH);
     assert_eq!(
         new.is_some_and(|new| patch::between(&service, &new).is_some()),
         patched,
@@ -64,7 +64,7 @@ fn patches_the_status(#[case] name: &str, #[case] service: Builder, #[case] stat
 }
 
 #[rstest]
-#[case::nothing_there(lb(), false)]
+#[case::empty(lb(), false)]
 #[case::ingress(lb().ingress_ip("10.0.0.1"), true)]
 fn clears_the_status(#[case] service: Builder, #[case] patched: bool) {
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The objects that a configuration is made from.
+//! The objects that a configuration consists of.
 
 use cloud::{LiveData, LiveSource, ObjectRef};
 use k8s_openapi::{
@@ -18,15 +18,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::Notify, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-/// How long the API server may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The maximum time of a request.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the data comes from.
+/// The origin of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// What was last heard of it.
+    /// The watch cache.
     Watch,
-    /// The API server, now: what was last heard of it does not work any more.
+    /// The API server: the cached data does not work any more.
     Server,
 }
 
@@ -50,7 +50,7 @@ enum Kind {
 }
 
 impl Source {
-    /// Watches it until dropped, and notifies of changes.
+    /// Watches it until dropped, and reports changes.
     pub(super) fn new(which: LiveSource, client: Client, changed: Arc<Notify>) -> Self {
         let object = match &which {
             LiveSource::Secret(object) => Kind::Secret(Watched::new(object, client, changed)),
@@ -71,7 +71,7 @@ impl Source {
         &self.which
     }
 
-    /// Whether something was heard of it since it was last read.
+    /// Whether it has changed since it was last read.
     pub(super) fn has_news(&self) -> bool {
         match &self.object {
             Kind::Secret(watched) => watched.has_news(),
@@ -80,10 +80,10 @@ impl Source {
         }
     }
 
-    /// Adds what is in it to the data.
+    /// Adds its content to the data.
     ///
     /// # Errors
-    /// In words, if it does not exist or cannot be read.
+    /// One sentence, if it does not exist or cannot be read.
     pub(super) async fn read(&mut self, origin: Origin, data: &mut LiveData) -> Result<(), String> {
         match &mut self.object {
             Kind::Secret(watched) => {
@@ -114,7 +114,7 @@ impl Source {
         Ok(())
     }
 
-    /// It, as events name it.
+    /// Its reference for events.
     pub(super) fn reference(&self) -> Option<ObjectReference> {
         match &self.object {
             Kind::Secret(watched) => Some(watched.reference()),
@@ -129,7 +129,7 @@ struct Watched<K> {
     which: ObjectRef,
     api: Api<K>,
     store: Store<K>,
-    /// The version that was heard of when it was last read.
+    /// The version that was last read.
     read: Option<String>,
     _watch: JoinSet<()>,
 }
@@ -166,7 +166,7 @@ impl<K: Object + Resource<Scope = NamespaceResourceScope>> Watched<K> {
     }
 
     async fn heard(&self, origin: Origin) -> Result<Option<Arc<K>>, String> {
-        let synced = tokio::time::timeout(PATIENCE, self.store.synced());
+        let synced = tokio::time::timeout(TIMEOUT, self.store.synced());
         if origin == Origin::Watch && synced.await.is_err() {
             let name = self.name();
             return Err(match self.store.state() {
@@ -203,7 +203,7 @@ impl<K: Object + Resource<Scope = NamespaceResourceScope>> Watched<K> {
 }
 
 impl Watched<ConfigMap> {
-    /// Creates it with this data. Of several that try at the same time one succeeds, and all get the data of that one.
+    /// Creates it with this data. If several replicas try at the same time, one succeeds, and all get the data of that one.
     async fn create(&self, data: &BTreeMap<String, String>) -> Result<Arc<ConfigMap>, String> {
         let new = ConfigMap {
             metadata: ObjectMeta {
@@ -226,10 +226,10 @@ impl Watched<ConfigMap> {
 }
 
 async fn in_time<T>(doing: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
-    let reason = match tokio::time::timeout(PATIENCE, call).await {
+    let reason = match tokio::time::timeout(TIMEOUT, call).await {
         Ok(Ok(answer)) => return Ok(answer),
         Ok(Err(error)) => explain(&error),
-        Err(_) => format!("the API server gave no answer within {PATIENCE:?}"),
+        Err(_) => format!("the API server did not respond within {TIMEOUT:?}"),
     };
     Err(format!("{doing}: {reason}"))
 }

@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-/// A cloud that accepts one password, and is told by its sources which one to use.
+/// A cloud that accepts one password, and gets the one to use from its sources.
 struct Safe {
     memory: Memory,
     state: Mutex<State>,
@@ -211,7 +211,7 @@ async fn refused_credentials_are_read_anew_though_nobody_told_of_a_change() {
 
     server.set("new");
     tokio::time::sleep(LAST_RETRY).await;
-    assert_eq!(safe.tried(), ["old"], "the watch told of it");
+    assert_eq!(safe.tried(), ["old"], "the watch reported it");
     safe.state().right = "new";
     safe.call();
     let began = Instant::now();
@@ -330,10 +330,10 @@ async fn an_order_to_stop_is_not_an_end_by_itself() {
         let _told = sender;
         panic!("on purpose")
     });
-    let said = dying.accepted(&CancellationToken::new()).await.unwrap_err();
+    let message = dying.accepted(&CancellationToken::new()).await.unwrap_err();
     assert!(
-        said.starts_with("what follows the configuration of the cloud failed: ") && said.contains("on purpose"),
-        "{said}"
+        message.starts_with("the watch on the configuration of the cloud failed: ") && message.contains("on purpose"),
+        "{message}"
     );
 }
 
@@ -347,7 +347,7 @@ async fn work_stops_in_order_when_nobody_follows_any_more() {
         finished = true;
         Ok(())
     };
-    let said = dying.beside(work, &stop).await.unwrap_err();
-    assert!(said.contains("on purpose"), "{said}");
+    let message = dying.beside(work, &stop).await.unwrap_err();
+    assert!(message.contains("on purpose"), "{message}");
     assert!(finished, "the work was cut off");
 }

@@ -1,12 +1,13 @@
 //! What a cluster says about its vCenters and networks, and where it goes in a configuration.
 
-use super::yaml::{Map, Node};
+use super::{Tree, section};
 use crate::cloud_config::KEY;
 use ipnet::IpNet;
 use operator_api::infrastructure::{
     platform_spec::{NodeNetwork, VSphere},
     platform_status::VirtualIps,
 };
+use serde_json::{Value, json};
 use std::net::IpAddr;
 
 /// An address of the nodes that only their own network plugin uses.
@@ -25,19 +26,19 @@ pub(crate) struct Cluster<'a> {
 
 impl Cluster<'_> {
     /// Brings it into a configuration.
-    pub(super) fn apply(&self, root: &mut Map) -> Result<(), String> {
+    pub(super) fn apply(&self, tree: &mut Tree) -> Result<(), String> {
         let families = self.families()?;
         // one family that is IPv4 is what the operand assumes
         if let [Family::V6] | [_, _] = families.as_slice() {
             let names: Vec<_> = families.iter().map(|family| family.name()).collect();
-            root.map("global").set("ipFamily", Node::texts(&names));
+            section(tree, "global").insert("ipFamily".to_owned(), json!(names));
         }
-        self.networks(root, &families)?;
-        self.vcenters(root)?;
+        self.networks(tree, &families)?;
+        self.vcenters(tree)?;
         if self.spec.failure_domains.len() > 1 {
-            let labels = root.map("labels");
-            labels.set_text("zone", "openshift-zone");
-            labels.set_text("region", "openshift-region");
+            let labels = section(tree, "labels");
+            labels.insert("zone".to_owned(), json!("openshift-zone"));
+            labels.insert("region".to_owned(), json!("openshift-region"));
         }
         Ok(())
     }
@@ -54,14 +55,14 @@ impl Cluster<'_> {
     }
 
     /// The Infrastructure has the last word on the nodes' networks, also where it says nothing.
-    fn networks(&self, root: &mut Map, families: &[Family]) -> Result<(), String> {
+    fn networks(&self, tree: &mut Tree, families: &[Family]) -> Result<(), String> {
         let own = if families.contains(&Family::V6) {
             self.own_ranges()?
         } else {
             Vec::new()
         };
         let networking = &self.spec.node_networking;
-        let nodes = root.map("nodes");
+        let nodes = section(tree, "nodes");
         for (network, name, ranges, excluded) in [
             (
                 &networking.external,
@@ -81,15 +82,10 @@ impl Cluster<'_> {
                 network_subnet_cidr,
                 exclude_network_subnet_cidr,
             } = network;
-            nodes.set_text(name, network);
-            nodes.set_text(ranges, &network_subnet_cidr.join(","));
-            nodes.set_text(
-                excluded,
-                &[exclude_network_subnet_cidr.as_slice(), &own].concat().join(","),
-            );
-        }
-        if nodes.is_empty() {
-            root.remove("nodes");
+            nodes.insert(name.to_owned(), json!(network));
+            nodes.insert(ranges.to_owned(), json!(network_subnet_cidr.join(",")));
+            let all = [exclude_network_subnet_cidr.as_slice(), &own].concat();
+            nodes.insert(excluded.to_owned(), json!(all.join(",")));
         }
         Ok(())
     }
@@ -108,86 +104,49 @@ impl Cluster<'_> {
         all.map(range).chain([Ok(INTERNAL_TO_NODES.to_owned())]).collect()
     }
 
-    /// The vCenters are those of the Infrastructure, if it names any; what else a file says about each stays.
-    fn vcenters(&self, root: &mut Map) -> Result<(), String> {
+    /// The vCenters are those of the Infrastructure, if it names any. Further keys of a vCenter in the file are kept.
+    fn vcenters(&self, tree: &mut Tree) -> Result<(), String> {
+        let servers = section(tree, "vcenter");
         if !self.spec.vcenters.is_empty() {
-            self.set_vcenters(root.map("vcenter"));
+            self.set_vcenters(servers);
         }
         for domain in &self.spec.failure_domains {
-            let vcenters = root.find_map("vcenter");
-            if vcenters.is_none_or(|vcenters| name_of(vcenters, &domain.server).is_none()) {
-                return Err(self.unknown(&domain.name, &domain.server, root));
+            let Some(name) = name_of(servers, &domain.server) else {
+                return Err(self.unknown(&domain.name, &domain.server, servers));
+            };
+            let server = section(servers, &name);
+            let existing = server
+                .get("datacenters")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            let mut datacenters: Vec<_> = existing.filter_map(Value::as_str).map(str::to_owned).collect();
+            let new = &domain.topology.datacenter;
+            if !new.is_empty() && !datacenters.contains(new) {
+                datacenters.push(new.clone());
             }
-        }
-        if self.spec.vcenters.is_empty() {
-            self.add_datacenters(root);
+            server.insert("datacenters".to_owned(), json!(datacenters));
         }
         Ok(())
     }
 
-    fn set_vcenters(&self, vcenters: &mut Map) {
+    fn set_vcenters(&self, servers: &mut Tree) {
         for vcenter in &self.spec.vcenters {
-            let server = by_server(vcenters, &vcenter.server);
-            server.set_text("server", &vcenter.server);
+            let name = name_of(servers, &vcenter.server);
+            let existing = name.and_then(|name| servers.remove(&name));
+            servers.insert(vcenter.server.clone(), existing.unwrap_or_default());
+            let server = section(servers, &vcenter.server);
+            server.insert("server".to_owned(), json!(vcenter.server));
             if let Some(port) = vcenter.port.filter(|port| *port > 0) {
-                server.set("port", Node::plain(&port));
+                server.insert("port".to_owned(), json!(port));
             }
-            let datacenters = self.datacenters(&vcenter.server, vcenter.datacenters.clone());
-            server.set("datacenters", Node::texts(&datacenters));
+            server.insert("datacenters".to_owned(), json!(vcenter.datacenters));
         }
-        let servers: Vec<&str> = self
-            .spec
-            .vcenters
-            .iter()
-            .map(|vcenter| vcenter.server.as_str())
-            .collect();
-        vcenters.keep(&servers);
+        servers.retain(|name, _| self.spec.vcenters.iter().any(|vcenter| vcenter.server == *name));
     }
 
-    /// To the vCenters of the file, as the Infrastructure names none.
-    fn add_datacenters(&self, root: &mut Map) {
-        for domain in &self.spec.failure_domains {
-            let vcenters = root.map("vcenter");
-            let Some(name) = name_of(vcenters, &domain.server) else {
-                continue;
-            };
-            let server = vcenters.map(&name);
-            let there = match server.find("datacenters") {
-                Some(Node::List(items)) => items
-                    .iter()
-                    .filter_map(|item| item.value.as_text())
-                    .map(str::to_owned)
-                    .collect(),
-                _ => Vec::new(),
-            };
-            let datacenters = self.datacenters(&domain.server, there);
-            server.set("datacenters", Node::texts(&datacenters));
-        }
-    }
-
-    /// These and the ones of the failure domains in a vCenter.
-    fn datacenters(&self, server: &str, mut datacenters: Vec<String>) -> Vec<String> {
-        for domain in self
-            .spec
-            .failure_domains
-            .iter()
-            .filter(|domain| domain.server == server)
-        {
-            let name = &domain.topology.datacenter;
-            if !name.is_empty() && !datacenters.contains(name) {
-                datacenters.push(name.clone());
-            }
-        }
-        datacenters
-    }
-
-    fn unknown(&self, domain: &str, server: &str, root: &Map) -> String {
-        let known: Vec<_> = root
-            .find_map("vcenter")
-            .into_iter()
-            .flat_map(Map::iter)
-            .map(|(name, ..)| name)
-            .collect();
+    fn unknown(&self, domain: &str, server: &str, servers: &Tree) -> String {
+        let known: Vec<_> = servers.keys().map(String::as_str).collect();
         let place = if self.spec.vcenters.is_empty() {
             KEY
         } else {
@@ -205,25 +164,13 @@ impl Cluster<'_> {
     }
 }
 
-/// The map of a vCenter under its own name, with what the file says about it.
-fn by_server<'a>(vcenters: &'a mut Map, server: &str) -> &'a mut Map {
-    if let Some(name) = name_of(vcenters, server) {
-        vcenters.rename(&name, server);
-    }
-    vcenters.map(server)
-}
-
-/// The name under which a vCenter stands: its own, or another with `server` below it.
-fn name_of(vcenters: &Map, server: &str) -> Option<String> {
-    if vcenters.find(server).is_some() {
+/// The name of a vCenter in the file: its own, or another one with `server` below it.
+fn name_of(servers: &Tree, server: &str) -> Option<String> {
+    if servers.contains_key(server) {
         return Some(server.to_owned());
     }
-    let is_server =
-        |node: &Node| matches!(node, Node::Map(map) if map.find("server").and_then(Node::as_text) == Some(server));
-    vcenters
-        .iter()
-        .find(|(_, _, node)| is_server(node))
-        .map(|(name, ..)| name.to_owned())
+    let named = servers.iter().find(|(_, section)| section["server"] == server);
+    named.map(|(name, _)| name.clone())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,41 +1,32 @@
 //! The notation of the in-tree provider.
 
 use super::{
+    Tree,
     keys::{Key, Kind, LABELS, NODES, SERVER},
-    yaml::{Map, Node},
 };
 use crate::cloud_config::KEY;
 use gcfg::{Document, Error, Section};
+use serde_json::{Value, json};
 
-/// Turns it into the notation of the operand. Sections that are only for the in-tree provider, such as `[Workspace]`,
-/// have no place there.
-pub(super) fn convert(text: &str) -> Result<Map, String> {
+/// Converts it to the notation of the operand. Sections of the in-tree provider alone, such as `[Workspace]`, are dropped.
+pub(super) fn convert(text: &str) -> Result<Tree, String> {
     let document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
     tree(&document).map_err(|error| error.to_string())
 }
 
-fn tree(document: &Document) -> Result<Map, Error> {
-    let mut root = Map::default();
-    root.set("global", Node::Map(section(&document.section("Global"), &SERVER)?));
-    let vcenters = vcenters(document)?;
-    for (name, map) in [
-        ("vcenter", vcenters),
-        ("labels", labels(document)?),
+fn tree(document: &Document) -> Result<Tree, Error> {
+    let sections = [
+        ("global", section(&document.section("Global"), &SERVER)?),
+        ("vcenter", vcenters(document)?),
+        ("labels", section(&document.section("Labels"), &LABELS)?),
         ("nodes", section(&document.section("Nodes"), &NODES)?),
-    ] {
-        if !map.is_empty() {
-            root.set(name, Node::Map(map));
-        }
-    }
-    Ok(root)
+    ];
+    let sections = sections.map(|(name, section)| (name.to_owned(), Value::Object(section)));
+    Ok(sections.into_iter().collect())
 }
 
-fn labels(document: &Document) -> Result<Map, Error> {
-    section(&document.section("Labels"), &LABELS)
-}
-
-fn vcenters(document: &Document) -> Result<Map, Error> {
-    let mut vcenters = Map::default();
+fn vcenters(document: &Document) -> Result<Tree, Error> {
+    let mut vcenters = Tree::new();
     for found in document.subsections("VirtualCenter") {
         let Some(name) = found.subsection() else {
             return Err(found.error(
@@ -44,34 +35,28 @@ fn vcenters(document: &Document) -> Result<Map, Error> {
             ));
         };
         let mut server = section(&found, &SERVER)?;
-        if server.find("server").is_none() {
-            server.set("server", Node::text(name));
+        if server.get("server").is_none_or(|server| server == "") {
+            server.insert("server".to_owned(), json!(name));
         }
-        vcenters.set(name, Node::Map(server));
+        vcenters.insert(name.to_owned(), Value::Object(server));
     }
     Ok(vcenters)
 }
 
-/// What is empty, zero or false is left out: it is what the operand assumes.
-fn section(section: &Section<'_>, keys: &[Key]) -> Result<Map, Error> {
-    let mut map = Map::default();
+fn section(section: &Section<'_>, keys: &[Key]) -> Result<Tree, Error> {
+    let mut tree = Tree::new();
     for key in keys {
         let value = match key.kind {
-            Kind::Text => section.text(key.ini)?.filter(|text| !text.is_empty()).map(Node::text),
-            Kind::Truth => section
-                .boolean(key.ini)?
-                .filter(|on| *on)
-                .map(|value| Node::plain(&value)),
-            Kind::Number => number(section, key.ini)?
-                .filter(|number| *number > 0)
-                .map(|value| Node::plain(&value)),
-            Kind::Texts => list(section.text(key.ini)?.unwrap_or_default()),
+            Kind::Text => json!(section.text(key.ini)?),
+            Kind::Truth => json!(section.boolean(key.ini)?),
+            Kind::Number => json!(number(section, key.ini)?),
+            Kind::Texts => json!(section.text(key.ini)?.map(list)),
         };
-        if let Some(value) = value {
-            map.set(key.yaml, value);
+        if !value.is_null() {
+            tree.insert(key.yaml.to_owned(), value);
         }
     }
-    Ok(map)
+    Ok(tree)
 }
 
 fn number(section: &Section<'_>, key: &str) -> Result<Option<u32>, Error> {
@@ -82,7 +67,6 @@ fn number(section: &Section<'_>, key: &str) -> Result<Option<u32>, Error> {
     text.parse().map(Some).map_err(wrong)
 }
 
-fn list(text: &str) -> Option<Node> {
-    let items: Vec<&str> = text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
-    (!items.is_empty()).then(|| Node::texts(&items))
+fn list(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect()
 }

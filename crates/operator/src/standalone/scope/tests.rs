@@ -290,16 +290,16 @@ fn ports_and_classes_that_run_count() {
 }
 
 /// A Pod that runs with what a manager of this name and spec would take.
-fn left(name: &str, spec: &Value) -> Remains {
-    Remains {
+fn left(name: &str, spec: &Value) -> Leftover {
+    Leftover {
         manager: name.to_owned(),
         what: format!("Pod ns/{name}-1"),
         claim: Some(Claim::of(&manager(name, 0, spec).spec)),
     }
 }
 
-fn unmarked(name: &str) -> Remains {
-    Remains {
+fn unmarked(name: &str) -> Leftover {
+    Leftover {
         claim: None,
         ..left(name, &json!({}))
     }
@@ -315,7 +315,7 @@ fn unmarked(name: &str) -> Remains {
 #[case::of_one_that_says_for_them(zone("west"), &[unmarked("a")], "")]
 #[case::its_own(zone("west"), &[left("c", &zone("west")), unmarked("c")], "")]
 #[case::the_second(zone("west"), &[left("x", &zone("north")), left("y", &zone("west"))], "Pod ns/y-1")]
-fn what_remains_counts(#[case] c: Value, #[case] remains: &[Remains], #[case] expected: &str) {
+fn what_remains_counts(#[case] c: Value, #[case] remains: &[Leftover], #[case] expected: &str) {
     let there = manager("a", 0, &zone("east"));
     let managers = [holding(there.clone(), &[&there]), manager("c", 2, &c)];
     let found = overlaps(&managers, remains, None);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::control::Retry;
 use rstest::rstest;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ fn manager() -> CloudControllerManager {
     CloudControllerManager::new("west", spec)
 }
 
-fn said(sentence: &str) -> Option<Said> {
+fn said(sentence: &str) -> Option<Message> {
     (!sentence.is_empty()).then(|| ("Because", sentence.to_owned()))
 }
 
@@ -117,17 +118,17 @@ fn what_is_removed_wakes_nobody() {
 }
 
 #[rstest]
-#[case::somebody_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "degraded R x")]
-#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "degraded R x, again")]
-#[case::it_may_pass(Problem::Transient(("R", "x".to_owned())), Verdict::Wait(Duration::ZERO), "progressing Retrying x, again")]
+#[case::somebody_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "degraded R x")]
+#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "degraded R x, again")]
+#[case::it_may_pass(Problem::Transient(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "progressing Retrying x, again")]
 #[case::it_lasts(Problem::Transient(("R", "x".to_owned())), Verdict::Tell, "degraded R x, again")]
 fn problems_are_told(#[case] problem: Problem, #[case] verdict: Verdict, #[case] expected: &str) {
-    let found = troubled(problem, || verdict, Vec::new());
-    let part = |name: &str, said: &Option<Said>| said.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
+    let found = failed(problem, || verdict, Vec::new());
+    let part = |name: &str, said: &Option<Message>| said.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
     let parts = [
         part("progressing", &found.progressing),
         part("degraded", &found.degraded),
-        found.failing.then(|| "again".to_owned()),
+        (found.next.retry == Retry::WithBackOff).then(|| "again".to_owned()),
     ];
     assert_eq!(parts.into_iter().flatten().collect::<Vec<_>>().join(", "), expected);
 }
@@ -166,6 +167,43 @@ fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str
     found.inventory.clear();
     let status = next(&manager(), &before, &found, &Lookup::Absent);
     assert_eq!(status.claims, [], "nothing is there");
+}
+
+/// The worst condition decides what `kubectl get` prints.
+#[rstest]
+#[case::as_it_should_be("", "", 2, "")]
+#[case::rolling_out("rolling out Deployment a", "", 0, "rolling out Deployment a")]
+#[case::degraded("rolling out Deployment a", "no such image", 2, "no such image")]
+#[case::nothing_runs("", "", 0, "0 of 2 Pods are available")]
+fn the_message_is_that_of_the_worst_condition(
+    #[case] progressing: &str,
+    #[case] degraded: &str,
+    #[case] available: i64,
+    #[case] expected: &str,
+) {
+    let found = found(State::Managed, progressing, degraded);
+    let status = next(&manager(), &Status::default(), &found, &running(available));
+    assert_eq!(status.message, expected);
+}
+
+#[test]
+fn objects_that_do_not_exist_are_in_the_message() {
+    let missing = [Key::secret("ns", "keys")].into();
+    let waits = found(State::Managed, "rolling out Deployment a", "").missing(&missing);
+    let expected = "rolling out Deployment a; Pods wait for Secret ns/keys: create it";
+    assert_eq!(waits.progressing.unwrap().1, expected);
+    assert_eq!(found(State::Managed, "", "").missing(&missing).progressing, None);
+}
+
+#[test]
+fn further_problems_are_reported_together() {
+    let overlap = Problem::Terminal(("ScopeOverlap", "in conflict with b".to_owned()));
+    let both = overlap.with(&["spec.replicas must be at least 1, not 0".to_owned()]);
+    let expected = (
+        "ScopeOverlap",
+        "in conflict with b; spec.replicas must be at least 1, not 0".to_owned(),
+    );
+    assert_eq!(both.message(), &expected);
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl Fixture {
         verdict
     }
 
-    /// The Services that have begun, once all of forty that wait have asked.
+    /// The Services that have begun, once all of forty that wait were reconciled.
     fn begun(&mut self) -> Vec<usize> {
         let has_begun = |fixture: &Self, service: usize| {
             let entry = fixture.admission.services.get(&service);
@@ -47,7 +47,7 @@ impl Fixture {
         self.admission.answered(outcome, sent, self.now);
     }
 
-    /// These Services are pending, and nothing is asked of the cloud for them.
+    /// These Services are pending, without calls to the cloud.
     fn pause(&mut self, services: impl IntoIterator<Item = usize>) {
         let due = self.now + POLL;
         services

@@ -198,7 +198,7 @@ impl Fixture {
         }
     }
 
-    /// The calls since this was last asked: `GET, PUT`.
+    /// The calls since the last call of this function: `GET, PUT`.
     fn writes(&self) -> String {
         let calls = self.cloud.calls();
         self.cloud.forget_calls();
@@ -305,7 +305,7 @@ async fn another_service_may_use_it_only_once_it_is_disowned() {
 }
 
 #[tokio::test]
-async fn an_event_tells_what_the_user_has_to_change() {
+async fn an_event_names_what_the_user_has_to_change() {
     let fixture = Fixture::start().await;
     let noted = fixture.balancers.ensure(&service('1', "")).await.unwrap();
     assert!(matches!(noted.answer, Progress::Pending { poll_after, .. } if poll_after == RECHECK));

@@ -129,7 +129,7 @@ fn what_was_read_holds_for_its_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_without_effect_is_made_twice() {
+async fn a_change_without_effect_is_applied_twice() {
     let (state, change) = (Memory::default(), Change("members"));
     state.made(&change);
     assert!(!state.is_futile(&change));

@@ -93,7 +93,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 )]
 #[case("error on create token returns error", None, Broken::Yes, "no token after 4")]
 #[case(
-    "the old token stays when there is no new one",
+    "the old token is kept without a new one",
     Some(Duration::from_mins(49)),
     Broken::Yes,
     "Bearer token-1 after 5"

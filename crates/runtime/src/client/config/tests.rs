@@ -106,7 +106,7 @@ fn reads_inline_data_which_wins_over_files() {
     assert_eq!(config.auth_info.token.unwrap().expose_secret(), "t");
 }
 
-/// A certificate whose base64 is none, and one that is no certificate.
+/// A certificate with invalid base64, and one that is not a certificate.
 const UNREADABLE: [&str; 2] = ["%%%%", "AAAA"];
 
 #[rstest]
@@ -114,7 +114,7 @@ const UNREADABLE: [&str; 2] = ["%%%%", "AAAA"];
 #[case::between(&[2, 0, 1, 2], Ok(2))]
 #[case::after(&[2, 1], Ok(1))]
 #[case::nothing_else(&[1, 1], Err(()))]
-fn passes_over_authorities_that_cannot_be_read(#[case] bundle: &[usize], #[case] expected: Result<usize, ()>) {
+fn skips_unreadable_authorities(#[case] bundle: &[usize], #[case] expected: Result<usize, ()>) {
     let folder = Folder::new();
     let authority = std::fs::read_to_string(folder.0.join("pki/ca.crt")).unwrap();
     let pem = |which: &usize| match UNREADABLE.get(*which) {
@@ -238,7 +238,7 @@ fn master_alone(#[case] master: &str, #[case] expected: Result<&str, &str>) {
     "client-certificate-data: <pki/client.crt>, client-key-data: <pki/client.key>",
     false
 )]
-fn a_plugin_is_run_only_where_there_is_nothing_else(#[case] beside: &str, #[case] run: bool) {
+fn a_plugin_is_used_only_without_other_credentials(#[case] beside: &str, #[case] run: bool) {
     let user = format!("exec: {{command: c, apiVersion: client.authentication.k8s.io/v1}}, {beside}");
     let config = Folder::new().load(SERVER, &user, None).unwrap();
     assert_eq!(config.auth_info.exec.is_some(), run);
@@ -257,7 +257,7 @@ fn sends_no_credentials_in_the_clear() {
 #[case::bad_server(
     "server: 'ftp://x'",
     "",
-    r#"has a server in its cluster "k" that is no URL: "ftp://x": the scheme must be http or https"#
+    r#"has a server in its cluster "k" that is not a URL: "ftp://x": the scheme must be http or https"#
 )]
 #[case::ca_missing(
     "server: 'https://api', certificate-authority: missing.crt",
@@ -302,25 +302,27 @@ fn sends_no_credentials_in_the_clear() {
 #[case::certificate_garbage(
     SERVER,
     "client-certificate: pki/garbage, client-key: pki/client.key",
-    r#"has a client-certificate (<folder>/pki/garbage) of user "u" that is not what it should be in PEM"#
+    r#"has a client-certificate (<folder>/pki/garbage) of user "u" that is not valid PEM"#
 )]
 #[case::key_garbage(
     SERVER,
     "client-certificate: pki/client.crt, client-key: pki/garbage",
-    r#"has a client-key (<folder>/pki/garbage) of user "u" that is not what it should be in PEM"#
+    r#"has a client-key (<folder>/pki/garbage) of user "u" that is not valid PEM"#
 )]
 #[case::exec_without_command(
     SERVER,
     "exec: {apiVersion: client.authentication.k8s.io/v1}",
     r#"has a user "u" whose exec needs both command and apiVersion"#
 )]
-fn names_the_key_that_is_wrong(#[case] cluster: &str, #[case] user: &str, #[case] expected: &str) {
+fn names_the_invalid_key(#[case] cluster: &str, #[case] user: &str, #[case] expected: &str) {
     let folder = Folder::new();
     let error = explain(&folder.load(cluster, user, None).unwrap_err());
     let path = folder.0.display().to_string();
-    let said = error.replace(&path, "<folder>");
-    let said = said.strip_prefix("--kubeconfig=<folder>/config ").unwrap_or(&said);
-    assert_eq!(said, expected);
+    let message = error.replace(&path, "<folder>");
+    let message = message
+        .strip_prefix("--kubeconfig=<folder>/config ")
+        .unwrap_or(&message);
+    assert_eq!(message, expected);
 }
 
 #[rstest]
@@ -345,7 +347,7 @@ fn names_what_is_missing(#[case] text: &str, #[case] expected: &str) {
 #[case::bad_indentation("users:\n- name: a\n   user: b", 3)]
 #[case::wrong_type("users:\n  token: s3cret", 2)]
 #[case::wrong_type_with_a_value("clusters: s3cret", 1)]
-fn says_where_the_yaml_is_wrong_and_quotes_nothing(#[case] text: &str, #[case] line: u32) {
+fn names_the_position_of_malformed_yaml_without_quoting_it(#[case] text: &str, #[case] line: u32) {
     let error = explain(&Folder::new().load_text(text, None).unwrap_err());
     assert!(
         error.contains(&format!("is malformed at line {line}, column ")),
@@ -355,7 +357,7 @@ fn says_where_the_yaml_is_wrong_and_quotes_nothing(#[case] text: &str, #[case] l
 }
 
 #[test]
-fn says_that_there_is_no_kubeconfig() {
+fn reports_a_missing_kubeconfig() {
     let source = Source {
         kubeconfig: Some("/does/not/exist".into()),
         master: None,
@@ -405,7 +407,7 @@ mod in_a_pod {
     }
 
     #[test]
-    fn says_that_the_token_is_missing() {
+    fn reports_a_missing_token() {
         let folder = Folder::new();
         std::fs::remove_file(folder.0.join("token")).unwrap();
         let error = explain(&load(&pod(&folder, "10.0.0.1")).unwrap_err());
@@ -416,7 +418,7 @@ mod in_a_pod {
     }
 
     #[test]
-    fn says_that_this_is_no_pod() {
+    fn reports_a_missing_environment() {
         let environment = Environment {
             host: None,
             port: Some("443".into()),

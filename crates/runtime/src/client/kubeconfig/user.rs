@@ -1,4 +1,4 @@
-//! Who a kubeconfig says we are.
+//! The user of a kubeconfig.
 
 use super::{File, filled, named};
 use crate::client::config::{ConfigError, read};
@@ -14,7 +14,7 @@ impl File<'_> {
         found.auth_info.as_ref()
     }
 
-    /// Who we are; nobody if the context names no user.
+    /// The user of the context; anonymous if it names none.
     pub(super) fn user(&self, context: &Context, cluster: &Cluster) -> Result<AuthInfo, ConfigError> {
         let Some(name) = filled(context.user.as_deref()) else {
             return Ok(AuthInfo::default());
@@ -23,7 +23,7 @@ impl File<'_> {
             return Err(self.wrong(format!("has no user {name:?}, which its current context names")));
         }
         let mut user = self.find_user(context).cloned().unwrap_or_default();
-        forget_empty(&mut user);
+        remove_empty(&mut user);
         if has_credentials(&user) {
             user.exec = None;
         }
@@ -57,9 +57,7 @@ impl File<'_> {
         };
         T::from_pem_slice(&pem).map(drop).map_err(|_| {
             let key = format!("{key}{}", named(data, file));
-            self.wrong(format!(
-                "has a {key} of user {name:?} that is not what it should be in PEM"
-            ))
+            self.wrong(format!("has a {key} of user {name:?} that is not valid PEM"))
         })
     }
 
@@ -86,7 +84,7 @@ impl File<'_> {
         if exec.provide_cluster_info {
             let cluster = cluster.try_into();
             let cluster = cluster.map_err(|source: KubeconfigError| {
-                self.because("has a cluster that cannot be told to its exec plugin", source)
+                self.because("has a cluster that cannot be passed to its exec plugin", source)
             })?;
             exec.cluster = Some(cluster);
         }
@@ -94,7 +92,7 @@ impl File<'_> {
     }
 }
 
-/// Whether these are credentials by themselves. As in client-go, a plugin beside them is not run.
+/// Whether the user has credentials without a plugin. As in client-go, the plugin is not run then.
 fn has_credentials(user: &AuthInfo) -> bool {
     user.token.is_some()
         || user.token_file.is_some()
@@ -103,8 +101,8 @@ fn has_credentials(user: &AuthInfo) -> bool {
         || user.client_certificate_data.is_some()
 }
 
-/// An empty value counts as absent. So does a key that no certificate belongs to.
-fn forget_empty(user: &mut AuthInfo) {
+/// An empty value counts as absent, and so does a key without a certificate.
+fn remove_empty(user: &mut AuthInfo) {
     let text = |value: &mut Option<String>| *value = value.take().filter(|value| !value.is_empty());
     let secret =
         |value: &mut Option<SecretString>| *value = value.take().filter(|value| !value.expose_secret().is_empty());

@@ -26,7 +26,7 @@ use std::{
 #[derive(Clone, Copy)]
 enum Play {
     Answer(u16),
-    /// Answers this, and says to come back after so many seconds.
+    /// Answers with this status and a `Retry-After` in seconds.
     Later(u16, u64),
     /// Breaks the connection.
     Break,
@@ -178,7 +178,7 @@ async fn a_watch_is_not_retried_and_may_take_as_long_as_it_likes() {
         .unwrap();
     let mut frames = watch.into_body().into_data_stream();
     let next = tokio::time::timeout(Duration::from_hours(1), frames.next()).await;
-    assert!(next.is_err(), "nothing came, and nobody was impatient");
+    assert!(next.is_err(), "there was no event and no timeout");
 }
 
 #[tokio::test(start_paused = true)]

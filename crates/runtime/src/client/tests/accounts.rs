@@ -74,7 +74,7 @@ async fn a_service_account_that_is_deleted_comes_back_without_an_error() {
 async fn a_service_account_that_cannot_be_made_is_explained() {
     let plane = ControlPlane::shared();
     let source = Source {
-        kubeconfig: Some(plane.kubeconfig_for("nobody", &[])),
+        kubeconfig: Some(plane.kubeconfig_for("alice", &[])),
         master: None,
     };
     let identity = Identity::ServiceAccounts {
@@ -86,11 +86,11 @@ async fn a_service_account_that_cannot_be_made_is_explained() {
         error.to_string(),
         "cannot read service account kube-system/service-controller"
     );
-    let said = explain(&error);
+    let message = explain(&error);
     assert!(
-        said.starts_with(
-            "missing permission: serviceaccounts \"service-controller\" is forbidden: User \"nobody\" cannot get"
+        message.starts_with(
+            "missing permission: serviceaccounts \"service-controller\" is forbidden: User \"alice\" cannot get"
         ),
-        "{said}"
+        "{message}"
     );
 }

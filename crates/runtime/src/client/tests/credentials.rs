@@ -1,4 +1,4 @@
-//! Who we are, and how that is renewed.
+//! Credentials and their renewal.
 
 use super::*;
 
@@ -36,13 +36,13 @@ async fn certificate_files_are_read_again_when_the_server_rejects_them() {
     assert_ne!(whoami(&client).await.unwrap(), "system:anonymous");
 }
 
-/// The server still accepts the old ones; so long as it does, nobody else would tell.
+/// The server still accepts the old ones, so it does not trigger the renewal.
 #[tokio::test]
 async fn certificate_files_are_read_again_when_they_change() {
     let plane = ControlPlane::shared();
     let folder = Folder::new();
-    let kubeconfig = plane.kubeconfig_for("somebody", &[]);
-    let somebody = kubeconfig.file_stem().unwrap().to_str().unwrap();
+    let kubeconfig = plane.kubeconfig_for("bob", &[]);
+    let bob = kubeconfig.file_stem().unwrap().to_str().unwrap();
     let put = |user: &str| {
         for end in ["crt", "key"] {
             let file = plane.pki(&format!("{user}.{end}"));
@@ -54,12 +54,12 @@ async fn certificate_files_are_read_again_when_they_change() {
     let client = folder.clients(plane, &json!({}), &user).plain("test");
     let admin = whoami(&client).await.unwrap();
 
-    put(somebody);
-    assert_eq!(whoami(&client).await.unwrap(), admin, "it looks too often");
+    put(bob);
+    assert_eq!(whoami(&client).await.unwrap(), admin, "it checks too often");
     tokio::time::pause();
-    tokio::time::advance(certificate::LOOK).await;
+    tokio::time::advance(files::CHECK).await;
     tokio::time::resume();
-    assert_eq!(whoami(&client).await.unwrap(), "somebody");
+    assert_eq!(whoami(&client).await.unwrap(), "bob");
 }
 
 #[tokio::test]
@@ -72,12 +72,12 @@ async fn a_rejected_certificate_is_explained() {
         "client-certificate-data": base64(unknown.cert.pem()),
         "client-key-data": base64(unknown.signing_key.serialize_pem()),
     });
-    let said = whoami(&folder.clients(plane, &json!({}), &user).plain("test"))
+    let message = whoami(&folder.clients(plane, &json!({}), &user).plain("test"))
         .await
         .unwrap_err();
     assert!(
-        said.starts_with("the API server does not accept our credentials (401 Unauthorized)"),
-        "{said}"
+        message.starts_with("the API server does not accept our credentials (401 Unauthorized)"),
+        "{message}"
     );
 }
 
@@ -127,7 +127,7 @@ async fn a_failing_credential_plugin_is_explained() {
     );
 }
 
-/// As in Go: who is to log in first, or has not mounted something yet, need not start us again.
+/// As in Go: a login or a mount that is late does not require a restart.
 #[tokio::test]
 async fn a_credential_plugin_that_fails_is_run_again_with_later_requests() {
     let plane = ControlPlane::shared();

@@ -12,12 +12,12 @@ async fn a_certificate_that_we_do_not_trust_is_explained(#[case] mut cluster: Va
     if cluster["certificate-authority"] == "CA" {
         cluster["certificate-authority"] = json!(plane.pki("front-proxy-ca.crt"));
     }
-    let said = whoami(&Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test"))
+    let message = whoami(&Folder::new().clients(plane, &cluster, &admin_user(plane)).plain("test"))
         .await
         .unwrap_err();
     assert!(
-        said.starts_with(&format!("cannot connect to {}: ", plane.url())) && said.contains(expected),
-        "{said}"
+        message.starts_with(&format!("cannot connect to {}: ", plane.url())) && message.contains(expected),
+        "{message}"
     );
 }
 
@@ -58,7 +58,7 @@ async fn goes_through_a_socks_proxy(#[case] scheme: &str) {
     assert_eq!(tunnels.load(Ordering::Relaxed), 1);
 }
 
-/// A SOCKS proxy that lets in who says `me:p@ss`: its address, and how many tunnels it has made.
+/// A SOCKS proxy that accepts the credentials `me:p@ss`: its address, and the number of its tunnels.
 async fn socks() -> (String, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -44,7 +44,7 @@ impl Running {
             .event(regarding.clone(), Kind::Normal, reason, message);
     }
 
-    /// Writes what is waiting, and says what became of all events.
+    /// Writes the waiting events, and returns the outcome of all events.
     async fn stop(self) -> String {
         self.cancel.cancel();
         self.task.await.unwrap();
@@ -197,7 +197,7 @@ async fn nothing_is_tried_again_in_a_namespace_that_goes_away() {
     let client = ControlPlane::shared().client();
     let name = namespace(&client).await;
     let namespaces = Api::<Namespace>::all(client.clone());
-    // No namespace controller runs here, so that it stays like this.
+    // No namespace controller runs here, so that it remains in this state.
     namespaces.delete(&name, &DeleteParams::default()).await.unwrap();
     let (running, about) = (Running::start(client.clone()), about_configmap(&name, "a"));
     let mut probe = Object {
@@ -222,19 +222,19 @@ async fn nothing_is_tried_again_without_permission() {
     let client = plane.client();
     let namespace = namespace(&client).await;
     let source = crate::client::Source {
-        kubeconfig: Some(plane.kubeconfig_for("nobody", &[])),
+        kubeconfig: Some(plane.kubeconfig_for("alice", &[])),
         master: None,
     };
-    let nobody = Builder::new(source.load().unwrap()).build().unwrap().plain("events");
-    let running = Running::start(nobody);
+    let alice = Builder::new(source.load().unwrap()).build().unwrap().plain("events");
+    let running = Running::start(alice);
     running.event(&about_configmap(&namespace, "a"), "Happened", "not allowed");
     let broadcaster = running.broadcaster.clone();
     assert_eq!(running.stop().await, "rejected 1");
-    let said = broadcaster.0.rejection.lock().unwrap().clone();
+    let message = broadcaster.0.rejection.lock().clone();
     let expected = format!(
-        "missing permission: events is forbidden: User \"nobody\" cannot create resource \"events\" in API group \"\" in the namespace \"{namespace}\""
+        "missing permission: events is forbidden: User \"alice\" cannot create resource \"events\" in API group \"\" in the namespace \"{namespace}\""
     );
-    assert_eq!(said, expected);
+    assert_eq!(message, expected);
 }
 
 /// A client whose requests all fail in this way, the first few times.
@@ -430,5 +430,5 @@ async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, probe: impl Fn()
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    found.await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    found.await.unwrap_or_else(|_| panic!("{what} did not happen"))
 }

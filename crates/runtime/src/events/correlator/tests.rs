@@ -340,9 +340,9 @@ fn says_that_events_were_combined() {
         similar: 1,
         ..Limits::default()
     };
-    let said = last(limits, &[event("end-of-world", "it was fun")], 1);
+    let message = last(limits, &[event("end-of-world", "it was fun")], 1);
     assert_eq!(
-        said.strip_prefix("create 1× "),
+        message.strip_prefix("create 1× "),
         Some("(combined from similar events): it was fun")
     );
 }

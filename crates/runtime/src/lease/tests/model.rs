@@ -157,7 +157,7 @@ impl World {
 
     fn answer(&mut self, now: u64, index: usize, answer: Event) {
         let at = now + self.latency();
-        // Whoever waits in vain tries again.
+        // A candidate that waits without success retries.
         if self.lost() {
             self.plan(at + RETRY, index, Event::Wake);
         } else {
@@ -170,7 +170,7 @@ impl World {
         let latency = self.latency();
         let replica = &mut self.replicas[index];
         match replica.held.take() {
-            // Lost: it goes on as a candidate, without a word to anybody.
+            // Lost: it continues as a candidate.
             Some(_) if now >= replica.until => self.plan(now + RETRY, index, Event::Wake),
             Some((record, version)) if release => {
                 close(replica, now);
@@ -233,7 +233,7 @@ impl World {
                 replica.held = Some((record, version));
                 self.plan(now + RETRY, index, Event::Wake);
             }
-            // Somebody else wrote, or the answer came too late: look before anything else. What is allowed stays allowed.
+            // Another replica wrote, or the response was late: read the lease first. The fence is unchanged.
             _ => {
                 replica.held = None;
                 self.plan(now + RETRY, index, Event::Wake);
@@ -282,7 +282,7 @@ proptest! {
     }
 }
 
-/// The property would also hold if nobody ever led.
+/// The property would also hold if no replica ever led.
 #[test]
 fn somebody_leads_nearly_always_when_nothing_goes_wrong() {
     let world = World::new(vec![vec![], vec![], vec![]], vec![1, 2], RENEW, Release::Never).run();

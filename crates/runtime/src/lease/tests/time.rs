@@ -315,7 +315,7 @@ async fn a_dropped_leadership_is_a_lost_one() {
     assert_eq!(fence.check(), Err(Fenced));
     assert_eq!(
         lost.await.to_string(),
-        "lost lease kube-system/cloud-controller-manager: nobody renews it any more"
+        "lost lease kube-system/cloud-controller-manager: it is not renewed any more"
     );
     let before = server.requests().len();
     tokio::time::sleep(FOREVER).await;

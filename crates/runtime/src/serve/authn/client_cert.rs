@@ -1,4 +1,4 @@
-//! A client certificate says who asks: the common name is the user, the organizations are the groups.
+//! Authentication by client certificate: the common name is the user, the organizations are the groups.
 
 use crate::serve::{hash, trust::Authority, user::User};
 use prometheus::Histogram;
@@ -9,13 +9,13 @@ use x509_parser::{
     prelude::{AttributeTypeAndValue, X509Certificate},
 };
 
-/// The attribute of a subject that Kubernetes takes for the UID of a user: 1.3.6.1.4.1.57683.2.
+/// The attribute of a subject that is the UID of a user in Kubernetes: 1.3.6.1.4.1.57683.2.
 const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
-/// Where it is remembered which certificate somebody used.
+/// The key of the extra value that identifies the certificate.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// Who asks, if they have presented a certificate, whose remaining lifetime is taken down. The error is for the log.
-pub(super) fn identify(
+/// The user of the client certificate, if there is one; records its remaining lifetime. The error is for the log.
+pub(super) fn authenticate(
     authority: &Authority,
     chain: &[CertificateDer<'_>],
     lifetimes: &Histogram,
@@ -30,7 +30,7 @@ pub(super) fn identify(
     user(leaf)
 }
 
-/// Whom a certificate names.
+/// The user that a certificate names.
 fn user(der: &CertificateDer<'_>) -> Result<Option<User>, String> {
     let certificate = parse(der)?;
     let Some(name) = common_name_of(&certificate) else {
@@ -122,18 +122,18 @@ mod tests {
     #[case::group(&[("CN", "bob"), ("O", "dev")], "bob uid= [\"dev\"]")]
     #[case::uid(&[("CN", "bob"), ("UID", "7")], "bob uid=7 []")]
     #[case::empty_uid(&[("CN", "bob"), ("UID", "")], "the UID in the client certificate is empty")]
-    #[case::no_name(&[("O", "dev")], "nobody")]
-    fn names(#[case] subject: &[(&str, &str)], #[case] expected: &str) {
+    #[case::no_name(&[("O", "dev")], "no user")]
+    fn reads_the_user(#[case] subject: &[(&str, &str)], #[case] expected: &str) {
         let shown = match user(&certificate(subject)) {
             Ok(Some(User { name, uid, groups, .. })) => format!("{name} uid={uid} {groups:?}"),
-            Ok(None) => "nobody".into(),
+            Ok(None) => "no user".into(),
             Err(problem) => problem,
         };
         assert_eq!(shown, expected);
     }
 
     #[test]
-    fn remembers_which_certificate_it_was() {
+    fn records_the_fingerprint_of_the_certificate() {
         let der = certificate(&[("CN", "bob")]);
         let user = user(&der).unwrap().unwrap();
         let id = &user.extra["authentication.kubernetes.io/credential-id"][0];
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_nobody() {
+    fn rejects_garbage() {
         assert!(user(&CertificateDer::from(vec![1, 2, 3])).is_err());
     }
 }

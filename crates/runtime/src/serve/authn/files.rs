@@ -1,4 +1,4 @@
-//! Files that say whom to believe.
+//! Client CA configuration from files.
 
 use super::{Error, lookup::Wanted};
 use crate::{
@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// The files that say whom to believe.
+/// The files of the client CA configuration.
 pub(super) struct Files {
     pub(super) client: Option<PathBuf>,
     pub(super) proxy: Option<(PathBuf, HeaderNames)>,
@@ -21,7 +21,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// What they do not say.
+    /// The parts that no file contains.
     pub(super) fn wanted(&self) -> Option<Wanted> {
         match (&self.client, &self.proxy) {
             (Some(_), Some(_)) => None,
@@ -59,7 +59,10 @@ impl Files {
         {
             let problem = self.refresh(trust).await.err().map(|error| chain(&error).to_string());
             if let Some(problem) = problem.as_ref().filter(|_| problem != reported) {
-                tracing::warn!(problem, "cannot load the new client authorities; keeping the old ones");
+                tracing::warn!(
+                    problem,
+                    "cannot load the new client certificate authorities; keeping the old ones"
+                );
             }
             reported = problem;
         }
@@ -86,7 +89,7 @@ impl Files {
     }
 }
 
-/// What is in a file, if that is not what we have.
+/// The certificate authorities in a file, if they have changed.
 async fn changed(path: &Path, now: Option<&Authority>) -> Result<Option<Arc<Authority>>, Error> {
     let pem = tokio::fs::read(path).await.map_err(|source| Error::Read {
         path: path.to_owned(),
@@ -96,7 +99,7 @@ async fn changed(path: &Path, now: Option<&Authority>) -> Result<Option<Arc<Auth
         return Ok(None);
     }
     let authority = parse(path, &pem)?;
-    tracing::info!(path = %path.display(), "loaded new client authorities");
+    tracing::info!(path = %path.display(), "loaded new client certificate authorities");
     Ok(Some(authority))
 }
 

@@ -1,4 +1,4 @@
-//! What the API server says about whom to believe: the `ConfigMap` `kube-system/extension-apiserver-authentication`.
+//! Client CA configuration of the cluster: the `ConfigMap` `kube-system/extension-apiserver-authentication`.
 
 use crate::{
     client::explain,
@@ -14,24 +14,23 @@ use tokio_util::sync::CancellationToken;
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
-/// How long the API server may take to answer.
+/// The maximum time of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
-/// Whether what is not in files is looked up in the cluster.
+/// Whether settings that are not in files are read from the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// It is not (`--authentication-skip-lookup`).
+    /// They are not (`--authentication-skip-lookup`).
     Skip,
-    /// It is, and if we may not, that is said, and tried again until we may.
+    /// They are. If that is forbidden, the authenticator is not ready, and retries.
     Required,
-    /// It is, and if we may not, that is said and client certificates are not believed
-    /// (`--authentication-tolerate-lookup-failure`).
+    /// They are. If that is forbidden, client certificates are not trusted (`--authentication-tolerate-lookup-failure`).
     Tolerated,
 }
 
-/// The `ConfigMap`, and what is taken from it.
+/// The `ConfigMap` and the parts that are used of it.
 pub(super) struct Cluster {
     api: Api<ConfigMap>,
     lookup: Lookup,
@@ -40,14 +39,14 @@ pub(super) struct Cluster {
     problem: watch::Sender<Option<String>>,
 }
 
-/// What is not in files.
+/// The parts that are not in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Who signs client certificates.
+    /// The certificate authorities of client certificates.
     Client,
     /// The front proxy.
     Proxy,
-    /// All of it.
+    /// Both.
     Both,
 }
 
@@ -64,7 +63,7 @@ enum ContentError {
 }
 
 impl Cluster {
-    /// `None` if there is nothing to look up, or nobody to ask.
+    /// `None` if all parts are in files, or there is no client.
     pub(super) fn new(
         client: Option<Client>,
         lookup: Lookup,
@@ -74,12 +73,12 @@ impl Cluster {
         let wanted = wanted.filter(|_| lookup != Lookup::Skip)?;
         let Some(client) = client else {
             tracing::warn!(
-                "no authentication kubeconfig to look up client authorities with; client certificates are not believed"
+                "no authentication kubeconfig to load the client CA configuration with; client certificates are not trusted"
             );
             return None;
         };
         let api = Api::namespaced(client, NAMESPACE);
-        let problem = watch::Sender::new(Some("whom to believe has not been looked up yet".to_owned()));
+        let problem = watch::Sender::new(Some("client CA configuration has not been loaded yet".to_owned()));
         Some(Self {
             api,
             lookup,
@@ -89,12 +88,12 @@ impl Cluster {
         })
     }
 
-    /// Why it has not been looked up, as long as that is so.
+    /// Why it is not loaded; `None` once it is.
     pub(super) fn problem(&self) -> watch::Receiver<Option<String>> {
         self.problem.subscribe()
     }
 
-    /// Looks it up, waiting for the API server if need be, and follows it until cancelled.
+    /// Loads it, retrying until the API server answers, and watches it until cancelled.
     pub(super) async fn run(&self, cancel: CancellationToken) {
         if cancel.run_until_cancelled(self.first()).await.is_none() {
             return;
@@ -104,7 +103,7 @@ impl Cluster {
         let (trust, wanted) = (self.trust.clone(), self.wanted);
         informer.on_change(move |change| match change {
             Change::Added(map) | Change::Updated { new: map, .. } => apply(&trust, wanted, map),
-            // Whom we believed we go on believing.
+            // The last known certificate authorities stay trusted.
             Change::Deleted(_) => {}
         });
         informer.run(cancel).await;
@@ -112,7 +111,7 @@ impl Cluster {
 
     async fn first(&self) {
         let mut wait = FIRST_WAIT;
-        while let Err(problem) = self.look().await {
+        while let Err(problem) = self.load().await {
             self.waiting(&problem);
             tokio::time::sleep(wait).await;
             wait = LONGEST_WAIT.min(wait * 2);
@@ -120,11 +119,11 @@ impl Cluster {
         self.problem.send_replace(None);
     }
 
-    /// Looks once; the error says why that must be done again.
-    async fn look(&self) -> Result<(), String> {
+    /// Loads it once; the error is the reason to retry.
+    async fn load(&self) -> Result<(), String> {
         match timeout(TIMEOUT, self.api.get_opt(NAME)).await {
             Ok(Ok(Some(map))) => apply(&self.trust, self.wanted, &map),
-            Ok(Ok(None)) => tracing::warn!(namespace = NAMESPACE, name = NAME, "there is no such ConfigMap yet"),
+            Ok(Ok(None)) => tracing::warn!(namespace = NAMESPACE, name = NAME, "the ConfigMap does not exist yet"),
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403) => self.forbidden(&status.message)?,
             Ok(Err(error)) => return Err(explain(&error)),
             Err(_) => return Err(format!("no answer within {}s", TIMEOUT.as_secs())),
@@ -132,7 +131,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// That need not be for ever: a Role can be granted later, and an API server that has just come up forbids everything.
+    /// This can be temporary: a Role can be granted later, and an API server that is starting forbids every request.
     fn forbidden(&self, answer: &str) -> Result<(), String> {
         let reason = format!(
             "may not get configmaps {NAME} in {NAMESPACE}: bind this identity to the Role \
@@ -141,20 +140,23 @@ impl Cluster {
         if self.lookup != Lookup::Tolerated {
             return Err(reason);
         }
-        tracing::warn!(reason, "going on without; client certificates are not believed");
+        tracing::warn!(
+            reason,
+            "continuing without client CA configuration; client certificates are not trusted"
+        );
         Ok(())
     }
 
     fn waiting(&self, problem: &str) {
-        let problem = format!("whom to believe cannot be looked up: {problem}");
+        let problem = format!("client CA configuration cannot be loaded: {problem}");
         let before = self.problem.send_replace(Some(problem.clone()));
         if before.as_ref() != Some(&problem) {
-            tracing::warn!(problem, "client certificates are not believed yet; trying again");
+            tracing::warn!(problem, "client certificates are not trusted yet; retrying");
         }
     }
 }
 
-/// Takes over what is new and leaves what is broken.
+/// Applies the valid changes; keeps the previous value of a part that is invalid.
 fn apply(trust: &watch::Sender<Trust>, wanted: Wanted, map: &ConfigMap) {
     let empty = BTreeMap::new();
     let data = map.data.as_ref().unwrap_or(&empty);
@@ -163,7 +165,7 @@ fn apply(trust: &watch::Sender<Trust>, wanted: Wanted, map: &ConfigMap) {
         tracing::warn!(
             problem,
             name = NAME,
-            "cannot use the ConfigMap; keeping what was in it before"
+            "cannot use the ConfigMap; keeping its previous content"
         );
     };
     if wanted != Wanted::Proxy {
@@ -186,7 +188,7 @@ fn apply(trust: &watch::Sender<Trust>, wanted: Wanted, map: &ConfigMap) {
 
 type Data = BTreeMap<String, String>;
 
-/// The authorities under a key, if they are not those we have. An empty bundle is no reason to believe nobody.
+/// The certificate authorities under a key, if they have changed. An empty bundle is ignored.
 fn authority(
     data: &Data,
     key: &'static str,
@@ -197,7 +199,7 @@ fn authority(
         return Ok(None);
     }
     let authority = Authority::parse(pem).map_err(|source| ContentError::Bundle { key, source })?;
-    tracing::info!(key, "loaded new client authorities from the cluster");
+    tracing::info!(key, "loaded new client certificate authorities from the cluster");
     Ok(Some(Arc::new(authority)))
 }
 
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_over_what_is_new_and_keeps_the_rest() {
+    fn applies_valid_changes_and_keeps_the_rest() {
         let trust = watch::Sender::new(Trust::default());
         apply(&trust, BOTH, &map(&[]));
         assert!(trust.borrow().client.is_none() && trust.borrow().proxy.is_none());
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_alone_what_comes_from_files() {
+    fn ignores_parts_that_come_from_files() {
         let trust = watch::Sender::new(Trust::default());
         let pem = bundle();
         let complete = map(&[("client-ca-file", &pem), ("requestheader-client-ca-file", &pem)]);

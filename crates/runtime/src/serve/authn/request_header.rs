@@ -1,16 +1,16 @@
-//! A front proxy says who asks, in headers.
+//! Authentication by a front proxy, which names the user in headers.
 
 use crate::serve::{
     trust::{HeaderNames, Proxy},
-    uri,
     user::User,
 };
 use http::HeaderMap;
+use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
 use std::collections::BTreeMap;
 
-/// Who asks, if a front proxy does: one whose certificate we know, under a name that is allowed. The error is for the log.
-pub(super) fn identify(
+/// The user that a front proxy names, if its certificate is trusted and its common name allowed. The error is for the log.
+pub(super) fn authenticate(
     proxy: &Proxy,
     chain: &[CertificateDer<'_>],
     headers: &HeaderMap,
@@ -28,7 +28,7 @@ pub(super) fn identify(
     Ok(user(&proxy.names, headers))
 }
 
-/// Whom the headers name.
+/// The user that the headers name.
 fn user(names: &HeaderNames, headers: &HeaderMap) -> Option<User> {
     Some(User {
         name: first(headers, &names.username)?,
@@ -38,7 +38,7 @@ fn user(names: &HeaderNames, headers: &HeaderMap) -> Option<User> {
     })
 }
 
-/// Takes out everything that could be mistaken for an identity.
+/// Removes all headers that name a user.
 pub(super) fn clear(headers: &mut HeaderMap, names: &HeaderNames) {
     for name in names.username.iter().chain(&names.uid).chain(&names.group) {
         headers.remove(name.to_lowercase());
@@ -52,7 +52,7 @@ pub(super) fn clear(headers: &mut HeaderMap, names: &HeaderNames) {
     }
 }
 
-/// The names that everybody uses, whatever is configured.
+/// The default names, which are removed in any case.
 pub(super) fn standard() -> HeaderNames {
     HeaderNames {
         allowed_names: Vec::new(),
@@ -90,8 +90,7 @@ fn extra(headers: &HeaderMap, prefixes: &[String]) -> BTreeMap<String, Vec<Strin
             let values = values
                 .filter_map(|value| std::str::from_utf8(value.as_bytes()).ok())
                 .map(str::to_owned);
-            // Kept as it is if it is not properly encoded.
-            let key = uri::decode(key).unwrap_or_else(|| key.to_owned());
+            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
             extra.entry(key).or_default().extend(values);
         }
     }
@@ -125,8 +124,8 @@ mod tests {
     }
 
     #[rstest]
-    #[case::nobody(&["X-Remote-Group: a"], "nobody")]
-    #[case::empty_name(&["X-Remote-User: "], "nobody")]
+    #[case::no_user(&["X-Remote-Group: a"], "no user")]
+    #[case::empty_name(&["X-Remote-User: "], "no user")]
     #[case::user(&["X-Remote-User: bob"], "bob uid= [] {}")]
     #[case::first_user_counts(&["X-Other-User: eve", "X-Remote-User: bob"], "bob uid= [] {}")]
     #[case::second_header(&["X-Other-User: eve"], "eve uid= [] {}")]
@@ -138,7 +137,7 @@ mod tests {
     #[case::extra_encoded(&["X-Remote-User: bob", "X-Remote-Extra-Example.com%2fA: 1"], "bob uid= [] {\"example.com/a\": [\"1\"]}")]
     #[case::extra_badly_encoded(&["X-Remote-User: bob", "X-Remote-Extra-A%zz: 1"], "bob uid= [] {\"a%zz\": [\"1\"]}")]
     #[case::utf8(&["X-Remote-User: Jürgen"], "Jürgen uid= [] {}")]
-    fn reads(#[case] lines: &[&str], #[case] expected: &str) {
+    fn reads_the_user(#[case] lines: &[&str], #[case] expected: &str) {
         let shown = match user(&names(), &headers(lines)) {
             Some(User {
                 name,
@@ -146,13 +145,13 @@ mod tests {
                 groups,
                 extra,
             }) => format!("{name} uid={uid} {groups:?} {extra:?}"),
-            None => "nobody".into(),
+            None => "no user".into(),
         };
         assert_eq!(shown, expected);
     }
 
     #[test]
-    fn clears_what_could_be_mistaken_for_an_identity() {
+    fn removes_the_headers_that_name_a_user() {
         let mut headers = headers(&[
             "X-Remote-User: bob",
             "X-Other-User: eve",

@@ -1,8 +1,8 @@
-//! A bearer token says who asks, and the API server says who that is.
+//! Authentication by bearer token, with a `TokenReview` of the API server.
 
 use crate::serve::{
     cache::Cache,
-    hash::KeyedHash,
+    hash::sha256,
     metrics::{Metrics, TokenCache},
     review::Reviewer,
     user::User,
@@ -14,42 +14,39 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Asks the API server about tokens.
+/// Reviews tokens and caches the results.
 pub(super) struct Tokens {
     reviewer: Arc<Reviewer>,
     cache: Cache<Verdict>,
-    hash: KeyedHash,
     ttl: Duration,
     metrics: TokenCache,
 }
 
-/// What is known of a token.
+/// The result of a review.
 #[derive(Debug, Clone)]
 enum Verdict {
     Valid(Arc<User>),
     Invalid,
-    /// Not to be remembered, because it may be different the next time.
+    /// Not cached, because the next review may succeed.
     Failed(String),
 }
 
 impl Tokens {
-    pub(super) fn new(client: Client, metrics: &Metrics, ttl: Duration) -> Result<Self, super::Error> {
-        let consequence = "bearer tokens are refused with 401";
+    pub(super) fn new(client: Client, metrics: &Metrics, ttl: Duration) -> Self {
+        let consequence = "bearer tokens are rejected with 401";
         let reviewer = Arc::new(Reviewer::new(client, metrics.authn_requests.clone(), consequence));
-        let hash = KeyedHash::new().map_err(|_| super::Error::Random)?;
-        Ok(Self {
+        Self {
             reviewer,
             cache: Cache::default(),
-            hash,
             ttl,
             metrics: metrics.tokens.clone(),
-        })
+        }
     }
 
-    /// Who asks, if they have sent a token. The error is for the log.
-    pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Option<User>, String> {
+    /// The user of the bearer token, if there is one. The error is for the log.
+    pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Option<User>, String> {
         let Some(token) = bearer(headers) else { return Ok(None) };
-        let key = self.hash.of(token.expose_secret().as_bytes());
+        let key = sha256(token.expose_secret().as_bytes());
         let started = Instant::now();
         let (status, blocked) = if self.cache.knows(&key) {
             ("hit", None)
@@ -59,9 +56,9 @@ impl Tokens {
         let (reviewer, metrics) = (self.reviewer.clone(), self.metrics.clone());
         let ttl = self.ttl;
         let ask = async move {
-            let _asking = metrics.asking();
+            let _in_flight = metrics.in_flight();
             let verdict = review(&reviewer, &token).await;
-            metrics.asked(if let Verdict::Failed(_) = verdict {
+            metrics.reviewed(if let Verdict::Failed(_) = verdict {
                 "error"
             } else {
                 "ok"
@@ -82,7 +79,7 @@ impl Tokens {
             Some(Verdict::Valid(user)) => Ok(Some((*user).clone())),
             Some(Verdict::Invalid) => Err("invalid bearer token".into()),
             Some(Verdict::Failed(problem)) => Err(problem),
-            None => Err("asking the API server failed".into()),
+            None => Err("the token review failed".into()),
         }
     }
 }
@@ -156,9 +153,9 @@ mod tests {
     #[rstest]
     #[case::valid(Some(true), None, "Valid")]
     #[case::invalid(Some(false), None, "Invalid")]
-    #[case::nothing_said(None, None, "Invalid")]
+    #[case::no_status(None, None, "Invalid")]
     #[case::invalid_because(Some(false), Some("expired"), "Failed(\"expired\")")]
-    fn believes(#[case] authenticated: Option<bool>, #[case] error: Option<&str>, #[case] expected: &str) {
+    fn evaluates_the_review(#[case] authenticated: Option<bool>, #[case] error: Option<&str>, #[case] expected: &str) {
         let error = error.map(str::to_owned);
         let status = TokenReviewStatus {
             authenticated,

@@ -61,7 +61,7 @@ async fn account(client: &Client) -> Account {
     }
 }
 
-/// Lets somebody `get` a path.
+/// Allows a user to `get` a path.
 async fn allow(client: &Client, subject: serde_json::Value, path: &str) {
     let name = lab::unique("serve");
     let role: ClusterRole = serde_json::from_value(json!({
@@ -87,7 +87,7 @@ fn user(name: &str) -> serde_json::Value {
     json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name})
 }
 
-/// The client certificate of somebody, signed by the authority of the cluster.
+/// The client certificate of a user, signed by the authority of the cluster.
 fn certificate(cluster: &ControlPlane, name: &str, groups: &[&str]) -> Identity {
     let kubeconfig = cluster.kubeconfig_for(name, groups);
     let file = kubeconfig.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -104,7 +104,7 @@ fn identity(certificate: &Path, key: &Path) -> Identity {
     Identity::from_pem(pem.as_bytes()).unwrap()
 }
 
-/// A client of the API server who may do what RBAC says.
+/// A client of the API server with RBAC.
 async fn client_of(cluster: &ControlPlane, name: &str) -> Client {
     Client::try_from(config_of(cluster, name).await).unwrap()
 }
@@ -173,7 +173,7 @@ async fn a_token_gets_in_where_its_owner_may() {
 }
 
 #[tokio::test]
-async fn nobody_and_a_wrong_token_are_refused_as_by_the_api_server() {
+async fn anonymous_and_a_wrong_token_are_rejected_as_by_the_api_server() {
     let cluster = ControlPlane::shared();
     let server = delegating(&cluster.client());
     let theirs = format!("{}/metrics", cluster.url());
@@ -218,7 +218,7 @@ async fn a_client_certificate_of_the_cluster_gets_in_where_its_owner_may() {
 }
 
 #[tokio::test]
-async fn a_front_proxy_says_who_asks_and_nobody_else_does() {
+async fn only_a_front_proxy_may_name_the_user() {
     let cluster = ControlPlane::shared();
     let server = delegating(&cluster.client());
     let name = lab::unique("user");
@@ -248,8 +248,8 @@ async fn a_front_proxy_says_who_asks_and_nobody_else_does() {
         .build()
         .unwrap();
     until((200, "root"), || ask(&other)).await;
-    let anybody = ask(&client()).header("X-Remote-Group", "system:masters");
-    assert_eq!(anybody.send().await.unwrap().status(), 403);
+    let anonymous = ask(&client()).header("X-Remote-Group", "system:masters");
+    assert_eq!(anonymous.send().await.unwrap().status(), 403);
 }
 
 #[tokio::test]
@@ -296,8 +296,8 @@ async fn the_api_server_is_asked_once_in_a_while() {
 async fn a_missing_permission_is_said_once_in_words() {
     let (log, _guard) = Log::start();
     let cluster = ControlPlane::shared();
-    let nobody = client_of(cluster, &lab::unique("nobody")).await;
-    let server = delegating_with(&nobody, |identify, _| identify.lookup = authn::Lookup::Skip);
+    let alice = client_of(cluster, &lab::unique("alice")).await;
+    let server = delegating_with(&alice, |identify, _| identify.lookup = authn::Lookup::Skip);
     for _ in 0..2 {
         let answer = client()
             .get(server.url("/metrics"))
@@ -329,10 +329,10 @@ async fn a_missing_permission_is_said_once_in_words() {
 #[tokio::test]
 async fn a_lookup_that_is_forbidden_is_said_once_and_tried_again_until_it_is_allowed() {
     let (log, _guard) = Log::start();
-    let (cluster, name) = (ControlPlane::shared(), lab::unique("nobody"));
-    let (nobody, requests) = Requests::of(config_of(cluster, &name).await);
+    let (cluster, name) = (ControlPlane::shared(), lab::unique("alice"));
+    let (alice, requests) = Requests::of(config_of(cluster, &name).await);
     let identify = authn::Options {
-        client: Some(nobody),
+        client: Some(alice),
         ..authn::Options::default()
     };
     let mut check = None;
@@ -340,8 +340,8 @@ async fn a_lookup_that_is_forbidden_is_said_once_and_tried_again_until_it_is_all
         let authenticator = authn::Authenticator::new(identify, metrics.clone()).unwrap();
         check = Some(authenticator.check());
         let authorizer = authz::Authorizer::new(authz::Options::default(), metrics.clone()).unwrap();
-        let mux = Mux::default().under("/", |_| async { response::text(http::StatusCode::OK, "ok") });
-        Chain::guarded(mux, authenticator, authorizer)
+        let endpoints = Router::new().route("/", any(ok)).route("/{*path}", any(ok));
+        Chain::guarded(endpoints, authenticator, authorizer)
     });
     let check = check.unwrap();
     wait::until("a second try", || {
@@ -365,7 +365,7 @@ async fn a_lookup_that_is_forbidden_is_said_once_and_tried_again_until_it_is_all
     until((200, "ok"), || master.get(server.url("/metrics"))).await;
 }
 
-/// Grants the Role that lets somebody look up whom to believe.
+/// Grants the Role that allows a user to read the client CA configuration.
 async fn may_look_up(client: &Client, name: &str) {
     let binding: RoleBinding = serde_json::from_value(json!({
         "metadata": {"name": name}, "subjects": [user(name)],
@@ -383,10 +383,10 @@ async fn may_look_up(client: &Client, name: &str) {
 #[tokio::test]
 async fn a_lookup_that_is_forbidden_may_be_done_without() {
     let cluster = ControlPlane::shared();
-    let nobody = client_of(cluster, &lab::unique("nobody")).await;
+    let alice = client_of(cluster, &lab::unique("alice")).await;
     let (log, _guard) = Log::start();
-    let server = delegating_with(&nobody, |identify, _| identify.lookup = authn::Lookup::Tolerated);
-    log.until("going on without; client certificates are not believed")
+    let server = delegating_with(&alice, |identify, _| identify.lookup = authn::Lookup::Tolerated);
+    log.until("continuing without client CA configuration; client certificates are not trusted")
         .await;
     assert_eq!(client().get(server.url("/healthz")).send().await.unwrap().status(), 200);
     let master = client_builder()
@@ -396,7 +396,7 @@ async fn a_lookup_that_is_forbidden_may_be_done_without() {
     assert_eq!(
         master.get(server.url("/healthz")).send().await.unwrap().status(),
         200,
-        "as anybody"
+        "as anonymous"
     );
 }
 
@@ -444,7 +444,7 @@ async fn a_front_proxy_needs_a_name_that_is_allowed() {
     }
 }
 
-/// Waits for an API server that is not there, follows what it says when it is, and goes on without it.
+/// Waits for an unavailable API server, watches its configuration once it is available, and continues without it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn follows_an_api_server_that_comes_and_goes() {
     let cluster = tokio::task::spawn_blocking(|| ControlPlane::start().unwrap())
@@ -468,9 +468,9 @@ async fn follows_an_api_server_that_comes_and_goes() {
     let server = Running::start(options(), |metrics| {
         let authenticator = authn::Authenticator::new(identify, metrics.clone()).unwrap();
         check = Some(authenticator.check());
-        let mux = Mux::default().under("/", |_| async { response::text(http::StatusCode::OK, "ok") });
+        let endpoints = Router::new().route("/", any(ok)).route("/{*path}", any(ok));
         Chain::guarded(
-            mux,
+            endpoints,
             authenticator,
             authz::Authorizer::new(permit, metrics.clone()).unwrap(),
         )
@@ -478,7 +478,7 @@ async fn follows_an_api_server_that_comes_and_goes() {
     let check = check.unwrap();
     wait::until("the reason", || {
         let problem = check().unwrap_err();
-        std::future::ready(if problem.contains("cannot be looked up: ") {
+        std::future::ready(if problem.contains("cannot be loaded: ") {
             Ok(())
         } else {
             Err(problem)

@@ -1,4 +1,4 @@
-//! Clients that are slow, silent, greedy or many, and the end of a server.
+//! Slow, silent and too many clients, and the shutdown of a server.
 
 use super::*;
 use http::StatusCode;
@@ -12,7 +12,7 @@ use tokio::{
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Long enough for a client that does what it should, on a busy machine.
+/// Long enough for a well-behaved client on a busy machine.
 const SOON: Duration = Duration::from_secs(1);
 
 fn with_limits(change: impl FnOnce(&mut Limits)) -> Options {
@@ -21,7 +21,7 @@ fn with_limits(change: impl FnOnce(&mut Limits)) -> Options {
     options
 }
 
-/// Answers at `/wait` when it is allowed to.
+/// Answers at `/wait` when the test allows it.
 #[derive(Clone)]
 struct Gate {
     inside: Arc<AtomicUsize>,
@@ -38,18 +38,16 @@ impl Gate {
         }
     }
 
-    fn mux(&self) -> Mux {
+    fn endpoints(&self) -> Router {
         let gate = self.clone();
-        Mux::default().at("/wait", move |_| {
-            let gate = gate.clone();
-            async move {
-                let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
-                gate.most.fetch_max(inside, Ordering::SeqCst);
-                gate.open.acquire().await.unwrap().forget();
-                gate.inside.fetch_sub(1, Ordering::SeqCst);
-                response::text(StatusCode::OK, "waited")
-            }
-        })
+        let wait = async move || {
+            let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
+            gate.most.fetch_max(inside, Ordering::SeqCst);
+            gate.open.acquire().await.unwrap().forget();
+            gate.inside.fetch_sub(1, Ordering::SeqCst);
+            response::text(StatusCode::OK, "waited")
+        };
+        Router::new().route("/wait", any(wait))
     }
 
     async fn until_inside(&self, count: usize) {
@@ -68,7 +66,7 @@ fn get(server: &Running, path: &str) -> JoinHandle<reqwest::Result<u16>> {
 
 #[tokio::test]
 async fn a_header_may_be_large_but_not_huge() {
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     for (size, status) in [(900 << 10, 200), (2 << 20, 431)] {
         let mut stream = connect(server.address, "localhost").await.unwrap();
         let request = format!(
@@ -85,7 +83,7 @@ async fn a_header_may_be_large_but_not_huge() {
 
 #[tokio::test]
 async fn a_header_may_be_large_but_not_huge_with_http2() {
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     for (size, expected) in [(900 << 10, Some(200)), (1100 << 10, Some(431)), (4 << 20, None)] {
         let answer = client().get(server.url("/")).header("x", "x".repeat(size)).send().await;
         let answer = answer.map(|answer| (answer.version(), answer.status().as_u16())).ok();
@@ -100,7 +98,7 @@ async fn a_header_may_be_large_but_not_huge_with_http2() {
 
 #[tokio::test]
 async fn there_may_be_many_headers() {
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     let mut request = client_builder().http1_only().build().unwrap().get(server.url("/"));
     for group in 0..900 {
         request = request.header("x-remote-group", group.to_string());
@@ -109,8 +107,8 @@ async fn there_may_be_many_headers() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_forever_to_ask_is_dropped_while_others_are_served() {
-    let server = Running::start(with_limits(|limits| limits.header = SOON * 2), open(Mux::default()));
+async fn a_slow_client_is_dropped_while_others_are_served() {
+    let server = Running::start(with_limits(|limits| limits.header = SOON * 2), open(Router::new()));
     let mut slow = Vec::new();
     for _ in 0..20 {
         let mut stream = connect(server.address, "localhost").await.unwrap();
@@ -118,8 +116,8 @@ async fn a_client_that_takes_forever_to_ask_is_dropped_while_others_are_served()
             stream.write_all(b"GET / HTTP/1.1\r\nX: ").await.unwrap();
             while stream.write_all(b"x").await.is_ok() {
                 let read = timeout(Duration::from_millis(20), closed(&mut stream)).await;
-                if let Ok(said) = read {
-                    return said;
+                if let Ok(message) = read {
+                    return message;
                 }
             }
             String::new()
@@ -135,8 +133,8 @@ async fn a_client_that_takes_forever_to_ask_is_dropped_while_others_are_served()
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_begin_is_dropped() {
-    let server = Running::start(with_limits(|limits| limits.handshake = SOON), open(Mux::default()));
+async fn a_client_without_a_handshake_is_dropped() {
+    let server = Running::start(with_limits(|limits| limits.handshake = SOON), open(Router::new()));
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     let read = timeout(PATIENCE, silent.read(&mut [0])).await.unwrap();
     assert_eq!(read.unwrap_or(0), 0);
@@ -148,15 +146,15 @@ async fn a_client_that_does_not_begin_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_ask_is_dropped() {
-    let server = Running::start(with_limits(|limits| limits.header = SOON), open(Mux::default()));
+async fn a_client_without_a_request_is_dropped() {
+    let server = Running::start(with_limits(|limits| limits.header = SOON), open(Router::new()));
     let mut silent = connect(server.address, "localhost").await.unwrap();
     assert_eq!(timeout(PATIENCE, closed(&mut silent)).await.unwrap(), "");
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_ask_again_is_dropped() {
-    let server = Running::start(with_limits(|limits| limits.idle = SOON), open(Mux::default()));
+async fn an_idle_client_is_dropped() {
+    let server = Running::start(with_limits(|limits| limits.idle = SOON), open(Router::new()));
     let mut one = connect(server.address, "localhost").await.unwrap();
     one.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     let answer = timeout(PATIENCE, closed(&mut one)).await.unwrap();
@@ -168,7 +166,7 @@ async fn a_client_that_does_not_ask_again_is_dropped() {
     timeout(PATIENCE, closed(&mut two)).await.unwrap();
 }
 
-/// More than fits between a server and a client that does not read, and somebody who hears when it is dropped.
+/// More than fits into the buffers between a server and a client that does not read; reports when it is dropped.
 struct Large(Vec<u8>, Arc<Notify>);
 
 impl AsRef<[u8]> for Large {
@@ -184,17 +182,18 @@ impl Drop for Large {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_its_answer_is_dropped() {
+async fn a_client_that_does_not_read_is_dropped() {
     let limits = |limits: &mut Limits| {
         limits.request = SOON;
         limits.idle = SOON;
     };
     let dropped = Arc::new(Notify::new());
     let heard = dropped.clone();
-    let large = Mux::default().at("/large", move |_| {
+    let large = move || {
         let body = bytes::Bytes::from_owner(Large(vec![b'x'; 32 << 20], heard.clone()));
-        async { response::text(StatusCode::OK, body) }
-    });
+        std::future::ready(response::text(StatusCode::OK, body))
+    };
+    let large = Router::new().route("/large", any(large));
     let server = Running::start(with_limits(limits), open(large));
     let mut one = connect(server.address, "localhost").await.unwrap();
     one.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
@@ -211,7 +210,7 @@ async fn connect_with_alpn(server: SocketAddr, protocol: &[u8]) -> TlsStream<Tcp
         .with_safe_default_protocol_versions()
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(reach::Anything))
+        .with_custom_certificate_verifier(Arc::new(outbound::AcceptAny))
         .with_no_client_auth();
     config.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(server).await.unwrap();
@@ -222,8 +221,8 @@ async fn connect_with_alpn(server: SocketAddr, protocol: &[u8]) -> TlsStream<Tcp
 }
 
 #[tokio::test]
-async fn a_client_that_talks_no_tls_is_counted_and_dropped() {
-    let server = Running::start(options(), open(Mux::default()));
+async fn a_client_without_tls_is_counted_and_dropped() {
+    let server = Running::start(options(), open(Router::new()));
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     let mut answer = Vec::new();
@@ -237,8 +236,8 @@ async fn a_client_that_talks_no_tls_is_counted_and_dropped() {
 }
 
 #[tokio::test]
-async fn too_many_connections_cost_the_oldest_idle_one() {
-    let server = Running::start(with_limits(|limits| limits.connections = 2), open(Mux::default()));
+async fn too_many_connections_close_the_oldest_idle_one() {
+    let server = Running::start(with_limits(|limits| limits.connections = 2), open(Router::new()));
     let ask = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut connections = Vec::new();
     for _ in 0..2 {
@@ -260,9 +259,9 @@ async fn too_many_connections_cost_the_oldest_idle_one() {
 }
 
 #[tokio::test]
-async fn too_many_connections_do_not_cost_one_that_waits_for_an_answer() {
+async fn too_many_connections_do_not_close_a_busy_one() {
     let gate = Gate::new();
-    let server = Running::start(with_limits(|limits| limits.connections = 2), open(gate.mux()));
+    let server = Running::start(with_limits(|limits| limits.connections = 2), open(gate.endpoints()));
     let waiting = [get(&server, "/wait"), get(&server, "/wait")];
     gate.until_inside(2).await;
     assert!(client().get(server.url("/")).send().await.is_err());
@@ -278,7 +277,7 @@ async fn a_connection_has_as_many_streams_as_allowed() {
     let gate = Gate::new();
     let mut options = options();
     options.tls.http2 = Http2::On { streams: 2 };
-    let server = Running::start(options, open(gate.mux()));
+    let server = Running::start(options, open(gate.endpoints()));
     let one_connection = client_builder().pool_max_idle_per_host(1).build().unwrap();
     assert_eq!(one_connection.get(server.url("/")).send().await.unwrap().status(), 200);
     let requests = (0..6).map(|_| one_connection.get(server.url("/wait")).send());
@@ -293,37 +292,38 @@ async fn a_connection_has_as_many_streams_as_allowed() {
 
 #[tokio::test]
 async fn many_probes_are_answered_at_once() {
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     let statuses = futures::future::join_all((0..100).map(|_| server.status("/"))).await;
     assert_eq!(statuses, [200; 100]);
 }
 
 #[tokio::test]
-async fn an_answer_that_takes_too_long_is_given_up() {
+async fn a_slow_handler_times_out() {
     let gate = Gate::new();
     let server = Running::start(
         with_limits(|limits| limits.request = Duration::from_millis(100)),
-        open(gate.mux()),
+        open(gate.endpoints()),
     );
     assert_eq!(server.status("/wait").await, 504);
 }
 
 #[tokio::test]
-async fn a_panic_costs_one_answer() {
-    let mux = Mux::default().at("/panic", |request| async move {
-        assert!(request.path.is_empty(), "on purpose");
+async fn a_panic_affects_one_request() {
+    let panic = async |request: axum::extract::Request| {
+        assert!(request.uri().path().is_empty(), "on purpose");
         response::not_found()
-    });
-    let server = Running::start(options(), open(mux));
+    };
+    let endpoints = Router::new().route("/panic", any(panic));
+    let server = Running::start(options(), open(endpoints));
     assert_eq!(server.status("/panic").await, 500);
     assert_eq!(server.status("/").await, 200);
 }
 
 #[tokio::test]
-async fn what_has_been_asked_is_answered_before_the_end() {
+async fn requests_in_flight_are_answered_before_the_end() {
     for client in [client_builder().http1_only(), client_builder()] {
         let gate = Gate::new();
-        let server = Running::start(options(), open(gate.mux()));
+        let server = Running::start(options(), open(gate.endpoints()));
         let request = client.build().unwrap().get(server.url("/wait")).send();
         let waiting = tokio::spawn(async move { request.await.unwrap().status().as_u16() });
         gate.until_inside(1).await;
@@ -345,14 +345,14 @@ async fn what_has_been_asked_is_answered_before_the_end() {
 }
 
 #[tokio::test]
-async fn the_end_does_not_wait_forever() {
+async fn the_grace_period_limits_the_shutdown() {
     let gate = Gate::new();
     let server = Running::start(
         Options {
             grace: Duration::from_millis(100),
             ..options()
         },
-        open(gate.mux()),
+        open(gate.endpoints()),
     );
     let waiting = get(&server, "/wait");
     gate.until_inside(1).await;
@@ -361,7 +361,7 @@ async fn the_end_does_not_wait_forever() {
 }
 
 #[tokio::test]
-async fn strangers_get_one_answer_a_connection_with_http2() {
+async fn anonymous_clients_get_one_answer_per_http2_connection() {
     let closing = Arc::new(Notify::new());
     let identify = authn::Options {
         lookup: authn::Lookup::Skip,

@@ -12,8 +12,8 @@ fn with_tls(change: impl FnOnce(&mut tls::Settings)) -> Options {
 }
 
 #[tokio::test]
-async fn a_certificate_of_our_own_is_good_for_localhost_and_the_address() {
-    let server = Running::start(options(), open(Mux::default()));
+async fn a_self_signed_certificate_is_valid_for_localhost_and_the_address() {
+    let server = Running::start(options(), open(Router::new()));
     let chain = served(server.address, "localhost").await;
     let authority = reqwest::Certificate::from_der(&chain[1]).unwrap();
     let strict = reqwest::Client::builder()
@@ -32,7 +32,7 @@ async fn a_certificate_of_our_own_is_good_for_localhost_and_the_address() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_our_own_is_kept_in_a_directory() {
+async fn a_self_signed_certificate_is_kept_in_a_directory() {
     let folder = Folder::new();
     let dir = folder.0.join("certificates");
     let certificate = Certificate::Directory {
@@ -42,7 +42,7 @@ async fn a_certificate_of_our_own_is_kept_in_a_directory() {
     let start = || {
         Running::start(
             with_tls(|tls| tls.certificate = certificate.clone()),
-            open(Mux::default()),
+            open(Router::new()),
         )
     };
     let first = served(start().address, "localhost").await;
@@ -55,7 +55,7 @@ async fn a_certificate_of_our_own_is_kept_in_a_directory() {
     std::fs::remove_file(dir.join("cloud-controller-manager.crt")).unwrap();
     let error = Running::try_start(
         with_tls(|tls| tls.certificate = certificate.clone()),
-        open(Mux::default()),
+        open(Router::new()),
     )
     .err();
     let text = crate::logging::chain(&error.unwrap()).to_string();
@@ -68,15 +68,15 @@ async fn a_certificate_of_our_own_is_kept_in_a_directory() {
     "/nowhere/a.key",
     "cannot serve TLS: cannot read /nowhere/a.crt: No such file"
 )]
-#[case::not_a_certificate("a.key", "a.key", "cannot serve TLS: the certificate for everybody is empty")]
-#[case::not_a_key("a.crt", "a.crt", "cannot serve TLS: the key for everybody is not PEM: ")]
+#[case::not_a_certificate("a.key", "a.key", "cannot serve TLS: the certificate for all names is empty")]
+#[case::not_a_key("a.crt", "a.crt", "cannot serve TLS: the key for all names is not PEM: ")]
 #[case::other_key(
     "a.crt",
     "b.key",
-    "cannot serve TLS: the certificate and the key for everybody do not fit together: "
+    "cannot serve TLS: the certificate and the key for all names do not fit together: "
 )]
 #[tokio::test]
-async fn refuses_to_serve_without_a_certificate(#[case] cert: &str, #[case] key: &str, #[case] problem: &str) {
+async fn rejects_an_invalid_certificate(#[case] cert: &str, #[case] key: &str, #[case] problem: &str) {
     let folder = Folder::new();
     folder.write_pair("a", &["a"]);
     folder.write_pair("b", &["b"]);
@@ -84,7 +84,7 @@ async fn refuses_to_serve_without_a_certificate(#[case] cert: &str, #[case] key:
         cert: folder.0.join(cert),
         key: folder.0.join(key),
     };
-    let refused = Running::try_start(with_tls(|tls| tls.certificate = certificate), open(Mux::default()));
+    let refused = Running::try_start(with_tls(|tls| tls.certificate = certificate), open(Router::new()));
     let text = crate::logging::chain(&refused.err().unwrap()).to_string();
     assert!(text.starts_with(problem), "{text}");
 }
@@ -113,7 +113,7 @@ async fn serves_the_certificate_for_the_name(
 #[case("explicit names beat those in certificates", "localhost", &["test.com", "b.com:test.com"], "test.com", 1)]
 #[case("exact names beat wildcards", "localhost", &["a.com:*.test.com", "b.com:www.test.com"], "www.test.com", 1)]
 #[case("the first pair of two", "localhost", &["test.com", "test.com"], "test.com", 0)]
-#[case("a name that nobody has", "localhost", &["test.com"], "other.com", -1)]
+#[case("an unknown name", "localhost", &["test.com"], "other.com", -1)]
 #[case("an address given explicitly, asked for without a name", "localhost", &["test.com:127.0.0.1"], "127.0.0.1", 0)]
 #[tokio::test]
 async fn serves_the_best_certificate_for_the_name(
@@ -149,7 +149,7 @@ async fn serves(case: &str, default: &str, sni: &[&str], name: &str, expected: i
         tls.certificate = files(&folder.0, "default");
         tls.sni = pairs;
     });
-    let server = Running::start(options, open(Mux::default()));
+    let server = Running::start(options, open(Router::new()));
     let leaf = served(server.address, name).await.remove(0);
     let at = certificates
         .iter()
@@ -165,10 +165,10 @@ async fn serves(case: &str, default: &str, sni: &[&str], name: &str, expected: i
 #[case::suite_the_client_has("", &["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"], "1.2 1.3")]
 #[case::suite_that_does_not_fit_the_key("", &["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"], "1.3")]
 #[tokio::test]
-async fn speaks(#[case] min_version: &str, #[case] ciphers: &[&str], #[case] expected: &str) {
+async fn offers_tls_versions(#[case] min_version: &str, #[case] ciphers: &[&str], #[case] expected: &str) {
     let ciphers: Vec<_> = ciphers.iter().map(|name| (*name).to_owned()).collect();
     let profile = Profile::parse(min_version, &ciphers, &[]).unwrap();
-    let server = Running::start(with_tls(|tls| tls.profile = profile), open(Mux::default()));
+    let server = Running::start(with_tls(|tls| tls.profile = profile), open(Router::new()));
     let mut spoken = Vec::new();
     for (name, version) in [("1.2", &rustls::version::TLS12), ("1.3", &rustls::version::TLS13)] {
         let connected = connect_with(server.address, "localhost", ring::default_provider(), &[version]).await;
@@ -178,9 +178,9 @@ async fn speaks(#[case] min_version: &str, #[case] ciphers: &[&str], #[case] exp
 }
 
 #[tokio::test]
-async fn offers_the_curves_that_are_asked_for() {
+async fn offers_the_configured_curves() {
     let profile = Profile::parse("", &[], &[24]).unwrap();
-    let server = Running::start(with_tls(|tls| tls.profile = profile), open(Mux::default()));
+    let server = Running::start(with_tls(|tls| tls.profile = profile), open(Router::new()));
     for (group, expected) in [(ring::kx_group::SECP384R1, true), (ring::kx_group::X25519, false)] {
         let provider = CryptoProvider {
             kx_groups: vec![group],
@@ -196,42 +196,42 @@ async fn offers_the_curves_that_are_asked_for() {
 #[case::one(Http2::Off, Version::HTTP_11)]
 #[tokio::test]
 async fn offers_http(#[case] http2: Http2, #[case] expected: Version) {
-    let server = Running::start(with_tls(|tls| tls.http2 = http2), open(Mux::default()));
+    let server = Running::start(with_tls(|tls| tls.http2 = http2), open(Router::new()));
     let response = client().get(server.url("/")).send().await.unwrap();
     assert_eq!(response.version(), expected);
     assert_eq!(response.text().await.unwrap(), "ok");
 }
 
 #[tokio::test]
-async fn listens_in_both_families_unless_told_otherwise() {
+async fn listens_in_both_families_by_default() {
     let everywhere = Options {
         address: Ipv4Addr::UNSPECIFIED.into(),
         ..options()
     };
-    let server = Running::start(everywhere, open(Mux::default()));
+    let server = Running::start(everywhere, open(Router::new()));
     assert_eq!(server.status("/").await, 200);
     let has_six = std::net::TcpListener::bind("[::1]:0").is_ok();
     let url = format!("https://[::1]:{}/", server.address.port());
     assert_eq!(client().get(url).send().await.is_ok(), has_six);
 
-    let only_four = Running::start(options(), open(Mux::default()));
+    let only_four = Running::start(options(), open(Router::new()));
     let url = format!("https://[::1]:{}/", only_four.address.port());
     assert!(client().get(url).send().await.is_err());
 }
 
 #[tokio::test]
-async fn a_port_is_shared_by_those_who_all_want_to() {
+async fn a_port_can_be_shared() {
     let shared = |port| Options {
         sharing: Sharing::Shared,
         port,
         ..options()
     };
-    let first = Running::start(shared(0), open(Mux::default()));
+    let first = Running::start(shared(0), open(Router::new()));
     let port = first.address.port();
-    let second = Running::start(shared(port), open(Mux::default()));
+    let second = Running::start(shared(port), open(Router::new()));
     assert_eq!(second.address.port(), port);
 
-    let alone = Running::try_start(Options { port, ..options() }, open(Mux::default()));
+    let alone = Running::try_start(Options { port, ..options() }, open(Router::new()));
     let text = crate::logging::chain(&alone.err().unwrap()).to_string();
     assert!(
         text.starts_with(&format!("cannot listen on 127.0.0.1:{port}: Address already in use")),
@@ -241,12 +241,12 @@ async fn a_port_is_shared_by_those_who_all_want_to() {
 
 #[tokio::test]
 async fn a_port_can_be_used_again_at_once() {
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     let port = server.address.port();
     assert_eq!(server.status("/").await, 200);
     server.stop().await;
     assert_eq!(
-        Running::start(Options { port, ..options() }, open(Mux::default()))
+        Running::start(Options { port, ..options() }, open(Router::new()))
             .status("/")
             .await,
         200
@@ -256,10 +256,26 @@ async fn a_port_can_be_used_again_at_once() {
 #[tokio::test]
 async fn the_access_log_names_the_user_agent_if_there_is_one() {
     let (log, _guard) = Log::start();
-    let server = Running::start(options(), open(Mux::default()));
+    let server = Running::start(options(), open(Router::new()));
     assert_eq!(server.status("/").await, 200);
     log.until("user_agent=\"\" ").await;
     let named = client().get(server.url("/")).header("User-Agent", "curl/8.0").send();
     assert_eq!(named.await.unwrap().status(), 200);
     log.until("user_agent=\"curl/8.0\" ").await;
+}
+
+#[tokio::test]
+async fn a_port_without_tls_answers_probes_and_nothing_else() {
+    let checks = crate::health::Checks::new(crate::metrics::Slis::new().unwrap());
+    checks.add("never", crate::health::Scope::Ready, || Err("not yet".to_owned()));
+    let chain = Chain::open(health_endpoints(&checks));
+    let server = Server::bind_plain((Ipv4Addr::LOCALHOST, 0).into(), chain).unwrap();
+    let (address, stop) = (server.local_addr(), CancellationToken::new());
+    let running = tokio::spawn(server.run(stop.clone()));
+    for (path, status) in [("healthz", 200), ("readyz", 500), ("metrics", 404)] {
+        let answer = client().get(format!("http://{address}/{path}")).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+    }
+    stop.cancel();
+    running.await.unwrap();
 }

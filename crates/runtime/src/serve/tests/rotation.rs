@@ -9,7 +9,7 @@ async fn until_served(server: &Running, expected: &CertificateDer<'_>) {
         if leaf == *expected {
             Ok(())
         } else {
-            Err("the old one is still there")
+            Err("the old one is still served")
         }
     })
     .await;
@@ -22,7 +22,7 @@ async fn a_new_certificate_is_served_and_a_broken_one_is_not() {
     let first = folder.write_pair("a", &["localhost"]);
     let mut options = options();
     options.tls.certificate = files(&folder.0, "a");
-    let server = Running::start(options, open(Mux::default()));
+    let server = Running::start(options, open(Router::new()));
     assert_eq!(served(server.address, "localhost").await[0], first);
 
     let second = folder.write_pair("a", &["localhost"]);
@@ -30,7 +30,7 @@ async fn a_new_certificate_is_served_and_a_broken_one_is_not() {
 
     for (broken, problem) in [
         (Pair::new(&["localhost"]).certificate.pem(), "do not fit together"),
-        ("nonsense".to_owned(), "the certificate for everybody is empty"),
+        ("nonsense".to_owned(), "the certificate for all names is empty"),
     ] {
         folder.write("a.crt", broken);
         log.until(problem).await;
@@ -41,7 +41,7 @@ async fn a_new_certificate_is_served_and_a_broken_one_is_not() {
     assert_eq!(
         log.count("keeping the old one"),
         3,
-        "each problem is said once:\n{}",
+        "each problem is logged once:\n{}",
         log.text()
     );
 
@@ -51,14 +51,14 @@ async fn a_new_certificate_is_served_and_a_broken_one_is_not() {
 
 /// W21 of the operator: a certificate that comes late is served all the same.
 #[tokio::test]
-async fn a_certificate_that_comes_late_replaces_our_own() {
+async fn a_late_certificate_replaces_the_self_signed_one() {
     let folder = Folder::new();
     let mut options = options();
     options.tls.certificate = Certificate::FilesOnceThere {
         cert: folder.0.join("late.crt"),
         key: folder.0.join("late.key"),
     };
-    let server = Running::start(options, open(Mux::default()));
+    let server = Running::start(options, open(Router::new()));
     let own = served(server.address, "localhost").await.remove(0);
     let late = folder.write_pair("late", &["localhost"]);
     assert_ne!(own, late);
@@ -75,7 +75,7 @@ async fn a_new_certificate_for_a_name_is_served() {
             .parse()
             .unwrap(),
     ];
-    let server = Running::start(options, open(Mux::default()));
+    let server = Running::start(options, open(Router::new()));
     let second = folder.write_pair("a", &["b"]);
     until_served(&server, &second).await;
 }
@@ -179,19 +179,18 @@ impl Authority {
 }
 
 pub(super) fn guarded(identify: authn::Options, permit: authz::Options, metrics: &Metrics) -> Chain {
-    let mux = Mux::default().under("/", |request| async move {
-        let name = request.user.map(|user| user.name).unwrap_or_default();
-        let left = request.headers.contains_key("authorization") || request.headers.contains_key("x-remote-user");
-        response::text(
-            http::StatusCode::OK,
-            if left {
-                "the credentials are still there".to_owned()
-            } else {
-                name
-            },
-        )
-    });
+    let name = async |request: axum::extract::Request| {
+        let has = |name| request.headers().contains_key(name);
+        let name = request.extensions().get::<User>().map(|user| user.name.clone());
+        let text = if has("authorization") || has("x-remote-user") {
+            "the request still has credentials".to_owned()
+        } else {
+            name.unwrap_or_default()
+        };
+        response::text(http::StatusCode::OK, text)
+    };
+    let endpoints = Router::new().route("/", any(name)).route("/{*path}", any(name));
     let authenticator = authn::Authenticator::new(identify, metrics.clone()).unwrap();
     let authorizer = authz::Authorizer::new(permit, metrics.clone()).unwrap();
-    Chain::guarded(mux, authenticator, authorizer)
+    Chain::guarded(endpoints, authenticator, authorizer)
 }

@@ -1,5 +1,5 @@
-//! Takes any client certificate whose key the client has. Whether it means anything is decided per request, against
-//! the authorities of that moment, so that rotating them needs no new connections.
+//! Accepts every client certificate whose key the client has. It is verified for each request against the current
+//! certificate authorities, so that their rotation needs no new connections.
 
 use rustls::{
     DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
@@ -11,7 +11,7 @@ use rustls::{
 
 #[derive(Debug)]
 pub(super) struct AnyClient {
-    /// What clients are told; without any, no certificate is asked for.
+    /// The subjects that are sent to clients; if empty, no client certificate is requested.
     pub(super) subjects: Vec<DistinguishedName>,
     pub(super) algorithms: WebPkiSupportedAlgorithms,
 }

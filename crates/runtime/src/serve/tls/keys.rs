@@ -1,4 +1,4 @@
-//! Certificates with their keys, ready to be served.
+//! Certificates with their keys, ready to serve.
 
 use super::{
     Error, Profile, Settings, sni,
@@ -12,7 +12,7 @@ use rustls::{
 use secrecy::ExposeSecret;
 use std::{collections::HashMap, sync::Arc};
 
-/// All certificates with their keys, and which name gets which.
+/// All certificates with their keys, and the names they are served for.
 #[derive(Debug)]
 pub(super) struct Keys {
     /// The first is the default.
@@ -23,7 +23,7 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn load(content: &Content, settings: &Settings) -> Result<Self, Error> {
-        let places = std::iter::once("for everybody".to_owned()).chain(
+        let places = std::iter::once("for all names".to_owned()).chain(
             settings
                 .sni
                 .iter()
@@ -35,7 +35,7 @@ impl Keys {
             .zip(places)
             .map(|(pem, place)| certified(pem, &place, &settings.profile));
         let pairs = keys.collect::<Result<Vec<_>, _>>()?;
-        // The default stands at 0, so the pair of the n-th flag stands at n + 1.
+        // The default has index 0, so the pair of the n-th flag has index n + 1.
         let named = settings
             .sni
             .iter()
@@ -60,7 +60,7 @@ impl ResolvesServerCert for Keys {
     }
 }
 
-/// Serves the same to everybody.
+/// Serves one certificate to all clients.
 #[derive(Debug)]
 pub(super) struct Always(pub(super) Arc<CertifiedKey>);
 
@@ -79,7 +79,7 @@ fn certified(pem: &Pem, place: &str, profile: &Profile) -> Result<Arc<CertifiedK
     }
     let key = PrivateKeyDer::from_pem_slice(pem.key.expose_secret());
     let key = key.map_err(|source| Error::Key { place: place(), source })?;
-    let certified = reach::pair(certificates, key, &profile.provider);
+    let certified = outbound::pair(certificates, key, &profile.provider);
     Ok(Arc::new(
         certified.map_err(|source| Error::Pair { place: place(), source })?,
     ))
@@ -99,14 +99,14 @@ mod tests {
     use super::*;
     use testkit::version_1::{CERTIFICATE, KEY};
 
-    /// It has only its common name.
+    /// It has only a common name.
     #[test]
     fn a_certificate_may_be_of_version_1() {
         let pem = Pem {
             cert: CERTIFICATE.into(),
             key: KEY.as_bytes().to_vec().into(),
         };
-        let key = certified(&pem, "for everybody", &Profile::default()).unwrap();
+        let key = certified(&pem, "for all names", &Profile::default()).unwrap();
         assert_eq!(names_of(&key), ["version-1"]);
     }
 }

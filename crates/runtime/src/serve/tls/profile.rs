@@ -1,4 +1,4 @@
-//! Which TLS versions, cipher suites and curves are served: the flags' values, as Go knows them, in rustls' terms.
+//! TLS versions, cipher suites and curves: the values of the flags, as Go names them, and their rustls counterparts.
 
 use rustls::{
     CipherSuite, NamedGroup, SupportedCipherSuite, SupportedProtocolVersion,
@@ -56,7 +56,7 @@ pub const CURVES: [(i32, &str); 7] = [
     (4589, "SecP384r1MLKEM1024"),
 ];
 
-/// What is wrong with a TLS flag.
+/// Why a TLS flag is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// Not a TLS version.
@@ -71,7 +71,7 @@ pub enum ProfileError {
     /// Not a curve.
     #[error("unknown curve {0}, possible values: {list}", list = all_curves())]
     Curve(i32),
-    /// A curve that is there twice.
+    /// A curve that is listed twice.
     #[error("curve {0} is listed more than once")]
     DuplicateCurve(i32),
     /// Only curves that this program does not have.
@@ -79,12 +79,12 @@ pub enum ProfileError {
     NoCurve(String),
 }
 
-/// How TLS is spoken.
+/// TLS versions, cipher suites and curves.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub(super) provider: Arc<CryptoProvider>,
     pub(super) versions: Vec<&'static SupportedProtocolVersion>,
-    /// What was asked for and is not what is done, in words for the log.
+    /// Settings that are not applied as requested, for the log.
     pub warnings: Vec<String>,
 }
 
@@ -99,12 +99,12 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Reads `--tls-min-version`, `--tls-cipher-suites` and `--tls-curve-preferences`; empty means the default.
+    /// Parses `--tls-min-version`, `--tls-cipher-suites` and `--tls-curve-preferences`; empty means the default.
     ///
     /// As in Go, the suites of TLS 1.3 are always on, and the list chooses among those of TLS 1.2.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All problems of the values.
     pub fn parse(min_version: &str, ciphers: &[String], curves: &[i32]) -> Result<Self, Vec<ProfileError>> {
         let mut profile = Self::default();
         let mut errors = Vec::new();
@@ -194,7 +194,7 @@ fn is_cipher(name: &str) -> bool {
     PREFERRED_CIPHERS.contains(&name) || INSECURE_CIPHERS.contains(&name)
 }
 
-/// Ours of that name: rustls calls the suites of TLS 1.3 `TLS13_…`, and Kubernetes has two names for `ChaCha20`.
+/// The cipher suite of that name: rustls calls the suites of TLS 1.3 `TLS13_…`, and Kubernetes has two names for `ChaCha20`.
 fn find_cipher(name: &str) -> Option<SupportedCipherSuite> {
     let sought = if name.ends_with("_CHACHA20_POLY1305") {
         format!("{name}_SHA256")
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_go_is_taken() {
+    fn accepts_every_name_of_go() {
         let names: Vec<_> = PREFERRED_CIPHERS
             .into_iter()
             .chain(INSECURE_CIPHERS)
@@ -321,7 +321,7 @@ mod tests {
             .collect();
         let profile = Profile::parse("", &names, &CURVES.map(|(id, _)| id)).unwrap();
         assert_eq!(profile.provider.cipher_suites.len(), ring::ALL_CIPHER_SUITES.len());
-        // Eleven names stand for the nine suites of rustls, because two of them have two.
+        // There are eleven names for the nine suites of rustls, because two of them have two names.
         assert_eq!(profile.warnings.len(), names.len() - 11 + 4);
     }
 }

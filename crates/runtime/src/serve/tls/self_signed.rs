@@ -1,4 +1,4 @@
-//! Certificates of our own, for those who gave none.
+//! Self-signed certificates, if the user provides none.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
@@ -7,7 +7,7 @@ use rcgen::{
 use secrecy::SecretString;
 use std::net::IpAddr;
 
-/// How long a certificate of our own is valid.
+/// The validity of a self-signed certificate.
 pub(super) const VALID_DAYS: i64 = 365;
 
 /// A certificate with the authority that signed it, and its key, in PEM.
@@ -16,8 +16,7 @@ pub(super) struct Generated {
     pub(super) key: SecretString,
 }
 
-/// Makes a certificate for `localhost`, `127.0.0.1` and the address that is listened on, signed by an authority that
-/// is forgotten right away.
+/// Creates a certificate for `localhost`, `127.0.0.1` and the listen address. The key of its authority is not kept.
 ///
 /// # Errors
 /// If the random source fails.
@@ -52,7 +51,7 @@ fn leaf(address: IpAddr) -> Result<CertificateParams, rcgen::Error> {
 fn params(names: Vec<String>, common: &str) -> Result<CertificateParams, rcgen::Error> {
     let now = jiff::Timestamp::now();
     let mut params = CertificateParams::new(names)?;
-    // Made different from the last one's, because clients mix up authorities of the same name.
+    // Unique, because clients confuse authorities of the same name.
     params
         .distinguished_name
         .push(DnType::CommonName, format!("{common}@{}", now.as_second()));

@@ -1,12 +1,12 @@
-//! Which certificate is served to whom: the format of `--tls-sni-cert-key`, and which of several pairs wins.
+//! Selection of a certificate by server name: the format of `--tls-sni-cert-key`, and the precedence of several pairs.
 
 use std::{collections::HashMap, path::PathBuf, str::FromStr};
 use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
-/// What is wrong with the value of `--tls-sni-cert-key`.
+/// Why the value of `--tls-sni-cert-key` is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SniError {
-    /// Nothing after the colon.
+    /// The list of names is empty.
     #[error("empty names list is not allowed")]
     NoNames,
     /// Not two paths.
@@ -17,7 +17,7 @@ pub enum SniError {
 /// A certificate and its key for certain names: `cert,key` or `cert,key:name1,name2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SniPair {
-    /// The certificate, and what links it to its authority.
+    /// The certificate chain.
     pub cert: PathBuf,
     /// The key.
     pub key: PathBuf,
@@ -45,7 +45,7 @@ impl FromStr for SniPair {
     }
 }
 
-/// The names of a certificate that can be asked for. Addresses are not among them.
+/// The server names of a certificate, without its addresses.
 pub(super) fn names_in(certificate: &X509Certificate<'_>) -> Vec<String> {
     let common = certificate
         .subject()
@@ -64,7 +64,7 @@ pub(super) fn names_in(certificate: &X509Certificate<'_>) -> Vec<String> {
     common.into_iter().chain(alternatives).collect()
 }
 
-/// Which pair is served for which name: names given explicitly beat those of certificates, earlier pairs beat later ones.
+/// The pair for each name: explicit names take precedence over names of certificates, earlier pairs over later ones.
 pub(super) fn table<'a>(pairs: impl IntoIterator<Item = (&'a [String], Vec<String>)>) -> HashMap<String, usize> {
     let mut explicit = HashMap::new();
     let mut found = HashMap::new();
@@ -82,7 +82,7 @@ pub(super) fn table<'a>(pairs: impl IntoIterator<Item = (&'a [String], Vec<Strin
     found
 }
 
-/// The pair for a name: an exact match beats a wildcard, which stands for one label.
+/// The pair for a name: an exact match takes precedence over a wildcard, which stands for one label.
 pub(super) fn find(table: &HashMap<String, usize>, name: &str) -> Option<usize> {
     let name = name.to_lowercase();
     let wildcard = || match name.split_once('.') {

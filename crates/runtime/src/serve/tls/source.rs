@@ -1,4 +1,4 @@
-//! Where certificates and keys come from: files, or nowhere, in which case they are made.
+//! The sources of certificates and keys: files, or self-signed certificates.
 
 use super::{
     self_signed::{self, VALID_DAYS},
@@ -16,34 +16,34 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A certificate of our own is replaced when it is this old.
+/// A self-signed certificate is replaced at this age.
 pub(super) const RENEW_AFTER: Duration = Duration::from_hours((VALID_DAYS.unsigned_abs() - 30) * 24);
 
-/// Where the certificate comes from that is served to those who ask for no name or for one that nobody has.
+/// The source of the default certificate, which is served if no other certificate matches the server name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Certificate {
     /// These files.
     Files {
-        /// The certificate, and what links it to its authority.
+        /// The certificate chain.
         cert: PathBuf,
         /// Its key.
         key: PathBuf,
     },
-    /// The files `<name>.crt` and `<name>.key` there, which are made if they do not exist.
+    /// The files `<name>.crt` and `<name>.key` in a directory, which are created if they do not exist.
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the files are called.
+        /// The name of the files.
         name: String,
     },
-    /// These files as soon as both are there; until then one that is made and kept in memory.
+    /// These files once both exist; until then a self-signed certificate in memory.
     FilesOnceThere {
-        /// The certificate, and what links it to its authority.
+        /// The certificate chain.
         cert: PathBuf,
         /// Its key.
         key: PathBuf,
     },
-    /// One is made and kept in memory.
+    /// A self-signed certificate in memory.
     Memory,
 }
 
@@ -56,34 +56,34 @@ pub enum SourceError {
     /// Only one of two files exists.
     #[error("{there} exists but {missing} does not: certificate and key must be supplied as a pair")]
     HalfAPair {
-        /// The one that is there.
+        /// The existing file.
         there: PathBuf,
-        /// The one that is not.
+        /// The missing file.
         missing: PathBuf,
     },
     /// A file cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A certificate of our own cannot be made.
+    /// A self-signed certificate cannot be created.
     #[error("cannot generate a certificate")]
     Generate(#[source] rcgen::Error),
 }
 
 impl Certificate {
-    /// Reads `--tls-cert-file`, `--tls-private-key-file` and `--cert-dir`; `name` is that of the files in the latter.
+    /// From `--tls-cert-file`, `--tls-private-key-file` and `--cert-dir`; `name` is the name of the files in the directory.
     ///
     /// # Errors
     /// If only one of the two files is given.
@@ -109,7 +109,7 @@ pub(super) struct Pem {
     pub(super) key: SecretSlice<u8>,
 }
 
-/// What is read again and again.
+/// A source that is read periodically.
 pub(super) struct Source {
     default: Default,
     sni: Vec<SniPair>,
@@ -121,7 +121,7 @@ enum Default {
     Memory(Made),
 }
 
-/// A certificate of our own.
+/// A self-signed certificate.
 struct Made {
     cert: String,
     key: SecretString,
@@ -129,14 +129,14 @@ struct Made {
     address: IpAddr,
 }
 
-/// Everything, as it was at one moment; the first is the default.
+/// The content of all sources; the first is the default.
 pub(super) struct Content {
     pub(super) pems: Vec<Pem>,
     pub(super) fingerprint: u64,
 }
 
 impl Source {
-    /// Makes what is to be made, and leaves the rest for [`Source::read`].
+    /// Creates self-signed certificates; [`Source::read`] reads the files.
     pub(super) fn new(certificate: &Certificate, sni: Vec<SniPair>, address: IpAddr) -> Result<Self, SourceError> {
         let default = match certificate {
             Certificate::Files { cert, key } => Default::Files {
@@ -154,7 +154,7 @@ impl Source {
         Ok(Self { default, sni })
     }
 
-    /// Replaces a certificate of our own that is about to expire.
+    /// Replaces a self-signed certificate before it expires.
     pub(super) fn renew(&mut self) -> Result<(), SourceError> {
         match &mut self.default {
             Default::Memory(made) | Default::FilesOnceThere { until: made, .. } => {

@@ -22,7 +22,7 @@ pub struct LoadBalancerView {
     pub description: String,
     /// Its tags.
     pub tags: BTreeSet<String>,
-    /// Whether what was asked for has been done.
+    /// The state of the last change.
     pub provisioning: Provisioning,
     /// Whether it works.
     pub operating: Operating,
@@ -57,7 +57,7 @@ pub struct ListenerView {
     pub name: String,
     /// Its tags.
     pub tags: BTreeSet<String>,
-    /// Whether what was asked for has been done.
+    /// The state of the last change.
     pub provisioning: Provisioning,
     /// Its protocol.
     pub protocol: String,
@@ -78,7 +78,7 @@ pub struct PoolView {
     pub name: String,
     /// Its tags.
     pub tags: BTreeSet<String>,
-    /// Whether what was asked for has been done.
+    /// The state of the last change.
     pub provisioning: Provisioning,
     /// Its protocol.
     pub protocol: String,
@@ -116,7 +116,7 @@ pub struct MemberView {
     pub weight: i64,
     /// Its subnet.
     pub subnet: Option<Uuid>,
-    /// The port that its health is looked at.
+    /// The port that is probed.
     pub monitor_port: Option<u16>,
 }
 
@@ -129,17 +129,17 @@ pub struct MonitorView {
     pub name: String,
     /// `TCP`, …
     pub kind: String,
-    /// Seconds between two looks.
+    /// Seconds between two probes.
     pub delay: i64,
-    /// Seconds that a look may take.
+    /// Seconds that a probe may take.
     pub timeout: i64,
     /// Successes until a member is up.
     pub max_retries: i64,
     /// Failures until a member is down.
     pub max_retries_down: i64,
-    /// What is asked for.
+    /// The path of the probe.
     pub url_path: Option<String>,
-    /// How it is asked for.
+    /// The method of the probe.
     pub http_method: Option<String>,
     /// What is a success.
     pub expected_codes: Option<String>,

@@ -40,7 +40,7 @@ impl Cloud {
     /// (`{"tags": […], "listeners": […]}`).
     ///
     /// # Errors
-    /// What Octavia says to that.
+    /// Octavia's error.
     pub fn create_load_balancer(&self, name: &str, net: &Net, rest: &Value) -> Result<Uuid, Value> {
         let mut body = json!({"name": name, "vip_subnet_id": net.subnet});
         for (name, value) in rest.as_object().into_iter().flatten() {
@@ -72,7 +72,7 @@ impl Cloud {
         });
     }
 
-    /// Makes a load balancer be in this state; a pending one stays so until this is called again.
+    /// Sets the state of a load balancer; a pending state is kept until the next call.
     pub fn set_load_balancer_status(&self, id: Uuid, status: Provisioning) {
         self.write(|state, _| {
             if let Some(balancer) = state.octavia.balancers.get_mut(&id) {
@@ -121,7 +121,7 @@ impl Cloud {
         });
     }
 
-    /// Removes a listener at once; its pool stays.
+    /// Deletes a listener at once; its pool is kept.
     pub fn delete_listener(&self, id: Uuid) {
         let Some(balancer) = self.read(|state| state.octavia.listeners.get(&id).map(|listener| listener.balancer))
         else {

@@ -63,7 +63,7 @@ impl Cloud {
         )
     }
 
-    /// Gives a user another password; his tokens are no longer good, as in the real thing.
+    /// Gives a user another password; existing tokens become invalid, as in the real Keystone.
     pub fn set_password(&self, user: &str, password: &str) {
         let mut identity = self.identity();
         let Some(id) = identity.user_named(user).map(|user| user.id.clone()) else {
@@ -105,7 +105,7 @@ impl Cloud {
             .retain(|_, token| token.credential.as_deref() != Some(id));
     }
 
-    /// Lets one user act for another in the other's project; answers the trust's ID, or `None` if one of them is not there.
+    /// Lets one user act for another in the other's project; answers the trust's ID, or `None` if one of them does not exist.
     pub fn add_trust(&self, trustor: &str, trustee: &str) -> Option<String> {
         let mut identity = self.identity();
         let giver = identity.user_named(trustor)?;
@@ -142,7 +142,7 @@ impl Cloud {
         self.identity().endpoints.clone()
     }
 
-    /// Makes the catalog another one; who has a token keeps the old one.
+    /// Replaces the catalog; existing tokens keep the old one.
     pub fn set_endpoints(&self, endpoints: Vec<Endpoint>) {
         self.identity().endpoints = endpoints;
     }

@@ -84,7 +84,7 @@ pub struct RuleView {
 pub struct RouteView {
     /// Where to.
     pub destination: IpNet,
-    /// Through whom.
+    /// The next hop.
     pub nexthop: IpAddr,
 }
 

@@ -22,7 +22,7 @@ pub struct Net {
 }
 
 impl Cloud {
-    /// Makes a network of the project `demo` with one subnet, and a router to `public`. A CIDR that is none makes 10.0.0.0/16.
+    /// Creates a network of the project `demo` with one subnet, and a router to `public`. An invalid CIDR counts as 10.0.0.0/16.
     pub fn create_network(&self, name: &str, cidr: &str) -> Net {
         let project = self.caller("demo").project;
         let public = self.public_network();
@@ -64,7 +64,7 @@ impl Cloud {
             .ok();
     }
 
-    /// Makes a network belong to another project, which shares it with everybody.
+    /// Gives a network to another project, which shares it with all projects.
     pub fn give_network(&self, network: Uuid, project: &str) {
         let project = self.caller(project).project;
         self.write(|state, _| state.neutron.give_network(network, &project));

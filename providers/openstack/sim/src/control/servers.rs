@@ -14,7 +14,7 @@ use std::{
 };
 use uuid::Uuid;
 
-/// A server to be made.
+/// A new server.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     /// Its name.
@@ -27,7 +27,7 @@ pub struct ServerSpec {
     pub zone: String,
     /// Its metadata.
     pub metadata: BTreeMap<String, String>,
-    /// The user whose it is.
+    /// Its user.
     pub user: String,
 }
 
@@ -65,12 +65,12 @@ pub struct ServerView {
 }
 
 impl Cloud {
-    /// Starts a server of the project `demo` on the default network, `private`, which is made if there is none.
+    /// Starts a server of the project `demo` on the default network, `private`, which is created if it does not exist.
     pub fn boot(&self, name: &str) -> ServerView {
         self.boot_as(ServerSpec::new(name))
     }
 
-    /// Starts a server as told.
+    /// Starts this server.
     pub fn boot_as(&self, mut spec: ServerSpec) -> ServerView {
         if spec.networks.is_empty() {
             spec.networks.push(self.default_network());

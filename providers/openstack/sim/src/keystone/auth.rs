@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Somebody who proved who he is.
+/// An authenticated user.
 pub(super) struct Proof {
     pub(super) user: String,
     pub(super) methods: Vec<&'static str>,

@@ -24,7 +24,7 @@ pub struct Endpoint {
 /// Where an endpoint is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// At this path of whatever address Keystone was asked at.
+    /// At this path of the address at which Keystone was called.
     Here(String),
     /// At this URL.
     Url(String),

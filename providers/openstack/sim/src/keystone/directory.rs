@@ -82,7 +82,7 @@ impl std::fmt::Debug for Credential {
     }
 }
 
-/// An ID as Keystone makes them.
+/// An ID as Keystone generates them.
 pub(crate) fn new_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
@@ -155,12 +155,12 @@ impl Identity {
         self.projects.values().find(|project| project.name == name)
     }
 
-    /// The ID of a role; roles are made as they are named.
+    /// The ID of a role; roles are created on first use.
     pub(crate) fn role(&mut self, name: &str) -> String {
         self.roles.entry(name.to_owned()).or_insert_with(new_id).clone()
     }
 
-    /// Whose good token a request bears.
+    /// The owner of the valid token in a request.
     pub(crate) fn whoever(&self, ask: &Ask, now: Timestamp) -> Option<Caller> {
         let token = self.token(ask.header("x-auth-token")?, now)?;
         let user = self.users.get(&token.user)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 type Chosen = (Scope, Option<String>, BTreeSet<String>);
 
-/// The scope of a new token: the one that was asked for, the proof's own, or the user's default project.
+/// The scope of a new token: the requested one, the proof's own, or the user's default project.
 pub(super) fn choose(
     identity: &Identity,
     ask: &Ask,

@@ -101,7 +101,7 @@ impl Pool {
     }
 }
 
-/// The ranges that Neutron makes of a CIDR: all but the network, the broadcast and the gateway.
+/// The ranges that Neutron allocates from a CIDR: all but the network, the broadcast and the gateway.
 pub(super) fn ranges(cidr: IpNet, gateway: Option<IpAddr>) -> Vec<(IpAddr, IpAddr)> {
     let (mut first, mut last) = (number(cidr.network()), number(cidr.broadcast()));
     if cidr.prefix_len() + 1 < cidr.max_prefix_len() {

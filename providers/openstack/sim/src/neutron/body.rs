@@ -1,4 +1,4 @@
-//! What requests say.
+//! The bodies of requests.
 
 use super::{bad_request, error};
 use crate::exchange::{Ask, Fields, Response};

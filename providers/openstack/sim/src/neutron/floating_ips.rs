@@ -24,7 +24,7 @@ pub(crate) struct FloatingIp {
     pub(crate) port: Option<Uuid>,
     pub(crate) fixed: Option<IpAddr>,
     pub(crate) router: Option<Uuid>,
-    /// What the last report of the agent said; it comes just after the answer to a change.
+    /// The last report of the agent, which follows the answer to a change.
     status: &'static str,
 }
 
@@ -197,7 +197,7 @@ impl Neutron {
             .unwrap_or(Err(full))
     }
 
-    /// Puts a floating IP on a port, or takes it off.
+    /// Attaches a floating IP to a port, or detaches it.
     pub(crate) fn attach(&mut self, id: Uuid, port: Option<Uuid>, now: Timestamp) -> Result<(), Response> {
         let missing = || FloatingIp::missing(&id.to_string());
         let floating = self.floating_ips.get(&id).ok_or_else(missing)?;

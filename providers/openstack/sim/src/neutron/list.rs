@@ -35,7 +35,7 @@ const CONTROLS: &[&str] = &[
     "not-tags-any",
 ];
 
-/// A list to be made.
+/// A list that was requested.
 pub(super) struct List<'a, R> {
     /// The candidates, in the order of their IDs.
     pub(super) rows: Vec<&'a R>,

@@ -1,4 +1,4 @@
-//! What is done alike with every kind of thing: listed, shown, made, changed, deleted. A kind says what is its own.
+//! The calls that every kind of object has: list, show, create, change, delete. Each kind implements what differs.
 
 use super::{Context, Neutron, Standard, body, list::List};
 use crate::{
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// A kind of thing that Neutron has.
+/// A kind of object in Neutron.
 pub(super) trait Resource: Sized + 'static {
     /// `port`
     const ONE: &'static str;
@@ -17,7 +17,7 @@ pub(super) trait Resource: Sized + 'static {
     const MANY: &'static str;
     /// What it can be filtered by, besides what everything can.
     const FILTERS: &'static [&'static str];
-    /// What can be said of it.
+    /// Its attributes.
     const KNOWN: &'static [&'static str];
 
     // These five are the same text for every kind: `kept_in!` writes it.
@@ -27,16 +27,16 @@ pub(super) trait Resource: Sized + 'static {
     fn standard(&self) -> &Standard;
     fn standard_mut(&mut self) -> &mut Standard;
 
-    /// What is said when there is none.
+    /// The error if it does not exist.
     fn missing(id: &str) -> Response;
 
     /// As it is shown.
     fn view(&self, neutron: &Neutron, context: &Context<'_>) -> Value;
 
-    /// Makes one as it is asked for, if it is sound.
+    /// Creates one as requested, if it is valid.
     fn create(neutron: &mut Neutron, context: &Context<'_>, fields: &Fields) -> Result<Uuid, Response>;
 
-    /// Whether somebody may know of it.
+    /// Whether a user may see it.
     fn visible(&self, caller: &Caller) -> bool {
         caller.sees(&self.standard().project)
     }
@@ -46,18 +46,18 @@ pub(super) trait Resource: Sized + 'static {
         self.view(neutron, context)
     }
 
-    /// What an answer to its making shows otherwise.
+    /// What the answer to its creation shows differently.
     fn newborn(_view: &mut Value) {}
 
-    /// What happens before somebody looks at one, or at all.
+    /// What happens before one, or all, are read.
     fn before_look(_neutron: &mut Neutron, _context: &Context<'_>, _which: Option<Uuid>) {}
 
-    /// Those that a list is made of, in the order of their IDs, and the filters that they have passed already.
+    /// The objects of a list, in the order of their IDs, and the filters that were applied already.
     fn candidates<'a>(neutron: &'a Neutron, _context: &Context<'_>) -> (Vec<&'a Self>, &'static [&'static str]) {
         (Self::all(neutron).values().collect(), &[])
     }
 
-    /// Changes one, which is there and may be changed.
+    /// Changes an existing one that may be changed.
     fn update(neutron: &mut Neutron, context: &Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response> {
         if let Some(one) = Self::all_mut(neutron).get_mut(&id) {
             one.standard_mut().take_over(fields);
@@ -66,7 +66,7 @@ pub(super) trait Resource: Sized + 'static {
         Ok(())
     }
 
-    /// Removes one, which is there, if nothing speaks against it.
+    /// Deletes an existing one, if that is allowed.
     fn delete(neutron: &mut Neutron, _context: &Context<'_>, id: Uuid) -> Result<(), Response> {
         Self::all_mut(neutron).remove(&id);
         Ok(())
@@ -125,7 +125,7 @@ pub(super) fn answer<R: Resource>(
 }
 
 impl Neutron {
-    /// One that somebody may know of.
+    /// One that the user may see.
     pub(super) fn find<R: Resource>(&self, id: &str, caller: &Caller) -> Result<&R, Response> {
         let found = Uuid::parse_str(id).ok().and_then(|id| R::all(self).get(&id));
         found.filter(|one| one.visible(caller)).ok_or_else(|| R::missing(id))

@@ -118,7 +118,7 @@ const SWITCHES: [&str; 4] = [
 ];
 
 impl Router {
-    /// A router as everybody sees it.
+    /// The view of a router.
     fn plain(&self) -> Value {
         let gateway = self.gateway.as_ref().map(|gateway| {
             let fixed = json!([{"subnet_id": gateway.fixed.subnet, "ip_address": gateway.fixed.address}]);

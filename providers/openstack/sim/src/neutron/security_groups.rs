@@ -40,7 +40,7 @@ impl Resource for Group {
         }))
     }
 
-    /// A list does not look into whether a rule is one of the default group.
+    /// A list does not check whether a rule belongs to the default group.
     fn row(&self, neutron: &Neutron, context: &Context<'_>) -> Value {
         let mut view = self.view(neutron, context);
         for rule in view["security_group_rules"].as_array_mut().into_iter().flatten() {

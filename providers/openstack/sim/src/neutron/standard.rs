@@ -31,14 +31,14 @@ impl Standard {
         }
     }
 
-    /// What a request says of it.
+    /// The values in a request.
     pub(super) fn of(project: &Arc<str>, fields: &Fields, now: Timestamp) -> Self {
         let mut standard = Self::new(project, body::text(fields, "name").unwrap_or_default(), now);
         standard.description = body::text(fields, "description").unwrap_or_default().into();
         standard
     }
 
-    /// Takes over what a request says of it, if anything.
+    /// Applies the values in a request.
     pub(super) fn take_over(&mut self, fields: &Fields) {
         if let Some(name) = body::text(fields, "name") {
             self.name = name.into();

@@ -25,7 +25,7 @@ pub(crate) struct Subnet {
     pub(super) dhcp: bool,
     pub(super) nameservers: Vec<String>,
     pub(super) pool: Pool,
-    /// Whether its network is external, and so everybody sees it.
+    /// Whether its network is external, and so visible to all projects.
     pub(super) external: bool,
 }
 
@@ -115,7 +115,7 @@ impl Resource for Subnet {
 }
 
 impl Neutron {
-    /// Makes a network belong to another project, which shares it with everybody.
+    /// Gives a network to another project, which shares it with all projects.
     pub(crate) fn give_network(&mut self, id: Uuid, project: &Arc<str>) {
         if let Some(network) = self.networks.get_mut(&id) {
             (network.standard.project, network.shared) = (Arc::clone(project), true);

@@ -34,7 +34,7 @@ pub(super) fn answer(
     change(standard, context, rest)
 }
 
-/// The real one stumbles over a tag for a port that is not there.
+/// The real one fails on a tag for a port that does not exist.
 fn of_a_port(context: &Context<'_>, rest: &[&str], missing: Response) -> Response {
     let message = "Request Failed: internal server error while processing your request.";
     match (context.ask.method.as_str(), rest) {

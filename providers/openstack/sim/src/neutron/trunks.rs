@@ -95,7 +95,7 @@ impl Neutron {
         }
     }
 
-    /// What a port says of the trunk that it is.
+    /// The trunk in the view of its port.
     pub(super) fn trunk_details(&self, port: Uuid) -> Option<Value> {
         let trunk = self.trunks.values().find(|trunk| trunk.port == port)?;
         let view = |sub: &SubPort| {

@@ -1,4 +1,4 @@
-//! Servers that are made, changed and removed.
+//! Creates, changes and deletes servers.
 
 use super::{Flavor, Server, ServerStatus, error, version::Version, view};
 use crate::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
-/// A server to be made.
+/// A new server.
 #[derive(Debug, Clone)]
 pub(crate) struct Boot {
     pub(crate) name: String,

@@ -1,4 +1,4 @@
-//! Which servers are asked for.
+//! The filters of a list of servers.
 
 use super::{Server, ServerStatus, bad_query, error};
 use crate::{

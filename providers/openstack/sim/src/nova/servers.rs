@@ -42,7 +42,7 @@ pub(crate) struct Server {
 pub enum ServerStatus {
     /// It runs.
     Active,
-    /// It is being made.
+    /// It is being created.
     Build,
     /// It is switched off.
     Shutoff,
@@ -58,7 +58,7 @@ pub enum ServerStatus {
     SoftDeleted,
     /// It is being rescued.
     Rescue,
-    /// It is gone, and only told of to who asks for changes.
+    /// It is deleted, and listed only with `changes-since`.
     Deleted,
 }
 
@@ -85,7 +85,7 @@ impl ServerStatus {
     }
 }
 
-/// The servers, in the order of their making.
+/// The servers, in the order of their creation.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     next: u64,

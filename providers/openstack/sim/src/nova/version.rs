@@ -16,7 +16,7 @@ impl Version {
     }
 }
 
-/// The version that was asked for; `newest` is the newest that there is.
+/// The requested version; `newest` is the newest one.
 pub(super) fn of(ask: &Ask, newest: u32) -> Result<Version, Response> {
     let new = ask
         .header("openstack-api-version")

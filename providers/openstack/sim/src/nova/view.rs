@@ -116,7 +116,7 @@ fn newer(view: &mut Value, server: &Server, version: Version) {
     }
 }
 
-/// The host name that Nova makes of a server's name.
+/// The host name that Nova derives from a server's name.
 pub(super) fn hostname(name: &str) -> String {
     name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
 }

@@ -105,7 +105,7 @@ impl Resource for Balancer {
         };
         let id = octavia.keep(balancer);
         if let Err(refusal) = tree::populate(octavia, context, id, fields) {
-            // As in the real thing, the port of a load balancer that did not come about stays.
+            // As in the real Octavia, the port of a load balancer that could not be created is kept.
             octavia.drop_balancer(id);
             return Err(refusal);
         }

@@ -1,4 +1,4 @@
-//! What requests say.
+//! The bodies of requests.
 
 use super::{Common, error, versions::knows};
 use crate::exchange::{Ask, Fields, Response};

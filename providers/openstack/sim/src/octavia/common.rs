@@ -22,12 +22,12 @@ pub(crate) struct Common {
     pub(crate) admin_up: bool,
 }
 
-/// Whether what was asked for has been done.
+/// The state of the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provisioning {
     /// It has.
     Active,
-    /// It is being made.
+    /// It is being created.
     PendingCreate,
     /// It is being changed.
     PendingUpdate,
@@ -35,7 +35,7 @@ pub enum Provisioning {
     PendingDelete,
     /// It could not be done.
     Error,
-    /// It is gone.
+    /// It is deleted.
     Deleted,
 }
 
@@ -65,7 +65,7 @@ pub enum Operating {
     Online,
     /// It does not yet, or is switched off.
     Offline,
-    /// Nobody looks.
+    /// There is no monitor.
     NoMonitor,
     /// It does not.
     Error,
@@ -84,7 +84,7 @@ impl Operating {
 }
 
 impl Common {
-    /// Something that is just being made.
+    /// An object that is being created.
     pub(super) fn new(project: &Arc<str>, now: Now) -> Self {
         Self {
             id: Uuid::new_v4(),

@@ -35,7 +35,7 @@ const CONTROLS: &[&str] = &[
 /// Something, with its view.
 type Row<'a> = (&'a Common, Value);
 
-/// A list to be made.
+/// A list that was requested.
 pub(super) struct List<'a> {
     pub(super) many: &'a str,
     /// What these can be filtered by, besides what everything can.
@@ -108,7 +108,7 @@ impl List<'_> {
     }
 }
 
-/// The links of a page; as in the real thing, they forget the filters.
+/// The links of a page; as in the real Octavia, they lose the filters.
 fn links(ask: &Ask, page: &[Uuid], limit: usize) -> Value {
     let url = format!("{}/{}", ask.base, ask.path.join("/"));
     let sort = ask
@@ -161,7 +161,7 @@ fn equal(have: &Value, wanted: &str) -> bool {
     }
 }
 
-/// By age, unless told otherwise.
+/// By age, unless requested otherwise.
 fn sort(rows: &mut [(&Common, Value)], keys: Option<&str>) -> Result<(), Response> {
     rows.sort_by_key(|(common, _)| (common.created.as_second(), common.id));
     for key in keys.into_iter().flat_map(|keys| keys.rsplit(',')) {

@@ -23,7 +23,7 @@ pub(crate) struct Listener {
     pub(crate) settings: Fields,
 }
 
-/// The protocols of listeners, in the order in which they are told.
+/// The protocols of listeners, in the order of error messages.
 const PROTOCOLS: &[&str] = &["HTTP", "SCTP", "TERMINATED_HTTPS", "PROMETHEUS", "UDP", "HTTPS", "TCP"];
 
 /// What can be set and changed, with its default.
@@ -134,7 +134,7 @@ impl Listener {
         }
     }
 
-    /// A listener as it is asked for, if it is sound.
+    /// A listener as requested, if it is valid.
     pub(super) fn parse(
         octavia: &Octavia,
         context: &Context<'_>,

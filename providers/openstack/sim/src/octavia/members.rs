@@ -22,7 +22,7 @@ pub(crate) struct Member {
     pub(crate) monitor_port: Option<u16>,
 }
 
-/// The pool whose members are meant.
+/// The pool of the members.
 pub(super) fn pool(
     octavia: &Octavia,
     context: &Context<'_>,
@@ -118,7 +118,7 @@ impl Resource for Member {
 }
 
 impl Member {
-    /// A member as it is asked for, if it is sound.
+    /// A member as requested, if it is valid.
     pub(super) fn parse(context: &Context<'_>, pool: Uuid, fields: &Fields) -> Result<Self, Response> {
         body::check(
             fields,
@@ -202,7 +202,7 @@ fn once(wanted: &[(Member, Fields)], known: &[Option<Uuid>]) -> Result<(), Respo
     Ok(())
 }
 
-/// All members of a pool at once: those that are there are changed, the others come and go.
+/// Replaces all members of a pool: existing ones are changed, others are created or deleted.
 fn replace(octavia: &mut Octavia, context: &mut Context<'_>, pool: Uuid) -> Outcome {
     let body = context
         .ask

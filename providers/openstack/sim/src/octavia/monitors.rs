@@ -102,7 +102,7 @@ impl Resource for Monitor {
 }
 
 impl Monitor {
-    /// A monitor as it is asked for, if it is sound.
+    /// A monitor as requested, if it is valid.
     pub(super) fn parse(
         octavia: &Octavia,
         context: &Context<'_>,

@@ -90,7 +90,7 @@ impl Octavia {
             .min()
     }
 
-    /// Ends the changes that are over by now; answers the ports that nobody needs any more.
+    /// Completes the changes that are due; returns the ports that are not needed any more.
     pub(crate) fn settle(&mut self, now: Now) -> Vec<Uuid> {
         let over: Vec<(Uuid, Fate)> = self
             .balancers
@@ -169,7 +169,7 @@ impl Octavia {
         }
     }
 
-    /// Removes a load balancer with everything in it; answers its port, if it was made for it.
+    /// Removes a load balancer with everything in it; returns its port, if it was created for it.
     pub(crate) fn drop_balancer(&mut self, id: Uuid) -> Option<Uuid> {
         let balancer = self.balancers.remove(&id)?;
         self.listeners.retain(|_, listener| listener.balancer != id);

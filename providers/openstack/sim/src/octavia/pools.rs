@@ -143,7 +143,7 @@ impl Octavia {
 }
 
 impl Pool {
-    /// A pool as it is asked for, if it is sound.
+    /// A pool as requested, if it is valid.
     pub(super) fn parse(
         octavia: &Octavia,
         context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! What is done alike with every kind of thing: listed, shown, made, changed, deleted. A kind says what is its own.
+//! The calls that every kind of object has: list, show, create, change, delete. Each kind implements what differs.
 
 use super::{Common, Context, Octavia, Provisioning, body, list::List, missing};
 use crate::exchange::{Fields, Outcome, Response, select, unknown};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// A kind of thing that Octavia has.
+/// A kind of object in Octavia.
 pub(super) trait Resource: Sized + 'static {
     /// `pool`
     const ONE: &'static str;
@@ -14,15 +14,15 @@ pub(super) trait Resource: Sized + 'static {
     const MANY: &'static str;
     /// `Pool`, in sentences.
     const NAME: &'static str;
-    /// `pool_`: what its own code calls it, which refusals tell.
+    /// `pool_`: its name in Octavia's code, which is in error messages.
     const ARGUMENT: &'static str;
     /// What its quota is called.
     const QUOTA: &'static str = Self::ONE;
     /// What it can be filtered by, besides what everything can.
     const FILTERS: &'static [&'static str];
-    /// What can be said of it, at any time.
+    /// The attributes of every request.
     const KNOWN: &'static [&'static str];
-    /// What can be said of it only at its making.
+    /// The attributes that only a creation may have.
     const AT_BIRTH: &'static [&'static str];
 
     // These four are the same text for every kind: `kept_in!` writes it.
@@ -34,16 +34,16 @@ pub(super) trait Resource: Sized + 'static {
     /// As it is shown.
     fn view(&self, octavia: &Octavia, minor: u32) -> Value;
 
-    /// Makes one as it is asked for, if it is sound and nothing is under way.
+    /// Creates one as requested, if it is valid and no change is under way.
     fn create(octavia: &mut Octavia, context: &mut Context<'_>, fields: &Fields) -> Result<Uuid, Response>;
 
-    /// Changes one, which is there, if that is sound and nothing is under way.
+    /// Changes an existing one, if that is valid and no change is under way.
     fn update(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid, fields: &Fields) -> Result<(), Response>;
 
     /// Begins the change of everything that is busy while one is deleted.
     fn begin_deletion(octavia: &mut Octavia, context: &mut Context<'_>, id: Uuid) -> Result<(), Response>;
 
-    /// What can be said of it at its making, and later.
+    /// The attributes of a creation, and of a change.
     fn known(when: When) -> Vec<&'static str> {
         match when {
             When::AtBirth => [Self::KNOWN, Self::AT_BIRTH].concat(),
@@ -51,12 +51,12 @@ pub(super) trait Resource: Sized + 'static {
         }
     }
 
-    /// Whether it is where the request looks for it.
+    /// Whether it is at the path of the request.
     fn is_at(&self, _context: &Context<'_>) -> bool {
         true
     }
 
-    /// As the answer to its making shows it.
+    /// As the answer to its creation shows it.
     fn newborn(&self, octavia: &Octavia, minor: u32) -> Value {
         self.view(octavia, minor)
     }
@@ -67,7 +67,7 @@ pub(super) trait Resource: Sized + 'static {
     }
 }
 
-/// When something is said of a thing.
+/// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     AtBirth,

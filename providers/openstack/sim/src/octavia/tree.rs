@@ -1,11 +1,11 @@
-//! Load balancers with everything in them: made at once, shown at once.
+//! Load balancers with everything in them: created and shown at once.
 
 use super::{Balancer, Context, Listener, Member, Monitor, Octavia, Pool, body, pools::fits, resource::Resource};
 use crate::exchange::{Fields, Outcome, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Makes the children that a new load balancer is asked for with.
+/// Creates the children in the request for a new load balancer.
 pub(super) fn populate(
     octavia: &mut Octavia,
     context: &Context<'_>,
@@ -60,7 +60,7 @@ fn objects(fields: &Fields, name: &str) -> Vec<Fields> {
         .collect()
 }
 
-/// A load balancer as the answer to its making shows it.
+/// A load balancer as the answer to its creation shows it.
 pub(super) fn graph(octavia: &Octavia, balancer: &Balancer, minor: u32) -> Value {
     let id = balancer.common.id;
     let mut view = balancer.view(octavia, minor);

@@ -18,7 +18,7 @@ pub(crate) struct Vip {
     pub(crate) network: Uuid,
     /// Further addresses, each with its subnet.
     pub(crate) additional: Vec<(Uuid, IpAddr)>,
-    /// Whether the port was made for the load balancer, and goes with it.
+    /// Whether the port was created for the load balancer, and is deleted with it.
     pub(crate) owned: bool,
 }
 
@@ -29,7 +29,7 @@ impl Vip {
     }
 }
 
-/// Finds or makes the port of a new load balancer.
+/// Finds or creates the port of a new load balancer.
 pub(super) fn choose(context: &mut Context<'_>, fields: &Fields, balancer: Uuid) -> Result<Vip, Response> {
     if let Some(port) = body::id(fields, "vip_port_id")? {
         return on_port(context, port);

@@ -1,4 +1,4 @@
-//! Load balancers: time, failure, versions, providers, and somebody else's hands.
+//! Load balancers: time, failure, versions, providers, and other clients.
 
 use crate::client::Rig;
 use openstack_sim::{Net, Provisioning, Service, Settings, Uuid};
@@ -95,7 +95,7 @@ async fn a_change_takes_its_time_and_nothing_else_goes_meanwhile() {
 }
 
 #[tokio::test]
-async fn somebody_can_wait_for_it() {
+async fn a_refusal_can_be_awaited() {
     let rig = Rig::with(Settings {
         balancer_delay: Duration::from_millis(50),
         ..Settings::default()
@@ -113,7 +113,7 @@ async fn somebody_can_wait_for_it() {
 }
 
 #[tokio::test]
-async fn it_fails_as_often_as_told() {
+async fn it_fails_as_often_as_configured() {
     let rig = Rig::new().await;
     let net = rig.cloud.create_network("n", "10.1.0.0/24");
     rig.cloud.configure(|settings| settings.balancer_failures = 1);
@@ -136,7 +136,7 @@ async fn it_fails_as_often_as_told() {
 }
 
 #[tokio::test]
-async fn somebody_else_has_his_hands_on_it() {
+async fn another_client_changes_it() {
     let rig = Rig::new().await;
     let net = rig.cloud.create_network("n", "10.1.0.0/24");
     let listener = json!({"protocol": "TCP", "protocol_port": 80, "default_pool": {"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}});

@@ -4,7 +4,7 @@ use openstack_sim::{Cloud, Service, Settings, Sim};
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-/// A served cloud and somebody who asks it.
+/// A served cloud and a client.
 pub struct Rig {
     pub cloud: Cloud,
     pub sim: Sim,

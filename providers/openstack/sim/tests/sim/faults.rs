@@ -67,7 +67,7 @@ async fn a_reset_does_nothing_and_a_lost_answer_does_it() {
 }
 
 #[tokio::test]
-async fn a_withheld_answer_does_it_and_comes_in_the_end() {
+async fn a_withheld_answer_is_executed_and_sent_later() {
     let rig = Rig::new().await;
     let body = json!({"security_group": {"name": "g"}});
     let fault = rig
@@ -108,7 +108,7 @@ async fn a_body_can_be_unreadable(#[case] fault: Fault) {
 }
 
 #[tokio::test]
-async fn a_slow_body_comes_whole() {
+async fn a_slow_body_is_complete() {
     let rig = Rig::new().await;
     rig.cloud
         .inject(Fault::slow_body(Duration::from_millis(5)).operation("network_extension_list"));

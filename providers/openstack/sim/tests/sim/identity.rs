@@ -62,7 +62,7 @@ fn credential(secret: &str, rest: &Value) -> Value {
 #[case::by_credential_name("name", true)]
 #[case::by_a_credential_that_is_gone("gone", false)]
 #[tokio::test]
-async fn there_are_other_ways_to_a_token(#[case] way: &str, #[case] works: bool) {
+async fn other_methods_of_authentication(#[case] way: &str, #[case] works: bool) {
     let rig = Rig::new().await;
     let made = rig.cloud.add_application_credential("demo", "ci").unwrap();
     let auth = match way {

@@ -1,4 +1,4 @@
-//! Quotas, full subnets, extensions, and somebody else's hands.
+//! Quotas, full subnets, extensions, and other clients.
 
 use crate::client::Rig;
 use openstack_sim::{Service, Settings};
@@ -147,7 +147,7 @@ async fn a_floating_ip_can_be_stolen() {
 }
 
 #[tokio::test]
-async fn a_server_comes_changes_and_goes() {
+async fn a_server_is_created_changed_and_deleted() {
     let rig = Rig::new().await;
     let server = rig.cloud.boot("node");
     let path = format!("/v2.1/servers/{}", server.id);

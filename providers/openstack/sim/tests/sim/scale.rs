@@ -13,7 +13,7 @@ fn path_of(link: &str) -> String {
 }
 
 #[tokio::test]
-async fn ten_thousand_servers_come_in_pages_with_their_ports() {
+async fn ten_thousand_servers_are_listed_in_pages_with_their_ports() {
     let rig = Rig::new().await;
     let net = rig.cloud.create_network("big", "10.0.0.0/16");
     let ids = rig.cloud.boot_many("node-", COUNT, &net);
@@ -49,7 +49,7 @@ async fn ten_thousand_servers_come_in_pages_with_their_ports() {
 }
 
 #[tokio::test]
-async fn pages_of_neutron_are_as_long_as_told() {
+async fn pages_of_neutron_have_the_configured_length() {
     let rig = Rig::new().await;
     let net = rig.cloud.create_network("n", "10.0.0.0/24");
     rig.cloud.boot_many("node-", 25, &net);

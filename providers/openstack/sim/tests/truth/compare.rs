@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, net::IpAddr};
 
-/// The fields of which only the type is compared, wherever they are: they are random, or count things that nobody reads.
+/// The fields of which only the type is compared, wherever they are: they are random, or counters.
 const LOOSE: &[&str] = &[
     "secret",
     "adminPass",
@@ -29,7 +29,7 @@ const LOOSE: &[&str] = &[
 /// The fields whose lists have no order, wherever they are.
 const UNORDERED: &[&str] = &["addresses", "fixed_ips", "subnets", "security_group_rules", "methods"];
 
-/// What is different in every run, and what stands for it.
+/// Values that differ in every run, and their placeholders.
 pub struct Mask {
     patterns: Vec<(Regex, &'static str)>,
     literals: Vec<(String, String)>,
@@ -127,7 +127,7 @@ impl Mask {
                 *value = json!(word);
             }
         }
-        // What a body without a text is called differs from method to method, and nobody looks.
+        // The content type of an empty body differs from method to method, and no client reads it.
         let headers = answer
             .headers
             .iter()

@@ -1,6 +1,5 @@
-//! The simulation is held to the truth: the same requests are asked of the real services and of ours, and the answers are
-//! compared. `requests.txt` is the list, `recorded.jsonl` what the real ones said; with `OUTRIGGER_RECORD` the second test makes
-//! the recording anew.
+//! Compares the simulation with the real services: the same requests are sent to both, and the answers are compared. `requests.txt` is the list,
+//! `recorded.jsonl` has the answers of the real services; with `OUTRIGGER_RECORD` the second test records them again.
 
 #![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
 
@@ -101,7 +100,7 @@ async fn the_simulation_answers_like_the_real_services() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
-async fn the_recording_is_what_the_real_services_say() -> Result<()> {
+async fn the_recording_is_what_the_real_services_answer() -> Result<()> {
     let cloud = tokio::task::spawn_blocking(OpenStack::shared).await?;
     let project = cloud.project(&lab::unique("truth")).await?;
     let real = ask(&cloud.keystone(Region::Plain), &project.tenant().name, Box::new(cloud)).await?;

@@ -1,4 +1,4 @@
-//! The requests, asked.
+//! Sends the requests.
 
 use crate::script::{After, Request, Until, select};
 use anyhow::{Context, Result};

@@ -21,7 +21,7 @@ pub struct Request {
     /// Values of the answer to be compared with kept ones: their names and where they are.
     pub than: Vec<(String, String)>,
     pub after: After,
-    /// The load balancer whose next change is to fail.
+    /// The load balancer whose next change fails.
     pub fail: Option<String>,
 }
 
@@ -34,16 +34,16 @@ impl Request {
     }
 }
 
-/// When to ask.
+/// When to send a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum After {
     #[default]
     Nothing,
-    /// Services tell times in whole seconds: what is done from then on is later than what was done before.
+    /// Times of services are in whole seconds: later changes have a later time from then on.
     ASecond,
 }
 
-/// When to stop asking.
+/// When to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Until {
     Gone,

@@ -1,6 +1,6 @@
-//! What this Neutron can do beyond the basics.
+//! The extensions of Neutron.
 
-use crate::api::{Call, Listed, Service, Session};
+use crate::api::{Call, Resource, Service, Session};
 use cloud::Result;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ struct Extension {
     alias: String,
 }
 
-impl Listed for Extension {
-    const KEY: &'static str = "extensions";
+impl Resource for Extension {
+    const ONE: &'static str = "extension";
+    const ALL: &'static str = "extensions";
 }

@@ -1,6 +1,6 @@
 //! Floating IPs.
 
-use crate::api::{Call, Deleted, Listed, Service, Session};
+use crate::api::{Call, Deleted, Resource, Service, Session};
 use cloud::{Error, Result};
 use cloud_http::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub struct FloatingIp {
     pub id: String,
     /// The address.
     pub floating_ip_address: String,
-    /// The port it leads to, if it leads anywhere.
+    /// The port it is attached to.
     #[serde(default)]
     pub port_id: Option<String>,
-    /// The address of that port it leads to.
+    /// The address of the port it is attached to.
     #[serde(default)]
     pub fixed_ip_address: Option<String>,
-    /// What it is for; who made it writes this.
+    /// Its description, which the creator writes.
     #[serde(default)]
     pub description: Option<String>,
     /// Counts its changes; not every cloud has it.
@@ -27,20 +27,21 @@ pub struct FloatingIp {
     pub revision_number: Option<u64>,
 }
 
-impl Listed for FloatingIp {
-    const KEY: &'static str = "floatingips";
+impl Resource for FloatingIp {
+    const ONE: &'static str = "floatingip";
+    const ALL: &'static str = "floatingips";
 }
 
 /// Which floating IPs; an empty query is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FloatingIpQuery {
-    /// Those that lead to one of these ports.
+    /// Those that are attached to one of these ports.
     pub ports: Vec<String>,
     /// The one with this address.
     pub address: Option<String>,
 }
 
-/// A floating IP to be made.
+/// A new floating IP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewFloatingIp {
     /// The external network.
@@ -48,18 +49,18 @@ pub struct NewFloatingIp {
     /// The subnet of that network; any if `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
-    /// The address; any if `None`. Most clouds leave that to administrators.
+    /// The address; any if `None`. Most clouds allow that to administrators only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floating_ip_address: Option<String>,
-    /// The port it leads to from the start.
+    /// The port it is attached to from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_id: Option<String>,
-    /// What it is for.
+    /// Its description.
     pub description: String,
 }
 
-/// Why Neutron does not do something, in its own words. Other than [`Error::Invalid`] and [`Error::NotFound`] it may pass:
-/// somebody frees an address or connects a router.
+/// Neutron's reason for a refusal. Unlike [`Error::Invalid`] and [`Error::NotFound`] it may pass: an address becomes free, or a router is
+/// connected.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Refusal {
     /// The kind, like `ExternalGatewayForFloatingIPNotFound`.
@@ -86,14 +87,14 @@ pub async fn floating_ips(session: &Session, query: &FloatingIpQuery) -> Result<
     session.list(call).await
 }
 
-/// `POST /floatingips`; [`Error::Unavailable`] with a [`Refusal`] if the port, the network or the subnet are not fit for it.
+/// `POST /floatingips`; [`Error::Unavailable`] with a [`Refusal`] if the port, the network or the subnet are not suitable.
 pub async fn create(session: &Session, new: &NewFloatingIp) -> Result<FloatingIp> {
-    let call = Call::post(Service::Network, "floating_ip_create", ["floatingips"]).json(&Envelope { floatingip: new });
+    let call = Call::post(Service::Network, "floating_ip_create", ["floatingips"]).object::<FloatingIp>(new);
     answered(session, call).await
 }
 
-/// `PUT /floatingips/{id}`: leads it to a port, from wherever it leads to now, or to nowhere, and describes it anew, only if
-/// it is still as it was seen; otherwise the answer is 412.
+/// `PUT /floatingips/{id}`: attaches it to a port, or detaches it, and changes its description, only if it has not changed since it was read;
+/// otherwise the answer is 412.
 pub async fn lead(
     session: &Session,
     seen: &FloatingIp,
@@ -105,35 +106,38 @@ pub async fn lead(
         description,
     };
     let call = Call::put(Service::Network, "floating_ip_update", ["floatingips", &seen.id]);
-    answered(session, unchanged(call.json(&Envelope { floatingip }), seen)).await
+    // Neutron moves a floating IP that is in use without a word.
+    answered(
+        session,
+        call.object::<FloatingIp>(&floatingip).if_revision(seen.revision_number),
+    )
+    .await
 }
 
-/// `DELETE /floatingips/{id}`, only if it is still as it was seen; otherwise the answer is 412.
+/// `DELETE /floatingips/{id}`, only if it has not changed since it was read; otherwise the answer is 412.
 pub async fn delete(session: &Session, seen: &FloatingIp) -> Result<Deleted> {
     let call = Call::delete(Service::Network, "floating_ip_delete", ["floatingips", &seen.id]);
-    session
-        .delete(unchanged(call, seen).about(format!("floating IP {}", seen.floating_ip_address)))
-        .await
+    let call = call.about(format!("floating IP {}", seen.floating_ip_address));
+    session.delete(call.if_revision(seen.revision_number)).await
 }
 
 async fn answered(session: &Session, call: Call) -> Result<FloatingIp> {
     #[derive(Deserialize)]
     struct Body {
+        floatingip: FloatingIp,
+    }
+    #[derive(Deserialize)]
+    struct Refused {
         #[serde(rename = "NeutronError")]
         error: Refusal,
     }
     let call = call.accept(StatusCode::BAD_REQUEST).accept(StatusCode::NOT_FOUND);
     let response = session.send(call).await?;
     if response.status().is_success() {
-        return Ok(response.json::<Envelope<FloatingIp>>()?.floatingip);
+        return Ok(response.json::<Body>()?.floatingip);
     }
-    let refusal = response.json::<Body>()?.error;
+    let refusal = response.json::<Refused>()?.error;
     Err(Error::unavailable("a floating IP for the load balancer", refusal))
-}
-
-#[derive(Serialize, Deserialize)]
-struct Envelope<T> {
-    floatingip: T,
 }
 
 #[derive(Serialize)]
@@ -141,12 +145,4 @@ struct Lead<'a> {
     port_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-}
-
-/// Neutron moves a floating IP that is in use without a word, so a change must be noticed.
-fn unchanged(call: Call, fip: &FloatingIp) -> Call {
-    match fip.revision_number {
-        Some(revision) => call.header("if-match", format!("revision_number={revision}")),
-        None => call,
-    }
 }

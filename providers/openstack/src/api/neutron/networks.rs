@@ -1,6 +1,6 @@
 //! Networks and subnets.
 
-use crate::api::{Call, Listed, Service, Session};
+use crate::api::{Call, Resource, Service, Session};
 use cloud::Result;
 use serde::Deserialize;
 
@@ -19,8 +19,9 @@ pub struct Network {
     pub external: bool,
 }
 
-impl Listed for Network {
-    const KEY: &'static str = "networks";
+impl Resource for Network {
+    const ONE: &'static str = "network";
+    const ALL: &'static str = "networks";
 }
 
 /// A subnet.
@@ -44,8 +45,9 @@ pub struct Subnet {
     pub tags: Vec<String>,
 }
 
-impl Listed for Subnet {
-    const KEY: &'static str = "subnets";
+impl Resource for Subnet {
+    const ONE: &'static str = "subnet";
+    const ALL: &'static str = "subnets";
 }
 
 /// `GET /networks` with these filters; a name that comes twice means either value.
@@ -62,11 +64,6 @@ pub async fn subnets(session: &Session, filters: &[(&str, &str)]) -> Result<Vec<
 
 /// `GET /subnets/{id}`
 pub async fn subnet(session: &Session, id: &str) -> Result<Option<Subnet>> {
-    #[derive(Deserialize)]
-    struct Body {
-        subnet: Subnet,
-    }
     let call = Call::get(Service::Network, "subnet_get", ["subnets", id]).about(format!("subnet {id}"));
-    let body: Option<Body> = session.find(call).await?;
-    Ok(body.map(|body| body.subnet))
+    session.find_object(call).await
 }

@@ -1,6 +1,6 @@
 //! Ports.
 
-use crate::api::{Call, Deleted, Listed, Service, Session};
+use crate::api::{Call, Deleted, Resource, Service, Session};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ pub struct Port {
     /// The network that it is on.
     #[serde(default)]
     pub network_id: String,
-    /// What it is plugged into: the ID of a server, a router, ….
+    /// The device it is plugged into: the ID of a server, a router, ….
     #[serde(default)]
     pub device_id: String,
-    /// The kind of that: `compute:nova`, `network:router_interface`, ….
+    /// The kind of the device: `compute:nova`, `network:router_interface`, ….
     #[serde(default)]
     pub device_owner: String,
     /// `ACTIVE`, `DOWN`, ….
@@ -27,12 +27,12 @@ pub struct Port {
     /// The IDs of its security groups.
     #[serde(default)]
     pub security_groups: Vec<String>,
-    /// Whether its traffic is checked; told only where that can be chosen.
+    /// Whether its traffic is filtered; missing if the cloud has no such setting.
     pub port_security_enabled: Option<bool>,
-    /// What besides its own addresses it may send from.
+    /// Addresses besides its own that it may send from.
     #[serde(default)]
     pub allowed_address_pairs: Vec<AddressPair>,
-    /// What is plugged into it, if it is a trunk's parent.
+    /// Its sub-ports, if it is the parent of a trunk.
     pub trunk_details: Option<TrunkDetails>,
     /// Its tags.
     #[serde(default)]
@@ -41,8 +41,9 @@ pub struct Port {
     pub revision_number: Option<u64>,
 }
 
-impl Listed for Port {
-    const KEY: &'static str = "ports";
+impl Resource for Port {
+    const ONE: &'static str = "port";
+    const ALL: &'static str = "ports";
 }
 
 /// An address of a port.
@@ -80,7 +81,7 @@ pub struct SubPort {
     pub port_id: String,
 }
 
-/// What is to change; `None` stays.
+/// A change; `None` is not changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PortChange {
     /// All security groups that it is to have.
@@ -100,25 +101,15 @@ pub async fn ports(session: &Session, filters: &[(&str, &str)]) -> Result<Vec<Po
 /// `GET /ports/{id}`
 pub async fn port(session: &Session, id: &str) -> Result<Option<Port>> {
     let call = Call::get(Service::Network, "port_get", ["ports", id]).about(format!("port {id}"));
-    let body: Option<Body> = session.find(call).await?;
-    Ok(body.map(|body| body.port))
+    session.find_object(call).await
 }
 
-/// `PUT /ports/{id}`, only if it is still as it was seen; otherwise the answer is 412.
+/// `PUT /ports/{id}`, only if it has not changed since it was read; otherwise the answer is 412.
 pub async fn update(session: &Session, seen: &Port, change: &PortChange) -> Result<Port> {
-    #[derive(Serialize)]
-    struct Change<'a> {
-        port: &'a PortChange,
-    }
     let call = Call::put(Service::Network, "port_update", ["ports", &seen.id])
-        .json(&Change { port: change })
+        .object::<Port>(change)
         .about(format!("port {}", seen.id));
-    let call = match seen.revision_number {
-        Some(revision) => call.header("if-match", format!("revision_number={revision}")),
-        None => call,
-    };
-    let body: Body = session.json(call).await?;
-    Ok(body.port)
+    session.object(call.if_revision(seen.revision_number)).await
 }
 
 /// `PUT /ports/{id}/tags/{tag}`
@@ -131,9 +122,4 @@ pub async fn add_tag(session: &Session, id: &str, tag: &str) -> Result<()> {
 pub async fn delete_tag(session: &Session, id: &str, tag: &str) -> Result<Deleted> {
     let call = Call::delete(Service::Network, "port_tag_delete", ["ports", id, "tags", tag]);
     session.delete(call.about(format!("tag {tag} of port {id}"))).await
-}
-
-#[derive(Deserialize)]
-struct Body {
-    port: Port,
 }

@@ -1,6 +1,6 @@
 //! Routers and their extra routes.
 
-use crate::api::{Call, Service, Session};
+use crate::api::{Call, Resource, Service, Session};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,11 +10,16 @@ use serde_json::json;
 pub struct Router {
     /// Its ID.
     pub id: String,
-    /// Its extra routes; told only where there can be some.
+    /// Its extra routes; missing if the cloud does not have them.
     #[serde(default)]
     pub routes: Vec<ExtraRoute>,
     /// Grows with each change.
     pub revision_number: Option<u64>,
+}
+
+impl Resource for Router {
+    const ONE: &'static str = "router";
+    const ALL: &'static str = "routers";
 }
 
 /// A route of a router. Two with the same destination are possible.
@@ -29,29 +34,23 @@ pub struct ExtraRoute {
 /// `GET /routers/{id}`
 pub async fn router(session: &Session, id: &str) -> Result<Option<Router>> {
     let call = Call::get(Service::Network, "router_get", ["routers", id]).about(format!("router {id}"));
-    let body: Option<Body> = session.find(call).await?;
-    Ok(body.map(|body| body.router))
+    session.find_object(call).await
 }
 
-/// `PUT /routers/{id}` with all routes, only if it is still as it was seen; otherwise the answer is 412.
+/// `PUT /routers/{id}` with all routes, only if it has not changed since it was read; otherwise the answer is 412.
 pub async fn replace_routes(session: &Session, seen: &Router, routes: &[ExtraRoute]) -> Result<Router> {
     let call = Call::put(Service::Network, "router_update", ["routers", &seen.id])
         .json(&json!({"router": {"routes": routes}}))
         .about(format!("router {}", seen.id));
-    let call = match seen.revision_number {
-        Some(revision) => call.header("if-match", format!("revision_number={revision}")),
-        None => call,
-    };
-    let body: Body = session.json(call).await?;
-    Ok(body.router)
+    session.object(call.if_revision(seen.revision_number)).await
 }
 
-/// `PUT /routers/{id}/add_extraroutes`: those that are there already are left as they are.
+/// `PUT /routers/{id}/add_extraroutes`: existing ones are kept.
 pub async fn add_routes(session: &Session, id: &str, routes: &[ExtraRoute]) -> Result<Router> {
     change(session, id, "add_extraroutes", routes).await
 }
 
-/// `PUT /routers/{id}/remove_extraroutes`: those that are not there are left out.
+/// `PUT /routers/{id}/remove_extraroutes`: missing ones are ignored.
 pub async fn remove_routes(session: &Session, id: &str, routes: &[ExtraRoute]) -> Result<Router> {
     change(session, id, "remove_extraroutes", routes).await
 }
@@ -60,11 +59,5 @@ async fn change(session: &Session, id: &str, action: &str, routes: &[ExtraRoute]
     let call = Call::put(Service::Network, "router_update", ["routers", id, action])
         .json(&json!({"router": {"routes": routes}}))
         .about(format!("router {id}"));
-    let body: Body = session.json(call).await?;
-    Ok(body.router)
-}
-
-#[derive(Deserialize)]
-struct Body {
-    router: Router,
+    session.object(call).await
 }

@@ -1,6 +1,6 @@
 //! Security groups and their rules.
 
-use crate::api::{Call, Deleted, Listed, Service, Session};
+use crate::api::{Call, Deleted, Resource, Service, Session};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,9 @@ pub struct SecurityGroup {
     pub rules: Vec<SecurityGroupRule>,
 }
 
-impl Listed for SecurityGroup {
-    const KEY: &'static str = "security_groups";
+impl Resource for SecurityGroup {
+    const ONE: &'static str = "security_group";
+    const ALL: &'static str = "security_groups";
 }
 
 /// A rule of a security group.
@@ -38,18 +39,18 @@ pub struct SecurityGroupRule {
     /// The last port; any if `None`.
     #[serde(default)]
     pub port_range_max: Option<u16>,
-    /// Who may come; anybody if `None`.
+    /// Clients that may connect; all if `None`.
     #[serde(default)]
     pub remote_ip_prefix: Option<String>,
-    /// The group whose members may come.
+    /// The group whose members may connect.
     #[serde(default)]
     pub remote_group_id: Option<String>,
-    /// The group of addresses that may come.
+    /// The group of addresses that may connect.
     #[serde(default)]
     pub remote_address_group_id: Option<String>,
 }
 
-/// A rule to be made.
+/// A new rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewSecurityGroupRule {
     /// Of which group.
@@ -64,7 +65,7 @@ pub struct NewSecurityGroupRule {
     pub port_range_min: u16,
     /// The last port.
     pub port_range_max: u16,
-    /// Who may come.
+    /// Clients that may connect.
     pub remote_ip_prefix: String,
 }
 
@@ -73,7 +74,7 @@ pub async fn security_groups(session: &Session, names: &[&str]) -> Result<Vec<Se
     listed(session, names.iter().map(|name| ("name", *name))).await
 }
 
-/// `GET /security-groups` of our own project, with their rules: an administrator sees those of all projects.
+/// `GET /security-groups` of the own project, with their rules: an administrator sees those of all projects.
 pub async fn of_project(session: &Session) -> Result<Vec<SecurityGroup>> {
     let project = session.project_id().await?;
     listed(session, [("project_id", project.as_str())].into_iter()).await
@@ -88,24 +89,19 @@ async fn listed<'a>(
     session.list(call.query(filters.chain(fields))).await
 }
 
-/// `POST /security-groups`; the group comes with rules that let everything out.
+/// `POST /security-groups`; the new group has rules that allow all egress.
 pub async fn create(session: &Session, name: &str, description: &str) -> Result<SecurityGroup> {
     #[derive(Serialize)]
     struct New<'a> {
         name: &'a str,
         description: &'a str,
     }
-    #[derive(Serialize, Deserialize)]
-    struct Envelope<T> {
-        security_group: T,
-    }
-    let security_group = New { name, description };
+    let new = New { name, description };
     let call = Call::post(Service::Network, "security_group_create", ["security-groups"]);
-    let answer: Envelope<SecurityGroup> = session.json(call.json(&Envelope { security_group })).await?;
-    Ok(answer.security_group)
+    session.object(call.object::<SecurityGroup>(&new)).await
 }
 
-/// `DELETE /security-groups/{id}`; one that a port carries stays, and the answer is 409.
+/// `DELETE /security-groups/{id}`; a group on a port is kept, and the answer is 409.
 pub async fn delete(session: &Session, id: &str) -> Result<Deleted> {
     let call = Call::delete(Service::Network, "security_group_delete", ["security-groups", id]);
     session.delete(call.about(format!("security group {id}"))).await

@@ -1,13 +1,12 @@
 //! Listeners: the ports of a load balancer.
 
-use super::{Id, NewPool, Octavia, delete, get, nullable, post, put};
-use crate::api::{Deleted, Listed};
-use cloud::Result;
+use super::{Calls, Child, Id, NewPool, Object, nullable};
+use crate::api::Resource;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A listener.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
     /// Its ID.
     pub id: String,
@@ -18,13 +17,13 @@ pub struct Listener {
     pub protocol: String,
     /// Its port.
     pub protocol_port: u16,
-    /// How many connections at most; -1: as many as there are.
+    /// The most connections; -1 is no limit.
     #[serde(default, deserialize_with = "nullable")]
     pub connection_limit: i64,
     /// The certificate.
     #[serde(default, deserialize_with = "nullable")]
     pub default_tls_container_ref: String,
-    /// Where its traffic goes.
+    /// The pool that gets its traffic.
     pub default_pool_id: Option<String>,
     /// Headers that it adds, by name: the text `true`.
     #[serde(default, deserialize_with = "nullable")]
@@ -43,19 +42,20 @@ pub struct Listener {
     /// Its tags.
     #[serde(default, deserialize_with = "nullable")]
     pub tags: Vec<String>,
-    /// Who may connect; everybody if there are none.
+    /// Clients that may connect; all clients if it is empty.
     #[serde(default, deserialize_with = "nullable")]
     pub allowed_cidrs: Vec<String>,
 }
 
-impl Listed for Listener {
-    const KEY: &'static str = "listeners";
+impl Resource for Listener {
+    const ONE: &'static str = "listener";
+    const ALL: &'static str = "listeners";
 }
 
-/// A listener to be made, on its own or with its load balancer.
+/// A new listener, by itself or together with its load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewListener {
-    /// The load balancer; none if it is made together with it.
+    /// The load balancer; none if it is created together with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loadbalancer_id: Option<String>,
     /// Its name.
@@ -64,7 +64,7 @@ pub struct NewListener {
     pub protocol: &'static str,
     /// Its port.
     pub protocol_port: u16,
-    /// How many connections at most.
+    /// The most connections.
     pub connection_limit: i64,
     /// The certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,21 +87,21 @@ pub struct NewListener {
     /// Its tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Who may connect.
+    /// Clients that may connect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_cidrs: Vec<String>,
-    /// Where its traffic goes; only together with its load balancer.
+    /// The pool that gets its traffic; only together with its load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_pool: Option<NewPool>,
 }
 
-/// What is to be changed about a listener.
+/// A change of a listener.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ListenerChange {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many connections at most.
+    /// The most connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<i64>,
     /// The certificate.
@@ -125,48 +125,25 @@ pub struct ListenerChange {
     /// All of its tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// Who may connect.
+    /// Clients that may connect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_cidrs: Option<Vec<String>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Body<T> {
-    listener: T,
-}
+impl Object for Listener {
+    type New = NewListener;
+    type Change = ListenerChange;
+    const KIND: &'static str = "listener";
+    const CALLS: Calls = Calls {
+        list: "loadbalancer_listener_list",
+        create: "loadbalancer_listener_create",
+        update: "loadbalancer_listener_update",
+        delete: "loadbalancer_listener_delete",
+    };
 
-impl Octavia {
-    /// All listeners of the project.
-    pub async fn listeners(&self) -> Result<Vec<Listener>> {
-        self.0.list(get("loadbalancer_listener_list", ["listeners"])).await
-    }
-
-    /// The listeners of a load balancer.
-    pub async fn listeners_of(&self, load_balancer: &str) -> Result<Vec<Listener>> {
-        let call = get("loadbalancer_listener_list", ["listeners"]).query([("loadbalancer_id", load_balancer)]);
-        self.0.list(call).await
-    }
-
-    /// Makes a listener.
-    pub async fn create_listener(&self, new: &NewListener) -> Result<Listener> {
-        let call = post("loadbalancer_listener_create", ["listeners"])
-            .json(&Body { listener: new })
-            .about(format!("listener {}", new.name));
-        let body: Body<Listener> = self.0.json(call).await?;
-        Ok(body.listener)
-    }
-
-    /// Changes a listener.
-    pub async fn update_listener(&self, id: &str, change: &ListenerChange) -> Result<()> {
-        let call = put("loadbalancer_listener_update", ["listeners", id])
-            .json(&Body { listener: change })
-            .about(format!("listener {id}"));
-        self.0.send(call).await.map(|_| ())
-    }
-
-    /// Deletes a listener; its pool stays.
-    pub async fn delete_listener(&self, id: &str) -> Result<Deleted> {
-        let call = delete("loadbalancer_listener_delete", ["listeners", id]).about(format!("listener {id}"));
-        self.0.delete(call).await
+    fn name(new: &NewListener) -> &str {
+        &new.name
     }
 }
+
+impl Child for Listener {}

@@ -1,7 +1,7 @@
 //! Load balancers themselves.
 
-use super::{Id, NewListener, Octavia, delete, get, nullable, post, put};
-use crate::api::{Call, Deleted, Listed};
+use super::{Calls, Id, NewListener, Object, Octavia, Readable, delete, get, nullable, put};
+use crate::api::{Call, Deleted, Resource};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ pub struct LoadBalancer {
     /// Its name.
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
-    /// Whose it is.
+    /// Its project.
     pub project_id: Option<String>,
-    /// How far the last change of it or of anything on it is.
+    /// The state of the last change of it or of anything on it.
     pub provisioning_status: Provisioning,
-    /// Its address; Octavia's choice unless it was asked for.
+    /// Its address; chosen by Octavia unless it was requested.
     #[serde(default, deserialize_with = "nullable")]
     pub vip_address: String,
     /// The port of its address.
@@ -27,13 +27,13 @@ pub struct LoadBalancer {
     /// More addresses.
     #[serde(default, deserialize_with = "nullable")]
     pub additional_vips: Vec<AdditionalVip>,
-    /// Who implements it.
+    /// Its provider.
     #[serde(default, deserialize_with = "nullable")]
     pub provider: String,
     /// Its tags; without tags where Octavia is too old for them.
     #[serde(default, deserialize_with = "nullable")]
     pub tags: Vec<String>,
-    /// When it was made, as Octavia writes it.
+    /// When it was created, as Octavia writes it.
     pub created_at: Option<String>,
     /// When it or anything on it was changed last, as Octavia writes it, in whole seconds.
     pub updated_at: Option<String>,
@@ -45,8 +45,9 @@ pub struct LoadBalancer {
     pub pools: Vec<Id>,
 }
 
-impl Listed for LoadBalancer {
-    const KEY: &'static str = "loadbalancers";
+impl Resource for LoadBalancer {
+    const ONE: &'static str = "loadbalancer";
+    const ALL: &'static str = "loadbalancers";
 }
 
 /// An address besides the first one.
@@ -59,36 +60,36 @@ pub struct AdditionalVip {
     pub ip_address: Option<String>,
 }
 
-/// How far a change is.
+/// The state of a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Provisioning {
-    /// It is done; only now can anything be changed.
+    /// It is completed; only now can anything be changed.
     Active,
-    /// It is being made.
+    /// It is being created.
     PendingCreate,
     /// It is being changed.
     PendingUpdate,
-    /// It is going away.
+    /// It is being deleted.
     PendingDelete,
-    /// It went wrong.
+    /// It failed.
     Error,
-    /// It is gone, and only the record of it is left.
+    /// It is deleted, and Octavia still shows it.
     Deleted,
-    /// A state that nobody has heard of; nothing can be changed.
+    /// An unknown state; nothing can be changed.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-/// A load balancer to be made, with everything on it.
+/// A new load balancer, with everything on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewLoadBalancer {
     /// Its name.
     pub name: String,
-    /// For whom it is.
+    /// Its description.
     pub description: String,
-    /// Who implements it.
+    /// Its provider.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub provider: String,
     /// Its tags.
@@ -120,7 +121,7 @@ pub struct NewLoadBalancer {
     pub listeners: Vec<NewListener>,
 }
 
-/// What is to be changed about a load balancer.
+/// A change of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LoadBalancerChange {
     /// Its name.
@@ -131,25 +132,40 @@ pub struct LoadBalancerChange {
     pub tags: Option<Vec<String>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Body<T> {
-    loadbalancer: T,
+impl Object for LoadBalancer {
+    type New = NewLoadBalancer;
+    type Change = LoadBalancerChange;
+    const KIND: &'static str = "load balancer";
+    const CALLS: Calls = Calls {
+        list: "loadbalancer_list",
+        create: "loadbalancer_create",
+        update: "loadbalancer_update",
+        delete: "loadbalancer_delete",
+    };
+
+    fn name(new: &NewLoadBalancer) -> &str {
+        &new.name
+    }
+}
+
+impl Readable for LoadBalancer {
+    const GET: &'static str = "loadbalancer_get";
 }
 
 impl Octavia {
     /// All load balancers of our own project.
     pub async fn load_balancers(&self) -> Result<Vec<LoadBalancer>> {
-        self.of_project(get("loadbalancer_list", ["loadbalancers"])).await
+        self.of_project(get(LoadBalancer::CALLS.list, [LoadBalancer::ALL]))
+            .await
     }
 
     /// The load balancers of our own project that have this name.
     pub async fn load_balancers_named(&self, name: &str) -> Result<Vec<LoadBalancer>> {
-        let call = get("loadbalancer_list", ["loadbalancers"]).query([("name", name)]);
+        let call = get(LoadBalancer::CALLS.list, [LoadBalancer::ALL]).query([("name", name)]);
         self.of_project(call).await
     }
 
-    /// An administrator is shown those of all projects. They are told apart here and not by a filter, because Octavia's
-    /// links to further pages forget the filters.
+    /// Octavia shows an administrator those of all projects. They are filtered here, because Octavia's links to further pages lose the filters.
     async fn of_project(&self, call: Call) -> Result<Vec<LoadBalancer>> {
         let project = self.0.project_id().await?;
         let mut listed: Vec<LoadBalancer> = self.0.list(call).await?;
@@ -157,31 +173,7 @@ impl Octavia {
         Ok(listed)
     }
 
-    /// One load balancer.
-    pub async fn load_balancer(&self, id: &str) -> Result<Option<LoadBalancer>> {
-        let call = get("loadbalancer_get", ["loadbalancers", id]).about(format!("load balancer {id}"));
-        let body: Option<Body<LoadBalancer>> = self.0.find(call).await?;
-        Ok(body.map(|body| body.loadbalancer))
-    }
-
-    /// Makes a load balancer.
-    pub async fn create_load_balancer(&self, new: &NewLoadBalancer) -> Result<LoadBalancer> {
-        let call = post("loadbalancer_create", ["loadbalancers"])
-            .json(&Body { loadbalancer: new })
-            .about(format!("load balancer {}", new.name));
-        let body: Body<LoadBalancer> = self.0.json(call).await?;
-        Ok(body.loadbalancer)
-    }
-
-    /// Changes a load balancer.
-    pub async fn update_load_balancer(&self, id: &str, change: &LoadBalancerChange) -> Result<()> {
-        let call = put("loadbalancer_update", ["loadbalancers", id])
-            .json(&Body { loadbalancer: change })
-            .about(format!("load balancer {id}"));
-        self.0.send(call).await.map(|_| ())
-    }
-
-    /// Makes Octavia rebuild what carries a load balancer. Most clouds allow that to operators only.
+    /// Makes Octavia replace the instances of a load balancer. Most clouds allow that to operators only.
     pub async fn fail_over(&self, id: &str) -> Result<()> {
         let call = put("loadbalancer_failover", ["loadbalancers", id, "failover"]).about(format!("load balancer {id}"));
         self.0.send(call).await.map(|_| ())
@@ -192,12 +184,6 @@ impl Octavia {
         let call = delete("loadbalancer_delete", ["loadbalancers", id])
             .query([("cascade", "true")])
             .about(format!("load balancer {id}"));
-        self.0.delete(call).await
-    }
-
-    /// Deletes a load balancer that has nothing on it.
-    pub async fn delete_load_balancer(&self, id: &str) -> Result<Deleted> {
-        let call = delete("loadbalancer_delete", ["loadbalancers", id]).about(format!("load balancer {id}"));
         self.0.delete(call).await
     }
 }

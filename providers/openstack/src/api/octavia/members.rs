@@ -1,7 +1,7 @@
 //! Members of a pool.
 
 use super::{Octavia, delete, get, nullable, post, put};
-use crate::api::{Deleted, Listed};
+use crate::api::{Deleted, Resource};
 use cloud::Result;
 use serde::{Deserialize, Serialize};
 
@@ -19,15 +19,16 @@ pub struct Member {
     pub protocol_port: u16,
     /// Its subnet.
     pub subnet_id: Option<String>,
-    /// The port that is asked whether it is well; its own port if there is none.
+    /// The port that is probed; its own port if there is none.
     pub monitor_port: Option<u16>,
 }
 
-impl Listed for Member {
-    const KEY: &'static str = "members";
+impl Resource for Member {
+    const ONE: &'static str = "member";
+    const ALL: &'static str = "members";
 }
 
-/// A member to be.
+/// A new member.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewMember {
     /// Its name.
@@ -39,10 +40,10 @@ pub struct NewMember {
     /// Its subnet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
-    /// The port that is asked whether it is well; the inner `None` is its own port for one that was asked at another.
+    /// The port that is probed; the inner `None` is its own port, for a member that was probed at another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitor_port: Option<Option<u16>>,
-    /// Where else its host is reached: one that is there already may have any of these addresses.
+    /// The other addresses of its host: an existing member may have any of these.
     #[serde(skip)]
     pub aliases: Vec<String>,
 }
@@ -53,13 +54,8 @@ struct Members<'a> {
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct MonitorPort {
     monitor_port: Option<u16>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Body<T> {
-    member: T,
 }
 
 impl Octavia {
@@ -69,34 +65,31 @@ impl Octavia {
         self.0.list(call).await
     }
 
-    /// Makes these the members of a pool, and nobody else.
+    /// Replaces all members of a pool.
     pub async fn set_members(&self, pool: &str, members: &[NewMember]) -> Result<()> {
         let call = put("loadbalancer_members_update", ["pools", pool, "members"])
             .json(&Members { members })
             .about(format!("pool {pool}"));
-        self.0.send(call).await.map(|_| ())
+        self.0.send(call).await.map(drop)
     }
 
     /// Adds a member to a pool.
     pub async fn create_member(&self, pool: &str, new: &NewMember) -> Result<Member> {
         let call = post("loadbalancer_member_create", ["pools", pool, "members"])
-            .json(&Body { member: new })
+            .object::<Member>(new)
             .about(format!("pool {pool}"));
-        let body: Body<Member> = self.0.json(call).await?;
-        Ok(body.member)
+        self.0.object(call).await
     }
 
-    /// Has a member asked at this port whether it is well; at its own if there is none.
-    pub async fn ask_member(&self, pool: &str, id: &str, monitor_port: Option<u16>) -> Result<()> {
+    /// Sets the port at which a member is probed; its own port if there is none.
+    pub async fn set_monitor_port(&self, pool: &str, id: &str, monitor_port: Option<u16>) -> Result<()> {
         let call = put("loadbalancer_member_update", ["pools", pool, "members", id])
-            .json(&Body {
-                member: Asked { monitor_port },
-            })
+            .object::<Member>(&MonitorPort { monitor_port })
             .about(format!("member {id}"));
-        self.0.send(call).await.map(|_| ())
+        self.0.send(call).await.map(drop)
     }
 
-    /// Takes a member out of a pool.
+    /// Deletes a member.
     pub async fn delete_member(&self, pool: &str, id: &str) -> Result<Deleted> {
         let call = delete("loadbalancer_member_delete", ["pools", pool, "members", id]).about(format!("member {id}"));
         self.0.delete(call).await

@@ -1,12 +1,11 @@
-//! Monitors: who is asked how often whether it is well.
+//! Health monitors: how members are probed.
 
-use super::{Id, Octavia, delete, get, nullable, post, put};
-use crate::api::{Deleted, Listed};
-use cloud::Result;
+use super::{Calls, Child, Id, Object, Readable, nullable};
+use crate::api::Resource;
 use serde::{Deserialize, Serialize};
 
 /// A monitor.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Monitor {
     /// Its ID.
     pub id: String,
@@ -30,15 +29,16 @@ pub struct Monitor {
     pub pools: Vec<Id>,
 }
 
-impl Listed for Monitor {
-    const KEY: &'static str = "healthmonitors";
+impl Resource for Monitor {
+    const ONE: &'static str = "healthmonitor";
+    const ALL: &'static str = "healthmonitors";
 }
 
-/// A monitor to be made, on its own or with its load balancer. As the Go program does it, only the last number is left out
-/// if it is 0, which Octavia has a default for; it takes 0 as a delay and as a timeout, and says what it takes as retries.
+/// A new monitor, by itself or together with its load balancer. As in occm, only the last number is omitted if it is 0, because Octavia has a
+/// default for it. Octavia accepts 0 as a delay and as a timeout.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewMonitor {
-    /// The pool; none if it is made together with it.
+    /// The pool; none if it is created together with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_id: Option<String>,
     /// Its name.
@@ -55,18 +55,18 @@ pub struct NewMonitor {
     /// Failures until a member is down.
     #[serde(skip_serializing_if = "is_zero")]
     pub max_retries_down: i64,
-    /// What is asked for.
+    /// The path of the probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_path: Option<&'static str>,
-    /// How it is asked for.
+    /// The method of the probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_method: Option<&'static str>,
-    /// The answer of one that is well.
+    /// The status of a healthy member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_codes: Option<&'static str>,
 }
 
-/// What is to be changed about a monitor.
+/// A change of a monitor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MonitorChange {
     /// Its name.
@@ -87,8 +87,8 @@ pub struct MonitorChange {
 }
 
 impl MonitorChange {
-    /// The same with what stays as it is, as the Go program sends it: an old Octavia has no answer but 500 to a change of a
-    /// UDP monitor that does not repeat its delay.
+    /// The same with the fields that do not change, as occm sends it: old versions of Octavia answer 500 to a change of a UDP monitor without
+    /// its delay.
     #[must_use]
     pub fn whole(&self, there: &Monitor) -> Self {
         let stays = |number: i64| Some(number).filter(|number| *number != 0);
@@ -102,53 +102,31 @@ impl MonitorChange {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Body<T> {
-    healthmonitor: T,
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(number: &i64) -> bool {
     *number == 0
 }
 
-impl Octavia {
-    /// All monitors of the project.
-    pub async fn monitors(&self) -> Result<Vec<Monitor>> {
-        self.0
-            .list(get("loadbalancer_healthmonitor_list", ["healthmonitors"]))
-            .await
-    }
+impl Object for Monitor {
+    type New = NewMonitor;
+    type Change = MonitorChange;
+    const KIND: &'static str = "monitor";
+    const CALLS: Calls = Calls {
+        list: "loadbalancer_healthmonitor_list",
+        create: "loadbalancer_healthmonitor_create",
+        update: "loadbalancer_healthmonitor_update",
+        delete: "loadbalancer_healthmonitor_delete",
+    };
 
-    /// One monitor.
-    pub async fn monitor(&self, id: &str) -> Result<Option<Monitor>> {
-        let call = get("loadbalancer_healthmonitor_get", ["healthmonitors", id]).about(format!("monitor {id}"));
-        let body: Option<Body<Monitor>> = self.0.find(call).await?;
-        Ok(body.map(|body| body.healthmonitor))
+    fn name(new: &NewMonitor) -> &str {
+        &new.name
     }
+}
 
-    /// Makes a monitor.
-    pub async fn create_monitor(&self, new: &NewMonitor) -> Result<Monitor> {
-        let call = post("loadbalancer_healthmonitor_create", ["healthmonitors"])
-            .json(&Body { healthmonitor: new })
-            .about(format!("monitor {}", new.name));
-        let body: Body<Monitor> = self.0.json(call).await?;
-        Ok(body.healthmonitor)
-    }
+impl Child for Monitor {}
 
-    /// Changes a monitor.
-    pub async fn update_monitor(&self, id: &str, change: &MonitorChange) -> Result<()> {
-        let call = put("loadbalancer_healthmonitor_update", ["healthmonitors", id])
-            .json(&Body { healthmonitor: change })
-            .about(format!("monitor {id}"));
-        self.0.send(call).await.map(|_| ())
-    }
-
-    /// Deletes a monitor.
-    pub async fn delete_monitor(&self, id: &str) -> Result<Deleted> {
-        let call = delete("loadbalancer_healthmonitor_delete", ["healthmonitors", id]).about(format!("monitor {id}"));
-        self.0.delete(call).await
-    }
+impl Readable for Monitor {
+    const GET: &'static str = "loadbalancer_healthmonitor_get";
 }
 
 #[cfg(test)]
@@ -156,7 +134,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Octavia takes a delay and a timeout of 0, and calls them missing if they are left out.
+    /// Octavia accepts a delay and a timeout of 0, and rejects a request without them.
     #[test]
     fn what_octavia_needs_is_always_sent() {
         let sent = serde_json::to_value(NewMonitor::default()).unwrap();
@@ -166,9 +144,9 @@ mod tests {
         );
     }
 
-    /// 0 is what an answer has that does not say it.
+    /// A field that an answer omits is 0.
     #[test]
-    fn a_change_repeats_what_stays() {
+    fn a_change_repeats_unchanged_fields() {
         let there = Monitor {
             name: "hm".into(),
             delay: 5,

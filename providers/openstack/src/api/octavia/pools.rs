@@ -1,12 +1,11 @@
-//! Pools: where the traffic of a listener goes.
+//! Pools: the destinations of the traffic of a listener.
 
-use super::{Id, NewMember, NewMonitor, Octavia, delete, get, nullable, post, put};
-use crate::api::{Deleted, Listed};
-use cloud::Result;
+use super::{Calls, Child, Id, NewMember, NewMonitor, Object, nullable};
+use crate::api::Resource;
 use serde::{Deserialize, Serialize};
 
 /// A pool.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// Its ID.
     pub id: String,
@@ -17,7 +16,7 @@ pub struct Pool {
     pub protocol: String,
     /// `ROUND_ROBIN`, ….
     pub lb_algorithm: String,
-    /// How clients stay with their members.
+    /// Session persistence.
     pub session_persistence: Option<Persistence>,
     /// The load balancer it is on.
     #[serde(default, deserialize_with = "nullable")]
@@ -32,11 +31,12 @@ pub struct Pool {
     pub tags: Vec<String>,
 }
 
-impl Listed for Pool {
-    const KEY: &'static str = "pools";
+impl Resource for Pool {
+    const ONE: &'static str = "pool";
+    const ALL: &'static str = "pools";
 }
 
-/// How clients stay with their members.
+/// Session persistence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Persistence {
     /// `SOURCE_IP`, ….
@@ -44,10 +44,10 @@ pub struct Persistence {
     pub kind: String,
 }
 
-/// A pool to be made, on its own or with its load balancer.
+/// A new pool, by itself or together with its load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewPool {
-    /// The listener; none if it is made together with it.
+    /// The listener; none if it is created together with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listener_id: Option<String>,
     /// Its name.
@@ -56,7 +56,7 @@ pub struct NewPool {
     pub protocol: &'static str,
     /// `ROUND_ROBIN`, ….
     pub lb_algorithm: String,
-    /// How clients stay with their members.
+    /// Session persistence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_persistence: Option<Persistence>,
     /// Its tags.
@@ -70,7 +70,7 @@ pub struct NewPool {
     pub healthmonitor: Option<NewMonitor>,
 }
 
-/// What is to be changed about a pool.
+/// A change of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PoolChange {
     /// Its name.
@@ -79,7 +79,7 @@ pub struct PoolChange {
     /// `ROUND_ROBIN`, ….
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lb_algorithm: Option<String>,
-    /// How clients stay with their members; the inner `None` is not at all.
+    /// Session persistence; the inner `None` turns it off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_persistence: Option<Option<Persistence>>,
     /// All of its tags.
@@ -87,43 +87,20 @@ pub struct PoolChange {
     pub tags: Option<Vec<String>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Body<T> {
-    pool: T,
-}
+impl Object for Pool {
+    type New = NewPool;
+    type Change = PoolChange;
+    const KIND: &'static str = "pool";
+    const CALLS: Calls = Calls {
+        list: "loadbalancer_pool_list",
+        create: "loadbalancer_pool_create",
+        update: "loadbalancer_pool_update",
+        delete: "loadbalancer_pool_delete",
+    };
 
-impl Octavia {
-    /// All pools of the project.
-    pub async fn pools(&self) -> Result<Vec<Pool>> {
-        self.0.list(get("loadbalancer_pool_list", ["pools"])).await
-    }
-
-    /// The pools of a load balancer.
-    pub async fn pools_of(&self, load_balancer: &str) -> Result<Vec<Pool>> {
-        let call = get("loadbalancer_pool_list", ["pools"]).query([("loadbalancer_id", load_balancer)]);
-        self.0.list(call).await
-    }
-
-    /// Makes a pool.
-    pub async fn create_pool(&self, new: &NewPool) -> Result<Pool> {
-        let call = post("loadbalancer_pool_create", ["pools"])
-            .json(&Body { pool: new })
-            .about(format!("pool {}", new.name));
-        let body: Body<Pool> = self.0.json(call).await?;
-        Ok(body.pool)
-    }
-
-    /// Changes a pool.
-    pub async fn update_pool(&self, id: &str, change: &PoolChange) -> Result<()> {
-        let call = put("loadbalancer_pool_update", ["pools", id])
-            .json(&Body { pool: change })
-            .about(format!("pool {id}"));
-        self.0.send(call).await.map(|_| ())
-    }
-
-    /// Deletes a pool with its members and its monitor.
-    pub async fn delete_pool(&self, id: &str) -> Result<Deleted> {
-        let call = delete("loadbalancer_pool_delete", ["pools", id]).about(format!("pool {id}"));
-        self.0.delete(call).await
+    fn name(new: &NewPool) -> &str {
+        &new.name
     }
 }
+
+impl Child for Pool {}

@@ -4,7 +4,7 @@ use super::super::error::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What each key is called in `[Global]`.
+/// The key in `[Global]` for each key.
 const NAMES: [(&str, &str); 22] = [
     ("auth_url", "auth-url"),
     ("user_id", "user-id"),
@@ -62,33 +62,30 @@ struct Written {
     key: Option<String>,
 }
 
-#[derive(Clone, Default, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the fields' names are the file's")]
-struct Auth {
-    auth_url: Option<String>,
-    token: Option<String>,
-    username: Option<String>,
-    user_id: Option<String>,
-    password: Option<String>,
-    application_credential_id: Option<String>,
-    application_credential_name: Option<String>,
-    application_credential_secret: Option<String>,
-    system_scope: Option<String>,
-    project_name: Option<String>,
-    project_id: Option<String>,
-    tenant_name: Option<String>,
-    tenant_id: Option<String>,
-    user_domain_name: Option<String>,
-    user_domain_id: Option<String>,
-    project_domain_name: Option<String>,
-    project_domain_id: Option<String>,
-    domain_name: Option<String>,
-    domain_id: Option<String>,
-    default_domain: Option<String>,
-    trust_id: Option<String>,
+/// Declares a block of `clouds.yaml` and its values by key.
+macro_rules! block {
+    ($name:ident: $($key:ident)+) => {
+        #[derive(Clone, Default, Deserialize)]
+        #[expect(clippy::struct_field_names, reason = "the fields' names are the file's")]
+        struct $name {
+            $($key: Option<String>,)+
+        }
+
+        impl $name {
+            fn values(self) -> Vec<(&'static str, Option<String>)> {
+                vec![$((stringify!($key), self.$key)),+]
+            }
+        }
+    };
 }
 
-/// A region: its name only, or with what is different there.
+block! {
+    Auth: auth_url token username user_id password application_credential_id application_credential_name
+          application_credential_secret system_scope tenant_name tenant_id project_name project_id user_domain_name user_domain_id
+          project_domain_name project_domain_id domain_name domain_id default_domain trust_id
+}
+
+/// A region: its name, or its name and other values.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Region {
@@ -105,7 +102,7 @@ pub(in super::super) struct Entry {
     no_auth: Option<String>,
 }
 
-/// Reads a file. What is wrong is told without quoting it, because there are secrets in it.
+/// Reads a file. Errors do not quote it, because it has secrets.
 pub(super) fn parse<T: serde::de::DeserializeOwned + Default>(file: &str, content: &[u8]) -> Result<T, Error> {
     let text =
         str::from_utf8(content).map_err(|_| Error::new(format!("{file} is not UTF-8: save it in that encoding")))?;
@@ -182,7 +179,7 @@ impl Entry {
         named.chain(interface.map(|interface| ("os-endpoint-type", interface)))
     }
 
-    /// The sentence for an entry without credentials.
+    /// The error about an entry without credentials.
     pub(in super::super) fn no_auth(&self) -> Option<&str> {
         self.no_auth.as_deref()
     }
@@ -203,7 +200,7 @@ impl Entry {
         self.regions.iter().map(|region| region.name().to_owned()).collect()
     }
 
-    /// What another one says counts instead.
+    /// Replaces values by those of another entry.
     pub(super) fn overlay(&mut self, other: Self) {
         self.values.extend(other.values);
         self.has_auth |= other.has_auth;
@@ -212,7 +209,7 @@ impl Entry {
         self.regions = regions;
     }
 
-    /// What is different in a region counts instead.
+    /// Replaces values by those of a region.
     pub(super) fn choose_region(&mut self, name: &str) {
         let values = self.regions.iter().find_map(|region| match region {
             Region::Full { name: known, values } if known == name => values.clone(),
@@ -264,39 +261,18 @@ impl From<Written> for Entry {
         ];
         let has_auth = auth.is_some();
         let auth = auth.map(Auth::values).unwrap_or_default();
+        let mut values = filled(values.into_iter().chain(auth));
+        for (old, new) in [("tenant_id", "project_id"), ("tenant_name", "project_name")] {
+            if let Some(value) = values.remove(old) {
+                values.entry(new).or_insert(value);
+            }
+        }
         Self {
-            values: filled(values.into_iter().chain(auth)),
+            values,
             regions: regions.unwrap_or_default(),
             has_auth,
             no_auth: None,
         }
-    }
-}
-
-impl Auth {
-    fn values(self) -> Vec<(&'static str, Option<String>)> {
-        let filled = |a: Option<String>, b| a.filter(|text| !text.is_empty()).or(b);
-        vec![
-            ("auth_url", self.auth_url),
-            ("token", self.token),
-            ("username", self.username),
-            ("user_id", self.user_id),
-            ("password", self.password),
-            ("application_credential_id", self.application_credential_id),
-            ("application_credential_name", self.application_credential_name),
-            ("application_credential_secret", self.application_credential_secret),
-            ("system_scope", self.system_scope),
-            ("project_name", filled(self.project_name, self.tenant_name)),
-            ("project_id", filled(self.project_id, self.tenant_id)),
-            ("user_domain_name", self.user_domain_name),
-            ("user_domain_id", self.user_domain_id),
-            ("project_domain_name", self.project_domain_name),
-            ("project_domain_id", self.project_domain_id),
-            ("domain_name", self.domain_name),
-            ("domain_id", self.domain_id),
-            ("default_domain", self.default_domain),
-            ("trust_id", self.trust_id),
-        ]
     }
 }
 

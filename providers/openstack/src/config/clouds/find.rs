@@ -1,4 +1,4 @@
-//! Where `clouds.yaml` and its companions are.
+//! Finds `clouds.yaml` and the files that belong to it.
 
 use super::{
     super::{Environment, error::Error},
@@ -7,7 +7,7 @@ use super::{
 use provider_kit::live_config::Reader;
 use std::path::{Path, PathBuf};
 
-/// A file that is there.
+/// A file that exists.
 pub(super) struct Found {
     path: PathBuf,
     pub(super) content: Vec<u8>,
@@ -19,7 +19,7 @@ impl Found {
     }
 }
 
-/// The named file if it is there, else the first of the usual ones.
+/// The named file if it exists, else the first of the default paths.
 pub(super) fn clouds(request: &Request<'_>, reader: &Reader<'_>, warnings: &mut Vec<String>) -> Result<Found, Error> {
     let named = request.named();
     if let Some(found) = named.map(|(_, path)| read(path, reader)).transpose()?.flatten() {
@@ -49,7 +49,7 @@ impl Request<'_> {
     }
 }
 
-/// The first of the usual places that has such a file.
+/// The first of the default paths that exists.
 pub(super) fn optional(name: &str, environment: &Environment, reader: &Reader<'_>) -> Result<Option<Found>, Error> {
     for path in usual(name, environment) {
         if let Some(found) = read(&path, reader)? {

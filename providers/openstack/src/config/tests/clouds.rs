@@ -129,7 +129,7 @@ fn places(#[case] used: &str, #[case] lines: &str, #[case] others: &[&str]) {
 }
 
 #[test]
-fn a_named_file_that_is_not_there() {
+fn a_named_file_that_does_not_exist() {
     let loaded = clouds("cloud=one\nclouds-file=/gone.yaml", TWO).unwrap();
     let said = "/gone.yaml is not there, /etc/openstack/clouds.yaml is used instead: correct clouds-file or remove it";
     assert_eq!(loaded.warnings, [said]);
@@ -187,7 +187,7 @@ fn everything_in_the_secure_file() {
 }
 
 #[test]
-fn a_profile_that_is_not_there() {
+fn a_profile_that_does_not_exist() {
     let error = clouds("", "clouds: {mine: {cloud: vendor, auth: {}}}").unwrap_err();
     let said = "/etc/openstack/clouds.yaml: the profile vendor is in no clouds-public.yaml: add it there, or remove the key \
                 profile (or cloud)";
@@ -347,7 +347,7 @@ fn an_entry_without_auth_may_add_the_rest() {
 }
 
 #[test]
-fn what_is_not_supported_is_said() {
+fn unsupported_requests_are_reported() {
     let yaml =
         "clouds: {c: {identity_api_version: 2, auth: {auth_url: x, user_id: u, password: p, system_scope: all}}}";
     let said = [

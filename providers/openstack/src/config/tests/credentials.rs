@@ -143,7 +143,7 @@ fn methods(#[case] lines: &str, #[case] said: &str) {
 )]
 #[case::no_secret(
     "application-credential-id=i",
-    "the application credential has no secret: set application-credential-secret, which was shown when it was made"
+    "the application credential has no secret: set application-credential-secret, which was shown when it was created"
 )]
 #[case::secret_alone(
     "application-credential-secret=s",

@@ -9,7 +9,7 @@ use super::*;
 use serde_json::{Value, json};
 
 #[test]
-fn both_make_the_same_of_a_file() {
+fn both_programs_read_the_same() {
     let folder = program::Folder::new();
     let inputs = inputs::all(&folder.0);
     let theirs = program::answers(&folder.0, &inputs).unwrap();

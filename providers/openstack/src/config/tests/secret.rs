@@ -54,7 +54,7 @@ fn only_one_key() {
 }
 
 #[test]
-fn lists_replace_and_other_sections_stay() {
+fn lists_are_replaced_and_other_sections_kept() {
     let text = format!(
         "{SEED}{LOGIN}[Networking]\npublic-network-name=a\ninternal-network-name=b\n[LoadBalancer]\nsubnet-id=s\nflavor-id=f\n\
          [LoadBalancerClass \"x\"]\nsubnet-id=x1\nnetwork-id=x2\n"

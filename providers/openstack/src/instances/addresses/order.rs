@@ -4,7 +4,7 @@ use cloud::Address;
 use ipnet::IpNet;
 use std::{cmp::Reverse, net::IpAddr};
 
-/// Sorts by the first range that an address is in, and within a range by the address. The rest stays in its order, behind.
+/// Sorts by the first range that contains an address, and within a range by the address. Other addresses follow in their order.
 pub fn sort(addresses: &mut [Address], order: &[IpNet]) {
     addresses.sort_by_cached_key(|address| {
         let rank = rank(order, &address.address);

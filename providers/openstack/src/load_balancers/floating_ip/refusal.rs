@@ -1,4 +1,4 @@
-//! What Neutron's refusals mean.
+//! The meaning of Neutron's refusals.
 
 use super::{FloatingIp, Target};
 use crate::api::{fault, neutron::floating_ips::Refusal};
@@ -7,10 +7,10 @@ use cloud_http::{Failure, http::StatusCode};
 use provider_kit::load_balancer::Halt;
 use std::{error::Error as _, time::Duration};
 
-/// Something changed between our look and our write: look again soon.
+/// An object changed between the read and the write: retry soon.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Whether another subnet may have what this one has not: it is full, or not fit, or gone.
+/// Whether another subnet may succeed: this one is full, unsuitable or deleted.
 pub(super) fn is_of_the_subnet(error: &Error) -> bool {
     const KINDS: [&str; 5] = [
         "IpAddressGenerationFailure",
@@ -22,7 +22,7 @@ pub(super) fn is_of_the_subnet(error: &Error) -> bool {
     kind(error).is_some_and(|kind| KINDS.contains(&kind.as_str()))
 }
 
-/// That the port got a floating IP in the meantime shows at the next look.
+/// The next reconcile finds the floating IP that the port got meanwhile.
 pub(super) fn raced(target: Target<'_>, error: Error) -> Halt {
     if kind(&error).as_deref() == Some("FloatingIPPortAlreadyAssociated") {
         return Halt::Pending {
@@ -33,7 +33,7 @@ pub(super) fn raced(target: Target<'_>, error: Error) -> Halt {
     error.into()
 }
 
-/// A floating IP that changed since it was read is looked at again.
+/// A floating IP that changed since it was read is read again.
 pub(super) fn soon(fip: &FloatingIp, error: Error) -> Halt {
     if Failure::of(&error).is_some_and(|failure| failure.status() == StatusCode::PRECONDITION_FAILED) {
         return Halt::Pending {

@@ -1,11 +1,11 @@
-//! Floating IPs that were made before there was anything that they could lead to.
+//! Floating IPs that are created before the load balancer.
 //!
-//! Until it leads somewhere, the description of such a one ends with the UID of its Service. If we die before that, and the
-//! Service asks for another address then, nothing else tells whose it is, and that nobody uses it.
+//! Until it is attached, the description of such a floating IP ends with the UID of its Service. If this process stops before that, and the
+//! Service then asks for another address, only the description identifies it as an unused reservation.
 
 use super::{
-    Want,
-    act::{delete, others},
+    DesiredFloatingIp,
+    apply::{delete, find_by_address},
     description, is_marked,
 };
 use crate::api::{
@@ -21,20 +21,20 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// Stands before the UID.
+/// The text before the UID.
 const MARK: &str = " reserved for ";
 
-/// The addresses that may be reserved and lead nowhere.
+/// The addresses that may be reserved and are not attached.
 #[derive(Debug, Default)]
-pub(crate) struct Reserved {
-    /// All floating IPs were read once: those that others left are known.
+pub(crate) struct Reservations {
+    /// All floating IPs were read once: reservations of earlier processes are known.
     read: OnceCell<()>,
     /// By the UIDs of Services.
     known: Mutex<HashMap<String, BTreeSet<String>>>,
 }
 
-impl Reserved {
-    /// These are all that there are.
+impl Reservations {
+    /// These are all floating IPs of the project.
     pub(crate) fn learn(&self, all: &[FloatingIp]) {
         self.note_all(all);
         // That it was done before does no harm.
@@ -47,14 +47,14 @@ impl Reserved {
         }
     }
 
-    /// This one is reserved, or about to be.
+    /// This address is reserved, or about to be.
     pub(super) fn note(&self, uid: &str, address: &str) {
         let mut known = self.known();
         known.entry(uid.to_owned()).or_default().insert(address.to_owned());
     }
 
-    /// Deletes those of a Service that it does not ask for any more, to be kept or not: nobody has been told of them. All
-    /// floating IPs are read for that once.
+    /// Deletes the reservations that a Service does not need any more, also with `keep-floatingip`: no client knows them. All floating IPs are
+    /// read for that once.
     ///
     /// # Errors
     /// As the cloud answers.
@@ -65,18 +65,18 @@ impl Reserved {
         wanted: Option<&str>,
     ) -> Result<(), Halt> {
         let read = || async {
-            let all = Box::pin(floating_ips(api, &FloatingIpQuery::default())).await?;
+            let all = floating_ips(api, &FloatingIpQuery::default()).await?;
             self.note_all(&all);
             Ok(())
         };
-        match Box::pin(self.read.get_or_try_init(read)).await {
-            // Neutron without routers has none. That costs a Service with an address of its own nothing.
+        match self.read.get_or_try_init(read).await {
+            // A Neutron without routers has no floating IPs, which does not affect a Service with an address of its own.
             Err(error) if is_unknown_path(&error) => return Ok(()),
             known => known?,
         };
         let unwanted = self.of(service).into_iter();
         for address in unwanted.filter(|address| Some(address.as_str()) != wanted) {
-            let found = others(api, &[&address]).await?;
+            let found = find_by_address(api, &[&address]).await?;
             let is_left = |fip: &&FloatingIp| reserved_for(fip) == Some(&service.uid);
             for fip in found.iter().filter(is_left) {
                 delete(api, fip).await?;
@@ -90,7 +90,7 @@ impl Reserved {
         self.known().get(&service.uid).cloned().unwrap_or_default()
     }
 
-    /// It leads somewhere, or is gone.
+    /// It is attached, or deleted.
     pub(super) fn forget(&self, service: &ServiceRef, address: &str) {
         let mut known = self.known();
         if let Some(addresses) = known.get_mut(&service.uid) {
@@ -109,10 +109,10 @@ fn is_unknown_path(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. }) || answer == Some(StatusCode::NOT_FOUND)
 }
 
-/// The description of one that leads nowhere yet.
-pub(super) fn reservation(want: &Want<'_>) -> String {
-    let mark = format!("{MARK}{}", want.service.uid);
-    let mut text = description(want);
+/// The description of a reservation.
+pub(super) fn reservation(desired: &DesiredFloatingIp<'_>) -> String {
+    let mark = format!("{MARK}{}", desired.service.uid);
+    let mut text = description(desired);
     text.truncate(text.floor_char_boundary(super::LONGEST.saturating_sub(mark.len())));
     text + &mark
 }

@@ -14,7 +14,7 @@ pub(super) async fn network(api: &Session, networks: &Networks, floating: &Float
     }
 }
 
-/// The subnets of the network that are meant; never none.
+/// The chosen subnets of the network; never none, except for any.
 pub(super) async fn subnets(
     api: &Session,
     networks: &Networks,

@@ -1,3 +1,5 @@
+mod scenarios;
+
 use super::*;
 use rstest::rstest;
 
@@ -39,9 +41,9 @@ fn value<'a>(asked: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// `internal`, `guest`, `keep`, `ip=1.1.1.1`, in any order.
-fn want<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> Want<'a> {
+fn desired<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> DesiredFloatingIp<'a> {
     let words: Vec<&str> = asked.split_whitespace().collect();
-    Want {
+    DesiredFloatingIp {
         cluster: "kubernetes",
         service,
         exposure: if words.contains(&"internal") {
@@ -56,27 +58,27 @@ fn want<'a>(asked: &'a str, service: &'a ServiceRef, known: &'a [&'a str]) -> Wa
         },
         ip: value(asked, "ip="),
         known,
-        kept: if words.contains(&"keep") {
-            Kept::Detached
+        retention: if words.contains(&"keep") {
+            Retention::Detach
         } else {
-            Kept::WithBalancer
+            Retention::Delete
         },
     }
 }
 
-/// As [`want`], and `known=1.1.1.1`.
+/// As [`desired`], and `known=1.1.1.1`.
 fn planned(asked: &str, attached: &str, others: &str) -> String {
     let service = service();
     let known: Vec<&str> = value(asked, "known=").into_iter().collect();
-    let want = want(asked, &service, &known);
+    let desired = desired(asked, &service, &known);
     let attached = fips(attached);
-    let asks = asks(&want, &attached);
-    // Only what is asked for can be seen.
+    let asks = addresses_to_find(&desired, &attached);
+    // Only what is asked for can be observed.
     let others = fips(others)
         .into_iter()
         .filter(|fip| asks.iter().any(|ip| has(fip, ip)))
         .collect();
-    let steps = plan(&want, &Seen { attached, others });
+    let steps = plan(&desired, &ObservedFloatingIps { attached, others });
     steps.map_or_else(
         |error| error.report(),
         |steps| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
@@ -118,7 +120,7 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
     "guest",
     "",
     "",
-    "the address of the load balancer cannot be used: it has no floating IP, and only the Service that owns it, or whoever made it, can give it one"
+    "the address of the load balancer cannot be used: it has no floating IP, and only the Service or the user that owns it can add one"
 )]
 fn exposes(
     #[case] name: &str,
@@ -181,7 +183,7 @@ fn exposes(
 )]
 #[case("removed later: stays", "", "1.1.1.1@vip", "", "")]
 #[case("guest cannot swap", "guest ip=2.2.2.2", "1.1.1.1@vip", "2.2.2.2", "")]
-fn asks_for_an_address(
+fn requests_an_address(
     #[case] name: &str,
     #[case] asked: &str,
     #[case] attached: &str,
@@ -226,7 +228,7 @@ impl Past {
 fn disregards(#[case] asked: &str, #[case] past: Past, #[case] attached: &str, #[case] expected: Option<&str>) {
     let service = service();
     assert_eq!(
-        disregarded(&want(asked, &service, &[]), past.record().as_ref(), &fips(attached)),
+        ignored_ip(&desired(asked, &service, &[]), past.record().as_ref(), &fips(attached)),
         expected
     );
 }
@@ -256,23 +258,23 @@ fn ours(#[case] description: &str, #[case] expected: bool) {
         description: Some(description.to_owned()),
         ..FloatingIp::default()
     };
-    assert_eq!(is_ours(&fip, &service()), expected);
+    assert_eq!(is_for(&fip, &service()), expected);
 }
 
 #[test]
 fn descriptions_are_those_of_the_go_program() {
     let service = service();
-    let want = |cluster| {
-        description(&Want {
+    let desired = |cluster| {
+        description(&DesiredFloatingIp {
             cluster,
             service: &service,
             exposure: Exposure::External,
             ownership: Ownership::Owner,
             ip: None,
             known: &[],
-            kept: Kept::WithBalancer,
+            retention: Retention::Delete,
         })
     };
-    assert_eq!(want("kubernetes"), OURS);
-    assert_eq!(want(&"k".repeat(300)).len(), LONGEST);
+    assert_eq!(desired("kubernetes"), OURS);
+    assert_eq!(desired(&"k".repeat(300)).len(), LONGEST);
 }

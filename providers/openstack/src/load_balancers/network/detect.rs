@@ -1,4 +1,4 @@
-//! What nobody said, and Neutron knows.
+//! Networks and subnets that are not configured, read from Neutron.
 
 use super::{Choice, MemberSubnet, Pattern, Tags, Vip};
 use crate::{
@@ -25,12 +25,12 @@ use tokio::{sync::OnceCell, time::Instant};
 /// Networks hardly ever change; a wrong answer costs one failed call.
 const LIFETIME: Duration = Duration::from_mins(10);
 
-/// How many nodes are asked for at once when one of them is enough.
+/// How many nodes are read at the same time when one of them is enough.
 const NODES: usize = 20;
 
 /// Where a new balancer has its address, in Octavia's terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct VipPlacement {
     /// The port; nothing else is given then.
     pub port: Option<String>,
     /// The network.
@@ -43,57 +43,57 @@ pub(crate) struct Place {
 
 /// A subnet and its network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Home {
+struct NodeSubnet {
     subnet: String,
     network: String,
 }
 
-/// Asks Neutron, and remembers its answers for a while. To be made anew when the session is.
+/// Reads from Neutron, and caches the answers for a while. It is replaced with the session.
 #[derive(Debug, Default)]
 pub(crate) struct Networks(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     external: Option<(Instant, String)>,
-    /// Whoever comes while one is being asked for waits for that answer.
+    /// Concurrent callers wait for the same answer.
     subnets: HashMap<String, (Instant, Arc<OnceCell<Subnet>>)>,
     /// By server and address.
-    homes: HashMap<(String, String), (Instant, Home)>,
+    node_subnets: HashMap<(String, String), (Instant, NodeSubnet)>,
 }
 
 impl Networks {
-    /// Where a balancer that is to be made has its address.
+    /// Where a new load balancer has its address.
     ///
     /// # Errors
     /// As Neutron answers; [`Error::Unusable`] if the subnet is to be that of the nodes and no node is on a port yet.
-    pub(crate) async fn place(
+    pub(crate) async fn vip_placement(
         &self,
         api: &Session,
         choice: &Choice,
         hosts: &[Arc<Host>],
         families: &[IpFamily],
-    ) -> Result<Place> {
+    ) -> Result<VipPlacement> {
         match &choice.vip {
-            Vip::Port(port) => Ok(Place {
+            Vip::Port(port) => Ok(VipPlacement {
                 port: Some(port.clone()),
-                ..Place::default()
+                ..VipPlacement::default()
             }),
             Vip::OfNodes => self.beside_the_nodes(api, hosts, families).await,
-            Vip::Place { network, subnet } => {
-                let place = Place {
+            Vip::Given { network, subnet } => {
+                let placement = VipPlacement {
                     network: network.clone(),
                     subnet: subnet.clone(),
-                    ..Place::default()
+                    ..VipPlacement::default()
                 };
-                self.completed(api, place, families).await
+                self.completed(api, placement, families).await
             }
         }
     }
 
-    /// The subnet of the members, if it is known. `vip_subnet` is that of the balancer once it is made.
+    /// The subnet of the members, if it is known. `vip_subnet` is that of the existing load balancer.
     ///
-    /// A balancer of our own has its address where the nodes were when it was made. If none is there any more, the members
-    /// are where the nodes are now, as they are behind one that others made, which may be anywhere.
+    /// A load balancer of the Service has its address where the nodes were when it was created. If no node is there any more, the members are
+    /// where the nodes are now, as with a load balancer of another owner, which may be anywhere.
     ///
     /// # Errors
     /// As Neutron answers.
@@ -114,10 +114,10 @@ impl Networks {
                 if self.holds_any(api, subnet, hosts, family).await? {
                     return Ok(Some(subnet.to_owned()));
                 }
-                let home = self.home(api, hosts, family).await?;
-                Ok(Some(home.map_or_else(|| subnet.to_owned(), |home| home.subnet)))
+                let found = self.node_subnet(api, hosts, family).await?;
+                Ok(Some(found.map_or_else(|| subnet.to_owned(), |found| found.subnet)))
             }
-            (MemberSubnet::OfNodes, _) => Ok(self.home(api, hosts, family).await?.map(|home| home.subnet)),
+            (MemberSubnet::OfNodes, _) => Ok(self.node_subnet(api, hosts, family).await?.map(|found| found.subnet)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Networks {
     /// may not see.
     ///
     /// # Errors
-    /// As Neutron answers. The Go program takes a failure for "there is none" and leaves the Service without.
+    /// As Neutron answers. occm treats a failure as "none" and leaves the Service without a floating IP.
     pub(crate) async fn external(&self, api: &Session) -> Result<Option<String>> {
         if let Some((_, network)) = self.known().external.as_ref().filter(|(since, _)| is_fresh(*since)) {
             return Ok(Some(network.clone()));
@@ -148,7 +148,7 @@ impl Networks {
         Ok(found)
     }
 
-    /// The external network did not do: the next one who needs it looks again.
+    /// The external network cannot be used: it is read again when it is needed next.
     pub(crate) fn doubt_external(&self) {
         self.known().external = None;
     }
@@ -193,45 +193,57 @@ impl Networks {
         let mut filters = vec![("network_id", network), ("ip_version", "4")];
         filters.extend(query.as_ref().map(|(name, tags)| (*name, tags.as_str())));
         let mut subnets = networks::subnets(api, &filters).await?;
-        // A cloud without tags ignores that it is asked for them.
+        // A Neutron without tags ignores the filter.
         subnets.retain(|subnet| tags.is_none_or(|tags| tags.matches(&subnet.tags)));
         subnets.retain(|subnet| name.is_none_or(|name| name.matches(&subnet.name)));
         Ok(subnets.into_iter().map(|subnet| subnet.id).collect())
     }
 
-    /// The subnets that the nodes are in.
-    async fn beside_the_nodes(&self, api: &Session, hosts: &[Arc<Host>], families: &[IpFamily]) -> Result<Place> {
-        let home = self.home(api, hosts, families.first().copied()).await?;
-        let home = home.ok_or_else(|| nowhere(hosts))?;
+    /// The subnets of the nodes.
+    async fn beside_the_nodes(
+        &self,
+        api: &Session,
+        hosts: &[Arc<Host>],
+        families: &[IpFamily],
+    ) -> Result<VipPlacement> {
+        let found = self.node_subnet(api, hosts, families.first().copied()).await?;
+        let found = found.ok_or_else(|| nowhere(hosts))?;
         let mut additional = Vec::new();
         for family in families.iter().skip(1) {
-            let other = self.home(api, hosts, Some(*family)).await?;
-            let beside = other.filter(|other| other.network == home.network);
+            let other = self.node_subnet(api, hosts, Some(*family)).await?;
+            let beside = other.filter(|other| other.network == found.network);
             additional.extend(beside.map(|other| other.subnet));
         }
-        Ok(Place {
-            subnet: Some(home.subnet),
+        Ok(VipPlacement {
+            subnet: Some(found.subnet),
             additional,
-            ..Place::default()
+            ..VipPlacement::default()
         })
     }
 
-    /// The subnets of a place that is known in part.
-    async fn completed(&self, api: &Session, mut place: Place, families: &[IpFamily]) -> Result<Place> {
+    /// The subnets of a placement that is known in part.
+    async fn completed(
+        &self,
+        api: &Session,
+        mut placement: VipPlacement,
+        families: &[IpFamily],
+    ) -> Result<VipPlacement> {
         // Left to itself, Octavia takes an IPv4 subnet.
-        if let (Some(network), None, Some(IpFamily::V6)) = (&place.network, &place.subnet, families.first()) {
-            place.subnet = self.of_family(api, network, IpFamily::V6).await?;
+        if let (Some(network), None, Some(IpFamily::V6)) = (&placement.network, &placement.subnet, families.first()) {
+            placement.subnet = self.of_family(api, network, IpFamily::V6).await?;
         }
         for family in families.iter().skip(1) {
-            let network = self.network_of(api, &place).await?;
-            place.additional.extend(self.of_family(api, &network, *family).await?);
+            let network = self.network_of(api, &placement).await?;
+            placement
+                .additional
+                .extend(self.of_family(api, &network, *family).await?);
         }
-        Ok(place)
+        Ok(placement)
     }
 
-    /// The network that a place is in.
-    async fn network_of(&self, api: &Session, place: &Place) -> Result<String> {
-        match (&place.network, &place.subnet) {
+    /// The network that a placement is in.
+    async fn network_of(&self, api: &Session, placement: &VipPlacement) -> Result<String> {
+        match (&placement.network, &placement.subnet) {
             (Some(network), _) => Ok(network.clone()),
             (None, Some(subnet)) => Ok(self.subnet(api, subnet).await?.network_id),
             (None, None) => Err(Error::unusable(
@@ -251,8 +263,13 @@ impl Networks {
         Ok(subnets.into_iter().next().map(|subnet| subnet.id))
     }
 
-    /// Where the first node is that is on a port with its address.
-    async fn home(&self, api: &Session, hosts: &[Arc<Host>], family: Option<IpFamily>) -> Result<Option<Home>> {
+    /// The subnet of the first node whose address is on a port.
+    async fn node_subnet(
+        &self,
+        api: &Session,
+        hosts: &[Arc<Host>],
+        family: Option<IpFamily>,
+    ) -> Result<Option<NodeSubnet>> {
         let nodes: Vec<(&str, &str)> = hosts
             .iter()
             .filter_map(|host| {
@@ -263,22 +280,25 @@ impl Networks {
             })
             .collect();
         for some in nodes.chunks(NODES) {
-            if let Some(home) = some.iter().find_map(|node| self.known_home(*node)) {
-                return Ok(Some(home));
+            if let Some(found) = some.iter().find_map(|node| self.known_node_subnet(*node)) {
+                return Ok(Some(found));
             }
             let filters: Vec<_> = some.iter().map(|(server, _)| ("device_id", *server)).collect();
             let ports = ports::ports(api, &filters).await?;
-            if let Some((node, home)) = some.iter().find_map(|node| Some((*node, home_of(*node, &ports)?))) {
+            if let Some((node, found)) = some
+                .iter()
+                .find_map(|node| Some((*node, node_subnet_of(*node, &ports)?)))
+            {
                 let (server, address) = node;
                 let key = (server.to_owned(), address.to_owned());
-                self.known().homes.insert(key, (Instant::now(), home.clone()));
-                return Ok(Some(home));
+                self.known().node_subnets.insert(key, (Instant::now(), found.clone()));
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// Whether any of the nodes is in this subnet, or there is none that could be elsewhere.
+    /// Whether any of the nodes is in this subnet, or no node has an address.
     async fn holds_any(
         &self,
         api: &Session,
@@ -292,7 +312,7 @@ impl Networks {
                 node_address::server(host, api.region())?,
                 node_address::of(host, family)?,
             );
-            self.known_home(node).filter(|home| home.subnet == subnet)
+            self.known_node_subnet(node).filter(|found| found.subnet == subnet)
         };
         if addresses.is_empty() || hosts.iter().any(|host| lives_there(host).is_some()) {
             return Ok(true);
@@ -304,11 +324,11 @@ impl Networks {
         }
     }
 
-    fn known_home(&self, (server, address): (&str, &str)) -> Option<Home> {
+    fn known_node_subnet(&self, (server, address): (&str, &str)) -> Option<NodeSubnet> {
         let mut known = self.known();
-        known.homes.retain(|_, (since, _)| is_fresh(*since));
-        let (_, home) = known.homes.get(&(server.to_owned(), address.to_owned()))?;
-        Some(home.clone())
+        known.node_subnets.retain(|_, (since, _)| is_fresh(*since));
+        let (_, found) = known.node_subnets.get(&(server.to_owned(), address.to_owned()))?;
+        Some(found.clone())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -338,7 +358,7 @@ fn first_external(networks: &[Network], subnets: &[Subnet]) -> Option<String> {
     Some(network.id.clone())
 }
 
-fn home_of((server, address): (&str, &str), ports: &[Port]) -> Option<Home> {
+fn node_subnet_of((server, address): (&str, &str), ports: &[Port]) -> Option<NodeSubnet> {
     let address: IpAddr = address.parse().ok()?;
     let of_server = ports.iter().filter(|port| port.device_id == server);
     of_server.into_iter().find_map(|port| {
@@ -346,7 +366,7 @@ fn home_of((server, address): (&str, &str), ports: &[Port]) -> Option<Home> {
             .fixed_ips
             .iter()
             .find(|fixed| fixed.ip_address.parse() == Ok(address))?;
-        Some(Home {
+        Some(NodeSubnet {
             subnet: fixed.subnet_id.clone(),
             network: port.network_id.clone(),
         })
@@ -450,7 +470,7 @@ mod tests {
             port("a", &[("s1", "10.0.0.5")]),
             port("a", &[("s2", "10.1.0.5"), ("s3", "2001:db8::5")]),
         ];
-        let home = home_of((server, address), &ports);
-        assert_eq!(home.map(|home| home.subnet).as_deref(), expected);
+        let found = node_subnet_of((server, address), &ports);
+        assert_eq!(found.map(|found| found.subnet).as_deref(), expected);
     }
 }

@@ -53,7 +53,7 @@ impl Pattern {
 /// Any folders, as far as their names are not too strange.
 const FOLDERS: &str = r"(?:[.{}\w\- ]+/)*";
 
-/// The regular expression that a glob stands for.
+/// The regular expression of a glob.
 fn expression_of(glob: &str) -> String {
     let mut expression = String::new();
     let mut rest = glob;

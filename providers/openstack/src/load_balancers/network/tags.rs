@@ -8,9 +8,8 @@ pub(crate) struct Tags {
     rule: Rule,
 }
 
-/// In Neutron's words, which follow its code: `not-tags` leaves out what has *all* of the tags, `not-tags-any` what has
-/// *any*. The English admin guide has it the other way round, and so does the Go program: it asks for `!a,b` with
-/// `not-tags` and for `!&a,b` with `not-tags-any`.
+/// As Neutron implements it: `not-tags` excludes what has *all* of the tags, `not-tags-any` what has *any*. The English admin guide has it the
+/// other way round, and so has occm: it sends `!a,b` as `not-tags` and `!&a,b` as `not-tags-any`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Any,

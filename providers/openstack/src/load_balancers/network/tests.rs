@@ -1,3 +1,5 @@
+mod scenarios;
+
 use super::*;
 use rstest::rstest;
 
@@ -38,7 +40,7 @@ fn vip(choice: &Choice) -> String {
     match &choice.vip {
         Vip::Port(port) => format!("port {port}"),
         Vip::OfNodes => "of nodes".to_owned(),
-        Vip::Place { network, subnet } => {
+        Vip::Given { network, subnet } => {
             let text = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
             format!("network {} subnet {}", text(network), text(subnet))
         }

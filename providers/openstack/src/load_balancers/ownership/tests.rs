@@ -1,5 +1,5 @@
 use super::*;
-use crate::load_balancers::sample::{Asked, annotate, asked, own_name};
+use crate::load_balancers::tests::objects::{Asked, annotate, asked, own_name};
 use rstest::rstest;
 
 const OTHER: &str = "kube_service_kubernetes_default_other";
@@ -21,8 +21,8 @@ fn service(annotations: &[(&str, &str)]) -> Asked {
     asked
 }
 
-fn identity(asked: &Asked, balancer: &LoadBalancer) -> Identity {
-    Identity::of(balancer, &asked.spec, &asked.settings())
+fn relation(asked: &Asked, balancer: &LoadBalancer) -> Relation {
+    Relation::of(balancer, &asked.spec, &asked.settings())
 }
 
 const SERVED: &[(&str, &str)] = &[("load-balancer-id", "lb"), ("load-balancer-address", "203.0.113.1")];
@@ -45,12 +45,12 @@ fn identities(
     #[case] tags: &[&str],
     #[case] annotations: &[(&str, &str)],
     #[case] ownership: Ownership,
-    #[case] former: Option<&str>,
+    #[case] previous_name: Option<&str>,
 ) {
-    let is = identity(&service(annotations), &balancer(name, tags));
+    let is = relation(&service(annotations), &balancer(name, tags));
     assert_eq!(
-        (is.ownership, is.former.as_deref(), is.name),
-        (ownership, former, own_name())
+        (is.ownership, is.previous_name.as_deref(), is.name),
+        (ownership, previous_name, own_name())
     );
 }
 
@@ -61,12 +61,16 @@ fn identities(
     "other cluster's LB of another Service by id → never renamed",
     "kube_service_theirs_default_other"
 )]
-fn another_cluster_s_is_never_renamed(#[case] row: &str, #[case] name: &str) {
-    let is = identity(&service(NEW), &balancer(name, &[name]));
-    assert_eq!((is.ownership, is.former), (Ownership::Guest, None), "{row}");
+fn the_load_balancer_of_another_cluster_is_never_renamed(#[case] row: &str, #[case] name: &str) {
+    let is = relation(&service(NEW), &balancer(name, &[name]));
+    assert_eq!((is.ownership, is.previous_name), (Ownership::Guest, None), "{row}");
     // Nor later, once it has been served there.
-    let later = identity(&service(SERVED), &balancer(name, &[name, &own_name()]));
-    assert_eq!((later.ownership, later.former), (Ownership::Guest, None), "{row}");
+    let later = relation(&service(SERVED), &balancer(name, &[name, &own_name()]));
+    assert_eq!(
+        (later.ownership, later.previous_name),
+        (Ownership::Guest, None),
+        "{row}"
+    );
 }
 
 // upstream: openstack 56
@@ -78,7 +82,7 @@ fn another_cluster_s_is_never_renamed(#[case] row: &str, #[case] name: &str) {
 #[case("user's own, foreign tags do not count", "mine", &["a", "b", "c"], 1, "")]
 fn admits(#[case] row: &str, #[case] name: &str, #[case] tags: &[&str], #[case] max: u32, #[case] refusal: &str) {
     let (asked, balancer) = (service(NEW), balancer(name, tags));
-    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), true, max);
+    let admitted = relation(&asked, &balancer).admitted(&balancer, &asked.settings(), true, max);
     assert_eq!(
         admitted.map_or_else(|error| error.to_string(), |()| String::new()),
         refusal,
@@ -100,7 +104,7 @@ fn owns(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         ..Listener::default()
     };
-    let is = identity(&service(SERVED), &balancer(&own_name(), &[]));
+    let is = relation(&service(SERVED), &balancer(&own_name(), &[]));
     assert_eq!(is.owns(&listener), expected);
 }
 
@@ -112,7 +116,7 @@ fn internal_services(#[case] name: &str, #[case] refusal: &str) {
         service(&[("load-balancer-id", "lb"), ("internal", "true")]),
         balancer(name, &[]),
     );
-    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), true, 2);
+    let admitted = relation(&asked, &balancer).admitted(&balancer, &asked.settings(), true, 2);
     let told = admitted.map_or_else(|error| error.to_string(), |()| String::new());
     assert!(
         told.contains(refusal) && told.is_empty() == refusal.is_empty(),
@@ -123,7 +127,7 @@ fn internal_services(#[case] name: &str, #[case] refusal: &str) {
 #[test]
 fn without_tags_nothing_is_shared() {
     let (asked, balancer) = (service(NEW), balancer(OTHER, &[]));
-    let admitted = identity(&asked, &balancer).admitted(&balancer, &asked.settings(), false, 2);
+    let admitted = relation(&asked, &balancer).admitted(&balancer, &asked.settings(), false, 2);
     assert!(matches!(admitted, Err(Error::NotSupported { .. })));
 }
 
@@ -135,8 +139,8 @@ fn without_tags_nothing_is_shared() {
 #[case::restored_or_copied("kube_service_kubernetes_default_web", &["kubernetes_service_uid_another"], Some("another"))]
 #[case::guest(OTHER, &[OTHER, "kubernetes_service_uid_another"], None)]
 fn namesakes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option<&str>) {
-    let is = identity(&service(SERVED), &balancer(name, tags));
-    assert_eq!(is.namesake(), expected);
+    let is = relation(&service(SERVED), &balancer(name, tags));
+    assert_eq!(is.other_owner(), expected);
     assert!(expected.is_none() || is.ownership == Ownership::Owner);
 }
 
@@ -146,7 +150,7 @@ fn namesakes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option
 #[case::another_cluster(&["kube_service_theirs_default_web"], true)]
 fn shares(#[case] tags: &[&str], #[case] expected: bool) {
     let balancer = balancer(&own_name(), tags);
-    assert_eq!(identity(&service(SERVED), &balancer).is_shared(&balancer), expected);
+    assert_eq!(relation(&service(SERVED), &balancer).is_shared(&balancer), expected);
 }
 
 /// A Service that was never let in takes nobody's load balancer with it when it goes.
@@ -164,7 +168,7 @@ fn shares(#[case] tags: &[&str], #[case] expected: bool) {
 #[case::last_on_another_s_that_never_left(OTHER, &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
 fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     let balancer = balancer(name, tags);
-    assert_eq!(identity(&service(NEW), &balancer).may_delete(&balancer), expected);
+    assert_eq!(relation(&service(NEW), &balancer).may_delete(&balancer), expected);
 }
 
 /// A name that Octavia's limit cut tells a part of the Service's name.
@@ -173,11 +177,11 @@ fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
 #[case("decompose: cut name, within the Service's name", "default", "web", true)]
 #[case("decompose: cut name, another Service's", "default", "another", false)]
 #[case("decompose: cut name, another namespace", "another", "web", false)]
-fn a_former_name_that_was_cut(#[case] row: &str, #[case] namespace: &str, #[case] name: &str, #[case] ours: bool) {
+fn a_truncated_previous_name(#[case] row: &str, #[case] namespace: &str, #[case] name: &str, #[case] ours: bool) {
     let long = |name: &str| format!("{name}{}", "-long".repeat(60));
     let mut asked = service(SERVED);
     asked.spec.service.name = long("web");
-    let former = names::load_balancer(
+    let previous_name = names::load_balancer(
         "old",
         &cloud::ServiceRef {
             namespace: namespace.into(),
@@ -185,9 +189,13 @@ fn a_former_name_that_was_cut(#[case] row: &str, #[case] namespace: &str, #[case
             uid: "uid".into(),
         },
     );
-    let is = identity(&asked, &balancer(&former, &[&former]));
+    let is = relation(&asked, &balancer(&previous_name, &[&previous_name]));
     let role = if ours { Ownership::Owner } else { Ownership::Guest };
-    assert_eq!((is.ownership, is.former), (role, ours.then_some(former)), "{row}");
+    assert_eq!(
+        (is.ownership, is.previous_name),
+        (role, ours.then_some(previous_name)),
+        "{row}"
+    );
 }
 
 const OWN: &str = "kube_service_kubernetes_default_web";
@@ -210,19 +218,19 @@ fn fates_of_previous_load_balancers(#[case] name: &str, #[case] tags: &[&str], #
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         ..LoadBalancer::default()
     };
-    let identity = Identity::previous(&balancer, &asked.spec, &asked.settings());
-    assert_eq!(fate(&balancer, &identity, Use::Previous, tags.contains(&UID)), expected);
+    let relation = Relation::previous(&balancer, &asked.spec, &asked.settings());
+    assert_eq!(fate(&balancer, &relation, Use::Previous, tags.contains(&UID)), expected);
 }
 
-/// Its namesake of another cluster is a guest there, too, and stays.
+/// The load balancer is owned by a Service of another cluster. The Service is a guest there, so the load balancer is kept.
 #[test]
-fn a_previous_guest_has_no_former_name() {
+fn a_guest_has_no_previous_name() {
     let asked = asked("80 -> a; load-balancer-id=new load-balancer-address=203.0.113.1");
     let balancer = LoadBalancer {
         name: OTHER.into(),
         tags: vec![OTHER.into(), "kube_service_theirs_default_web".into()],
         ..LoadBalancer::default()
     };
-    let identity = Identity::previous(&balancer, &asked.spec, &asked.settings());
-    assert_eq!((identity.ownership, identity.former), (Ownership::Guest, None));
+    let relation = Relation::previous(&balancer, &asked.spec, &asked.settings());
+    assert_eq!((relation.ownership, relation.previous_name), (Ownership::Guest, None));
 }

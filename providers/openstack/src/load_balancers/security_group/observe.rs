@@ -1,4 +1,4 @@
-//! What is there, asked for once when many Services ask.
+//! Reads groups and ports, together for many Services.
 
 use super::PREFIX;
 use crate::api::{
@@ -31,7 +31,7 @@ pub(super) struct Lists {
     /// All groups of ours, by name.
     groups: ListCache<HashMap<String, Vec<SecurityGroup>>>,
     /// The ports that carry them, by group.
-    carriers: ListCache<HashMap<String, Vec<Port>>>,
+    group_ports: ListCache<HashMap<String, Vec<Port>>>,
     /// The ports of servers, by server.
     ports: Mutex<HashMap<String, (Instant, Vec<Port>)>>,
     /// When we last changed a group, by name: an older list does not count.
@@ -53,7 +53,7 @@ impl Lists {
     }
 
     /// The ports that carry a group.
-    pub(super) async fn carriers(&self, api: &Session, group: &SecurityGroup) -> Result<Vec<Port>> {
+    pub(super) async fn group_ports(&self, api: &Session, group: &SecurityGroup) -> Result<Vec<Port>> {
         let (session, groups) = (api.clone(), self.groups.fresh());
         let read = || async move {
             // A group that is not on a recent list is read by itself.
@@ -69,10 +69,10 @@ impl Lists {
             Ok(groups.iter().map(carry).collect::<HashMap<_, _>>())
         };
         let list = self
-            .carriers
+            .group_ports
             .get_if_busy(&group.name, self.last_change(&group.name), read)
             .await?;
-        match list.and_then(|carriers| carriers.get(&group.id).cloned()) {
+        match list.and_then(|group_ports| group_ports.get(&group.id).cloned()) {
             Some(ports) => Ok(ports),
             None => ports::ports(api, &[("security_groups", &group.id)]).await,
         }

@@ -31,8 +31,8 @@ pub(crate) enum Sources {
     Clients,
 }
 
-/// The rules that open a Service's node ports. Probes of `healthCheckNodePort` come from the members' subnet. `vips` are the
-/// families of the balancer's addresses: nobody comes by another one.
+/// The rules that open the node ports of a Service. Probes of `healthCheckNodePort` come from the members' subnet. `vips` are the families of
+/// the load balancer's addresses: no client uses another one.
 pub(crate) fn wanted(spec: &Spec, sources: Sources, vips: &[IpFamily], subnets: &[IpNet]) -> BTreeSet<Rule> {
     let clients: Vec<IpNet> = spec
         .source_ranges
@@ -65,15 +65,15 @@ pub(crate) fn wanted(spec: &Spec, sources: Sources, vips: &[IpFamily], subnets: 
         .collect()
 }
 
-/// What is missing, and the IDs of what is too much: also the two rules that every new group has, which let everything out.
-/// The nodes' other groups decide on that.
+/// The missing rules, and the surplus ones. The two rules of every new group that allow all egress are surplus: the nodes' other groups decide
+/// about that.
 pub(crate) fn diff<'a>(
     wanted: &BTreeSet<Rule>,
     there: &'a [SecurityGroupRule],
 ) -> (Vec<Rule>, Vec<&'a SecurityGroupRule>) {
     let mut met = BTreeSet::new();
     let surplus = there.iter().filter(|rule| match parse(rule) {
-        // Two that mean the same are one too many.
+        // Of two equal rules one is surplus.
         Some(rule) if wanted.contains(&rule) => !met.insert(rule),
         _ => true,
     });
@@ -81,7 +81,7 @@ pub(crate) fn diff<'a>(
     (wanted.difference(&met).copied().collect(), surplus)
 }
 
-/// The body that makes a rule.
+/// The body of the request that creates a rule.
 pub(crate) fn body(group: &str, rule: &Rule) -> NewSecurityGroupRule {
     NewSecurityGroupRule {
         security_group_id: group.to_owned(),

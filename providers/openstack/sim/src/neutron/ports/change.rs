@@ -1,4 +1,4 @@
-//! Ports as requests make and change them.
+//! Ports as requests create and change them.
 
 use super::{Pair, Port, Request, Status, Wanted};
 use crate::{

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use std::{net::IpAddr, sync::Arc};
 use uuid::Uuid;
 
-/// A port to be made.
+/// A new port.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) network: Uuid,
@@ -57,7 +57,7 @@ impl Request {
 }
 
 impl Neutron {
-    /// Makes a port, or says like Neutron why not.
+    /// Creates a port, or returns Neutron's error.
     pub(crate) fn create_port(&mut self, request: Request, now: Timestamp) -> Result<Uuid, Response> {
         let network = self
             .networks

@@ -1,0 +1,67 @@
+//! Runs the manager: from options to a clean stop.
+//!
+//! [`run()`] serves the secure port from the start, waits for the leadership, starts the controllers, and stops in this order: it
+//! accepts no more work, finishes the work in progress, releases the lease, closes the port.
+
+mod catalogue;
+mod credentials;
+mod election;
+mod listeners;
+mod live;
+pub(crate) mod process;
+mod secure_port;
+pub(crate) mod supervisor;
+
+pub use catalogue::register_metrics;
+pub use process::Provide;
+
+use crate::{Options, Setup};
+use listeners::Listeners;
+use live::{First, Following};
+use process::Process;
+use runtime::serve::SetVerbosity;
+use tokio_util::sync::CancellationToken;
+
+/// The program around the manager.
+pub struct Program<'a> {
+    /// The name of the program.
+    pub name: &'a str,
+    /// Creates the provider.
+    pub setup: &'a dyn Setup,
+    /// Sets the verbosity of the log.
+    pub verbosity: SetVerbosity,
+}
+
+/// Runs until a signal stops it.
+///
+/// # Errors
+/// One sentence: why it could not start, or had to stop.
+pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
+    let stop = runtime::signals::stop().map_err(|error| error.to_string())?;
+    let process = Process::start(options, &program)?;
+    let port = secure_port::open(&process, &program)?;
+    let listeners = Listeners::open(&process.checks, &process.metrics, &program.setup.listeners())?;
+    let mut following = live::follow(&process)?;
+    let ended = lead(&process, following.as_mut(), &stop).await;
+    if let Some(following) = following {
+        following.stop().await;
+    }
+    process.flush().await;
+    listeners.close().await;
+    port.close().await;
+    ended
+}
+
+/// Leads once the cloud has accepted its configuration, for as long as the configuration is watched.
+async fn lead(process: &Process, following: Option<&mut Following>, stop: &CancellationToken) -> Result<(), String> {
+    let Some(following) = following else {
+        return election::lead(process, stop).await;
+    };
+    match following.accepted(stop).await? {
+        First::Stop => Ok(()),
+        First::Accepted => {
+            let stop = stop.child_token();
+            following.beside(Box::pin(election::lead(process, &stop)), &stop).await
+        }
+    }
+}

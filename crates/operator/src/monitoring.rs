@@ -1,0 +1,72 @@
+//! What Prometheus is told: where metrics are, whom to trust, and when somebody has to be woken up.
+//!
+//! The objects are plain YAML in this folder. [`operand`] is for a manager that serves metrics with the certificate of
+//! [`crate::certificates`]; [`operator`] is for the operator itself. Both need the API `monitoring.coreos.com/v1`, which is there
+//! where the Prometheus operator is. [`Metrics`] is what the operator's alerts look at.
+
+mod metrics;
+mod reconciles;
+#[cfg(test)]
+mod tests;
+
+pub use metrics::{Metrics, Truth};
+pub use reconciles::{Controller, Ended, Pass, Reconciles};
+
+use crate::{Object, object::Nameless};
+
+/// The API that has to be there.
+pub const API: &str = "monitoring.coreos.com/v1";
+
+const OPERAND: [&str; 2] = [
+    include_str!("monitoring/operand-monitor.yaml"),
+    include_str!("monitoring/operand-rules.yaml"),
+];
+const OPERATOR: [&str; 2] = [
+    include_str!("monitoring/operator-monitor.yaml"),
+    include_str!("monitoring/operator-rules.yaml"),
+];
+
+/// Why there are no such objects.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The names make no YAML.
+    #[error("cannot make the monitoring of Service {service}")]
+    Yaml {
+        /// Which Service.
+        service: String,
+        /// Where it went wrong.
+        source: Box<serde_saphyr::Error>,
+    },
+    /// It is no object.
+    #[error(transparent)]
+    Object(#[from] Nameless),
+}
+
+/// How a manager behind this Service is watched: a `ServiceMonitor` and a `PrometheusRule`.
+///
+/// # Errors
+/// If the names are not names.
+pub fn operand(namespace: &str, service: &str) -> Result<Vec<Object>, Error> {
+    objects(OPERAND, namespace, service)
+}
+
+/// How the operator behind this Service is watched on `OpenShift`: a `ServiceMonitor` and a `PrometheusRule`.
+///
+/// # Errors
+/// If the names are not names.
+pub fn operator(namespace: &str, service: &str) -> Result<Vec<Object>, Error> {
+    objects(OPERATOR, namespace, service)
+}
+
+fn objects(texts: [&str; 2], namespace: &str, service: &str) -> Result<Vec<Object>, Error> {
+    let fill = |text: &str| text.replace("${namespace}", namespace).replace("${service}", service);
+    texts.into_iter().map(|text| object(&fill(text), service)).collect()
+}
+
+fn object(text: &str, service: &str) -> Result<Object, Error> {
+    let value = serde_saphyr::from_str(text).map_err(|source| Error::Yaml {
+        service: service.to_owned(),
+        source: Box::new(source),
+    })?;
+    Ok(Object::new(value)?)
+}

@@ -1,0 +1,179 @@
+//! Which flags kubelet, kube-controller-manager and kube-apiserver need for their cloud: the config observer of the design.
+//!
+//! A cluster's cloud code runs in one of two places. **In-tree**, all three programs know the cloud by its name
+//! (`--cloud-provider=openstack`) and read its configuration (`--cloud-config`). **External**, a cloud controller manager does the
+//! work: kubelet runs with `--cloud-provider=external`, which also taints new nodes until the manager has initialized them, and
+//! kube-controller-manager and kube-apiserver have no cloud flags, because kube-controller-manager would run the cloud's controllers
+//! a second time. Only while in-tree plugins attach volumes does kube-controller-manager need the cloud's name, as
+//! `--external-cloud-volume-plugin`.
+//!
+//! # Precedence
+//! 1. The annotation [`ANNOTATION`] on the Infrastructure. An empty or a true value (as Go reads booleans: `1`, `t`, `true`, …) moves a
+//!    cluster of any platform to an external cloud provider; a false value moves it back and deletes the operands. Any other value is
+//!    ignored and reported. If Kubernetes has no in-tree provider for the platform, a false value leaves the flags as they are, because
+//!    kubelet does not start with the name of an unknown cloud; that new nodes stay uninitialized is reported.
+//! 2. The feature gates `ExternalCloudProvider` and `ExternalCloudProvider<platform>` of older clusters; disabled beats enabled.
+//! 3. The platform: [`is_external`](crate::platforms::external::is_external).
+//!
+//! # Order
+//! Two programs must never run the cloud's controllers at the same time, and a node must never wait for a manager that is not allowed
+//! to run. So the changes depend on which program runs the controllers now ([`Owner`]):
+//!
+//! | | first | then | last |
+//! |---|---|---|---|
+//! | upgrade | kube-controller-manager and kube-apiserver lose their flags | the operands start | kubelet changes to `external` |
+//! | downgrade | the operands are deleted | kube-controller-manager and kube-apiserver get the cloud's name | so does kubelet |
+//!
+//! [`observe`] returns what holds now. Called again after each step, it leads through all of them. A new cluster, on which no program
+//! runs the controllers, gets all flags at once.
+
+mod flags;
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub use crate::platforms::external::ANNOTATION;
+pub use flags::Flags;
+pub use place::Place;
+
+use flags::{KUBELET_CONFIG, STATIC_POD_CONFIGS};
+use operator_api::{feature_gate, infrastructure::PlatformStatus};
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// Of the Infrastructure; `None` before the installer has said so.
+    pub platform: Option<&'a PlatformStatus>,
+    /// The value of [`ANNOTATION`].
+    pub annotation: Option<&'a str>,
+    /// The features of the version that the cluster runs.
+    pub gates: Option<&'a feature_gate::Details>,
+    /// The minor version of Kubernetes: 24 of 1.24.
+    pub kubernetes: u32,
+    /// The key of the cloud configuration; `None` if the cluster has none.
+    pub cloud_config: Option<&'a str>,
+    /// Who attaches volumes.
+    pub volumes: Volumes,
+    /// Who runs the cloud's loops.
+    pub owner: Owner,
+}
+
+/// Who attaches volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Volumes {
+    /// CSI drivers, as everywhere today.
+    #[default]
+    Csi,
+    /// Plugins in the tree, with the cloud provider outside: before CSI migration.
+    InTree,
+}
+
+/// Who runs the cloud's loops now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Owner {
+    /// Nobody: the cluster is new, or between two steps.
+    #[default]
+    Nobody,
+    /// kube-controller-manager.
+    InTree,
+    /// The operands.
+    External,
+}
+
+impl Owner {
+    /// Reads the conditions `CloudControllerOwner` of the `KubeControllerManager` and of the `ClusterOperator`. Ours wins: what runs
+    /// is not stopped because another claims it, too.
+    #[must_use]
+    pub fn of(kube_controller_manager: Option<&str>, cluster_operator: Option<&str>) -> Self {
+        match (kube_controller_manager, cluster_operator) {
+            (_, Some("True")) => Self::External,
+            (Some("True"), _) => Self::InTree,
+            _ => Self::Nobody,
+        }
+    }
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Where the cluster is going.
+    pub place: Place,
+    /// kubelet's flags.
+    pub kubelet: Flags,
+    /// kube-controller-manager's flags.
+    pub kube_controller_manager: Flags,
+    /// kube-apiserver's flags.
+    pub kube_apiserver: Flags,
+    /// What the operator does.
+    pub operands: Operands,
+    /// What a user should know: a value that says nothing, or one that cannot be followed.
+    pub problem: Option<String>,
+}
+
+/// What the operator does with its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operands {
+    /// They run.
+    Run,
+    /// They run as soon as kube-controller-manager has let go of the cloud's loops.
+    Wait,
+    /// They go, or were never there.
+    Remove,
+}
+
+/// Says which flags there have to be now.
+#[must_use]
+pub fn observe(inputs: &Inputs<'_>) -> Outcome {
+    let (place, problem) = place::decide(inputs);
+    let wanted = |place| flags_of(place, inputs);
+    let (core, kubelet) = match (place, inputs.owner) {
+        // The operands still run: nothing may start before they are gone.
+        (Place::InTree(_) | Place::Nowhere, Owner::External) => (external(inputs), external(inputs)),
+        // kube-controller-manager still runs the loops: new nodes are still its work.
+        (Place::External, Owner::InTree) => (place, in_tree(inputs)),
+        _ => (place, place),
+    };
+    let operands = match (place, inputs.owner) {
+        _ if inputs.annotation.map(crate::platforms::external::wish)
+            == Some(crate::platforms::external::Wish::InTree) =>
+        {
+            Operands::Remove
+        }
+        (Place::External, Owner::InTree) => Operands::Wait,
+        (Place::External, _) => Operands::Run,
+        (Place::InTree(_) | Place::Nowhere, _) => Operands::Remove,
+    };
+    Outcome {
+        place,
+        kubelet: wanted(kubelet).kubelet(KUBELET_CONFIG),
+        kube_controller_manager: wanted(core).kube_controller_manager(STATIC_POD_CONFIGS),
+        kube_apiserver: wanted(core).kube_apiserver(STATIC_POD_CONFIGS),
+        operands,
+        problem,
+    }
+}
+
+/// External, unless this platform cannot be: where there never was a manager none can be left over.
+fn external(inputs: &Inputs<'_>) -> Place {
+    inputs.platform.map_or(Place::Nowhere, |_| Place::External)
+}
+
+fn in_tree(inputs: &Inputs<'_>) -> Place {
+    let name = inputs
+        .platform
+        .and_then(|platform| place::in_tree_name(platform, inputs.kubernetes));
+    name.map_or(Place::External, Place::InTree)
+}
+
+fn flags_of<'a>(place: Place, inputs: &Inputs<'a>) -> flags::Wanted<'a> {
+    flags::Wanted {
+        place,
+        config: inputs.cloud_config,
+        volume_plugin: match inputs.volumes {
+            Volumes::Csi => None,
+            Volumes::InTree => inputs
+                .platform
+                .and_then(|platform| place::in_tree_name(platform, inputs.kubernetes)),
+        },
+    }
+}

@@ -1,0 +1,78 @@
+//! The operator on `OpenShift`: the Infrastructure says where the cluster runs, and everything else follows from it.
+//!
+//! A pass of [`Operator`](operator::Operator) observes the cluster ([`observe`]), decides purely ([`decide`]), applies, and reports
+//! in the `ClusterOperator`.
+
+mod annotation;
+mod decide;
+mod inventory;
+mod observe;
+mod observed;
+mod operands;
+mod operator;
+pub(crate) mod platform_manager;
+mod preview;
+mod report;
+mod state;
+mod sync;
+
+pub(crate) use inventory::candidates;
+pub(crate) use operator::Operator;
+
+use crate::platforms::tls;
+use std::path::PathBuf;
+
+/// How the operator is configured.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The namespace of the operands.
+    pub namespace: String,
+    /// The version that is being rolled out.
+    pub release: String,
+    /// The file with the images of the operands.
+    pub images: PathBuf,
+    /// The file with the certificates of the system.
+    pub system_bundle: PathBuf,
+    /// The flags about TLS; `None` for the cluster's profile.
+    pub tls: Option<tls::Settings>,
+    /// What this process does.
+    pub duties: Duties,
+}
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duties {
+    /// All of it.
+    Everything,
+    /// The operands; another process writes the cloud configuration and the certificates.
+    Operands,
+    /// The cloud configuration and the certificates only.
+    ConfigSync,
+}
+
+impl Duties {
+    fn has_sync(self) -> bool {
+        self != Self::Operands
+    }
+
+    fn has_operands(self) -> bool {
+        self != Self::ConfigSync
+    }
+}
+
+/// Why something cannot be decided.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Problem {
+    /// The user has to change something: it is reported at once.
+    #[error("{0}")]
+    Terminal(String),
+    /// It may be over soon: it is reported if it lasts.
+    #[error("{0}")]
+    Transient(String),
+}
+
+impl Problem {
+    fn transient(reason: impl Into<String>) -> Self {
+        Self::Transient(reason.into())
+    }
+}

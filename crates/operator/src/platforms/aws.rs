@@ -1,0 +1,16 @@
+//! Amazon Web Services.
+
+use super::{CloudConfig, Platform, images::MANAGER};
+
+/// What runs on AWS.
+pub const PLATFORM: Platform = Platform {
+    type_: "AWS",
+    cloud_config: CloudConfig::Aws,
+    images: &[(MANAGER, "cloudControllerManagerAWS")],
+    manifests: &[
+        include_str!("aws/deployment.yaml"),
+        include_str!("aws/load-balancer-type.yaml"),
+    ],
+    bootstrap: &[include_str!("aws/bootstrap.yaml")],
+    ..Platform::NEW
+};

@@ -1,0 +1,17 @@
+//! Nutanix.
+
+use super::{CloudConfig, Platform, images::MANAGER};
+
+/// What runs on Nutanix.
+pub const PLATFORM: Platform = Platform {
+    type_: "Nutanix",
+    cloud_config: CloudConfig::Untouched,
+    images: &[(MANAGER, "cloudControllerManagerNutanix")],
+    manifests: &[
+        include_str!("nutanix/deployment.yaml"),
+        include_str!("nutanix/roles.yaml"),
+    ],
+    bootstrap: &[include_str!("nutanix/bootstrap.yaml")],
+    hashed_secrets: &["nutanix-credentials"],
+    ..Platform::NEW
+};

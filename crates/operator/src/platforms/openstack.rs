@@ -1,0 +1,14 @@
+//! `OpenStack`.
+
+use super::{CloudConfig, Platform, Provider, images::MANAGER};
+
+/// What runs on `OpenStack`.
+pub const PLATFORM: Platform = Platform {
+    type_: "OpenStack",
+    provider: Provider::Ours,
+    cloud_config: CloudConfig::OpenStack,
+    images: &[(MANAGER, "cloudControllerManagerOpenStack")],
+    manifests: &[include_str!("openstack/deployment.yaml")],
+    bootstrap: &[include_str!("openstack/bootstrap.yaml")],
+    ..Platform::NEW
+};

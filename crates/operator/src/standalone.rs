@@ -1,0 +1,278 @@
+//! A cloud controller manager on any Kubernetes: from a [`CloudControllerManager`] to the objects that run it.
+//!
+//! [`resources`] is pure: what is in the YAML files beside it, with values put in after the YAML has been read. [`scope::overlaps`] says
+//! which managers would interfere with each other. [`leftovers`] are the Pods of those that were deleted.
+//!
+//! What is not among the objects: the namespace and the `ClusterRole` [`names::CLUSTER_ROLE`], which come with the operator and stay with it, and the
+//! Secret [`names::serving_cert`] with the certificate, which is no matter of a pure function. Everything here has the manager as its owner: if
+//! that is deleted, Kubernetes takes the rest away, whether the operator runs or not.
+
+mod apply;
+mod check;
+pub mod controllers;
+mod decide;
+mod flags;
+pub mod leftovers;
+pub mod names;
+mod observe;
+mod operator;
+mod platform_claim;
+mod preview;
+pub mod provider;
+mod report;
+pub mod scope;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use operator::Operator;
+
+use crate::{
+    Key, Object,
+    platforms::placeholder::{self, Values},
+};
+use flags::{CONFIG, CONFIG_FILE};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
+use operator_api::{
+    CloudControllerManager,
+    cloud_controller_manager::{CloudConfig, Spec},
+};
+use provider::{Credentials, Provider};
+use serde_json::{Value, json};
+use status::Problem;
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+
+const ALWAYS: [&str; 3] = [
+    include_str!("standalone/account.yaml"),
+    include_str!("standalone/rbac.yaml"),
+    include_str!("standalone/service.yaml"),
+];
+const SEVERAL: &str = include_str!("standalone/availability.yaml");
+const DEPLOYMENT: &str = include_str!("standalone/deployment.yaml");
+/// Where credentials are mounted.
+const CREDENTIALS: &str = "/etc/outrigger/credentials";
+/// Readable by the group of the manager alone.
+const MODE: u32 = 0o440;
+
+/// What is the same for all managers.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The operator's own namespace, where its managers run, too: so it needs to read the Secrets of no other.
+    pub namespace: &'a str,
+    /// The operator's own image.
+    pub image: &'a str,
+    /// The providers of that image.
+    pub providers: &'a [Provider],
+    /// The flags of a manager in that image, without dashes; empty if they are not known.
+    pub flags: &'a [String],
+}
+
+/// How the operator is configured.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The operator's own namespace, and that of its managers.
+    pub(crate) namespace: String,
+    /// The file with the operator's own image.
+    pub(crate) images: PathBuf,
+    /// The providers of that image.
+    pub(crate) providers: Arc<[Provider]>,
+    /// The flags of a manager in that image.
+    pub(crate) flags: Arc<[String]>,
+    pub(crate) monitoring: Monitoring,
+    pub(crate) cluster: Cluster,
+    /// The objects of every platform, whose names are reserved on `OpenShift`.
+    pub(crate) reserved: BTreeSet<Key>,
+}
+
+/// Whether the cluster serves the kinds of the Prometheus operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Monitoring {
+    Served,
+    Absent,
+}
+
+/// Whether the cluster has a manager of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cluster {
+    /// The operator runs one for the platform, in the same namespace.
+    OpenShift,
+    /// It has none.
+    Kubernetes,
+}
+
+/// Why a manager cannot be run.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// What is asked for cannot be.
+    #[error("{}", .0.join("; "))]
+    Spec(Vec<String>),
+    /// A manifest of ours is wrong.
+    #[error("manifest: {0}")]
+    Manifest(String),
+}
+
+/// Everything that runs a manager, in the order in which it is written.
+///
+/// # Errors
+/// If the spec asks for what cannot be.
+pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Result<Vec<Object>, Error> {
+    let problems = check::problems(manager, context.providers, context.flags);
+    if !problems.is_empty() {
+        return Err(Error::Spec(problems));
+    }
+    let several = (manager.spec.replicas > 1).then_some(SEVERAL);
+    let files = ALWAYS.into_iter().chain(several).chain([DEPLOYMENT]);
+    let values = values(manager, context);
+    let mut objects = Vec::new();
+    for file in files {
+        let documents: Vec<Value> = serde_saphyr::from_multiple(file).map_err(|error| wrong(&error))?;
+        for document in documents {
+            objects.push(object(document, manager, &values, context)?);
+        }
+    }
+    Ok(objects)
+}
+
+fn object(
+    mut object: Value,
+    manager: &CloudControllerManager,
+    values: &Values,
+    context: &Context<'_>,
+) -> Result<Object, Error> {
+    placeholder::fill(&mut object, values).map_err(|error| wrong(&error))?;
+    own(&mut object, manager);
+    if object["kind"] == "Deployment" {
+        leftovers::mark(&mut object["spec"]["template"], manager);
+        let pod = &mut object["spec"]["template"]["spec"];
+        set_env(pod, &manager.spec, context.providers);
+        mount_config(pod, manager.spec.cloud_config.as_ref());
+        mount_credentials(pod, &manager.spec);
+        place(pod, &manager.spec);
+        if !manager.spec.image_pull_secrets.is_empty() {
+            pod["imagePullSecrets"] = json!(manager.spec.image_pull_secrets);
+        }
+    }
+    Object::new(object).map_err(|error| wrong(&error))
+}
+
+fn wrong(error: &impl ToString) -> Error {
+    Error::Manifest(error.to_string())
+}
+
+fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
+    let (name, spec) = (manager.name_any(), &manager.spec);
+    let resources = match &spec.resources {
+        Some(resources) => json!(resources),
+        None => json!({"requests": {"cpu": "20m", "memory": "32Mi"}}),
+    };
+    [
+        ("name", json!(names::full(&name))),
+        ("namespace", json!(context.namespace)),
+        ("clusterRole", json!(names::CLUSTER_ROLE)),
+        ("servingCert", json!(names::serving_cert(&name))),
+        ("labels", json!(names::labels(manager, &name))),
+        ("selector", json!(names::selector(&name))),
+        ("replicas", json!(spec.replicas)),
+        ("image", json!(spec.image.as_deref().unwrap_or(context.image))),
+        ("args", json!(flags::of(manager, &name, context))),
+        ("port", json!(spec.secure_port)),
+        ("resources", resources),
+    ]
+    .into()
+}
+
+/// The user's variables, and where the credentials are unless the user says something else.
+fn set_env(pod: &mut Value, spec: &Spec, providers: &[Provider]) {
+    let mut env: Vec<Value> = spec.env.iter().map(|variable| json!(variable)).collect();
+    let credentials = credentials_variable(spec, providers);
+    env.extend(credentials.filter(|variable| !spec.env.iter().any(|given| variable["name"] == given.name)));
+    if !env.is_empty() {
+        pod["containers"][0]["env"] = json!(env);
+    }
+}
+
+/// The variable by which the provider finds its credentials, if the user gives any.
+fn credentials_variable(spec: &Spec, providers: &[Provider]) -> Option<Value> {
+    let secret = &spec.credentials.as_ref()?.secret.name;
+    match provider::find(providers, &spec.provider)?.needs.credentials {
+        Credentials::None => None,
+        Credentials::File { variable, key } => Some(json!({"name": variable, "value": format!("{CREDENTIALS}/{key}")})),
+        Credentials::Variable { variable, key } => {
+            Some(json!({"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}))
+        }
+    }
+}
+
+/// Everything that is wrong with the spec of a manager.
+fn problems(manager: &CloudControllerManager, settings: &Settings) -> Vec<String> {
+    check::problems(manager, &settings.providers, &settings.flags)
+}
+
+/// An object that is owned by the manager.
+fn owned(mut object: Value, manager: &CloudControllerManager) -> Result<Object, Problem> {
+    own(&mut object, manager);
+    valid(object)
+}
+
+fn valid(object: Value) -> Result<Object, Problem> {
+    Object::new(object).map_err(|error| Problem::Terminal(("InvalidManifest", error.to_string())))
+}
+
+/// Makes the manager the owner of an object, and adds its labels.
+fn own(object: &mut Value, manager: &CloudControllerManager) {
+    object["metadata"]["labels"] = json!(names::labels(manager, &manager.name_any()));
+    if let Some(owner) = manager.owner_ref(&()) {
+        let owner = OwnerReference {
+            controller: Some(true),
+            ..owner
+        };
+        object["metadata"]["ownerReferences"] = json!([owner]);
+    }
+}
+
+fn mount_config(pod: &mut Value, config: Option<&CloudConfig>) {
+    let Some(CloudConfig { config_map, secret }) = config else {
+        return;
+    };
+    let items = |key: &str| json!([{"key": key, "path": CONFIG_FILE}]);
+    let volume = match (config_map, secret) {
+        (Some(map), _) => {
+            json!({"name": "config", "configMap": {"name": map.name, "items": items(&map.key), "defaultMode": MODE}})
+        }
+        (None, Some(secret)) => {
+            json!({"name": "config", "secret": {"secretName": secret.name, "items": items(&secret.key), "defaultMode": MODE}})
+        }
+        (None, None) => return,
+    };
+    mount(pod, volume, CONFIG);
+}
+
+fn mount_credentials(pod: &mut Value, spec: &Spec) {
+    if let Some(credentials) = &spec.credentials {
+        let name = &credentials.secret.name;
+        let volume = json!({"name": "credentials", "secret": {"secretName": name, "defaultMode": MODE}});
+        mount(pod, volume, CREDENTIALS);
+    }
+}
+
+fn mount(pod: &mut Value, volume: Value, path: &str) {
+    let mount = json!({"name": volume["name"], "mountPath": path, "readOnly": true});
+    push(&mut pod["containers"][0]["volumeMounts"], mount);
+    push(&mut pod["volumes"], volume);
+}
+
+fn place(pod: &mut Value, spec: &Spec) {
+    for (label, value) in &spec.placement.node_selector {
+        pod["nodeSelector"][label] = json!(value);
+    }
+    for toleration in &spec.placement.tolerations {
+        push(&mut pod["tolerations"], json!(toleration));
+    }
+}
+
+fn push(list: &mut Value, item: Value) {
+    if let Some(list) = list.as_array_mut() {
+        list.push(item);
+    }
+}

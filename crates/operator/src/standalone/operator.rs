@@ -1,0 +1,267 @@
+//! One pass over all managers: observe, decide, apply, report.
+
+use super::{
+    Settings,
+    apply::inventory,
+    decide::{Decision, decide},
+    observe::{self, Managers},
+    status::{Found, Problem, State},
+};
+use crate::{
+    Key, Lookup, Object,
+    cache::{Cache, Selection},
+    certificates,
+    clients::Clients,
+    control::{Files, Next, Reconcile, Retry},
+    events::Reported,
+    operands::Engine,
+    rollout::Patience,
+    status::Window,
+};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
+use runtime::health::Pulse;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+/// How soon managers are reconciled again because the claims of others have changed.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long something that may be over soon may fail before it is reported as degraded.
+const FAILS: Duration = Duration::from_secs(150);
+
+/// The operator on any Kubernetes.
+pub(crate) struct Operator {
+    pub(super) settings: Settings,
+    /// The content of the file with the operator's own image.
+    pub(super) images: Result<String, String>,
+    pub(super) clients: Clients,
+    pub(super) cache: Cache,
+    pub(super) engine: Engine,
+    managers: BTreeMap<String, Remembered>,
+}
+
+/// What is remembered of a manager from one pass to the next.
+pub(super) struct Remembered {
+    pub(super) patience: Patience,
+    /// Since when it fails.
+    pub(super) window: Window,
+    /// Why the object is not valid, as far as it was logged.
+    pub(super) invalid: String,
+    reported: Reported,
+    /// The objects that the last decision read.
+    reads: BTreeSet<Key>,
+}
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self {
+            patience: Patience::default(),
+            window: Window::new(FAILS),
+            invalid: String::new(),
+            reported: Reported::default(),
+            reads: BTreeSet::new(),
+        }
+    }
+}
+
+impl Operator {
+    /// Nothing is written yet. `changed` is notified of changes.
+    pub(crate) fn new(settings: Settings, clients: Clients, changed: Arc<Notify>) -> Self {
+        Self {
+            cache: Cache::new(clients.read.clone(), changed),
+            engine: Engine::new(clients.write.clone()).owned_by(observe::KIND),
+            images: text(&settings.images),
+            settings,
+            clients,
+            managers: BTreeMap::new(),
+        }
+    }
+}
+
+impl Reconcile for Operator {
+    const CONTROLLER: &'static str = "cloudcontrollermanager";
+
+    fn read_files(&mut self) -> Files {
+        let images = text(&self.settings.images);
+        if images == self.images {
+            return Files::Unchanged;
+        }
+        info!(file = %self.settings.images.display(), "the operator's own file has changed");
+        self.images = images;
+        Files::Changed
+    }
+
+    async fn pass(&mut self, pulse: &Pulse) -> Next {
+        let managers = match self.managers().await {
+            Ok(managers) => managers,
+            Err(reason) => {
+                warn!(%reason, "cannot list managers; retrying");
+                return Next::FAILED;
+            }
+        };
+        self.forget_all_but(&managers);
+        let mut next = Next::default();
+        for invalid in &managers.unreadable {
+            next = next.or(written(self.report_invalid(invalid).await));
+        }
+        let leftovers = self.leftovers(&managers).await;
+        let platform = self.platform(&managers).await;
+        let refusals = managers.refusals(&leftovers, &platform);
+        for manager in &managers.readable {
+            let found = self.one(manager, refusals.get(&manager.name_any())).await;
+            next = next.or(written(self.report(manager, &found).await)).or(found.next);
+            // Many managers may take long; one must not.
+            pulse.end();
+            pulse.begin();
+        }
+        // The claims that this pass has written itself.
+        let after = self.managers().await;
+        if after.is_ok_and(|managers| managers.refusals(&leftovers, &platform) != refusals) {
+            let (again, retry) = (Some(AGAIN), Retry::No);
+            next = next.or(Next { again, retry });
+        }
+        let reads = self.managers.values().flat_map(|manager| &manager.reads);
+        let kinds = [Selection::all(&observe::resource())];
+        let all = reads.filter_map(Selection::of).chain(kinds);
+        let all = all.chain(self.platform_selections(&managers)).collect();
+        self.cache.want(&all).await;
+        next
+    }
+}
+
+impl Operator {
+    /// The managers of the cluster.
+    pub(super) async fn managers(&mut self) -> Result<Managers, String> {
+        let kind = observe::resource();
+        self.cache.want_also([Selection::all(&kind)]).await;
+        let objects = self.cache.all(&kind);
+        let objects = objects.map_err(|reason| format!("cannot list {}: {reason}", kind.plural))?;
+        Ok(Managers::of(&objects))
+    }
+
+    fn forget_all_but(&mut self, managers: &Managers) {
+        let existing: BTreeSet<_> = managers.names().collect();
+        for name in self.managers.keys().filter(|name| !existing.contains(*name)) {
+            self.remove_metrics(name);
+        }
+        self.managers.retain(|name, _| existing.contains(name));
+    }
+
+    /// Reconciles one manager.
+    async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
+        let name = manager.name_any();
+        let remembered = self.remembered(&name);
+        remembered.invalid.clear();
+        let before = std::mem::take(&mut remembered.reads);
+        let found = self.state(manager, refused).await;
+        if found.next.retry == Retry::WithBackOff {
+            // What a failed pass did not get to read is watched as before.
+            self.remembered(&name).reads.extend(before);
+        }
+        found
+    }
+
+    async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
+        let (name, inventory) = (manager.name_any(), inventory(manager));
+        if manager.spec.management_state == ManagementState::Removed {
+            self.clients.metrics.certificates(&name, None);
+            return self.removed(&name, inventory).await;
+        }
+        // Its Pods are counted whatever else is known.
+        self.watch(&name, [self.deployment(&name)]).await;
+        if manager.spec.management_state == ManagementState::Unmanaged {
+            return Found {
+                state: State::Unmanaged,
+                inventory,
+                ..Found::default()
+            };
+        }
+        if let Some(refused) = refused {
+            let problems = super::problems(manager, &self.settings);
+            return self.failed(&name, refused.clone().with(&problems), inventory);
+        }
+        let decision = self.observe(manager).await;
+        let reported = &mut self.managers.entry(name.clone()).or_default().reported;
+        reported.report(&self.clients.recorder, decision.events.clone());
+        match self.objects(manager, &decision) {
+            Ok(objects) => {
+                let found = self.managed(manager, objects, inventory).await;
+                found.missing(&decision.missing)
+            }
+            Err(problem) => self.failed(&name, problem, inventory),
+        }
+    }
+
+    /// Observes and decides, until everything that the decision reads was observed.
+    pub(super) async fn observe(&mut self, manager: &CloudControllerManager) -> Decision {
+        let name = manager.name_any();
+        loop {
+            let remembered = self.managers.entry(name.clone()).or_default();
+            let objects = remembered.reads.iter().map(|key| (key.clone(), self.cache.find(key)));
+            let objects: BTreeMap<Key, Lookup> = objects.collect();
+            let decision = decide(manager, &objects, &self.images, &self.settings);
+            if decision.reads.is_subset(&remembered.reads) {
+                return decision;
+            }
+            self.watch(&name, decision.reads).await;
+        }
+    }
+
+    /// The objects of a decision, with those of the serving certificate: existing ones if they are valid, new ones otherwise.
+    pub(super) fn objects(
+        &self,
+        manager: &CloudControllerManager,
+        decision: &Decision,
+    ) -> Result<Vec<Object>, Problem> {
+        let mut objects = decision.objects.clone()?;
+        let name = manager.name_any();
+        let names = super::names::certificates(&name, &self.settings.namespace);
+        let find = |key: &Key| match self.cache.find(key) {
+            Lookup::Found(secret) => Ok(Some(secret)),
+            Lookup::Absent => Ok(None),
+            Lookup::Unknown(reason) => Err(Problem::unread(format!("cannot read {key}: {reason}"))),
+        };
+        let (ca, serving) = (find(&names.ca_secret())?, find(&names.serving_secret())?);
+        let live = certificates::Live {
+            ca: ca.as_deref(),
+            serving: serving.as_deref(),
+        };
+        let issued = certificates::desired(Timestamp::now(), live, &names)
+            .map_err(|error| Problem::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())))?;
+        self.clients.metrics.certificates(&name, Some(&issued));
+        for object in issued.objects() {
+            objects.push(super::owned(object.into_value(), manager)?);
+        }
+        Ok(objects)
+    }
+
+    /// What is remembered of a manager.
+    pub(super) fn remembered(&mut self, name: &str) -> &mut Remembered {
+        self.managers.entry(name.to_owned()).or_default()
+    }
+
+    /// Watches these objects for a manager, until a pass does not read them.
+    pub(super) async fn watch(&mut self, name: &str, keys: impl IntoIterator<Item = Key>) {
+        let keys: Vec<_> = keys.into_iter().collect();
+        let selections: Vec<_> = keys.iter().filter_map(Selection::of).collect();
+        self.remembered(name).reads.extend(keys);
+        self.cache.want_also(selections).await;
+    }
+}
+
+/// Whether the status was written.
+fn written(is_written: bool) -> Next {
+    if is_written { Next::default() } else { Next::FAILED }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}

@@ -1,0 +1,51 @@
+//! The claim of the platform's own manager, where the operator runs one beside others: on `OpenShift`.
+
+use super::{Cluster, observe::Managers, operator::Operator};
+use crate::{cache::Selection, openshift::platform_manager};
+use operator_api::cloud_controller_manager::{Claim, SECURE_PORT, Scope};
+
+/// What the nodes of a platform are called, where its manager leaves alone those that are called otherwise. Other platforms' managers
+/// take a machine that they do not know for one that is gone. Azure's counts such a node as unmanaged, those of GCP and `OpenStack` cannot
+/// read its provider ID, and AWS's neither unless the last part of it begins with `i-`: none deletes it.
+const SCHEMES: [(&str, &str); 4] = [
+    ("AWS", "aws"),
+    ("Azure", "azure"),
+    ("GCP", "gce"),
+    ("OpenStack", "openstack"),
+];
+
+impl Operator {
+    /// The claim of the platform's own manager, if it has one; or why that is not known. It is only read if there is another manager.
+    pub(super) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, String> {
+        let selections = self.platform_selections(managers);
+        if selections.is_empty() {
+            return Ok(None);
+        }
+        self.cache.want_also(selections).await;
+        let platform = platform_manager::platform(&self.cache)?;
+        Ok(platform.as_deref().map(claim))
+    }
+
+    /// The watches that tell whether the platform has a manager.
+    pub(super) fn platform_selections(&self, managers: &Managers) -> Vec<Selection> {
+        match self.settings.cluster {
+            Cluster::OpenShift if !managers.readable.is_empty() => platform_manager::selections().into(),
+            Cluster::OpenShift | Cluster::Kubernetes => Vec::new(),
+        }
+    }
+}
+
+/// What the manager of such a platform looks after: all nodes that may be its own, and all Services without a class.
+pub(super) fn claim(platform: &str) -> Claim {
+    let schemes = SCHEMES.iter().filter(|(type_, _)| *type_ == platform);
+    Claim {
+        provider: platform.to_owned(),
+        scope: Scope {
+            provider_id_schemes: schemes.map(|(_, scheme)| (*scheme).to_owned()).collect(),
+            ..Scope::default()
+        },
+        controllers: vec!["*".to_owned()],
+        secure_port: SECURE_PORT,
+        ..Claim::default()
+    }
+}

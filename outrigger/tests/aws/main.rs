@@ -1,0 +1,14 @@
+//! The AWS provider from end to end, beside the Go program: both as processes, on a real API server and on moto.
+
+#![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
+
+#[path = "../fixture/fixture.rs"]
+mod fixture;
+
+mod cluster;
+mod credential_provider;
+mod facts;
+mod nodes;
+mod services;
+mod swap;
+mod twins;

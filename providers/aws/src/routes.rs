@@ -1,0 +1,158 @@
+//! Routes to the pods of each node, in one route table of the VPC.
+
+use crate::{
+    api::{
+        Api,
+        ec2::routes::{Route as Entry, RouteTable},
+        errors,
+    },
+    instances::{self, instance_id},
+    node_index::NodeIndex,
+};
+use async_trait::async_trait;
+use cloud::{Error, NewRoute, Result, Route, RouteTarget};
+use ipnet::IpNet;
+use provider_kit::concurrently;
+use std::{collections::BTreeSet, sync::Arc};
+
+/// The routes of the cluster.
+pub struct Routes {
+    api: Arc<Api>,
+    nodes: Arc<NodeIndex>,
+}
+
+impl Routes {
+    /// Routes that are read and written through this API.
+    pub fn new(api: &Arc<Api>, nodes: &Arc<NodeIndex>) -> Self {
+        Self {
+            api: Arc::clone(api),
+            nodes: Arc::clone(nodes),
+        }
+    }
+
+    /// The route table: that of the configuration, or the only one with the tag of the cluster.
+    async fn table(&self) -> Result<RouteTable> {
+        let cluster = self.api.cluster().await?;
+        let mut tables = if let Some(id) = &self.api.config.route_table_id {
+            self.api.route_table(id).await?
+        } else {
+            let mut tables = self.api.route_tables(&cluster.vpc_id).await?;
+            tables.retain(|table| cluster.has_tag(&table.tag_set));
+            tables
+        };
+        match (tables.pop(), tables.len()) {
+            (Some(table), 0) => Ok(table),
+            (None, _) => {
+                let reason = "no route table has the tag of the cluster: tag one, or set RouteTableID";
+                Err(Error::unusable("route table", reason))
+            }
+            (Some(_), more) => {
+                let reason = format!(
+                    "{} route tables have the tag of the cluster: set RouteTableID",
+                    more + 1
+                );
+                Err(Error::unusable("route table", reason))
+            }
+        }
+    }
+
+    /// The node that each instance is. A name that is not known yet is the private DNS name.
+    async fn node_names(&self, ids: BTreeSet<&str>) -> Result<Vec<(String, Option<String>)>> {
+        let (known, unknown): (Vec<&str>, Vec<&str>) = ids.into_iter().partition(|id| self.nodes.find(id).is_some());
+        let mut names: Vec<_> = known
+            .into_iter()
+            .map(|id| (id.to_owned(), self.nodes.find(id)))
+            .collect();
+        for (id, found) in instances::by_ids(&self.api, unknown.into_iter().collect()).await {
+            let name = found?.map(|instance| instance.private_dns_name);
+            names.push((id, name.filter(|name| !name.is_empty())));
+        }
+        Ok(names)
+    }
+
+    async fn create_one(&self, table: &RouteTable, new: &NewRoute) -> Result<()> {
+        let id = match &new.provider_id {
+            Some(id) => instance_id(id.as_str())?,
+            None => None,
+        };
+        let id =
+            id.ok_or_else(|| Error::unusable(format!("node {}", new.node), "it has no EC2 instance to route to"))?;
+        self.api.disable_source_dest_check(id).await?;
+        let there = table
+            .route_set
+            .iter()
+            .find(|entry| destination(entry) == Some(new.destination));
+        if there.is_some_and(|entry| entry.state == "blackhole") {
+            self.api.delete_route(&table.route_table_id, &new.destination).await?;
+        }
+        match self.api.create_route(&table.route_table_id, &new.destination, id).await {
+            Err(error) if errors::code(&error) == Some("RouteAlreadyExists") && leads_to(there, id) => Ok(()),
+            answer => answer,
+        }
+    }
+}
+
+#[async_trait]
+impl cloud::Routes for Routes {
+    async fn list(&self, cluster: &str) -> Result<Vec<Route>> {
+        let table = self.table().await?;
+        let to_instances = table.route_set.iter().filter(|entry| !entry.instance_id.is_empty());
+        let ids = to_instances.filter(|entry| entry.state != "blackhole");
+        let names = self
+            .node_names(ids.map(|entry| entry.instance_id.as_str()).collect())
+            .await?;
+        let target = |entry: &Entry| {
+            if entry.state == "blackhole" {
+                return Some(RouteTarget::Blackhole);
+            }
+            let (_, name) = names.iter().find(|(id, _)| *id == entry.instance_id)?;
+            Some(name.clone().map_or(RouteTarget::Unknown, RouteTarget::Node))
+        };
+        let route = |entry: &Entry| {
+            let destination = destination(entry)?;
+            Some(Route {
+                name: format!("{cluster}-{destination}"),
+                destination,
+                target: target(entry)?,
+                addresses: None,
+            })
+        };
+        Ok(table.route_set.iter().filter_map(route).collect())
+    }
+
+    async fn create(&self, _: &str, routes: &[NewRoute]) -> Vec<Result<()>> {
+        if routes.is_empty() {
+            return Vec::new();
+        }
+        match self.table().await {
+            Ok(table) => concurrently(routes.iter().map(|route| self.create_one(&table, route))).await,
+            Err(error) => vec![Err(error.of_batch()); routes.len()],
+        }
+    }
+
+    async fn delete(&self, _: &str, routes: &[Route]) -> Vec<Result<()>> {
+        if routes.is_empty() {
+            return Vec::new();
+        }
+        match self.table().await {
+            Ok(table) => {
+                let delete = |route: &Route| {
+                    let destination = route.destination;
+                    let table = table.route_table_id.clone();
+                    async move { self.api.delete_route(&table, &destination).await }
+                };
+                concurrently(routes.iter().map(delete)).await
+            }
+            Err(error) => vec![Err(error.of_batch()); routes.len()],
+        }
+    }
+}
+
+fn destination(entry: &Entry) -> Option<IpNet> {
+    let blocks = [&entry.destination_cidr_block, &entry.destination_ipv6_cidr_block];
+    blocks.iter().find_map(|block| block.parse().ok())
+}
+
+fn leads_to(entry: Option<&Entry>, id: &str) -> bool {
+    entry.is_some_and(|entry| entry.instance_id == id)
+}

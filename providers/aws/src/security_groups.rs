@@ -1,0 +1,100 @@
+//! Security groups: those of the load balancers, and the rules of Services in those of the nodes.
+//!
+//! The nodes share a few groups, and every Service has rules in them. Services are told apart by the descriptions of their rules, or by the
+//! group of their load balancer. Concurrent Services share one read and one write of a group through its lane.
+
+mod nodes;
+mod own;
+pub mod rules;
+mod store;
+
+pub use nodes::{NodeMark, NodeRules, network as network_rules};
+pub use own::OwnGroup;
+
+use crate::{
+    api::{Api, ec2::security_groups::SecurityGroup},
+    cluster::{LEGACY_TAG, TAG_PREFIX},
+};
+use cloud::Result;
+use nodes::Registry;
+use provider_kit::{lanes::Lanes, list_cache::ListCache};
+use rules::Rules;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::time::Instant;
+
+/// The security groups of one cluster.
+pub struct SecurityGroups {
+    api: Arc<Api>,
+    list: ListCache<Vec<SecurityGroup>>,
+    lanes: Lanes<String, Rules>,
+    /// The rules that Services want in the groups of the nodes.
+    registry: Arc<Mutex<Registry>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// When a Service last changed rules, by its load balancer: a list from before that is out of date for it.
+    edited: HashMap<String, Instant>,
+    /// Groups of nodes that do not have the tag of the cluster.
+    untagged: BTreeSet<String>,
+}
+
+impl SecurityGroups {
+    /// The security groups of the cluster. Nothing is read yet.
+    pub fn new(api: Arc<Api>) -> Self {
+        Self {
+            api,
+            list: ListCache::default(),
+            lanes: Lanes::default(),
+            registry: Arc::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The groups in the VPC that have the tag of the cluster, and those of nodes that lack it, as a load balancer has left them.
+    ///
+    /// # Errors
+    /// As EC2 answers.
+    pub async fn list(&self, load_balancer: &str) -> Result<Arc<Vec<SecurityGroup>>> {
+        let changed = self.state().edited.get(load_balancer).copied();
+        let (api, untagged) = (Arc::clone(&self.api), self.state().untagged.clone());
+        let read = || async move {
+            let cluster = api.cluster().await?;
+            let id = cluster.name.as_ref().map_or("*", |name| name.id.as_str());
+            let keys = [format!("{TAG_PREFIX}{id}"), LEGACY_TAG.to_owned()];
+            let mut groups = api.security_groups_tagged(&cluster.vpc_id, &keys).await?;
+            groups.retain(|group| cluster.has_tag(&group.tag_set));
+            let missing: Vec<&String> = untagged
+                .iter()
+                .filter(|id| !groups.iter().any(|group| group.group_id == **id))
+                .collect();
+            if !missing.is_empty() {
+                groups.extend(api.security_groups_by_id(&missing).await?);
+            }
+            Ok(groups)
+        };
+        self.list.get(changed, read).await
+    }
+
+    /// A load balancer changed rules or groups.
+    fn edited(&self, load_balancer: &str) {
+        self.state().edited.insert(load_balancer.to_owned(), Instant::now());
+    }
+
+    /// Nothing is left of a load balancer.
+    pub fn forget(&self, load_balancer: &str) {
+        self.state().edited.remove(load_balancer);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,13 @@
+//! The provider on moto, which stands for AWS.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what must not be missing in a test ends it"
+)]
+
+mod crashes;
+mod fixture;
+mod load_balancers;
+mod shared_groups;
+mod snapshot;

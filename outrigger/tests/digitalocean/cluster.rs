@@ -164,3 +164,17 @@ async fn a_service_gets_a_tagged_load_balancer_and_its_ports_are_open() {
     cluster.opens(&manager, &[format!("tcp {port}")]).await;
     assert_eq!(cluster.cloud.unknown(), [""; 0]);
 }
+
+#[tokio::test]
+async fn without_a_cluster_id_it_warns_and_serves() {
+    let cluster = Cluster::new().await;
+    let manager = cluster.manager().env("DO_CLUSTER_ID", "").start();
+    manager.working().await;
+    cluster.join(&manager, "node").await;
+    let name = cluster.fixture.create(cluster.fixture.balanced("web")).await.name_any();
+    cluster.fixture.served(&manager, &name).await;
+    let balancers = cluster.cloud.read(Fake::all_load_balancers);
+    assert_eq!(balancers[0]["tags"], fakecloud::json!([]));
+    let log = manager.told();
+    assert!(log.contains("no cluster ID was found"), "{log}");
+}

@@ -19,9 +19,6 @@ use std::{
 };
 use types::{Certificate, Droplet, Firewall, LoadBalancer, Region};
 
-/// The metadata service of Droplets.
-const METADATA: &str = "http://169.254.169.254";
-
 /// The API, with the token of one team.
 pub struct Api {
     pub config: Config,
@@ -95,7 +92,8 @@ impl Api {
     /// The region of the configuration, which must exist, or that of the Droplet that this process runs on.
     async fn find_region(&self) -> Result<String> {
         let Some(region) = &self.config.region else {
-            let url = METADATA.parse().map_err(|_| Error::invalid("metadata", METADATA))?;
+            let url = &self.config.metadata;
+            let url = url.parse().map_err(|_| Error::invalid("metadata", url))?;
             let request = Request::get("get_metadata_region", &url).path(["metadata", "v1", "region"]);
             let response = self.metadata.send(request).await?;
             return Ok(String::from_utf8_lossy(response.body()).trim().to_owned());

@@ -39,6 +39,8 @@ pub struct Config {
     pub token: SecretString,
     /// Where the API is.
     pub url: Url,
+    /// The metadata service of Droplets.
+    pub metadata: String,
     /// The tag of everything that belongs to this cluster.
     pub tag: Option<String>,
     /// The VPC of load balancers.
@@ -72,6 +74,7 @@ impl Config {
         Ok(Self {
             token: variables.required("DO_ACCESS_TOKEN")?.into(),
             url: url.ok_or("DO_OVERRIDE_URL has no default")?,
+            metadata: "http://169.254.169.254".to_owned(),
             tag: variables.text("DO_CLUSTER_ID").map(|id| format!("k8s:{id}")),
             vpc_id: variables.text("DO_CLUSTER_VPC_ID"),
             firewall: firewall(variables)?,

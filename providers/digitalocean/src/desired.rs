@@ -40,17 +40,22 @@ pub fn kind(spec: &Spec, config: &Config, existing: Option<&LoadBalancer>) -> Re
     }
 }
 
-/// `EXTERNAL` or `INTERNAL`.
-pub fn network(spec: &Spec) -> Result<&'static str> {
-    Ok(key::NETWORK.word(spec)?.unwrap_or("EXTERNAL"))
+/// `EXTERNAL` or `INTERNAL`: as it is, as asked for, or the default.
+pub fn network<'a>(spec: &Spec, existing: Option<&'a LoadBalancer>) -> Result<&'a str> {
+    let asked = key::NETWORK.word(spec)?.unwrap_or("EXTERNAL");
+    Ok(shown(existing, "network").unwrap_or(asked))
+}
+
+/// What an existing load balancer shows.
+fn shown<'a>(existing: Option<&'a LoadBalancer>, field: &str) -> Option<&'a str> {
+    let text = existing.map(|existing| json::text(&existing.settings, field));
+    text.filter(|text| !text.is_empty())
 }
 
 /// The clients that `spec.loadBalancerSourceRanges` names. The annotation that other clouds read has no meaning here.
 pub fn ranges(spec: &Spec) -> Vec<String> {
-    let ranges = spec
-        .source_ranges
-        .iter()
-        .filter(|_| spec.ranges_from == RangesFrom::Spec);
+    let counts = spec.ranges_from == RangesFrom::Spec;
+    let ranges = spec.source_ranges.iter().filter(|_| counts);
     ranges.map(ToString::to_string).collect()
 }
 
@@ -63,7 +68,7 @@ pub fn body(
     droplet_ids: &[u64],
     existing: Option<&LoadBalancer>,
 ) -> Result<Object> {
-    let network = network(spec)?;
+    let network = network(spec, existing)?;
     let (size, size_unit) = size(spec)?;
     let is_set = |row: Annotation| row.boolean(spec).map(Option::unwrap_or_default);
     let rules = match kind {

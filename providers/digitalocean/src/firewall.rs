@@ -142,7 +142,7 @@ fn rules(service: &Exposed, config: &Config) -> Vec<Value> {
 
 /// A network load balancer with a public address delivers packets as the clients sent them.
 fn is_passed_through(spec: &Spec, config: &Config) -> bool {
-    matches!(desired::kind(spec, config, None), Ok(NETWORK)) && matches!(desired::network(spec), Ok("EXTERNAL"))
+    matches!(desired::kind(spec, config, None), Ok(NETWORK)) && matches!(desired::network(spec, None), Ok("EXTERNAL"))
 }
 
 fn clients(spec: &Spec) -> Value {

@@ -55,7 +55,8 @@ impl Single for LoadBalancers {
 
     async fn body(&self, spec: &Spec, existing: Option<&LoadBalancer>, scope: Scope) -> Result<Object> {
         let kind = desired::kind(spec, &self.api.config, existing)?;
-        let ids = self.instances.ids(&desired::usable(spec, kind)?).await?;
+        let hosts = desired::usable(spec, kind, desired::network(spec, existing)?)?;
+        let ids = self.instances.ids(&hosts).await?;
         let mut droplet_ids: Vec<u64> = ids.iter().filter_map(|id| id.parse().ok()).collect();
         droplet_ids.sort_unstable();
         if let (Some(existing), Scope::Hosts) = (existing, scope) {
@@ -89,6 +90,13 @@ impl Single for LoadBalancers {
         for (row, value) in [(key::TYPE, kind)].into_iter().chain(certificate) {
             if row.text(spec) != Some(value) {
                 notes.annotate(row.key, value);
+            }
+        }
+        for (row, field) in [(key::NETWORK, "network"), (key::NETWORK_STACK, "network_stack")] {
+            let (asked, is) = (row.word(spec)?, json::text(&object.settings, field));
+            if asked.is_some_and(|asked| asked != is) {
+                let message = format!("{} cannot change: the load balancer keeps {is:?}", row.key);
+                notes.warn("LoadBalancerConfigError", message);
             }
         }
         Ok(())
@@ -152,15 +160,10 @@ impl LoadBalancers {
         let Some(name) = key::CERTIFICATE_NAME.non_empty(spec) else {
             return Ok(None);
         };
-        let first = self
-            .api
-            .certificates
-            .list(Some(("name", name)))
-            .await?
-            .into_iter()
-            .next();
+        let named = self.api.certificates.list(Some(("name", name))).await?;
         let missing = || key::CERTIFICATE_NAME.invalid(format!("there is no certificate {name:?}"));
-        first.map(|certificate| Some(certificate.id)).ok_or_else(missing)
+        let first = named.into_iter().next().ok_or_else(missing)?;
+        Ok(Some(first.id))
     }
 }
 
@@ -176,7 +179,7 @@ fn differences(settings: &Object, body: &Object) -> Vec<String> {
     let defaults = json!({"size_unit": 1, "http_idle_timeout_seconds": 60, "sticky_sessions": {"type": "none"}});
     let mut fields = json::differences(settings, body, &defaults);
     fields.retain(|field| match field.as_str() {
-        "algorithm" | "type" | "network" | "region" | "vpc_uuid" | "subnet_uuid" | "tags" => false,
+        "algorithm" | "type" | "network" | "network_stack" | "region" | "vpc_uuid" | "subnet_uuid" | "tags" => false,
         "size_unit" => !body.contains_key("size"),
         _ => true,
     });
@@ -240,7 +243,7 @@ mod tests {
     #[case::default_size("/size_unit", json!(1), "")]
     #[case::slug("/size", json!("lb-large"), "size")]
     #[case::same_slug("/size", json!("lb-small"), "")]
-    #[case::stack("/network_stack", json!("DUALSTACK"), "network_stack")]
+    #[case::stack_that_cannot_change("/network_stack", json!("DUALSTACK"), "")]
     #[case::rules("/forwarding_rules", json!([{"entry_port": 80}]), "forwarding_rules")]
     #[case::certificate("/forwarding_rules/0/certificate_id", json!("d"), "forwarding_rules")]
     #[case::check("/health_check/port", json!(31_000), "health_check")]

@@ -4,17 +4,19 @@ use crate::service::{
     hosts::HostSet,
     spec::{self, predicates},
 };
-use cloud::{BadRanges, Exposed, Exposure};
+use cloud::{BadRanges, Exposed, Exposure, RangesFrom};
 use k8s_openapi::api::core::v1::Service;
 use runtime::informer::{Change, Store};
 use std::sync::Arc;
 
-/// The Services that the firewall is open for. The ports of an invalid Service stay closed.
+/// The Services that the firewall is open for. The ports of an invalid Service stay closed; source ranges of the annotation are the
+/// provider's to check.
 pub(super) fn exposed(services: &Store<Service>, cluster: &str) -> Vec<Exposed> {
     let expose = |service: Arc<Service>| {
         let exposure = exposure(&service)?;
-        let spec = spec::of(&service, &HostSet::of(&[], |_| true), cluster, BadRanges::Refuse).ok()?;
-        Some(Exposed { exposure, spec })
+        let spec = spec::of(&service, &HostSet::of(&[], |_| true), cluster, BadRanges::Report).ok()?;
+        let is_valid = spec.bad_ranges.is_empty() || spec.ranges_from == RangesFrom::Annotation;
+        is_valid.then_some(Exposed { exposure, spec })
     };
     services.list().into_iter().filter_map(expose).collect()
 }

@@ -66,6 +66,14 @@ fn deleted_and_invalid_services_stay_closed() {
     assert_eq!(summary(vec![deleted, invalid]), "");
 }
 
+#[test]
+fn source_ranges_of_the_annotation_are_for_the_provider_to_check() {
+    let mut annotated = service("a LoadBalancer 80:30080");
+    let annotation = ("service.beta.kubernetes.io/load-balancer-source-ranges", "everywhere");
+    annotated.metadata.annotations = Some([(annotation.0.to_owned(), annotation.1.to_owned())].into());
+    assert_eq!(summary(vec![annotated]), "a LoadBalancer 80");
+}
+
 #[rstest]
 #[case::ports("a NodePort 80:30080", "a NodePort 81:30080", true)]
 #[case::kind("a NodePort 80:30080", "a ClusterIP 80:30080", true)]

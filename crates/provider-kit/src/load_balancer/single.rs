@@ -11,7 +11,7 @@ mod tests;
 use super::{Cloud, Condition, Scope, State, Step};
 use crate::{annotations::Annotation, json::Object, list_cache::ListCache, load_balancer, rest::Collection};
 use async_trait::async_trait;
-use cloud::{Error, LoadBalancers, Noted, Notes, Owned, Progress, Result, Spec, Status, default_name};
+use cloud::{BadRanges, Error, LoadBalancers, Noted, Notes, Owned, Progress, Result, Spec, Status, default_name};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
@@ -38,6 +38,8 @@ pub trait Whole: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
 }
 
 /// A cloud whose load balancers are one object each.
+///
+/// Source ranges count only if they are in `spec.loadBalancerSourceRanges`: those of the annotation are neither used nor checked.
 #[async_trait]
 pub trait Single: Send + Sync + 'static {
     /// A load balancer as the cloud shows it.
@@ -206,6 +208,10 @@ fn is_default_name(name: &str) -> bool {
 
 #[async_trait]
 impl<S: Single> LoadBalancers for SingleObjects<S> {
+    fn bad_ranges(&self) -> BadRanges {
+        BadRanges::Report
+    }
+
     async fn find(&self, spec: &Spec) -> Result<Option<Status>> {
         let object = self.find_object(spec).await?;
         Ok(object.map(|object| self.cloud.status(spec, &object)))

@@ -1,26 +1,22 @@
 //! Which nodes a load balancer can use, and with which IP families.
 
-use super::{NETWORK, network};
+use super::{NETWORK, shown};
 use crate::{annotations as key, api::types::LoadBalancer};
 use cloud::{AddressKind, Error, Host, Result, Spec};
-use provider_kit::json;
 use std::{net::IpAddr, sync::Arc};
 
 /// How many nodes a message names.
 const NAMED: usize = 3;
 
 /// The nodes that the load balancer can use; without any it keeps those that it has.
-pub fn usable(spec: &Spec, kind: &str) -> Result<Vec<Arc<Host>>> {
-    let network = network(spec)?;
+pub fn usable(spec: &Spec, kind: &str, network: &str) -> Result<Vec<Arc<Host>>> {
     let usable = spec.hosts.iter().filter(|host| is_reached(host, kind, network));
     let usable: Vec<_> = usable.cloned().collect();
     if !usable.is_empty() {
         return Ok(usable);
     }
-    let waiting = spec
-        .hosts
-        .iter()
-        .filter(|host| kind == NETWORK && has_v4(host, AddressKind::InternalIP));
+    let may_wait = |host: &&Arc<Host>| kind == NETWORK && has_v4(host, AddressKind::InternalIP);
+    let waiting = spec.hosts.iter().filter(may_wait);
     let waiting: Vec<&str> = waiting.map(|host| host.name.as_str()).collect();
     if waiting.is_empty() {
         return Err(Error::invalid("nodes", "no ready nodes available"));
@@ -38,19 +34,18 @@ fn is_reached(host: &Host, kind: &str, network: &str) -> bool {
     }
 }
 
-/// The IP families of the load balancer. An existing one keeps its own unless the Service asks for another; `None` if it does not show any.
-pub(super) fn network_stack(
+/// The IP families of the load balancer. An existing one keeps its own; `None` if it does not show any.
+pub(super) fn network_stack<'a>(
     spec: &Spec,
     kind: &str,
     network: &str,
-    existing: Option<&LoadBalancer>,
-) -> Result<Option<&'static str>> {
+    existing: Option<&'a LoadBalancer>,
+) -> Result<Option<&'a str>> {
     let asked = key::NETWORK_STACK.word(spec)?;
     let has_v6 = |host: &Host| ips(host, AddressKind::ExternalIP).any(|ip| ip.is_ipv6());
     let reached = spec.hosts.iter().filter(|host| is_reached(host, kind, network));
     let v4_only = reached.filter(|host| !has_v6(host));
     let v4_only: Vec<&str> = v4_only.map(|host| host.name.as_str()).collect();
-    let existing = existing.map(|existing| json::text(&existing.settings, "network_stack"));
     match (asked, network, kind) {
         (Some("DUALSTACK"), "INTERNAL", _) => {
             Err(key::NETWORK_STACK.invalid("an INTERNAL load balancer cannot be DUALSTACK"))
@@ -59,11 +54,10 @@ pub(super) fn network_stack(
             "a {NETWORK} load balancer can be DUALSTACK only if every node has an IPv6 ExternalIP, and {}",
             lack(&v4_only)
         ))),
-        _ if existing == Some("") => Ok(None),
+        _ if existing.is_some() => Ok(shown(existing, "network_stack")),
         (Some(asked), ..) => Ok(Some(asked)),
         (None, "INTERNAL", _) => Ok(Some("IPV4")),
-        _ if existing == Some("IPV4") => Ok(Some("IPV4")),
-        (None, _, NETWORK) if existing.is_none() && !v4_only.is_empty() => Ok(Some("IPV4")),
+        (None, _, NETWORK) if !v4_only.is_empty() => Ok(Some("IPV4")),
         _ => Ok(Some("DUALSTACK")),
     }
 }

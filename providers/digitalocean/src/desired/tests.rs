@@ -417,7 +417,7 @@ fn usable_nodes(#[case] annotations: &str, #[case] nodes: &str, #[case] expected
         ..spec("80", annotations)
     };
     let kind = kind(&spec, &config(), None).unwrap();
-    let told = match usable(&spec, kind) {
+    let told = match usable(&spec, kind, network(&spec, None).unwrap()) {
         Ok(hosts) => hosts
             .iter()
             .map(|host| host.name.as_str())
@@ -462,7 +462,7 @@ fn usable_nodes(#[case] annotations: &str, #[case] nodes: &str, #[case] expected
 #[case::existing_keeps_its_own("", "a:ext4 b:ext4", Some("DUALSTACK"), "DUALSTACK")]
 #[case::existing_that_shows_none("", "a:ext4", Some(""), "none")]
 #[case::existing_v4("", "a:ext4,ext6", Some("IPV4"), "IPV4")]
-#[case::existing_asked_for_another("network-stack=IPV4", "a:ext4,ext6", Some("DUALSTACK"), "IPV4")]
+#[case::existing_asked_for_another("network-stack=IPV4", "a:ext4,ext6", Some("DUALSTACK"), "DUALSTACK")]
 #[case::unknown(
     "network-stack=IPV6",
     "a:ext4",

@@ -28,7 +28,8 @@ impl Fixture {
             ("REGION", REGION),
             ("DO_CLUSTER_ID", "c1"),
         ];
-        let config = Config::new(&needed.iter().chain(variables).copied().collect()).expect("a configuration");
+        let mut config = Config::new(&needed.iter().chain(variables).copied().collect()).expect("a configuration");
+        config.metadata.clone_from(&url);
         DigitalOcean::new(config, gate, &prometheus::Registry::new()).expect("a provider")
     }
 

@@ -1,7 +1,7 @@
 //! What is DigitalOcean's own: how load balancers are found, certificates, ownership, tags, events and the firewall of the nodes.
 
 use crate::fixture::{Fixture, ensure, ensure_once, open, service};
-use cloud::{Error, Exposed, Exposure, IpMode, LoadBalancers, NodeRef, Progress, Provider, Spec};
+use cloud::{Error, Exposed, Exposure, IpMode, LiveData, LoadBalancers, NodeRef, Progress, Provider, RangesFrom, Spec};
 use digitalocean::DigitalOcean;
 use digitalocean_fake::Fake;
 use fakecloud::{Fault, Value};
@@ -74,6 +74,15 @@ async fn a_service_keeps_what_it_was_given() {
         .map(|call| call.operation.to_owned())
         .collect();
     assert!(calls.iter().all(|call| call.starts_with("GET")), "{calls:?}");
+}
+
+#[tokio::test]
+async fn the_region_is_that_of_the_droplet_if_the_configuration_has_none() {
+    let fixture = Fixture::start().await;
+    let (provider, mut spec) = (fixture.provider_with(&[("REGION", "")], &open()), service(&fixture, 1));
+    provider.live().unwrap().reload(&LiveData::default()).await.unwrap();
+    ensure(balancers(&provider), &mut spec).await.unwrap();
+    assert_eq!(only(&fixture)["region"]["slug"], digitalocean_fake::REGION);
 }
 
 #[rstest::rstest]
@@ -233,6 +242,39 @@ async fn behind_the_proxy_protocol_nodes_do_not_short_cut() {
     assert_eq!(
         (status.ingress.len(), status.ingress[0].hostname.as_deref()),
         (1, Some("www.example.com"))
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_change_is_kept_and_reported() {
+    let fixture = Fixture::start().await;
+    let (provider, mut spec) = (fixture.provider(), service(&fixture, 1));
+    annotate(&mut spec, "network-stack", "IPV4");
+    ensure(balancers(&provider), &mut spec).await.unwrap();
+    let mark = fixture.cloud.mark();
+    annotate(&mut spec, "network", "INTERNAL");
+    let noted = ensure_once(balancers(&provider), &mut spec).await.unwrap();
+    assert!(matches!(noted.answer, Progress::Done(_)), "{noted:?}");
+    assert_eq!(noted.notes.events[0].reason, "LoadBalancerConfigError");
+    let expected = format!("{PREFIX}network cannot change: the load balancer keeps \"EXTERNAL\"");
+    assert_eq!(noted.notes.events[0].message, expected);
+    let written = fixture.cloud.calls_since(mark).iter().any(|call| call.is_write());
+    assert!(!written, "a write that has no effect");
+}
+
+#[tokio::test]
+async fn source_ranges_count_from_when_they_are_in_the_spec() {
+    let fixture = Fixture::start().await;
+    let (provider, mut spec) = (fixture.provider(), service(&fixture, 1));
+    spec.source_ranges = vec!["192.0.2.0/24".parse().unwrap()];
+    spec.ranges_from = RangesFrom::Annotation;
+    ensure(balancers(&provider), &mut spec).await.unwrap();
+    assert_eq!(only(&fixture)["firewall"]["allow"], fakecloud::json!([]));
+    spec.ranges_from = RangesFrom::Spec;
+    ensure(balancers(&provider), &mut spec).await.unwrap();
+    assert_eq!(
+        only(&fixture)["firewall"]["allow"],
+        fakecloud::json!(["cidr:192.0.2.0/24"])
     );
 }
 

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use async_trait::async_trait;
-use cloud::{Error, Notes, Result, Spec};
+use cloud::{Error, Notes, RangesFrom, Result, Spec};
 use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -25,8 +25,14 @@ impl<S: Single> Cloud for SingleObjects<S> {
         &self.state
     }
 
-    async fn settings(&self, _: &Spec, _: Scope) -> Result<()> {
-        Ok(())
+    async fn settings(&self, spec: &Spec, _: Scope) -> Result<()> {
+        match spec.bad_ranges.first() {
+            Some(range) if spec.ranges_from == RangesFrom::Spec => {
+                let reason = format!("{range:?} is not an IP range; write ranges like 10.0.0.0/24 or 2001:db8::/64");
+                Err(Error::invalid("spec.loadBalancerSourceRanges", reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn digest(&self, request: &Request<'_, Self>) -> Digest {
@@ -34,7 +40,12 @@ impl<S: Single> Cloud for SingleObjects<S> {
         // A machine may be replaced by one with the same name and addresses.
         let ids = hosts.iter().filter_map(|host| host.provider_id.as_ref());
         let ids: BTreeSet<&str> = ids.map(cloud::ProviderId::as_str).collect();
-        let more = Fields::from([("configuration", self.cloud.configuration()), ("instances", json!(ids))]);
+        let more = Fields::from([
+            ("configuration", self.cloud.configuration()),
+            ("instances", json!(ids)),
+            // The same ranges in the annotation have no meaning.
+            ("ranges_from_spec", json!(request.spec.ranges_from == RangesFrom::Spec)),
+        ]);
         let counts = |key: &str| key != S::ID.key && S::ANNOTATIONS.iter().any(|row| row.key == key);
         Digest::new(request.spec, counts, hosts.iter().map(Arc::as_ref), &more)
     }

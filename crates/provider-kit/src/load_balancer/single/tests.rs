@@ -1,6 +1,6 @@
 use super::*;
 use crate::rest::Rest;
-use cloud::{Host, Ingress, ServiceRef};
+use cloud::{Host, Ingress, RangesFrom, ServiceRef};
 use cloud_http::{Client, Config, Failure, Metrics, http::StatusCode};
 use fakecloud::{Api, Fault, Now, Outcome, Request, Response, Server, json};
 use std::collections::BTreeMap;
@@ -302,6 +302,21 @@ async fn another_service_may_use_it_only_once_it_is_disowned() {
     assert_eq!(fixture.ensure(&mut other).await.unwrap(), "192.0.2.1");
     fixture.delete(&one).await;
     assert_eq!(fixture.cloud.read(|fake| fake.all["1"]["hosts"].clone()), json!(["b"]));
+}
+
+#[rstest::rstest]
+#[case::of_the_service(
+    RangesFrom::Spec,
+    "invalid spec.loadBalancerSourceRanges: \"all\" is not an IP range; write ranges like 10.0.0.0/24 or 2001:db8::/64"
+)]
+#[case::of_the_annotation(RangesFrom::Annotation, "192.0.2.1")]
+#[tokio::test]
+async fn only_source_ranges_of_the_service_count(#[case] from: RangesFrom, #[case] expected: &str) {
+    let fixture = Fixture::start().await;
+    let mut spec = service('1', "a");
+    (spec.ranges_from, spec.bad_ranges) = (from, vec!["all".into()]);
+    let answer = fixture.ensure(&mut spec).await;
+    assert_eq!(answer.unwrap_or_else(|error| error.to_string()), expected);
 }
 
 #[tokio::test]

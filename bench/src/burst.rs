@@ -24,8 +24,16 @@ const WORKERS: &[&str] = &["--concurrent-service-syncs=10"];
 /// Who is compared: with its one worker by default, the Go program creates one load balancer after the other.
 pub const PROGRAMS: [Program; 2] = [Program::Ours, Program::PeerTuned];
 
+/// When Services got their addresses.
+pub struct Times {
+    single: Duration,
+    first: Duration,
+    median: Duration,
+    last: Duration,
+}
+
 /// Starts a program, creates one Service, and then [`SERVICES`] at once.
-pub async fn measure(fixture: &Fixture, cloud: &str, program: Program, table: &mut Table) -> Result<()> {
+pub async fn measure(fixture: &Fixture, cloud: &str, program: Program, table: &mut Table) -> Result<Times> {
     let more = if program == Program::Ours { &[] } else { WORKERS };
     let replica = Replica::start(fixture, program, more)?;
     fixture.initialised(|| replica.check()).await?;
@@ -33,22 +41,45 @@ pub async fn measure(fixture: &Fixture, cloud: &str, program: Program, table: &m
     publish(fixture, &names("warm-up", 1), &replica).await?;
     let single = publish(fixture, &names("single", 1), &replica).await?;
     let all = publish(fixture, &names("burst", SERVICES), &replica).await?;
+    let times = Times {
+        single: single[0],
+        first: all[0],
+        median: all[SERVICES / 2],
+        last: all[SERVICES - 1],
+    };
     table.put(
         &format!("one Service, {cloud}: address after"),
         program,
-        seconds(single[0]),
+        seconds(times.single),
     );
     let what = format!("{SERVICES} Services at once, {cloud}: first address after");
-    table.put(&what, program, seconds(all[0]));
-    let ratio = all[0].as_secs_f64() / single[0].as_secs_f64();
+    table.put(&what, program, seconds(times.first));
+    let ratio = times.first.as_secs_f64() / times.single.as_secs_f64();
     table.put(
         &format!("… so many times one Service, {cloud}"),
         program,
         format!("{ratio:.2}"),
     );
-    table.put(&format!("… median, {cloud}"), program, seconds(all[SERVICES / 2]));
-    table.put(&format!("… last, {cloud}"), program, seconds(all[SERVICES - 1]));
-    Ok(())
+    table.put(&format!("… median, {cloud}"), program, seconds(times.median));
+    table.put(&format!("… last, {cloud}"), program, seconds(times.last));
+    Ok(times)
+}
+
+/// What we promise of many Services at once, beside the other program.
+pub fn promise(cloud: &str, ours: &Times, peer: &Times, table: &mut Table) {
+    let is_prompt = ours.first.as_secs_f64() <= 1.5 * ours.single.as_secs_f64();
+    table.promise(
+        &format!("{cloud}: the first address after at most 1.5 times one Service"),
+        is_prompt,
+    );
+    table.promise(
+        &format!("{cloud}: the median ahead of the peer"),
+        ours.median < peer.median,
+    );
+    table.promise(
+        &format!("{cloud}: the last one ahead of the peer"),
+        ours.last < peer.last,
+    );
 }
 
 /// Creates Services, and answers when they got their addresses, the earliest first.

@@ -3,11 +3,11 @@
 use crate::{
     Args, What,
     audit::{self, Mark},
-    burst,
+    burst::{self, Times},
     fixture::Fixture,
     replica::{Program, Replica},
     scenarios::{self, names, seconds},
-    table::Table,
+    table::{Promise, Table},
 };
 use anyhow::Result;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -135,11 +135,11 @@ impl OpenStackFixture {
 pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
     let wanted = |part| args.only.is_none_or(|only| only == What::Openstack || only == part);
     if wanted(What::Burst) {
-        for (program, cloud) in burst::PROGRAMS
-            .into_iter()
-            .flat_map(|program| CLOUDS.map(|cloud| (program, cloud)))
-        {
-            many_services(args, program, cloud, table).await?;
+        for cloud in CLOUDS {
+            let [ours, peer] = burst::PROGRAMS;
+            let ours = many_services(args, ours, cloud, table).await?;
+            let peer = many_services(args, peer, cloud, table).await?;
+            burst::promise(cloud.name, &ours, &peer, table);
         }
     }
     if !wanted(What::Openstack) {
@@ -161,14 +161,21 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
 }
 
 /// Many Services at once.
-async fn many_services(args: &Args, program: Program, cloud: &SlowCloud, table: &mut Table) -> Result<()> {
+async fn many_services(args: &Args, program: Program, cloud: &SlowCloud, table: &mut Table) -> Result<Times> {
     let fixture = OpenStackFixture::start(args).await?;
     fixture.join("node", 3).await?;
     fixture.cloud.set_latency(cloud.latency);
     fixture
         .cloud
         .configure(|settings| settings.balancer_delay = cloud.delay);
-    burst::measure(&fixture.base, cloud.name, program, table).await
+    let mark = fixture.cloud.mark();
+    let times = burst::measure(&fixture.base, cloud.name, program, table).await?;
+    let calls = fixture.cloud.calls_since(mark);
+    let count = |operation: &str| calls.iter().filter(|call| call.operation == operation).count();
+    let (one, all) = (count("loadbalancer_get"), count("loadbalancer_list"));
+    let what = format!("… reads of one load balancer / of all, {}", cloud.name);
+    table.put(&what, program, format!("{one} / {all}"));
+    Ok(times)
 }
 
 /// Fresh nodes are there; how long until none is tainted?
@@ -249,7 +256,7 @@ async fn touch(fixture: &OpenStackFixture, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Calls that are not a look at a load balancer while it is pending.
+/// Calls that do not read a load balancer while it is pending.
 fn unpolled(calls: &[Call]) -> String {
     let polls = calls.iter().filter(|call| call.operation == "loadbalancer_get").count();
     format!("{} (and {polls} polls)", calls.len() - polls)
@@ -317,7 +324,8 @@ fn put_calls_of_a_change(calls: &[Call], program: Program, table: &mut Table) {
     let octavia = calls.iter().filter(|call| call.operation.starts_with("loadbalancer"));
     let (reads, all) = (octavia.clone().filter(is_read).count(), octavia.count());
     let writes = all - reads;
-    table.put("… changes of load balancers", program, writes);
+    let promise = Promise::exactly(writes as u64, BALANCERS as u64).in_words("one for each Service");
+    table.put_promised("… changes of load balancers", program, writes, promise);
     table.put("… reads of load balancers", program, reads);
     let each = all as f64 / BALANCERS as f64;
     table.put(

@@ -1,7 +1,8 @@
 //! Fresh nodes and many Services on the real services, beside occm.
 
 use crate::{
-    Args, What, bare, burst,
+    Args, What, bare,
+    burst::{self, Times},
     fixture::Fixture,
     replica::{Program, Replica},
     scenarios::{self, seconds},
@@ -16,14 +17,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+const REAL: &str = "the real services";
+
 /// Everything.
 pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
     let cloud = tokio::task::spawn_blocking(OpenStack::start).await??;
     let wanted = |part| args.only.is_none_or(|only| only == What::OpenstackReal || only == part);
     if wanted(What::BurstReal) {
-        for program in burst::PROGRAMS {
-            services(args, &cloud, program, table).await?;
-        }
+        let [ours, peer] = burst::PROGRAMS;
+        let ours = services(args, &cloud, ours, table).await?;
+        let peer = services(args, &cloud, peer, table).await?;
+        burst::promise(REAL, &ours, &peer, table);
     }
     if wanted(What::OpenstackReal) {
         nodes(args, &cloud, table).await?;
@@ -32,7 +36,7 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
 }
 
 /// Many Services at once, in a project of their own.
-async fn services(args: &Args, cloud: &OpenStack, program: Program, table: &mut Table) -> Result<()> {
+async fn services(args: &Args, cloud: &OpenStack, program: Program, table: &mut Table) -> Result<Times> {
     let project = cloud.project(&lab::unique("burst")).await?;
     let server = project.boot("node").await?;
     let fixture = Fixture::start(args.outrigger.as_deref(), lab::peer::occm()?, "openstack").await?;
@@ -44,7 +48,7 @@ async fn services(args: &Args, cloud: &OpenStack, program: Program, table: &mut 
     );
     fs::write(&fixture.cloud_config, config)?;
     fixture.register(&[server.name]).await?;
-    burst::measure(&fixture, "the real services", program, table).await
+    burst::measure(&fixture, REAL, program, table).await
 }
 
 /// All programs on the same servers.

@@ -36,6 +36,13 @@ impl Table {
         self.put(row, program, value);
     }
 
+    /// Something else that we promise.
+    pub fn promise(&mut self, words: &str, holds: bool) {
+        if !holds {
+            self.broken.push(format!("not {words}"));
+        }
+    }
+
     /// A sentence for every promise that did not hold.
     pub fn into_broken(self) -> Vec<String> {
         self.broken
@@ -149,10 +156,13 @@ mod tests {
         let writes = Promise::exactly(2010, 2000).in_words("two a node");
         table.put_promised("writes a node", Program::Ours, "2.01", writes);
         assert_eq!(table.to_string().lines().count(), 7, "a row is missing:\n{table}");
+        table.promise("ahead of the peer", false);
+        table.promise("in time", true);
         let expected = [
             "calls: 3, but promised: at most 2",
             "reads: 1, but promised: exactly 0",
             "writes a node: 2.01, but promised: two a node",
+            "not ahead of the peer",
         ];
         assert_eq!(table.into_broken(), expected);
     }

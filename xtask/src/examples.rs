@@ -3,9 +3,6 @@
 use anyhow::{Context, Result};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// How many lines of Rust a program outside of this repository may need.
-const LIMIT: usize = 300;
-
 pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
     let ours = versions(&read(&root.join("Cargo.lock"))?);
@@ -15,10 +12,6 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let theirs = versions(&read(&folder.join("Cargo.lock"))?);
         problems.extend(theirs.difference(&ours).map(|version| other_version(&name, version)));
-        let lines = lines(&folder.join("src"))?;
-        if lines > LIMIT {
-            problems.push(format!("examples: {name} has {lines} lines of Rust, more than {LIMIT}"));
-        }
     }
     Ok(problems)
 }
@@ -44,19 +37,6 @@ fn versions(lock: &str) -> BTreeSet<String> {
     packages
         .map(|package| format!("{} {}", value(package, "name"), value(package, "version")))
         .collect()
-}
-
-fn lines(folder: &Path) -> Result<usize> {
-    let mut count = 0;
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        count += if path.is_dir() {
-            lines(&path)?
-        } else {
-            fs::read_to_string(&path)?.lines().count()
-        };
-    }
-    Ok(count)
 }
 
 #[cfg(test)]

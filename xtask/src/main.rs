@@ -6,10 +6,12 @@ mod examples;
 mod generated;
 mod image;
 mod licences;
+mod lines;
 mod metadata;
 mod reasons;
 mod suite;
 mod summary;
+mod unused;
 mod yanked;
 
 use anyhow::Result;
@@ -57,15 +59,17 @@ fn main() -> ExitCode {
 fn check(root: &Path) -> Result<()> {
     let metadata = metadata::read(root)?;
     let mut problems = dependencies::problems(&metadata);
+    problems.extend(unused::problems(&metadata)?);
     problems.extend(licences::problems(&metadata));
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
     problems.extend(reasons::problems(root)?);
     problems.extend(examples::problems(root)?);
+    problems.extend(lines::problems(root)?);
     problems.extend(generated::problems(root)?);
     if problems.is_empty() {
         println!(
-            "no problems: dependencies, licences, sources, yanked crates, upstream cases, reasons, examples, generated documents"
+            "no problems: dependencies, licences, sources, yanked crates, upstream cases, reasons, examples, lines, generated documents"
         );
         return Ok(());
     }

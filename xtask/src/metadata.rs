@@ -19,11 +19,22 @@ pub(crate) struct Package {
     pub(crate) source: Option<String>,
     pub(crate) manifest_path: String,
     pub(crate) dependencies: Vec<Dependency>,
+    #[serde(default)]
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A library, a program or a test of a package.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
+    /// Its name in the code, if that is another one.
+    pub(crate) rename: Option<String>,
     pub(crate) path: Option<String>,
     /// `None` is an ordinary dependency; `dev` and `build` are the others.
     pub(crate) kind: Option<String>,

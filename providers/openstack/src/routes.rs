@@ -103,18 +103,18 @@ impl cloud::Routes for Routes {
         if routes.is_empty() {
             return Vec::new();
         }
-        everybody(routes.len(), self.try_create(cluster, routes).await)
+        for_each_route(routes.len(), self.try_create(cluster, routes).await)
     }
 
     async fn delete(&self, cluster: &str, routes: &[Route]) -> Vec<Result<()>> {
         if routes.is_empty() {
             return Vec::new();
         }
-        everybody(routes.len(), self.try_delete(cluster, routes).await)
+        for_each_route(routes.len(), self.try_delete(cluster, routes).await)
     }
 }
 
 /// A failure of the whole call is the answer for every route.
-fn everybody(routes: usize, results: Result<Vec<Result<()>>>) -> Vec<Result<()>> {
+fn for_each_route(routes: usize, results: Result<Vec<Result<()>>>) -> Vec<Result<()>> {
     results.unwrap_or_else(|error| vec![Err(error.of_batch()); routes])
 }

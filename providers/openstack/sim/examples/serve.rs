@@ -5,7 +5,7 @@ use openstack_sim::{Cloud, Settings, Sim};
 use std::time::Duration;
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "it tells where it is")]
+#[expect(clippy::print_stdout, reason = "it prints its address")]
 async fn main() -> std::io::Result<()> {
     let servers = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3);
     let cloud = Cloud::with(Settings {

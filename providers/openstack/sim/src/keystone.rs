@@ -41,11 +41,11 @@ pub(crate) enum Rights {
 
 impl Default for Caller {
     fn default() -> Self {
-        let nobody: Arc<str> = Arc::from("");
+        let empty: Arc<str> = Arc::from("");
         Self {
-            user: Arc::clone(&nobody),
-            user_id: Arc::clone(&nobody),
-            project: nobody,
+            user: Arc::clone(&empty),
+            user_id: Arc::clone(&empty),
+            project: empty,
             rights: Rights::Member,
         }
     }

@@ -181,11 +181,11 @@ mod tests {
         "PUT ports/a {\"port\":{\"allowed_address_pairs\":[{\"colour\":1}]}}",
         "no /port/allowed_address_pairs/colour"
     )]
-    fn tells(#[case] text: &str, #[case] expected: &str) {
-        let told = unrecorded(&call(text)).unwrap_or_default();
+    fn reports(#[case] text: &str, #[case] expected: &str) {
+        let problem = unrecorded(&call(text)).unwrap_or_default();
         assert!(
-            told.ends_with(expected) && told.is_empty() == expected.is_empty(),
-            "{told}"
+            problem.ends_with(expected) && problem.is_empty() == expected.is_empty(),
+            "{problem}"
         );
     }
 }

@@ -59,7 +59,7 @@ impl State {
 impl Api for State {
     fn answer(&mut self, request: &Request, now: Now) -> Outcome {
         let mut ask = Ask::of(request).ok_or_else(|| Response::empty(404))?;
-        let caller = self.identity().whoever(&ask, now.wall);
+        let caller = self.identity().caller(&ask, now.wall);
         if caller.is_none() && !errors::is_open(&ask) {
             return Err(errors::unauthorized(&ask));
         }
@@ -71,7 +71,7 @@ impl Api for State {
         let Some(ask) = Ask::of(request) else {
             return Exchange::of(request);
         };
-        let user = self.identity().whoever(&ask, now.wall);
+        let user = self.identity().caller(&ask, now.wall);
         let mut exchange = Exchange {
             service: ask.service.name(),
             operation: operation(ask.service, &ask.method, &ask.path),

@@ -272,7 +272,7 @@ mod tests {
         Scope::ProjectName { name: "demo".into(), domain: None },
         "invalid tenant-domain-name: a project is known by name only within a domain: set tenant-id, tenant-domain-id or tenant-domain-name"
     )]
-    fn asks(#[case] method: Method, #[case] scope: Scope, #[case] expected: &str) {
+    fn login_body(#[case] method: Method, #[case] scope: Scope, #[case] expected: &str) {
         let global = Global {
             method,
             scope,

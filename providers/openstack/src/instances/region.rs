@@ -20,10 +20,10 @@ pub fn check_region(node: &NodeRef, global: &Global) -> Result<()> {
         region, provider_ids, ..
     } = global;
     let id = node.provider_id.as_ref().map(provider_id::parse).transpose()?;
-    let said = id.and_then(|id| id.region).or_else(|| label(node));
-    match (provider_ids, said) {
+    let stated = id.and_then(|id| id.region).or_else(|| label(node));
+    match (provider_ids, stated) {
         (ProviderIds::Plain, _) => Ok(()),
-        (ProviderIds::Regional, Some(said)) if said == region => Ok(()),
+        (ProviderIds::Regional, Some(stated)) if stated == region => Ok(()),
         (ProviderIds::Regional, _) => Err(Error::invalid(
             "spec.providerID",
             format!(
@@ -34,8 +34,8 @@ pub fn check_region(node: &NodeRef, global: &Global) -> Result<()> {
 }
 
 fn label(node: &NodeRef) -> Option<&str> {
-    let mut said = LABELS.iter().filter_map(|label| node.labels.get(*label));
-    said.next().map(String::as_str)
+    let mut stated = LABELS.iter().filter_map(|label| node.labels.get(*label));
+    stated.next().map(String::as_str)
 }
 
 #[cfg(test)]
@@ -53,7 +53,12 @@ mod tests {
     #[case::it_is_older_and_says_another(ProviderIds::Regional, "openstack:///a", "two", "doubt")]
     #[case::it_is_older_and_says_ours(ProviderIds::Regional, "openstack:///a", "one", "sure")]
     #[case::its_id_says_ours(ProviderIds::Regional, "openstack://one/a", "", "sure")]
-    fn whose(#[case] kind: ProviderIds, #[case] id: &str, #[case] label: &str, #[case] expected: &str) {
+    fn checks_the_region_of_a_missing_node(
+        #[case] kind: ProviderIds,
+        #[case] id: &str,
+        #[case] label: &str,
+        #[case] expected: &str,
+    ) {
         let global = Global {
             region: "one".to_owned(),
             provider_ids: kind,

@@ -15,7 +15,7 @@ provider_kit::annotations! {
     INTERNAL = "service.beta.kubernetes.io/openstack-internal-load-balancer", Boolean, Ignored, "`internal-lb`", Always,
         "no floating IP; `loadBalancerIP` is the VIP. Cannot undo `internal-lb=true`";
     /// Read by the service controller.
-    SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges", Cidrs, Ignored, "everybody", Always,
+    SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges", Cidrs, Ignored, "all clients", Always,
         "comma-separated CIDRs that may connect, if `spec.loadBalancerSourceRanges` is empty";
     FLOATING_NETWORK_ID = "loadbalancer.openstack.org/floating-network-id", Text, Ignored, "class, `floating-network-id`, else the first external network", AtCreation,
         "the network that the floating IP comes from";

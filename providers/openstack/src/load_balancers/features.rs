@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::told(Ok(versions(&["v2.0", "v2.27"])), 0, Some((2, 27)))]
+    #[case::reported(Ok(versions(&["v2.0", "v2.27"])), 0, Some((2, 27)))]
     #[case::none_told(Ok(versions(&[])), 3600, None)]
     #[case::missing(missing(), 0, None)]
     #[case::missing_for_some_time(missing(), 59, None)]

@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// Upstream guesses the cluster from what is left, and guesses wrong if that has a `_`. Nothing here needs it: whose
-    /// such a name is, [`is_of`] tells.
+    /// such a name is, [`is_of`] decides.
     // upstream: openstack 47
     #[test]
     fn a_truncated_name_cannot_be_parsed() {

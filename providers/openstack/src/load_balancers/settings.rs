@@ -230,8 +230,8 @@ fn headers(spec: &Spec) -> Vec<&'static str> {
 
 /// As in occm, `X-Forwarded-For` is controlled even without the annotation, and no other header is.
 fn governed_headers(spec: &Spec) -> Vec<&'static str> {
-    let said = |annotation: Annotation| annotation == key::X_FORWARDED_FOR || annotation.is_present(spec);
-    let governed = HEADERS.iter().filter(|(annotation, _)| said(*annotation));
+    let is_governed = |annotation: Annotation| annotation == key::X_FORWARDED_FOR || annotation.is_present(spec);
+    let governed = HEADERS.iter().filter(|(annotation, _)| is_governed(*annotation));
     governed.map(|(_, header)| *header).collect()
 }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::nothing_said("", false, Exposure::External)]
+    #[case::no_annotation("", false, Exposure::External)]
     #[case::asked("internal=true", false, Exposure::Internal)]
     #[case::configured("", true, Exposure::Internal)]
     #[case::cannot_be_undone("internal=false", true, Exposure::Internal)]
@@ -324,17 +324,17 @@ mod tests {
             defaults.lb_method = "SOURCE_IP".into();
             defaults.node_selector = "k".into();
         });
-        let told = Settings::of(&spec(""), &config).unwrap();
+        let parsed = Settings::of(&spec(""), &config).unwrap();
         assert_eq!(
             (
-                told.flavor_id.as_deref(),
-                told.availability_zone.as_deref(),
-                told.tls_container_ref.as_deref()
+                parsed.flavor_id.as_deref(),
+                parsed.availability_zone.as_deref(),
+                parsed.tls_container_ref.as_deref()
             ),
             (Some("f"), Some("z"), Some("r"))
         );
         assert_eq!(
-            (told.method.as_str(), told.node_selector),
+            (parsed.method.as_str(), parsed.node_selector),
             ("SOURCE_IP", NodeSelector::parse("k"))
         );
         let off = "flavor-id= availability-zone= default-tls-container-ref= lb-method= node-selector=";
@@ -378,8 +378,15 @@ mod tests {
     #[case::garbage("enable-health-monitor=maybe", None)]
     fn monitors(#[case] annotations: &str, #[case] expected: Option<(i64, i64, i64, i64)>) {
         let monitor = settings(annotations).monitor;
-        let told = monitor.map(|told| (told.delay, told.timeout, told.max_retries, told.max_retries_down));
-        assert_eq!(told, expected);
+        let parsed = monitor.map(|parsed| {
+            (
+                parsed.delay,
+                parsed.timeout,
+                parsed.max_retries,
+                parsed.max_retries_down,
+            )
+        });
+        assert_eq!(parsed, expected);
     }
 
     #[rstest]
@@ -399,7 +406,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::nothing_said("", &["X-Forwarded-For"])]
+    #[case::no_annotation("", &["X-Forwarded-For"])]
     #[case::switched_off("x-forwarded-proto=false", &["X-Forwarded-For", "X-Forwarded-Proto"])]
     #[case::all("x-forwarded-port=true x-forwarded-proto=", &["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"])]
     fn decides_on_headers(#[case] annotations: &str, #[case] expected: &[&str]) {
@@ -408,10 +415,10 @@ mod tests {
 
     #[test]
     fn headers_and_tags() {
-        let told = settings("x-forwarded-for=true x-forwarded-proto=true load-balancer-tags=a,b pool-tags=c");
-        assert_eq!(told.headers, ["X-Forwarded-For", "X-Forwarded-Proto"]);
+        let parsed = settings("x-forwarded-for=true x-forwarded-proto=true load-balancer-tags=a,b pool-tags=c");
+        assert_eq!(parsed.headers, ["X-Forwarded-For", "X-Forwarded-Proto"]);
         assert_eq!(
-            (told.load_balancer_tags, told.pool_tags),
+            (parsed.load_balancer_tags, parsed.pool_tags),
             (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()])
         );
     }

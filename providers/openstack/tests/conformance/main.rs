@@ -1,11 +1,11 @@
 //! The provider passes the behaviour suite on the real services and on the simulation, so that the simulation cannot drift
 //! from the truth.
 
+#[path = "../it/fixture.rs"]
+mod fixture;
 mod operator;
 mod real;
 mod simulated;
-#[path = "../support/mod.rs"]
-mod support;
 mod world;
 
 use conformance::{Failed, Report};

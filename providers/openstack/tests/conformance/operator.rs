@@ -1,6 +1,6 @@
 //! Actions of the operator of an `OpenStack`, over HTTP.
 
-use crate::support::{context, open};
+use crate::fixture::{context, open};
 use conformance::Stop;
 use lab::Patience;
 use openstack::{
@@ -16,7 +16,7 @@ const DEADLINE: Duration = Duration::from_mins(2);
 /// The longest time in which the state of a server may not change.
 const STALLED_AFTER: Duration = Duration::from_mins(4);
 
-/// Somebody with a project of their own.
+/// A user with its own project.
 pub struct Operator {
     session: Session,
 }
@@ -39,7 +39,7 @@ impl Operator {
     }
 
     /// A network with both families and a router.
-    pub async fn furnish(&self, name: &str) -> Result<Place, Stop> {
+    pub async fn create_network(&self, name: &str) -> Result<Place, Stop> {
         let network = self
             .make(Service::Network, "networks", json!({"network": {"name": name}}))
             .await?;

@@ -1,8 +1,8 @@
 //! The real Keystone, Nova, Neutron and Octavia of the lab.
 
 use crate::{
+    fixture,
     operator::{Operator, Place},
-    support,
     world::{Kind, OpenStackWorld},
 };
 use async_trait::async_trait;
@@ -53,7 +53,7 @@ impl Real {
     pub async fn connect() -> Result<Self, Stop> {
         let cloud = tokio::task::spawn_blocking(OpenStack::shared).await.map_err(failed)?;
         let project = cloud.project(&lab::unique("conformance")).await.map_err(failed)?;
-        let mut config = support::config(
+        let mut config = fixture::config(
             &cloud.keystone(Region::Plain),
             &project.tenant().name,
             Region::Plain.name(),
@@ -97,7 +97,7 @@ impl Real {
 }
 
 async fn lane(operator: &Operator, number: usize) -> Result<Lane, Stop> {
-    let place = operator.furnish(&format!("lane-{number}")).await?;
+    let place = operator.create_network(&format!("lane-{number}")).await?;
     let idle = operator.boot(&format!("idle-{number}"), MACHINES, &place).await?;
     Ok(Lane { place, idle })
 }

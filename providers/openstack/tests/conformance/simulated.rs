@@ -1,8 +1,8 @@
 //! The simulated Keystone, Nova, Neutron and Octavia.
 
 use crate::{
+    fixture,
     operator::Operator,
-    support,
     world::{Kind, OpenStackWorld},
 };
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ pub async fn world() -> Result<OpenStackWorld, Stop> {
     let sim = Sim::start(&cloud)
         .await
         .map_err(|error| Stop::failed(error.to_string()))?;
-    let mut config = support::config(&sim.auth_url(), "demo", "");
+    let mut config = fixture::config(&sim.auth_url(), "demo", "");
     config.router_id = Some(net.router.to_string());
     config.load_balancer.networks.subnet_id = net.subnet.to_string();
     let operator = Arc::new(Operator::new(&config)?);
@@ -78,7 +78,7 @@ impl Kind for Simulation {
 
     async fn spoil_next_write(&self, fault: WriteFault) -> Result<(), Stop> {
         let fault = match fault {
-            WriteFault::Fails => Fault::answer(501, "told to fail"),
+            WriteFault::Fails => Fault::answer(501, "injected fault"),
             WriteFault::LosesAnswer => Fault::lose_answer(),
             WriteFault::FailsHalfway => return Err(Stop::unable("stop halfway: a load balancer is made in one call")),
         };

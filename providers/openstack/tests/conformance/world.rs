@@ -1,8 +1,8 @@
 //! An `OpenStack` as the environment of the conformance suite.
 
 use crate::{
+    fixture::context,
     operator::{Operator, items},
-    support::context,
 };
 use async_trait::async_trait;
 use cloud::{Gate, Host, NodeRef, Protocol, Provider, ServiceRef, Spec};

@@ -1,9 +1,9 @@
 //! The lifecycle of a cluster, in phases that call every endpoint.
 
 use crate::{
+    fixture::{self, context_in, open},
     injection::Injection,
     snapshot::snapshot,
-    support::{self, context_in, open},
 };
 use cloud::{
     Address, AddressKind, Affinity, Answer, Detail, Host, Instance, IpFamily, LoadBalancers, NewRoute, NodeRef, Noted,
@@ -76,7 +76,7 @@ impl Lifecycle {
         let net = cloud.create_network("private", "10.77.0.0/16");
         let sim = Sim::start(&cloud).await.expect("a port");
         // Only an administrator may choose the address of a floating IP, and fail a load balancer over.
-        let mut config = support::config(&sim.auth_url(), "admin", "");
+        let mut config = fixture::config(&sim.auth_url(), "admin", "");
         // Without its version, so that it is discovered.
         let root = sim.auth_url();
         root.trim_end_matches("/v3").clone_into(&mut config.global.auth_url);
@@ -154,7 +154,7 @@ impl Lifecycle {
         self.end("Services came");
     }
 
-    /// Somebody else changes the port of a node while we do.
+    /// Another client changes the port of a node while we do.
     async fn a_node_joins(&mut self) {
         self.boot("node-2");
         self.aim(&[0, 1, 2]);
@@ -294,8 +294,8 @@ impl Lifecycle {
             (&known[..1], Detail::Full),
             (&named[..], Detail::Full),
         ] {
-            let told = self.described(nodes, detail).await;
-            self.machines.extend(told);
+            let described = self.described(nodes, detail).await;
+            self.machines.extend(described);
         }
     }
 
@@ -384,7 +384,7 @@ async fn patiently<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, St
     loop {
         match attempt().await {
             Ok(done) => return done,
-            Err(why) => assert!(!patience.is_over(&why), "waited in vain for {what}: {why}"),
+            Err(why) => assert!(!patience.is_over(&why), "gave up waiting for {what}: {why}"),
         }
         tokio::time::sleep(PAUSE).await;
     }

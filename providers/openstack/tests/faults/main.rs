@@ -2,11 +2,11 @@
 //! the same state as without faults.
 
 mod endpoints;
+#[path = "../it/fixture.rs"]
+mod fixture;
 mod injection;
 mod lifecycle;
 mod snapshot;
-#[path = "../support/mod.rs"]
-mod support;
 
 use injection::{Injection, Pace};
 use lifecycle::Lifecycle;

@@ -83,7 +83,7 @@ impl Cloud {
                 .nova
                 .servers
                 .get(id)
-                .map_or_else(|| nobody(&spec), |server| view(state, server))
+                .map_or_else(|| not_created(&spec), |server| view(state, server))
         })
     }
 
@@ -258,7 +258,7 @@ fn view(state: &State, server: &Server) -> ServerView {
 }
 
 /// A server that did not come about, because its network is full.
-fn nobody(spec: &ServerSpec) -> ServerView {
+fn not_created(spec: &ServerSpec) -> ServerView {
     ServerView {
         id: Uuid::nil(),
         name: spec.name.clone(),

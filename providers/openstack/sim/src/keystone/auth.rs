@@ -145,7 +145,7 @@ fn scoped_credential(ask: &Ask) -> Response {
 }
 
 pub(super) fn show(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcome {
-    identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
+    identity.caller(ask, now).ok_or_else(|| denied(ask))?;
     let text = ask.header("x-subject-token").unwrap_or_default().to_owned();
     let missing = || keystone_error(404, "Not Found", "Failed to validate token");
     let token = identity.token(&text, now).cloned().ok_or_else(missing)?;
@@ -153,7 +153,7 @@ pub(super) fn show(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcom
 }
 
 pub(super) fn revoke(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outcome {
-    identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
+    identity.caller(ask, now).ok_or_else(|| denied(ask))?;
     identity
         .tokens
         .remove(ask.header("x-subject-token").unwrap_or_default());
@@ -161,7 +161,7 @@ pub(super) fn revoke(identity: &mut Identity, ask: &Ask, now: Timestamp) -> Outc
 }
 
 pub(super) fn catalog(identity: &Identity, ask: &Ask, now: Timestamp) -> Outcome {
-    identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
+    identity.caller(ask, now).ok_or_else(|| denied(ask))?;
     let view = endpoints::view(&identity.endpoints, &ask.origin);
     Ok(Response::ok(
         json!({"catalog": view, "links": {"self": format!("{}/v3/auth/catalog", ask.base)}}),

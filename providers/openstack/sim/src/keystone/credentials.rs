@@ -45,7 +45,7 @@ pub(super) fn create(identity: &mut Identity, ask: &Ask, user: &str, now: Timest
 }
 
 pub(super) fn list(identity: &mut Identity, ask: &Ask, user: &str, now: Timestamp) -> Outcome {
-    identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
+    identity.caller(ask, now).ok_or_else(|| denied(ask))?;
     let owned: Vec<Credential> = identity
         .credentials
         .values()
@@ -58,7 +58,7 @@ pub(super) fn list(identity: &mut Identity, ask: &Ask, user: &str, now: Timestam
 }
 
 pub(super) fn delete(identity: &mut Identity, ask: &Ask, id: &str, now: Timestamp) -> Outcome {
-    identity.whoever(ask, now).ok_or_else(|| denied(ask))?;
+    identity.caller(ask, now).ok_or_else(|| denied(ask))?;
     let missing = || {
         keystone_error(
             404,

@@ -161,7 +161,7 @@ impl Identity {
     }
 
     /// The owner of the valid token in a request.
-    pub(crate) fn whoever(&self, ask: &Ask, now: Timestamp) -> Option<Caller> {
+    pub(crate) fn caller(&self, ask: &Ask, now: Timestamp) -> Option<Caller> {
         let token = self.token(ask.header("x-auth-token")?, now)?;
         let user = self.users.get(&token.user)?;
         let admin = token.roles.contains("admin");

@@ -33,7 +33,7 @@ const STRANGE: &[&str] = &[
 
 pub(super) struct Filter<'a> {
     caller: &'a Caller,
-    everybody: bool,
+    all_projects: bool,
     name: Option<Regex>,
     status: Option<&'a str>,
     uuids: Vec<&'a str>,
@@ -56,7 +56,7 @@ impl<'a> Filter<'a> {
         }
         Ok(Self {
             caller: &ask.caller,
-            everybody: admin && matches!(query.get("all_tenants"), Some("1" | "true" | "True" | "")),
+            all_projects: admin && matches!(query.get("all_tenants"), Some("1" | "true" | "True" | "")),
             name: query.get("name").map(name).transpose()?,
             status: query.get("status"),
             uuids: if admin { query.all("uuid").collect() } else { Vec::new() },
@@ -69,7 +69,7 @@ impl<'a> Filter<'a> {
     }
 
     pub(super) fn passes(&self, server: &Server) -> bool {
-        (self.everybody || server.project == self.caller.project)
+        (self.all_projects || server.project == self.caller.project)
             && (self.since.is_some() || server.status != ServerStatus::Deleted)
             && self.since.is_none_or(|since| server.updated >= since)
             && self

@@ -236,7 +236,7 @@ fn check(protocol: &str, settings: &Fields) -> Result<(), Response> {
     Ok(())
 }
 
-/// Nobody comes from a family that the load balancer has no address of.
+/// No client uses a family that the load balancer has no address of.
 fn check_families(vip: &Vip, settings: &Fields) -> Result<(), Response> {
     let further = vip.additional.iter().map(|(_, address)| *address);
     let addresses: Vec<IpAddr> = std::iter::once(vip.address).chain(further).collect();

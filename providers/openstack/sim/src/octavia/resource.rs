@@ -161,14 +161,14 @@ fn shown<R: Resource>(octavia: &Octavia, context: &Context<'_>, id: Uuid) -> Res
 }
 
 fn create<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>) -> Outcome {
-    let fields = said::<R>(context, When::AtBirth)?;
+    let fields = fields_of::<R>(context, When::AtBirth)?;
     let id = R::create(octavia, context, &fields)?;
     let view = R::all(octavia)[&id].newborn(octavia, context.settings.octavia_minor);
     Ok(Response::json(201, json!({R::ONE: view})))
 }
 
 fn update<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>, id: &str) -> Outcome {
-    let fields = said::<R>(context, When::Later)?;
+    let fields = fields_of::<R>(context, When::Later)?;
     let id = octavia.find::<R>(id, context)?.common().id;
     R::update(octavia, context, id, &fields)?;
     Ok(shown::<R>(octavia, context, id))
@@ -183,7 +183,7 @@ fn delete<R: Resource>(octavia: &mut Octavia, context: &mut Context<'_>, id: &st
     Ok(Response::empty(204))
 }
 
-fn said<R: Resource>(context: &Context<'_>, when: When) -> Result<Fields, Response> {
+fn fields_of<R: Resource>(context: &Context<'_>, when: When) -> Result<Fields, Response> {
     let minor = context.settings.octavia_minor;
     body::object(context.ask, R::ARGUMENT, R::ONE, &R::known(when), minor)
 }

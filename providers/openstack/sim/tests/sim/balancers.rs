@@ -1,6 +1,6 @@
 //! Load balancers: time, failure, versions, providers, and other clients.
 
-use crate::client::Rig;
+use crate::fixture::Fixture;
 use openstack_sim::{Net, Provisioning, Service, Settings, Uuid};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,22 +9,23 @@ use std::time::Duration;
 const BALANCERS: &str = "/v2.0/lbaas/loadbalancers";
 const LISTENERS: &str = "/v2.0/lbaas/listeners";
 
-async fn slow() -> (Rig, Net) {
-    let rig = Rig::with(Settings {
+async fn slow() -> (Fixture, Net) {
+    let fixture = Fixture::with(Settings {
         balancer_delay: Duration::from_mins(1),
         ..Settings::default()
     })
     .await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    (rig, net)
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    (fixture, net)
 }
 
-async fn create(rig: &Rig, net: &Net, rest: Value) -> (u16, Value) {
+async fn create(fixture: &Fixture, net: &Net, rest: Value) -> (u16, Value) {
     let mut body = json!({"name": "lb", "vip_subnet_id": net.subnet});
     for (name, value) in rest.as_object().unwrap() {
         body[name] = value.clone();
     }
-    rig.post(Service::Octavia, BALANCERS, json!({"loadbalancer": body}))
+    fixture
+        .post(Service::Octavia, BALANCERS, json!({"loadbalancer": body}))
         .await
 }
 
@@ -38,8 +39,8 @@ async fn later(seconds: u64) {
     tokio::time::resume();
 }
 
-async fn status(rig: &Rig, id: Uuid) -> Value {
-    let (status, body) = rig.get(Service::Octavia, &format!("{BALANCERS}/{id}")).await;
+async fn status(fixture: &Fixture, id: Uuid) -> Value {
+    let (status, body) = fixture.get(Service::Octavia, &format!("{BALANCERS}/{id}")).await;
     if status == 404 {
         json!("gone")
     } else {
@@ -49,16 +50,16 @@ async fn status(rig: &Rig, id: Uuid) -> Value {
 
 #[tokio::test]
 async fn a_change_takes_its_time_and_nothing_else_goes_meanwhile() {
-    let (rig, net) = slow().await;
-    let lb = id(&create(&rig, &net, json!({})).await.1);
+    let (fixture, net) = slow().await;
+    let lb = id(&create(&fixture, &net, json!({})).await.1);
     let listener = json!({"listener": {"loadbalancer_id": lb, "protocol": "TCP", "protocol_port": 80}});
-    assert_eq!(status(&rig, lb).await, "PENDING_CREATE");
-    assert_eq!(rig.post(Service::Octavia, LISTENERS, listener.clone()).await.0, 409);
+    assert_eq!(status(&fixture, lb).await, "PENDING_CREATE");
+    assert_eq!(fixture.post(Service::Octavia, LISTENERS, listener.clone()).await.0, 409);
     later(60).await;
-    assert_eq!(status(&rig, lb).await, "ACTIVE");
-    assert_eq!(rig.post(Service::Octavia, LISTENERS, listener).await.0, 201);
-    assert_eq!(status(&rig, lb).await, "PENDING_UPDATE");
-    let (code, body) = rig
+    assert_eq!(status(&fixture, lb).await, "ACTIVE");
+    assert_eq!(fixture.post(Service::Octavia, LISTENERS, listener).await.0, 201);
+    assert_eq!(status(&fixture, lb).await, "PENDING_UPDATE");
+    let (code, body) = fixture
         .ask(
             "DELETE",
             Service::Octavia,
@@ -72,38 +73,41 @@ async fn a_change_takes_its_time_and_nothing_else_goes_meanwhile() {
     );
     later(60).await;
     assert_eq!(
-        rig.ask("DELETE", Service::Octavia, &format!("{BALANCERS}/{lb}"), None)
+        fixture
+            .ask("DELETE", Service::Octavia, &format!("{BALANCERS}/{lb}"), None)
             .await
             .0,
         400
     );
     assert_eq!(
-        rig.ask(
-            "DELETE",
-            Service::Octavia,
-            &format!("{BALANCERS}/{lb}?cascade=true"),
-            None
-        )
-        .await
-        .0,
+        fixture
+            .ask(
+                "DELETE",
+                Service::Octavia,
+                &format!("{BALANCERS}/{lb}?cascade=true"),
+                None
+            )
+            .await
+            .0,
         204
     );
-    assert_eq!(status(&rig, lb).await, "PENDING_DELETE");
+    assert_eq!(status(&fixture, lb).await, "PENDING_DELETE");
     later(60).await;
-    assert_eq!(status(&rig, lb).await, "gone");
-    assert!(!rig.cloud.ports().iter().any(|port| port.device_owner == "Octavia"));
+    assert_eq!(status(&fixture, lb).await, "gone");
+    assert!(!fixture.cloud.ports().iter().any(|port| port.device_owner == "Octavia"));
 }
 
 #[tokio::test]
 async fn a_refusal_can_be_awaited() {
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         balancer_delay: Duration::from_millis(50),
         ..Settings::default()
     })
     .await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let lb = id(&create(&rig, &net, json!({})).await.1);
-    rig.cloud
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let lb = id(&create(&fixture, &net, json!({})).await.1);
+    fixture
+        .cloud
         .until(|cloud| {
             cloud
                 .load_balancer(lb)
@@ -114,53 +118,57 @@ async fn a_refusal_can_be_awaited() {
 
 #[tokio::test]
 async fn it_fails_as_often_as_configured() {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    rig.cloud.configure(|settings| settings.balancer_failures = 1);
-    let lb = id(&create(&rig, &net, json!({})).await.1);
-    assert_eq!(status(&rig, lb).await, "ERROR");
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    fixture.cloud.configure(|settings| settings.balancer_failures = 1);
+    let lb = id(&create(&fixture, &net, json!({})).await.1);
+    assert_eq!(status(&fixture, lb).await, "ERROR");
     let change = json!({"loadbalancer": {"name": "x"}});
     assert_eq!(
-        rig.put(Service::Octavia, &format!("{BALANCERS}/{lb}"), change).await.0,
+        fixture
+            .put(Service::Octavia, &format!("{BALANCERS}/{lb}"), change)
+            .await
+            .0,
         409
     );
     assert_eq!(
-        rig.ask("DELETE", Service::Octavia, &format!("{BALANCERS}/{lb}"), None)
+        fixture
+            .ask("DELETE", Service::Octavia, &format!("{BALANCERS}/{lb}"), None)
             .await
             .0,
         204
     );
-    assert_eq!(status(&rig, lb).await, "gone");
-    let lb = id(&create(&rig, &net, json!({})).await.1);
-    assert_eq!(status(&rig, lb).await, "ACTIVE");
+    assert_eq!(status(&fixture, lb).await, "gone");
+    let lb = id(&create(&fixture, &net, json!({})).await.1);
+    assert_eq!(status(&fixture, lb).await, "ACTIVE");
 }
 
 #[tokio::test]
 async fn another_client_changes_it() {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
     let listener = json!({"protocol": "TCP", "protocol_port": 80, "default_pool": {"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}});
-    let lb = rig
+    let lb = fixture
         .cloud
         .create_load_balancer("theirs", &net, &json!({"tags": ["a"], "listeners": [listener]}))
         .unwrap();
-    let seen = rig.cloud.load_balancer(lb).unwrap();
+    let seen = fixture.cloud.load_balancer(lb).unwrap();
     assert_eq!((seen.provisioning, seen.listeners.len()), (Provisioning::Active, 1));
 
-    rig.cloud.set_load_balancer_status(lb, Provisioning::PendingUpdate);
-    assert_eq!(status(&rig, lb).await, "PENDING_UPDATE");
-    rig.cloud.set_load_balancer_status(lb, Provisioning::Error);
-    assert_eq!(status(&rig, lb).await, "ERROR");
-    rig.cloud.set_load_balancer_tags(lb, &["b", "c"]);
-    let (_, body) = rig.get(Service::Octavia, &format!("{BALANCERS}?tags=b,c")).await;
+    fixture.cloud.set_load_balancer_status(lb, Provisioning::PendingUpdate);
+    assert_eq!(status(&fixture, lb).await, "PENDING_UPDATE");
+    fixture.cloud.set_load_balancer_status(lb, Provisioning::Error);
+    assert_eq!(status(&fixture, lb).await, "ERROR");
+    fixture.cloud.set_load_balancer_tags(lb, &["b", "c"]);
+    let (_, body) = fixture.get(Service::Octavia, &format!("{BALANCERS}?tags=b,c")).await;
     assert_eq!(body["loadbalancers"][0]["tags"], json!(["b", "c"]));
 
-    rig.cloud.delete_listener(seen.listeners[0].id);
-    let seen = rig.cloud.load_balancer(lb).unwrap();
+    fixture.cloud.delete_listener(seen.listeners[0].id);
+    let seen = fixture.cloud.load_balancer(lb).unwrap();
     assert_eq!((seen.listeners.len(), seen.stray_pools.len()), (0, 1));
-    rig.cloud.delete_load_balancer(lb);
-    assert_eq!(status(&rig, lb).await, "gone");
-    assert_eq!(rig.cloud.load_balancers(), []);
+    fixture.cloud.delete_load_balancer(lb);
+    assert_eq!(status(&fixture, lb).await, "gone");
+    assert_eq!(fixture.cloud.load_balancers(), []);
 }
 
 #[rstest]
@@ -170,18 +178,18 @@ async fn another_client_changes_it() {
 #[case::more_addresses(25, json!({"additional_vips": []}), "additional_vips")]
 #[tokio::test]
 async fn an_old_octavia_does_not_know_what_is_new(#[case] minor: u32, #[case] rest: Value, #[case] name: &str) {
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         octavia_minor: minor,
         ..Settings::default()
     })
     .await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let (code, body) = create(&rig, &net, rest).await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let (code, body) = create(&fixture, &net, rest).await;
     let message = format!("Unknown attribute for argument load_balancer.loadbalancer: {name}");
     assert_eq!((code, &body["faultstring"]), (400, &json!(message)));
-    let (_, body) = create(&rig, &net, json!({})).await;
+    let (_, body) = create(&fixture, &net, json!({})).await;
     assert!(body["loadbalancer"].get(name).is_none());
-    let (_, versions) = rig.get(Service::Octavia, "/").await;
+    let (_, versions) = fixture.get(Service::Octavia, "/").await;
     let last = versions["versions"].as_array().unwrap().last().unwrap();
     assert_eq!(
         (&last["id"], &last["status"]),
@@ -203,13 +211,13 @@ async fn ovn_cannot_do_everything(
     #[case] monitor: &str,
     #[case] code: u16,
 ) {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
     let monitor = json!({"type": monitor, "delay": 5, "timeout": 3, "max_retries": 1});
     let pool = json!({"protocol": pool, "lb_algorithm": algorithm, "healthmonitor": monitor});
     let listeners = json!([{"protocol": listener, "protocol_port": 80, "default_pool": pool}]);
     assert_eq!(
-        create(&rig, &net, json!({"provider": "ovn", "listeners": listeners}))
+        create(&fixture, &net, json!({"provider": "ovn", "listeners": listeners}))
             .await
             .0,
         code
@@ -222,12 +230,12 @@ async fn ovn_cannot_do_everything(
 #[case::pool("pool", json!({"pools": [{"name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}]}), "Pool")]
 #[tokio::test]
 async fn a_quota_is_named(#[case] resource: &str, #[case] rest: Value, #[case] name: &str) {
-    let rig = Rig::new().await;
-    rig.cloud.configure(|settings| {
+    let fixture = Fixture::new().await;
+    fixture.cloud.configure(|settings| {
         settings.quotas.insert(resource.to_owned(), 0);
     });
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let (code, body) = create(&rig, &net, rest).await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let (code, body) = create(&fixture, &net, rest).await;
     assert_eq!(
         (code, &body["faultstring"]),
         (403, &json!(format!("Quota has been met for resources: {name}")))
@@ -236,14 +244,15 @@ async fn a_quota_is_named(#[case] resource: &str, #[case] rest: Value, #[case] n
 
 #[tokio::test]
 async fn its_last_change_moves_with_every_change_of_its_children() {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let lb = rig.cloud.create_load_balancer("lb", &net, &json!({})).unwrap();
-    let updated =
-        async || rig.get(Service::Octavia, &format!("{BALANCERS}/{lb}")).await.1["loadbalancer"]["updated_at"].clone();
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let lb = fixture.cloud.create_load_balancer("lb", &net, &json!({})).unwrap();
+    let updated = async || {
+        fixture.get(Service::Octavia, &format!("{BALANCERS}/{lb}")).await.1["loadbalancer"]["updated_at"].clone()
+    };
     let before = updated().await;
     later(5).await;
     let listener = json!({"listener": {"loadbalancer_id": lb, "protocol": "TCP", "protocol_port": 80}});
-    assert_eq!(rig.post(Service::Octavia, LISTENERS, listener).await.0, 201);
+    assert_eq!(fixture.post(Service::Octavia, LISTENERS, listener).await.0, 201);
     assert_ne!(updated().await, before);
 }

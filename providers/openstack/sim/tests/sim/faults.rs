@@ -1,6 +1,6 @@
 //! What can go wrong does.
 
-use crate::client::Rig;
+use crate::fixture::Fixture;
 use openstack_sim::{Fault, Service};
 use rstest::rstest;
 use serde_json::json;
@@ -19,44 +19,50 @@ async fn a_status_has_the_body_of_its_service(
     #[case] status: u16,
     #[case] key: &str,
 ) {
-    let rig = Rig::new().await;
-    rig.cloud
+    let fixture = Fixture::new().await;
+    fixture
+        .cloud
         .inject(Fault::status(status).retry_after("7").service(service).times(1));
-    let answer = rig.send("GET", service, path, None).await.unwrap();
+    let answer = fixture.send("GET", service, path, None).await.unwrap();
     assert_eq!(answer.headers()["retry-after"], "7");
     assert_eq!(answer.status().as_u16(), status);
     assert!(answer.json::<serde_json::Value>().await.unwrap().get(key).is_some());
-    assert_eq!(rig.get(service, path).await.0, 200);
+    assert_eq!(fixture.get(service, path).await.0, 200);
 }
 
 #[tokio::test]
-async fn a_reset_does_nothing_and_a_lost_answer_does_it() {
-    let rig = Rig::new().await;
+async fn a_reset_prevents_the_change_and_a_lost_answer_does_not() {
+    let fixture = Fixture::new().await;
     let body = json!({"security_group": {"name": "g"}});
-    let groups = |rig: &Rig| {
-        rig.cloud
+    let groups = |fixture: &Fixture| {
+        fixture
+            .cloud
             .security_groups()
             .into_iter()
             .filter(|group| group.name == "g")
             .count()
     };
-    rig.cloud
+    fixture
+        .cloud
         .inject(Fault::reset().operation("security_group_create").times(1));
-    rig.cloud
+    fixture
+        .cloud
         .inject(Fault::lose_answer().operation("security_group_create").skip(0).times(2));
     assert!(
-        rig.send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body))
+        fixture
+            .send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body))
             .await
             .is_err()
     );
-    assert_eq!(groups(&rig), 0);
+    assert_eq!(groups(&fixture), 0);
     assert!(
-        rig.send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body))
+        fixture
+            .send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body))
             .await
             .is_err()
     );
-    assert_eq!(groups(&rig), 1);
-    let calls = rig.cloud.calls();
+    assert_eq!(groups(&fixture), 1);
+    let calls = fixture.cloud.calls();
     assert!(
         calls
             .iter()
@@ -68,22 +74,22 @@ async fn a_reset_does_nothing_and_a_lost_answer_does_it() {
 
 #[tokio::test]
 async fn a_withheld_answer_is_executed_and_sent_later() {
-    let rig = Rig::new().await;
+    let fixture = Fixture::new().await;
     let body = json!({"security_group": {"name": "g"}});
-    let fault = rig
+    let fault = fixture
         .cloud
         .inject(Fault::withhold_answer().operation("security_group_create"));
-    let send = rig.send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body));
+    let send = fixture.send("POST", Service::Neutron, "/v2.0/security-groups", Some(&body));
     let free = async {
-        rig.cloud.until(|cloud| cloud.struck(fault) == 1).await;
+        fixture.cloud.until(|cloud| cloud.struck(fault) == 1).await;
         let is_there = |cloud: &openstack_sim::Cloud| cloud.security_groups().iter().any(|group| group.name == "g");
-        rig.cloud.until(is_there).await;
-        assert!(rig.cloud.calls().last().unwrap().status.is_none());
-        rig.cloud.withdraw(fault);
+        fixture.cloud.until(is_there).await;
+        assert!(fixture.cloud.calls().last().unwrap().status.is_none());
+        fixture.cloud.withdraw(fault);
     };
     let (answer, ()) = tokio::join!(send, free);
     assert_eq!(answer.unwrap().status().as_u16(), 201);
-    assert_eq!(rig.cloud.struck(fault), 1);
+    assert_eq!(fixture.cloud.struck(fault), 1);
 }
 
 #[rstest]
@@ -91,16 +97,17 @@ async fn a_withheld_answer_is_executed_and_sent_later() {
 #[case::garbage(Fault::replace_body("{\"extensions\": ["))]
 #[tokio::test]
 async fn a_body_can_be_unreadable(#[case] fault: Fault) {
-    let rig = Rig::new().await;
-    rig.cloud.inject(fault.path("/network/*/extensions"));
-    let answer = rig
+    let fixture = Fixture::new().await;
+    fixture.cloud.inject(fault.path("/network/*/extensions"));
+    let answer = fixture
         .send("GET", Service::Neutron, "/v2.0/extensions", None)
         .await
         .unwrap();
     assert_eq!(answer.status().as_u16(), 200);
     assert!(answer.json::<serde_json::Value>().await.is_err());
     assert!(
-        rig.cloud
+        fixture
+            .cloud
             .calls()
             .iter()
             .any(|call| call.operation == "network_extension_list" && call.status == Some(200))
@@ -109,11 +116,12 @@ async fn a_body_can_be_unreadable(#[case] fault: Fault) {
 
 #[tokio::test]
 async fn a_slow_body_is_complete() {
-    let rig = Rig::new().await;
-    rig.cloud
+    let fixture = Fixture::new().await;
+    fixture
+        .cloud
         .inject(Fault::slow_body(Duration::from_millis(5)).operation("network_extension_list"));
     let began = Instant::now();
-    let (status, body) = rig.get(Service::Neutron, "/v2.0/extensions").await;
+    let (status, body) = fixture.get(Service::Neutron, "/v2.0/extensions").await;
     assert_eq!(
         (status, body["extensions"].as_array().is_some_and(|all| all.len() > 50)),
         (200, true)
@@ -122,13 +130,13 @@ async fn a_slow_body_is_complete() {
 }
 
 #[tokio::test]
-async fn what_hangs_hangs_until_it_is_withdrawn() {
-    let rig = Rig::new().await;
-    let fault = rig.cloud.inject(Fault::hang().operation("server_list"));
-    let asked = rig.get(Service::Nova, "/v2.1/servers");
+async fn a_hang_lasts_until_it_is_withdrawn() {
+    let fixture = Fixture::new().await;
+    let fault = fixture.cloud.inject(Fault::hang().operation("server_list"));
+    let asked = fixture.get(Service::Nova, "/v2.1/servers");
     let free = async {
-        rig.cloud.until(|cloud| cloud.count("server_list") == 1).await;
-        rig.cloud.withdraw(fault);
+        fixture.cloud.until(|cloud| cloud.count("server_list") == 1).await;
+        fixture.cloud.withdraw(fault);
     };
     let ((status, _), ()) = tokio::join!(asked, free);
     assert_eq!(status, 200);
@@ -136,11 +144,11 @@ async fn what_hangs_hangs_until_it_is_withdrawn() {
 
 #[tokio::test]
 async fn latency_is_that_of_every_call() {
-    let rig = Rig::new().await;
-    rig.cloud.set_latency(Duration::from_millis(30));
-    let mark = rig.cloud.mark();
-    rig.get(Service::Nova, "/v2.1/servers").await;
-    let calls = rig.cloud.calls_since(mark);
+    let fixture = Fixture::new().await;
+    fixture.cloud.set_latency(Duration::from_millis(30));
+    let mark = fixture.cloud.mark();
+    fixture.get(Service::Nova, "/v2.1/servers").await;
+    let calls = fixture.cloud.calls_since(mark);
     assert_eq!(calls.len(), 1);
     assert!(calls[0].took.unwrap() >= Duration::from_millis(30));
     assert_eq!(
@@ -150,12 +158,12 @@ async fn latency_is_that_of_every_call() {
 }
 
 #[tokio::test]
-async fn what_it_does_not_know_it_refuses_and_counts() {
-    let rig = Rig::new().await;
-    let (status, body) = rig.get(Service::Neutron, "/v2.0/qos/policies").await;
+async fn unknown_requests_are_refused_and_counted() {
+    let fixture = Fixture::new().await;
+    let (status, body) = fixture.get(Service::Neutron, "/v2.0/qos/policies").await;
     assert_eq!(
         (status, &body["openstack_sim"]["unknown"]),
         (501, &json!("GET network/v2.0/qos/policies"))
     );
-    assert_eq!(rig.cloud.unknown(), ["GET network/v2.0/qos/policies"]);
+    assert_eq!(fixture.cloud.unknown(), ["GET network/v2.0/qos/policies"]);
 }

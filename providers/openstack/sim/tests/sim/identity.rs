@@ -1,6 +1,6 @@
 //! Tokens, credentials, catalogs.
 
-use crate::client::{Rig, login, password};
+use crate::fixture::{Fixture, login, password};
 use openstack_sim::{Cloud, Service, Settings, Sim};
 use reqwest::{Certificate, Client};
 use rstest::rstest;
@@ -9,35 +9,35 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn a_token_expires_and_is_revoked() {
-    let mut rig = Rig::new().await;
-    rig.cloud.set_token_lifetime(Duration::from_mins(1));
-    rig.token = login(&rig.http, &rig.sim.auth_url(), &password("demo", "labpass"))
+    let mut fixture = Fixture::new().await;
+    fixture.cloud.set_token_lifetime(Duration::from_mins(1));
+    fixture.token = login(&fixture.http, &fixture.sim.auth_url(), &password("demo", "labpass"))
         .await
         .unwrap();
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.0, 200);
+    assert_eq!(fixture.get(Service::Nova, "/v2.1/servers").await.0, 200);
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(61)).await;
     tokio::time::resume();
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.0, 401);
-    rig.token = login(&rig.http, &rig.sim.auth_url(), &password("demo", "labpass"))
+    assert_eq!(fixture.get(Service::Nova, "/v2.1/servers").await.0, 401);
+    fixture.token = login(&fixture.http, &fixture.sim.auth_url(), &password("demo", "labpass"))
         .await
         .unwrap();
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.0, 200);
-    rig.cloud.revoke_tokens();
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.0, 401);
+    assert_eq!(fixture.get(Service::Nova, "/v2.1/servers").await.0, 200);
+    fixture.cloud.revoke_tokens();
+    assert_eq!(fixture.get(Service::Nova, "/v2.1/servers").await.0, 401);
 }
 
 #[tokio::test]
 async fn another_password_ends_the_tokens() {
-    let rig = Rig::new().await;
-    rig.cloud.set_password("demo", "other");
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.0, 401);
+    let fixture = Fixture::new().await;
+    fixture.cloud.set_password("demo", "other");
+    assert_eq!(fixture.get(Service::Nova, "/v2.1/servers").await.0, 401);
     assert_eq!(
-        login(&rig.http, &rig.sim.auth_url(), &password("demo", "labpass")).await,
+        login(&fixture.http, &fixture.sim.auth_url(), &password("demo", "labpass")).await,
         Err(401)
     );
     assert!(
-        login(&rig.http, &rig.sim.auth_url(), &password("demo", "other"))
+        login(&fixture.http, &fixture.sim.auth_url(), &password("demo", "other"))
             .await
             .is_ok()
     );
@@ -63,10 +63,10 @@ fn credential(secret: &str, rest: &Value) -> Value {
 #[case::by_a_credential_that_is_gone("gone", false)]
 #[tokio::test]
 async fn other_methods_of_authentication(#[case] way: &str, #[case] works: bool) {
-    let rig = Rig::new().await;
-    let made = rig.cloud.add_application_credential("demo", "ci").unwrap();
+    let fixture = Fixture::new().await;
+    let made = fixture.cloud.add_application_credential("demo", "ci").unwrap();
     let auth = match way {
-        "trust" => trust(&rig.cloud.add_trust("demo", "admin").unwrap()),
+        "trust" => trust(&fixture.cloud.add_trust("demo", "admin").unwrap()),
         "name" => credential(
             &made.secret,
             &json!({"name": "ci", "user": {"name": "demo", "domain": {"id": "default"}}}),
@@ -74,13 +74,16 @@ async fn other_methods_of_authentication(#[case] way: &str, #[case] works: bool)
         _ => credential(&made.secret, &json!({"id": made.id})),
     };
     if way == "gone" {
-        rig.cloud.remove_application_credential(&made.id);
+        fixture.cloud.remove_application_credential(&made.id);
     }
-    assert_eq!(login(&rig.http, &rig.sim.auth_url(), &auth).await.is_ok(), works);
+    assert_eq!(
+        login(&fixture.http, &fixture.sim.auth_url(), &auth).await.is_ok(),
+        works
+    );
 }
 
-async fn urls(rig: &Rig, kind: &str) -> Vec<(String, String)> {
-    let (_, body) = rig.get(Service::Keystone, "/v3/auth/catalog").await;
+async fn urls(fixture: &Fixture, kind: &str) -> Vec<(String, String)> {
+    let (_, body) = fixture.get(Service::Keystone, "/v3/auth/catalog").await;
     let services = body["catalog"]
         .as_array()
         .unwrap()
@@ -100,20 +103,21 @@ async fn urls(rig: &Rig, kind: &str) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn regions_share_keystone_and_nothing_else() {
-    let rig = Rig::new().await;
-    let other = rig.cloud.region(Settings::default());
+    let fixture = Fixture::new().await;
+    let other = fixture.cloud.region(Settings::default());
     let there = Sim::start(&other).await.unwrap();
-    rig.cloud.add_endpoints("RegionTwo", &there.url());
+    fixture.cloud.add_endpoints("RegionTwo", &there.url());
     other.boot("elsewhere");
-    let urls = urls(&rig, "compute").await;
+    let urls = urls(&fixture, "compute").await;
     assert_eq!(
         urls.iter().map(|(region, _)| region.as_str()).collect::<Vec<_>>(),
         ["RegionOne", "RegionTwo"]
     );
     let ask = |url: String| {
-        rig.http
+        fixture
+            .http
             .get(format!("{url}/servers"))
-            .header("X-Auth-Token", &rig.token)
+            .header("X-Auth-Token", &fixture.token)
             .send()
     };
     let mut counts = Vec::new();
@@ -126,13 +130,13 @@ async fn regions_share_keystone_and_nothing_else() {
 
 #[tokio::test]
 async fn a_service_can_be_missing_from_the_catalog() {
-    let rig = Rig::new().await;
-    rig.cloud.remove_service(Service::Octavia);
-    rig.cloud.rename_region("Elsewhere");
-    assert_eq!(urls(&rig, "load-balancer").await, []);
+    let fixture = Fixture::new().await;
+    fixture.cloud.remove_service(Service::Octavia);
+    fixture.cloud.rename_region("Elsewhere");
+    assert_eq!(urls(&fixture, "load-balancer").await, []);
     assert_eq!(
-        urls(&rig, "network").await,
-        [("Elsewhere".to_owned(), rig.sim.endpoint(Service::Neutron))]
+        urls(&fixture, "network").await,
+        [("Elsewhere".to_owned(), fixture.sim.endpoint(Service::Neutron))]
     );
 }
 

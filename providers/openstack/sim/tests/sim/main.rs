@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
 
 mod balancers;
-mod client;
 mod faults;
+mod fixture;
 mod identity;
 mod networks;
 mod scale;

@@ -1,6 +1,6 @@
 //! Quotas, full subnets, extensions, and other clients.
 
-use crate::client::Rig;
+use crate::fixture::Fixture;
 use openstack_sim::{Service, Settings};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 async fn a_quota_is_named(#[case] resource: &str, #[case] path: &str, #[case] one: &str) {
     let mut settings = Settings::default();
     settings.quotas.insert(resource.to_owned(), 0);
-    let rig = Rig::with(settings).await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let group = rig.cloud.create_security_group("g");
+    let fixture = Fixture::with(settings).await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let group = fixture.cloud.create_security_group("g");
     let body = match one {
         "port" => json!({"network_id": net.network}),
-        "floatingip" => json!({"floating_network_id": rig.cloud.public_network().unwrap()}),
+        "floatingip" => json!({"floating_network_id": fixture.cloud.public_network().unwrap()}),
         "security_group" => json!({"name": "x"}),
         _ => json!({"security_group_id": group, "direction": "ingress"}),
     };
-    let (status, body) = rig.post(Service::Neutron, path, json!({one: body})).await;
+    let (status, body) = fixture.post(Service::Neutron, path, json!({one: body})).await;
     assert_eq!((status, &body["NeutronError"]["type"]), (409, &json!("OverQuota")));
     assert_eq!(
         body["NeutronError"]["message"],
@@ -32,13 +32,13 @@ async fn a_quota_is_named(#[case] resource: &str, #[case] path: &str, #[case] on
 }
 
 #[tokio::test]
-async fn a_full_subnet_gives_nothing_and_the_next_one_does() {
-    let rig = Rig::new().await;
-    let (network, first) = rig.cloud.create_external_network("ext", "198.51.100.0/24");
-    let second = rig.cloud.create_subnet(network, "198.51.101.0/24");
-    rig.cloud.exhaust_subnet(first);
+async fn a_full_subnet_is_skipped_for_the_next_one() {
+    let fixture = Fixture::new().await;
+    let (network, first) = fixture.cloud.create_external_network("ext", "198.51.100.0/24");
+    let second = fixture.cloud.create_subnet(network, "198.51.101.0/24");
+    fixture.cloud.exhaust_subnet(first);
     let ask = |subnet: Value| {
-        rig.post(
+        fixture.post(
             Service::Neutron,
             "/v2.0/floatingips",
             json!({"floatingip": {"floating_network_id": network, "subnet_id": subnet}}),
@@ -73,19 +73,19 @@ async fn an_extension_can_be_off(
     #[case] body: Value,
     #[case] status: u16,
 ) {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.1.0.0/24");
-    let port = rig.cloud.create_port(net.network, "p", None).unwrap();
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.1.0.0/24");
+    let port = fixture.cloud.create_port(net.network, "p", None).unwrap();
     let path = path
         .replace("ROUTER", &net.router.to_string())
         .replace("PORT", &port.to_string());
-    let ask = || rig.ask(method, Service::Neutron, &path, Some(&body));
+    let ask = || fixture.ask(method, Service::Neutron, &path, Some(&body));
     assert!(ask().await.0 < 300);
-    rig.cloud.configure(|settings| {
+    fixture.cloud.configure(|settings| {
         settings.extensions_off.insert(name.to_owned());
     });
     assert_eq!(ask().await.0, status);
-    let (_, listed) = rig.get(Service::Neutron, "/v2.0/extensions").await;
+    let (_, listed) = fixture.get(Service::Neutron, "/v2.0/extensions").await;
     assert!(
         !listed["extensions"]
             .as_array()
@@ -97,16 +97,16 @@ async fn an_extension_can_be_off(
 
 #[tokio::test]
 async fn a_trunk_shows_its_subports() {
-    let rig = Rig::new().await;
+    let fixture = Fixture::new().await;
     let (one, two) = (
-        rig.cloud.create_network("one", "10.1.0.0/24"),
-        rig.cloud.create_network("two", "10.2.0.0/24"),
+        fixture.cloud.create_network("one", "10.1.0.0/24"),
+        fixture.cloud.create_network("two", "10.2.0.0/24"),
     );
-    let server = rig.cloud.boot("node");
-    let sub = rig.cloud.create_port(two.network, "sub", None).unwrap();
-    rig.cloud.attach_port(server.id, one.network).unwrap();
-    rig.cloud.create_trunk(server.ports[0], &[sub]);
-    let (_, body) = rig
+    let server = fixture.cloud.boot("node");
+    let sub = fixture.cloud.create_port(two.network, "sub", None).unwrap();
+    fixture.cloud.attach_port(server.id, one.network).unwrap();
+    fixture.cloud.create_trunk(server.ports[0], &[sub]);
+    let (_, body) = fixture
         .get(Service::Neutron, &format!("/v2.0/ports?device_id={}", server.id))
         .await;
     let trunks: Vec<&Value> = body["ports"]
@@ -117,7 +117,7 @@ async fn a_trunk_shows_its_subports() {
         .collect();
     assert_eq!(trunks.len(), 1);
     assert_eq!(trunks[0]["sub_ports"][0]["port_id"], json!(sub));
-    let (_, listed) = rig
+    let (_, listed) = fixture
         .get(Service::Neutron, "/v2.0/ports?device_owner=trunk:subport&fields=id")
         .await;
     assert_eq!(listed["ports"], json!([{"id": sub}]));
@@ -125,67 +125,70 @@ async fn a_trunk_shows_its_subports() {
 
 #[tokio::test]
 async fn a_floating_ip_can_be_stolen() {
-    let rig = Rig::new().await;
-    let (one, two) = (rig.cloud.boot("one"), rig.cloud.boot("two"));
-    let floating = rig
+    let fixture = Fixture::new().await;
+    let (one, two) = (fixture.cloud.boot("one"), fixture.cloud.boot("two"));
+    let floating = fixture
         .cloud
-        .create_floating_ip(rig.cloud.public_network().unwrap(), None, "mine")
+        .create_floating_ip(fixture.cloud.public_network().unwrap(), None, "mine")
         .unwrap();
-    assert!(rig.cloud.move_floating_ip(floating.id, Some(one.ports[0])));
-    assert!(rig.cloud.move_floating_ip(floating.id, Some(two.ports[0])));
+    assert!(fixture.cloud.move_floating_ip(floating.id, Some(one.ports[0])));
+    assert!(fixture.cloud.move_floating_ip(floating.id, Some(two.ports[0])));
     let of = |port| format!("/v2.0/floatingips?port_id={port}");
     assert_eq!(
-        rig.get(Service::Neutron, &of(one.ports[0])).await.1["floatingips"],
+        fixture.get(Service::Neutron, &of(one.ports[0])).await.1["floatingips"],
         json!([])
     );
-    let (_, body) = rig.get(Service::Neutron, &of(two.ports[0])).await;
+    let (_, body) = fixture.get(Service::Neutron, &of(two.ports[0])).await;
     assert_eq!(body["floatingips"][0]["floating_ip_address"], json!(floating.address));
-    let (_, body) = rig.get(Service::Nova, &format!("/v2.1/servers/{}", two.id)).await;
+    let (_, body) = fixture.get(Service::Nova, &format!("/v2.1/servers/{}", two.id)).await;
     assert_eq!(body["server"]["addresses"]["private"][1]["OS-EXT-IPS:type"], "floating");
-    rig.cloud.delete_floating_ip(floating.id);
-    assert_eq!(rig.cloud.floating_ips(), []);
+    fixture.cloud.delete_floating_ip(floating.id);
+    assert_eq!(fixture.cloud.floating_ips(), []);
 }
 
 #[tokio::test]
 async fn a_server_is_created_changed_and_deleted() {
-    let rig = Rig::new().await;
-    let server = rig.cloud.boot("node");
+    let fixture = Fixture::new().await;
+    let server = fixture.cloud.boot("node");
     let path = format!("/v2.1/servers/{}", server.id);
-    rig.cloud.stop_server(server.id);
-    rig.cloud.rename_server(server.id, "other");
-    let (_, body) = rig.get(Service::Nova, &path).await;
+    fixture.cloud.stop_server(server.id);
+    fixture.cloud.rename_server(server.id, "other");
+    let (_, body) = fixture.get(Service::Nova, &path).await;
     assert_eq!(
         (&body["server"]["status"], &body["server"]["name"]),
         (&json!("SHUTOFF"), &json!("other"))
     );
-    rig.cloud.delete_server(server.id);
-    assert_eq!(rig.get(Service::Nova, &path).await.0, 404);
-    assert_eq!(rig.get(Service::Nova, "/v2.1/servers").await.1["servers"], json!([]));
-    let (_, changed) = rig
+    fixture.cloud.delete_server(server.id);
+    assert_eq!(fixture.get(Service::Nova, &path).await.0, 404);
+    assert_eq!(
+        fixture.get(Service::Nova, "/v2.1/servers").await.1["servers"],
+        json!([])
+    );
+    let (_, changed) = fixture
         .get(Service::Nova, "/v2.1/servers/detail?changes-since=2020-01-01T00:00:00Z")
         .await;
     assert_eq!(changed["servers"][0]["status"], "DELETED");
-    assert!(rig.cloud.port(server.ports[0]).is_none());
+    assert!(fixture.cloud.port(server.ports[0]).is_none());
 }
 
 #[tokio::test]
 async fn projects_do_not_see_each_other() {
-    let rig = Rig::new().await;
-    let project = rig.cloud.add_project("other", "default");
-    rig.cloud.add_user("other", "secret", "default", &project);
-    rig.cloud.boot("mine");
-    let token = crate::client::login(
-        &rig.http,
-        &rig.sim.auth_url(),
-        &crate::client::password("other", "secret"),
+    let fixture = Fixture::new().await;
+    let project = fixture.cloud.add_project("other", "default");
+    fixture.cloud.add_user("other", "secret", "default", &project);
+    fixture.cloud.boot("mine");
+    let token = crate::fixture::login(
+        &fixture.http,
+        &fixture.sim.auth_url(),
+        &crate::fixture::password("other", "secret"),
     )
     .await
     .unwrap();
-    let other = Rig {
+    let other = Fixture {
         token,
-        cloud: rig.cloud.clone(),
-        http: rig.http.clone(),
-        sim: rig.sim,
+        cloud: fixture.cloud.clone(),
+        http: fixture.http.clone(),
+        sim: fixture.sim,
     };
     assert_eq!(other.get(Service::Nova, "/v2.1/servers").await.1["servers"], json!([]));
     assert_eq!(other.get(Service::Neutron, "/v2.0/ports").await.1["ports"], json!([]));
@@ -199,12 +202,15 @@ async fn projects_do_not_see_each_other() {
 #[case::not_there("secrets", false, 404)]
 #[tokio::test]
 async fn barbican_has_secrets_and_containers(#[case] kind: &str, #[case] there: bool, #[case] status: u16) {
-    let rig = Rig::new().await;
+    let fixture = Fixture::new().await;
     let id = if kind == "secrets" {
-        rig.cloud.add_secret("s")
+        fixture.cloud.add_secret("s")
     } else {
-        rig.cloud.add_container("c")
+        fixture.cloud.add_container("c")
     };
     let id = if there { id } else { openstack_sim::Uuid::nil() };
-    assert_eq!(rig.get(Service::Barbican, &format!("/v1/{kind}/{id}")).await.0, status);
+    assert_eq!(
+        fixture.get(Service::Barbican, &format!("/v1/{kind}/{id}")).await.0,
+        status
+    );
 }

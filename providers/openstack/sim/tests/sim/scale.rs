@@ -1,6 +1,6 @@
 //! Ten thousand servers.
 
-use crate::client::Rig;
+use crate::fixture::Fixture;
 use openstack_sim::{Service, Uuid};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,14 +14,14 @@ fn path_of(link: &str) -> String {
 
 #[tokio::test]
 async fn ten_thousand_servers_are_listed_in_pages_with_their_ports() {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("big", "10.0.0.0/16");
-    let ids = rig.cloud.boot_many("node-", COUNT, &net);
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("big", "10.0.0.0/16");
+    let ids = fixture.cloud.boot_many("node-", COUNT, &net);
     assert_eq!(ids.len(), COUNT);
 
     let (mut next, mut pages, mut seen) = (Some("/v2.1/servers".to_owned()), 0, BTreeSet::new());
     while let Some(path) = next {
-        let (status, body) = rig.get(Service::Nova, &path).await;
+        let (status, body) = fixture.get(Service::Nova, &path).await;
         assert_eq!(status, 200);
         seen.extend(
             body["servers"]
@@ -36,7 +36,7 @@ async fn ten_thousand_servers_are_listed_in_pages_with_their_ports() {
     assert_eq!((seen.len(), pages), (COUNT, 11));
 
     let query: Vec<String> = ids[..100].iter().map(|id: &Uuid| format!("device_id={id}")).collect();
-    let (_, body) = rig
+    let (_, body) = fixture
         .get(Service::Neutron, &format!("/v2.0/ports?{}", query.join("&")))
         .await;
     let devices: BTreeSet<&str> = body["ports"]
@@ -50,13 +50,13 @@ async fn ten_thousand_servers_are_listed_in_pages_with_their_ports() {
 
 #[tokio::test]
 async fn pages_of_neutron_have_the_configured_length() {
-    let rig = Rig::new().await;
-    let net = rig.cloud.create_network("n", "10.0.0.0/24");
-    rig.cloud.boot_many("node-", 25, &net);
-    rig.cloud.configure(|settings| settings.neutron_page = Some(10));
+    let fixture = Fixture::new().await;
+    let net = fixture.cloud.create_network("n", "10.0.0.0/24");
+    fixture.cloud.boot_many("node-", 25, &net);
+    fixture.cloud.configure(|settings| settings.neutron_page = Some(10));
     let (mut next, mut counts) = (Some("/v2.0/ports?device_owner=compute:nova".to_owned()), Vec::new());
     while let Some(path) = next {
-        let (_, body) = rig.get(Service::Neutron, &path).await;
+        let (_, body) = fixture.get(Service::Neutron, &path).await;
         counts.push(body["ports"].as_array().unwrap().len());
         let links = body["ports_links"].as_array().unwrap();
         let href = |link: &Value| {

@@ -1,8 +1,8 @@
 //! Two answers to one request, without what is different every time.
 
 use crate::{
-    play::{Answer, Target},
     script::{Request, select},
+    target::{Answer, Target},
 };
 use regex_lite::Regex;
 use serde_json::{Value, json};

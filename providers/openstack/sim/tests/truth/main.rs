@@ -4,21 +4,21 @@
 #![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
 
 mod compare;
-mod play;
 mod script;
+mod target;
 
 use anyhow::{Context, Result};
 use compare::{Mask, differences};
 use lab::openstack::{OpenStack, Region};
 use openstack_sim::{Cloud, Settings, Sim};
-use play::{Backstage, Target};
 use reqwest::Client;
 use serde_json::Value;
 use std::{fmt::Write, path::PathBuf, time::Duration};
+use target::{Control, Target};
 
 const REQUESTS: &str = include_str!("requests.txt");
 
-impl Backstage for Cloud {
+impl Control for Cloud {
     fn fail_next(&self, _: &str) -> Result<()> {
         self.configure(|settings| settings.balancer_failures = 1);
         Ok(())
@@ -30,7 +30,7 @@ impl Backstage for Cloud {
     }
 }
 
-impl Backstage for &'static OpenStack {
+impl Control for &'static OpenStack {
     fn fail_next(&self, name: &str) -> Result<()> {
         self.fail_next_lb(name)
     }
@@ -52,9 +52,9 @@ fn client() -> Result<Client> {
 }
 
 /// Asks everything, and answers what came of it, without what is different every time.
-async fn ask(keystone: &str, us: &str, backstage: Box<dyn Backstage>) -> Result<Vec<Value>> {
+async fn ask(keystone: &str, us: &str, control: Box<dyn Control>) -> Result<Vec<Value>> {
     let client = client()?;
-    let target = Target::discover(&client, keystone, us, backstage).await?;
+    let target = Target::discover(&client, keystone, us, control).await?;
     let requests = script::parse(REQUESTS);
     let run = format!("r{:06}", fastrand::u32(..1_000_000));
     let answers = target.play(&client, &requests, &run).await?;

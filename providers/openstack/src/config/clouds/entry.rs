@@ -118,12 +118,12 @@ fn at(error: &serde_saphyr::Error) -> String {
 }
 
 fn what(error: &serde_saphyr::Error) -> String {
-    let said = error.without_snippet().to_string();
-    let said = said.lines().next().unwrap_or_default();
-    if said.contains(['"', '\'', '`']) {
+    let message = error.without_snippet().to_string();
+    let message = message.lines().next().unwrap_or_default();
+    if message.contains(['"', '\'', '`']) {
         "this is not the YAML of a clouds file: check its structure".to_owned()
     } else {
-        format!("this is not the YAML of a clouds file: {said}")
+        format!("this is not the YAML of a clouds file: {message}")
     }
 }
 

@@ -43,10 +43,10 @@ clouds:
                 clouds-file = /tmp/test_clouds.yaml\n[LoadBalancer]\ncreate-monitor = yes\nmonitor-delay = 1m\n";
     let files = Shelf::default().with("/tmp/test_clouds.yaml", yaml);
     let loaded = read(text, &files, &environment(), None).unwrap();
-    let said = "user id user with password mypass for trust mytrust at http://auth.url in RegionOne";
+    let expected = "user id user with password mypass for trust mytrust at http://auth.url in RegionOne";
     assert_eq!(
         summary(&loaded),
-        said,
+        expected,
         "auth-url from [Global]; user-id, username, region, project from YAML; trust kept"
     );
     assert!(
@@ -94,7 +94,7 @@ clouds:
         "/etc/openstack/clouds.yaml: it is not clear which cloud is meant: set cloud in [Global] to one of its entries (one, two)"
     )
 )]
-fn entries(#[case] lines: &str, #[case] variable: Option<&str>, #[case] said: Result<&str, &str>) {
+fn entries(#[case] lines: &str, #[case] variable: Option<&str>, #[case] expected: Result<&str, &str>) {
     let environment = Environment {
         cloud: variable.map(str::to_owned),
         ..environment()
@@ -103,7 +103,7 @@ fn entries(#[case] lines: &str, #[case] variable: Option<&str>, #[case] said: Re
     let loaded = read(&text, &Shelf::default().with(ETC, TWO), &environment, None);
     assert_eq!(
         loaded.as_ref().map(summary).as_deref().map_err(|error| error.as_str()),
-        said
+        expected
     );
 }
 
@@ -131,17 +131,18 @@ fn places(#[case] used: &str, #[case] lines: &str, #[case] others: &[&str]) {
 #[test]
 fn a_named_file_that_does_not_exist() {
     let loaded = clouds("cloud=one\nclouds-file=/gone.yaml", TWO).unwrap();
-    let said = "/gone.yaml is not there, /etc/openstack/clouds.yaml is used instead: correct clouds-file or remove it";
-    assert_eq!(loaded.warnings, [said]);
+    let expected =
+        "/gone.yaml is not there, /etc/openstack/clouds.yaml is used instead: correct clouds-file or remove it";
+    assert_eq!(loaded.warnings, [expected]);
 }
 
 #[test]
 fn no_file_at_all() {
     let error = try_file("[Global]\nuse-clouds=true\nclouds-file=/gone.yaml").unwrap_err();
-    let said = "there is no clouds.yaml: set clouds-file to where it is, or remove use-clouds and cloud; looked for \
+    let expected = "there is no clouds.yaml: set clouds-file to where it is, or remove use-clouds and cloud; looked for \
                 /gone.yaml, /cwd/clouds.yaml, /home/me/.config/openstack/clouds.yaml, /etc/openstack/clouds.yaml, \
                 /cwd/clouds.yml, /home/me/.config/openstack/clouds.yml, /etc/openstack/clouds.yml";
-    assert_eq!(error, said);
+    assert_eq!(error, expected);
 }
 
 /// occm reads it for the credentials then; ours takes everything.
@@ -154,8 +155,8 @@ fn cloud_without_use_clouds() {
         summary(&loaded),
         "user id u2 with password p2 for project id t2 at http://two in R1"
     );
-    let said = "cloud.conf:3:1: clouds-file is ignored because use-clouds is not set: add use-clouds=true";
-    assert_eq!(loaded.warnings, [said]);
+    let expected = "cloud.conf:3:1: clouds-file is ignored because use-clouds is not set: add use-clouds=true";
+    assert_eq!(loaded.warnings, [expected]);
 }
 
 #[test]
@@ -189,9 +190,9 @@ fn everything_in_the_secure_file() {
 #[test]
 fn a_profile_that_does_not_exist() {
     let error = clouds("", "clouds: {mine: {cloud: vendor, auth: {}}}").unwrap_err();
-    let said = "/etc/openstack/clouds.yaml: the profile vendor is in no clouds-public.yaml: add it there, or remove the key \
+    let expected = "/etc/openstack/clouds.yaml: the profile vendor is in no clouds-public.yaml: add it there, or remove the key \
                 profile (or cloud)";
-    assert_eq!(error, said);
+    assert_eq!(error, expected);
 }
 
 #[rstest]
@@ -246,9 +247,9 @@ clouds:
     Interface::Admin,
     1
 )]
-fn regions(#[case] lines: &str, #[case] said: &str, #[case] interface: Interface, #[case] warnings: usize) {
+fn regions(#[case] lines: &str, #[case] expected: &str, #[case] interface: Interface, #[case] warnings: usize) {
     let loaded = clouds(lines, REGIONS).unwrap();
-    assert_eq!(summary(&loaded), said);
+    assert_eq!(summary(&loaded), expected);
     assert_eq!(loaded.config.global.interface, interface);
     assert_eq!(loaded.warnings.len(), warnings, "{:?}", loaded.warnings);
 }
@@ -291,9 +292,9 @@ fn files_that_the_entry_names() {
     "{auth: {auth_url: x, user_id: u, password: p, trust_id: t}}",
     "user id u with password p for trust t"
 )]
-fn credentials(#[case] entry: &str, #[case] said: &str) {
+fn credentials(#[case] entry: &str, #[case] expected: &str) {
     let loaded = clouds("", &format!("clouds: {{c: {entry}}}")).unwrap();
-    assert_eq!(login(&loaded.config.global), said);
+    assert_eq!(login(&loaded.config.global), expected);
 }
 
 #[rstest]
@@ -329,9 +330,9 @@ fn refused(#[case] yaml: &str, #[case] error: &str) {
 fn errors_quote_nothing(#[case] yaml: &str) {
     let error = clouds("", yaml).unwrap_err();
     assert!(!error.contains("hidden"), "{error}");
-    let said = "this is not the YAML of a clouds file: ";
+    let expected = "this is not the YAML of a clouds file: ";
     assert!(
-        error.starts_with("/etc/openstack/clouds.yaml:") && error.contains(said),
+        error.starts_with("/etc/openstack/clouds.yaml:") && error.contains(expected),
         "{error}"
     );
 }
@@ -350,11 +351,11 @@ fn an_entry_without_auth_may_add_the_rest() {
 fn unsupported_requests_are_reported() {
     let yaml =
         "clouds: {c: {identity_api_version: 2, auth: {auth_url: x, user_id: u, password: p, system_scope: all}}}";
-    let said = [
+    let expected = [
         "/etc/openstack/clouds.yaml: c: system_scope is ignored: name a project",
         "/etc/openstack/clouds.yaml: c: identity_api_version is ignored: Keystone's version 3 is used",
     ];
-    assert_eq!(clouds("", yaml).unwrap().warnings, said);
+    assert_eq!(clouds("", yaml).unwrap().warnings, expected);
 }
 
 #[test]

@@ -15,8 +15,8 @@ use rstest::rstest;
     "username=user\npassword=pass\ndomain-name=local\nuser-id=user\ndomain-id=2a73",
     "user id user with password pass for in domain id 2a73"
 )]
-fn domain_scope(#[case] what: &str, #[case] lines: &str, #[case] said: &str) {
-    assert_eq!(decided(lines), Ok(said.to_owned()), "{what}");
+fn domain_scope(#[case] what: &str, #[case] lines: &str, #[case] expected: &str) {
+    assert_eq!(decided(lines), Ok(expected.to_owned()), "{what}");
 }
 
 // upstream: openstack 5
@@ -116,8 +116,8 @@ fn project_scope(#[case] what: &str, #[case] trust: &str, #[case] lines: &str, #
     "trust-id=t\nuser-id=u\npassword=p\ntoken=x",
     "user id u with password p for trust t"
 )]
-fn methods(#[case] lines: &str, #[case] said: &str) {
-    assert_eq!(decided(lines), Ok(said.to_owned()));
+fn methods(#[case] lines: &str, #[case] expected: &str) {
+    assert_eq!(decided(lines), Ok(expected.to_owned()));
 }
 
 #[rstest]
@@ -157,14 +157,15 @@ fn methods(#[case] lines: &str, #[case] said: &str) {
     "trust-id=t\nuser-id=u\napplication-credential-id=i",
     "trust-id needs a password: set trustee-id and trustee-password, or user-id and password"
 )]
-fn refused(#[case] lines: &str, #[case] said: &str) {
-    assert_eq!(decided(lines), Err(said.to_owned()));
+fn refused(#[case] lines: &str, #[case] expected: &str) {
+    assert_eq!(decided(lines), Err(expected.to_owned()));
 }
 
 #[test]
 fn auth_url_is_named_when_it_is_missing() {
-    let said = "auth-url is missing: set it in [Global] to Keystone's URL, such as https://keystone.example:5000/v3";
-    assert_eq!(try_file("[Global]\nuser-id=u\npassword=p").unwrap_err(), said);
+    let expected =
+        "auth-url is missing: set it in [Global] to Keystone's URL, such as https://keystone.example:5000/v3";
+    assert_eq!(try_file("[Global]\nuser-id=u\npassword=p").unwrap_err(), expected);
 }
 
 #[test]

@@ -41,10 +41,10 @@ proptest! {
     #[test]
     fn no_message_shows_a_secret(before in "[a-z]{0,3}[\"'\\\\#;]?", after in "[\"'\\\\#; ]{0,2}[a-z]{0,3}") {
         let text = format!("[Global]\nauth-url=x\nuser-id=u\ntenant-id=t\npassword={before}TOP-SECRET{after}\ntoken={before}TOP-SECRET{after}");
-        let said = match try_file(&text) {
+        let output = match try_file(&text) {
             Ok(loaded) => format!("{loaded:?}"),
             Err(error) => error,
         };
-        prop_assert!(!said.contains("SECRET"), "{}", said);
+        prop_assert!(!output.contains("SECRET"), "{}", output);
     }
 }

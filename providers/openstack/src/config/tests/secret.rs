@@ -34,9 +34,9 @@ fn the_file_alone_is_enough_to_find_the_secret() {
 #[case("another means of authentication", &[("clouds.conf", "[Global]\napplication-credential-id=i\napplication-credential-secret=s")], "credential id i with secret s")]
 #[case("another means of authentication in clouds.yaml", &[("clouds.yaml", "clouds: {openstack: {auth: {application_credential_id: i, application_credential_secret: s}}}")], "credential id i with secret s")]
 #[case("a value can be taken away", &[("clouds.conf", "[Global]\ntenant-id=\ndomain-id=d")], "user id user with password mypass for in domain id d")]
-fn overlays(#[case] what: &str, #[case] data: &[(&str, &str)], #[case] said: &str) {
+fn overlays(#[case] what: &str, #[case] data: &[(&str, &str)], #[case] expected: &str) {
     let loaded = with(&format!("{SEED}{LOGIN}"), data).unwrap();
-    assert_eq!(login(&loaded.config.global), said, "{what}");
+    assert_eq!(login(&loaded.config.global), expected, "{what}");
     assert_eq!(loaded.config.global.auth_url, "http://auth.url");
     assert!(loaded.config.secret.is_some());
 }
@@ -80,13 +80,13 @@ fn lists_are_replaced_and_other_sections_kept() {
 }
 
 #[test]
-fn it_cannot_name_another_one() {
+fn a_secret_cannot_name_another_one() {
     let other = format!("[Global]\nsecret-name=other\nsecret-namespace=there\n{LOGIN}");
     let loaded = with(SEED, &[("clouds.conf", &other)]).unwrap();
     assert_eq!(loaded.config.secret.unwrap().name, "openstack-credentials");
-    let said = "secret kube-system/openstack-credentials clouds.conf: secret-name and secret-namespace are ignored: a Secret \
+    let expected = "secret kube-system/openstack-credentials clouds.conf: secret-name and secret-namespace are ignored: a Secret \
                 cannot name another one";
-    assert_eq!(loaded.warnings, [said]);
+    assert_eq!(loaded.warnings, [expected]);
 }
 
 #[rstest]

@@ -12,8 +12,8 @@ fn no_file() {
         files: &Shelf::default(),
     };
     let error = load(&sources, &environment()).expect_err("no config reader");
-    let said = "there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf";
-    assert_eq!(error.to_string(), said);
+    let expected = "there is no cloud config: name one with --cloud-config, such as /etc/kubernetes/cloud.conf";
+    assert_eq!(error.to_string(), expected);
 }
 
 // upstream: openstack 11
@@ -149,9 +149,9 @@ fn the_file_of_upstreams_manifests() {
         [LoadBalancer]\nsubnet-id=9c018814-f2a8-45dd-9679-5400d49b333a\n\
         floating-network-id=80c9fc78-a2be-45d5-a85b-f17a6c98df92\n";
     let loaded = try_file(text).unwrap();
-    let said = "user admin in domain id 2a73b8f597c04551a0fdc8e95544be8a with password passw0rd \
+    let expected = "user admin in domain id 2a73b8f597c04551a0fdc8e95544be8a with password passw0rd \
                 for project id c869168a828847f39f7f06edd7305637";
-    assert_eq!(login(&loaded.config.global), said);
+    assert_eq!(login(&loaded.config.global), expected);
     assert_eq!(
         loaded.config.load_balancer.networks.subnet_id,
         "9c018814-f2a8-45dd-9679-5400d49b333a"
@@ -172,7 +172,7 @@ fn the_file_of_upstreams_manifests() {
 #[case("[Global]\nclouds-file=/x", &["cloud.conf:2:1: clouds-file is ignored because use-clouds is not set"])]
 #[case("[Global]\ntls-insecure=yes", &["cloud.conf:2:1: tls-insecure=yes does nothing"])]
 #[case("[Global]\nuse-clouds=true\ntls-insecure=yes", &["cloud.conf:3:1: tls-insecure=yes does nothing"])]
-fn beside_the_error(#[case] text: &str, #[case] said: &[&str]) {
+fn beside_the_error(#[case] text: &str, #[case] expected: &[&str]) {
     let sources = Sources {
         file: Some(File {
             name: "cloud.conf",
@@ -183,8 +183,8 @@ fn beside_the_error(#[case] text: &str, #[case] said: &[&str]) {
     };
     let error = load(&sources, &environment()).expect_err("it cannot be used");
     let warnings = error.warnings();
-    assert_eq!(warnings.len(), said.len(), "{warnings:?}");
-    for (warning, said) in warnings.iter().zip(said) {
-        assert!(warning.starts_with(said), "{warning}");
+    assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+    for (warning, expected) in warnings.iter().zip(expected) {
+        assert!(warning.starts_with(expected), "{warning}");
     }
 }

@@ -15,7 +15,7 @@ fn of_kind(ip: &str, kind: Option<&str>) -> ServerAddress {
     }
 }
 
-/// The server of §7.3; its public network has this name.
+/// The public network of the server has this name.
 fn server(public: &str) -> Server {
     let private = vec![
         fixed("10.0.0.32"),

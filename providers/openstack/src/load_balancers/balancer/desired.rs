@@ -344,7 +344,7 @@ impl Inputs<'_> {
             }
         }
         if ranges.is_empty() && asked.iter().all(|range| range.prefix_len() == 0) {
-            return Ok(families.iter().copied().map(everybody).collect());
+            return Ok(families.iter().copied().map(any_address).collect());
         }
         if ranges.is_empty() {
             return Err(Error::invalid(
@@ -362,7 +362,7 @@ fn aliases(host: &Host, address: &str) -> Vec<String> {
     others.filter(|other| *other != address).map(str::to_owned).collect()
 }
 
-fn everybody(family: IpFamily) -> IpNet {
+fn any_address(family: IpFamily) -> IpNet {
     match family {
         IpFamily::V4 => IpNet::new_assert(Ipv4Addr::UNSPECIFIED.into(), 0),
         IpFamily::V6 => IpNet::new_assert(Ipv6Addr::UNSPECIFIED.into(), 0),

@@ -67,7 +67,7 @@ impl Reconciler {
 
     /// A load balancer that cannot have its previous address again gets another one. First it is read whether it was created nevertheless.
     fn without_address(&self, inputs: &Inputs<'_>, error: Error) -> Halt {
-        let Some(address) = self.previous_address(inputs).filter(|_| cannot_be_had(&error)) else {
+        let Some(address) = self.previous_address(inputs).filter(|_| is_unavailable(&error)) else {
             return error.into();
         };
         let name = names::load_balancer(&inputs.spec.cluster, &inputs.spec.service);
@@ -173,8 +173,8 @@ impl Reconciler {
 /// The previous address of the Service, of its first family.
 fn previous_address<'a>(spec: &'a Spec, settings: &'a Settings) -> Option<&'a str> {
     let family = spec.families.first().copied().unwrap_or(IpFamily::V4);
-    let told = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
-    let mut all = settings.address.as_deref().into_iter().chain(told);
+    let published = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
+    let mut all = settings.address.as_deref().into_iter().chain(published);
     all.find(|address| node_address::family_of(address) == Some(family))
 }
 
@@ -193,7 +193,7 @@ fn is_refused(error: &Error) -> bool {
 }
 
 /// Whether another address may succeed. Octavia also answers 500 if Neutron refuses an address.
-fn cannot_be_had(error: &Error) -> bool {
+fn is_unavailable(error: &Error) -> bool {
     let refusals = [StatusCode::CONFLICT, StatusCode::INTERNAL_SERVER_ERROR];
     is_refused(error) || Failure::of(error).is_some_and(|failure| refusals.contains(&failure.status()))
 }
@@ -210,8 +210,8 @@ fn is_v6(spec: &Spec) -> bool {
 
 /// The previous IPv4 addresses of the Service.
 pub(super) fn previous_addresses<'a>(spec: &'a Spec, settings: &'a Settings) -> Vec<&'a str> {
-    let told = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
-    let mut known: Vec<&str> = settings.address.as_deref().into_iter().chain(told).collect();
+    let published = spec.status.ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
+    let mut known: Vec<&str> = settings.address.as_deref().into_iter().chain(published).collect();
     known.retain(|address| address.parse::<std::net::Ipv4Addr>().is_ok());
     known.sort_unstable();
     known.dedup();
@@ -245,7 +245,7 @@ mod tests {
 
     #[rstest]
     #[case::never_served("80 -> a", None, None)]
-    #[case::told("80 -> a; load-balancer-address=10.0.0.9", None, Some("10.0.0.9"))]
+    #[case::published("80 -> a; load-balancer-address=10.0.0.9", None, Some("10.0.0.9"))]
     #[case::in_its_status("80 -> a", Some("10.0.0.9"), Some("10.0.0.9"))]
     #[case::of_another_family("80 -> a; v6 load-balancer-address=10.0.0.9", None, None)]
     #[case::of_ipv6("80 -> a; v6 load-balancer-address=2001:db8::9", None, Some("2001:db8::9"))]

@@ -17,7 +17,7 @@ pub(super) fn digest(spec: &Spec, settings: &Settings, features: Features, confi
         key::LOAD_BALANCER_ID.key,
         key::RECORD.key,
     ];
-    let heeds = |name: &str| name.contains("openstack") && !written.contains(&name);
+    let is_relevant = |name: &str| name.contains("openstack") && !written.contains(&name);
     let hosts = settings.node_selector.select(&spec.hosts);
     let chosen = spec
         .annotations
@@ -26,7 +26,7 @@ pub(super) fn digest(spec: &Spec, settings: &Settings, features: Features, confi
     let mut more = defaults(&config.load_balancer);
     more.insert("features", self::features(features));
     more.insert("class", chosen.map_or(Value::Null, class));
-    Digest::new(spec, heeds, hosts.into_iter().map(Arc::as_ref), &more)
+    Digest::new(spec, is_relevant, hosts.into_iter().map(Arc::as_ref), &more)
 }
 
 /// Changes whenever a load balancer or anything on it does, except if another program changes something in place within the same second as the

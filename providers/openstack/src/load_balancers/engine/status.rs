@@ -73,7 +73,7 @@ mod tests {
         false,
         "10.10.0.6 Proxy, 2001:db8::6 Proxy"
     )]
-    fn says(
+    fn status_of_the_service(
         #[case] row: &str,
         #[case] hostname: &str,
         #[case] proxy: &str,

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 const OURS: &str = "Floating IP for Kubernetes external service ns/web from cluster kubernetes";
 
-/// `1.1.1.1` is ours, `x1.1.1.1` somebody else's, `o1.1.1.1` another Service's; `@port` says where it leads to.
+/// `1.1.1.1` is ours, `x1.1.1.1` of another owner, `o1.1.1.1` of another Service; `@port` is its target.
 fn fip(text: &str) -> FloatingIp {
     let (address, port) = text
         .split_once('@')
@@ -89,7 +89,7 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
 #[rstest]
 #[case("external, none there", "", "", "", "create")]
 #[case("external, there", "", "1.1.1.1@vip", "", "")]
-#[case("external, somebody's there", "", "x1.1.1.1@vip", "", "")]
+#[case("external, another one's there", "", "x1.1.1.1@vip", "", "")]
 #[case(
     "became internal, FIP ours: deleted",
     "internal",
@@ -241,7 +241,7 @@ fn disregards(#[case] asked: &str, #[case] past: Past, #[case] attached: &str, #
 #[case::another_service_s("known=1.1.1.1", "o1.1.1.1", "create")]
 #[case::another_is_asked_for("known=1.1.1.1 ip=2.2.2.2", "1.1.1.1 2.2.2.2", "attach 2.2.2.2")]
 #[case::new_service("", "1.1.1.1", "create")]
-fn a_lost_one_is_found_again(#[case] asked: &str, #[case] others: &str, #[case] expected: &str) {
+fn a_lost_floating_ip_is_found_by_its_address(#[case] asked: &str, #[case] others: &str, #[case] expected: &str) {
     assert_eq!(planned(asked, "", others), expected);
 }
 

@@ -117,10 +117,10 @@ fn internal_services(#[case] name: &str, #[case] refusal: &str) {
         balancer(name, &[]),
     );
     let admitted = relation(&asked, &balancer).admitted(&balancer, &asked.settings(), true, 2);
-    let told = admitted.map_or_else(|error| error.to_string(), |()| String::new());
+    let message = admitted.map_or_else(|error| error.to_string(), |()| String::new());
     assert!(
-        told.contains(refusal) && told.is_empty() == refusal.is_empty(),
-        "{told}"
+        message.contains(refusal) && message.is_empty() == refusal.is_empty(),
+        "{message}"
     );
 }
 
@@ -153,7 +153,7 @@ fn shares(#[case] tags: &[&str], #[case] expected: bool) {
     assert_eq!(relation(&service(SERVED), &balancer).is_shared(&balancer), expected);
 }
 
-/// A Service that was never let in takes nobody's load balancer with it when it goes.
+/// The deletion of a Service that was never admitted deletes no load balancer.
 #[rstest]
 #[case::own("kube_service_kubernetes_default_web", &[], true)]
 #[case::own_and_shared("kube_service_kubernetes_default_web", &[OTHER], false)]
@@ -171,7 +171,7 @@ fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     assert_eq!(relation(&service(NEW), &balancer).may_delete(&balancer), expected);
 }
 
-/// A name that Octavia's limit cut tells a part of the Service's name.
+/// A name that Octavia's limit cut has a part of the Service's name.
 // upstream: openstack 47
 #[rstest]
 #[case("decompose: cut name, within the Service's name", "default", "web", true)]

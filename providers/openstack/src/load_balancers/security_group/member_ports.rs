@@ -180,7 +180,7 @@ mod tests {
     #[case::one_does_not("a:10.0.0.1 b:10.0.0.2", "+p1@a:10.0.0.1", "b")]
     #[case::another_address("a:10.0.0.2", "+p1@a:10.0.0.1", "a")]
     #[case::no_address("a", "", "")]
-    fn only_these_are_looked_at(#[case] wanted: &str, #[case] group_ports: &str, #[case] expected: &str) {
+    fn servers_without_a_port_in_the_group(#[case] wanted: &str, #[case] group_ports: &str, #[case] expected: &str) {
         let group_ports: Vec<Port> = group_ports.split_whitespace().map(port).collect();
         let members = members(wanted);
         let servers: Vec<&str> = servers_without_port(&members, &group_ports).into_iter().collect();

@@ -60,19 +60,19 @@ async fn requested_by_address(fixture: &mut Fixture) {
     assert_eq!(left.len(), 1, "the first one is free again");
 }
 
-/// Octavia cannot change the address of a load balancer, which is told.
+/// Octavia cannot change the address of a load balancer, which is reported.
 async fn an_internal_address_that_is_requested_later(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     annotate(&mut spec, "internal", "true");
     let had = fixture.address(&mut spec).await;
-    for (asked, told) in [("10.123.45.67", 1), (had.as_str(), 0)] {
+    for (asked, reported) in [("10.123.45.67", 1), (had.as_str(), 0)] {
         spec.ip = Some(asked.to_owned());
         let (status, warnings) = fixture.ensure(&mut spec).await.unwrap();
         assert_eq!(status.ingress[0].ip.as_ref(), Some(&had));
         let ignored = warnings
             .iter()
             .filter(|warning| warning.reason == "LoadBalancerIPIgnored");
-        assert_eq!(ignored.count(), told, "{asked}: {warnings:?}");
+        assert_eq!(ignored.count(), reported, "{asked}: {warnings:?}");
     }
 }
 
@@ -161,7 +161,7 @@ async fn ipv6_first(fixture: &mut Fixture) {
     assert_eq!(fixture.tree(&id(&spec)).await.listeners[0].allowed_cidrs, ["::/0"]);
 }
 
-/// Nobody looks for an external network for an address of IPv6.
+/// An IPv6 address causes no search for an external network.
 async fn only_ipv4_floats(fixture: &mut Fixture) {
     let subnet = second_subnet(fixture).await;
     fixture.configure(|config| {
@@ -193,7 +193,7 @@ async fn addresses_of_ipv6_need_no_floating_ips(#[case] no_such_path: Fault) {
 /// What counts is the address that the load balancer has, not what the Service asks for: a subnet of IPv4 has only such, and
 /// where Octavia takes no source ranges it gives one to any Service. It gets a floating IP, as with the Go program.
 #[tokio::test]
-async fn whatever_is_of_ipv4_floats() {
+async fn ipv4_addresses_get_floating_ips() {
     let fixture = Fixture::simulated().await;
     fixture.sim().configure(|settings| settings.octavia_minor = 11);
     let mut spec = six(&fixture);
@@ -239,7 +239,7 @@ async fn two_families(fixture: &mut Fixture) {
     assert_eq!(ranges, ["0.0.0.0/0", "::/0"]);
 }
 
-/// Octavia gives the second address to new load balancers only: the user is told, however long it exists.
+/// Octavia gives the second address to new load balancers only: a warning reports it, however old the load balancer is.
 async fn a_second_family_that_is_not_available(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let skipped = |warnings: Vec<cloud::Event>| {
@@ -255,13 +255,16 @@ async fn a_second_family_that_is_not_available(fixture: &mut Fixture) {
     spec.source_ranges = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
     for _ in 0..2 {
         let (_, warnings) = fixture.ensure(&mut spec).await.unwrap();
-        let told = skipped(warnings);
-        assert!(told.len() == 1 && told[0].contains("no IPv6 address"), "{told:?}");
+        let reported = skipped(warnings);
+        assert!(
+            reported.len() == 1 && reported[0].contains("no IPv6 address"),
+            "{reported:?}"
+        );
         fixture.restart();
     }
 }
 
-/// A provider may not have what Octavia has. What is wrong with the rest is told all the same.
+/// A provider may not have what Octavia has. Other problems are reported all the same.
 #[rstest]
 #[case::refused(400, 1, Ok(1))]
 #[case::not_implemented(501, 1, Ok(1))]
@@ -286,10 +289,10 @@ async fn a_second_family_that_is_refused(
     match (fixture.ensure(&mut spec).await, expected) {
         (Ok((status, warnings)), Ok(addresses)) => {
             assert_eq!(status.ingress.len(), addresses);
-            let told = warnings
+            let reported = warnings
                 .iter()
                 .filter(|one| one.reason == "LoadBalancerSecondFamilySkipped");
-            assert_eq!(told.count(), 1, "{warnings:?}");
+            assert_eq!(reported.count(), 1, "{warnings:?}");
         }
         (Err(error), Err(words)) => assert!(error.report().contains(words), "{}", error.report()),
         (done, _) => panic!("{done:?}"),

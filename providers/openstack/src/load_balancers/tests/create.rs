@@ -65,7 +65,7 @@ async fn pending_at_the_start(fixture: &mut Fixture) {
     assert!(matches!(outcome, cloud::Progress::Pending { .. }), "{outcome:?}");
     assert_eq!(fixture.since(&before), "loadbalancer_get");
     fixture.settled().await;
-    // Then what somebody else changed is put right.
+    // Then the changes of another client are reverted.
     fixture.ensure(&mut spec).await.unwrap();
     assert_eq!(fixture.tree(&id(&spec)).await.listeners[0].connection_limit, -1);
 }

@@ -91,7 +91,7 @@ async fn keep_floating_ip(fixture: &mut Fixture) {
     assert_eq!(fixture.project.floating_ips().await, [(address, None)]);
 }
 
-/// Nobody knows whether it asked for its address to be kept.
+/// It is unknown whether the Service wants to keep its address.
 async fn of_a_deleted_service(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let address = fixture.address(&mut spec).await;
@@ -131,7 +131,7 @@ async fn kept_for_a_service_that_is_refused(fixture: &mut Fixture) {
     assert_eq!(fixture.project.floating_ips().await, [(address, None)]);
 }
 
-/// What somebody took off a load balancer is not deleted with it.
+/// A floating IP that a user detached is not deleted with the load balancer.
 async fn detached_by_hand(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let address = fixture.address(&mut spec).await;
@@ -140,7 +140,7 @@ async fn detached_by_hand(fixture: &mut Fixture) {
     assert_eq!(fixture.project.floating_ips().await, [(address, None)]);
 }
 
-/// A load balancer that somebody deleted is made again, with the address it had.
+/// A load balancer that another client deleted is recreated with its previous address.
 async fn deleted_elsewhere_and_recreated(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let address = fixture.address(&mut spec).await;
@@ -162,6 +162,6 @@ async fn deleted_elsewhere_and_recreated(fixture: &mut Fixture) {
     annotate(&mut taker, "internal", "true");
     assert_eq!(fixture.address(&mut taker).await, address);
     let other = fixture.address(&mut inside).await;
-    assert_ne!(other, address, "somebody else has it now");
+    assert_ne!(other, address, "another one has it now");
     assert_eq!(inside.annotations[key::LOAD_BALANCER_ADDRESS.key], other);
 }

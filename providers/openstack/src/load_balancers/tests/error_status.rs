@@ -53,13 +53,13 @@ async fn error_while_in_use(fixture: &mut Fixture) {
         "and not again after a reload"
     );
     assert_eq!(fixture.octavia.load_balancers().await.unwrap().len(), 1);
-    // Somebody else repairs it, by deleting it.
+    // Another client repairs it, by deleting it.
     fixture.delete_outside(&id(&spec)).await;
     fixture.ensure(&mut spec).await.unwrap();
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/443 TCP/80");
 }
 
-/// A load balancer that was never well while we looked after it is told of, and nothing is done about it.
+/// A load balancer that never worked while we managed it is reported, and not changed.
 async fn error_left_by_another_program(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();
@@ -95,7 +95,7 @@ async fn error_of_a_recreated_load_balancer(fixture: &mut Fixture) {
     assert_eq!(fixture.address(&mut spec).await, address);
 }
 
-/// Another cluster of our name may have made it, or occm: it is told of. Only what bears the Service's own UID is made again.
+/// Another cluster of our name may have created it, or occm: it is reported. Only an object with the Service's own UID is recreated.
 async fn error_of_a_load_balancer_with_only_the_name(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let name = names::load_balancer(&spec.cluster, &spec.service);

@@ -52,7 +52,7 @@ async fn refused_once(#[case] words: &str, #[case] retry: Retry) {
     assert_eq!(fixture.members(&id(&spec)).await, "a b c");
 }
 
-/// Octavia says yes and does nothing: that is told, everything else is seen to, and it is tried again after a while.
+/// Octavia accepts a change and does nothing: that is reported, everything else is done, and it is retried after a while.
 #[tokio::test]
 async fn members_that_octavia_does_not_change() {
     let fixture = Fixture::simulated().await;
@@ -72,10 +72,10 @@ async fn members_that_octavia_does_not_change() {
     assert_eq!(fixture.sim().struck(fault), 4, "{refused}");
     spec.ports.pop();
     let (_, warnings) = fixture.ensure(&mut spec).await.unwrap();
-    let told = warnings
+    let reported = warnings
         .iter()
         .filter(|warning| warning.reason == "LoadBalancerMembersUnchanged");
-    assert_eq!(told.count(), 1, "{warnings:?}");
+    assert_eq!(reported.count(), 1, "{warnings:?}");
     assert_eq!(fixture.sim().struck(fault), 4, "not over and over");
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/80");
 
@@ -155,7 +155,7 @@ async fn a_method_that_the_provider_has_not(#[case] status: Option<u16>) {
     }
     annotate(&mut spec, "lb-method", "SOURCE_IP");
     spec.hosts = fixture.hosts.as_slice().into();
-    // Each process tries it, tells it, and does not try it again.
+    // Each process tries it once and reports it.
     for _ in 0..2 {
         if status == Some(409) {
             let refused = fixture.refused(&mut spec).await;
@@ -235,7 +235,11 @@ async fn the_subnet_is_full() {
         report(&error)
     );
     assert_eq!(fixture.octavia.load_balancers().await.unwrap(), []);
-    assert_eq!(fixture.project.floating_ips().await, [], "nor an address in vain");
+    assert_eq!(
+        fixture.project.floating_ips().await,
+        [],
+        "a floating IP was created needlessly"
+    );
     let more = fixture.project.add_subnet(4, "10.78.0.0/24").await;
     fixture.configure(|config| config.load_balancer.networks.subnet_id = more);
     annotate(&mut spec, "internal", "true");
@@ -243,7 +247,7 @@ async fn the_subnet_is_full() {
     assert!(address.starts_with("10.78.0."), "{address}");
 }
 
-/// The floating IP is there before something else goes wrong, and goes with the load balancer that never served anybody.
+/// The floating IP is created before another call fails, and is deleted with the load balancer, which never served a client.
 #[rstest]
 #[case::as_usual("false")]
 #[case::to_be_kept("true")]
@@ -387,7 +391,7 @@ async fn a_reservation_of_an_earlier_process_is_deleted(
     assert_eq!(reserved, Vec::<String>::new());
 }
 
-/// It is used, if it is still asked for, and nobody takes it for a reserved one any more.
+/// It is used, if it is still requested, and does not count as a reserved one any more.
 #[tokio::test]
 async fn a_reservation_of_an_earlier_process_is_used() {
     let mut fixture = Fixture::simulated_in("admin").await;
@@ -508,29 +512,29 @@ async fn two_families_have_two_subnets() {
     );
 }
 
-/// One that never becomes ready holds up nobody else, is looked at less often, and the user is told.
+/// A load balancer that never becomes ready blocks no other, is polled less often, and is reported.
 #[tokio::test]
 async fn never_ready() {
     let fixture = Fixture::simulated().await;
     let delay = |delay| fixture.sim().configure(|settings| settings.balancer_delay = delay);
     delay(std::time::Duration::from_hours(2));
     let (mut stuck, mut other) = (fixture.service("stuck"), fixture.service("other"));
-    let told = async |spec: &mut Spec| match fixture.pass(spec).await.unwrap() {
+    let reported = async |spec: &mut Spec| match fixture.pass(spec).await.unwrap() {
         Progress::Pending {
             poll_after,
             waiting_for,
         } => Some((poll_after.as_secs(), waiting_for)),
         Progress::Done(_) => None,
     };
-    let (poll, what) = told(&mut stuck).await.unwrap();
+    let (poll, what) = reported(&mut stuck).await.unwrap();
     assert!(poll == 1 && what.ends_with("to be created"), "{what} in {poll} s");
     delay(std::time::Duration::from_millis(1));
     for minutes in [1, 16, 60] {
         fixture.advance(std::time::Duration::from_mins(minutes)).await;
-        let (poll, what) = told(&mut stuck).await.unwrap();
+        let (poll, what) = reported(&mut stuck).await.unwrap();
         let expected = if minutes > 15 { (30, true) } else { (5, false) };
         assert_eq!((poll, what.contains("more than 15 minutes")), expected, "{what}");
-        while told(&mut other).await.is_some() {
+        while reported(&mut other).await.is_some() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         other.ports = vec![port(Protocol::Tcp, 80 + u16::try_from(minutes).unwrap())];
@@ -559,7 +563,7 @@ async fn the_version_is_not_known() {
     fixture.ensure(&mut spec).await.unwrap();
 }
 
-/// A gateway that shows nothing of Octavia but its API: that is known once it was so for a while, and told once.
+/// A gateway that shows nothing of Octavia but its API: that is detected after a while, and reported once.
 #[rstest]
 #[case::not_found(|| Fault::status(404))]
 #[case::forbidden(|| Fault::status(403))]
@@ -602,7 +606,7 @@ async fn the_versions_are_hidden(#[case] fault: fn() -> Fault) {
     assert_ne!(
         fixture.balancer(&spec).await.tags,
         Vec::<String>::new(),
-        "it tells them now"
+        "it reports them now"
     );
 }
 
@@ -657,7 +661,7 @@ async fn every_read_fails_once() {
     }
 }
 
-/// Nodes come for many Services at once: one list tells that all of them are ready.
+/// Nodes come for many Services at once: one list reports all of them as ready.
 #[tokio::test]
 async fn many_are_read_in_one_list() {
     let fixture = Fixture::simulated().await;
@@ -713,7 +717,7 @@ async fn certificates() {
     assert_eq!(
         fixture.octavia.load_balancers().await.unwrap(),
         [],
-        "nothing is built in vain"
+        "a load balancer was created needlessly"
     );
     let secret = fixture.sim().add_secret("certificate");
     annotate(
@@ -726,7 +730,7 @@ async fn certificates() {
     assert_eq!(fixture.tree(&id(&spec)).await.pools[0].protocol, "HTTP");
 }
 
-/// Internal Services have no floating IP, and nobody asks for each of them whether that is so.
+/// Internal Services have no floating IP, and this is not checked for each of them.
 #[tokio::test]
 async fn internal_services_after_a_restart() {
     let mut fixture = Fixture::simulated().await;

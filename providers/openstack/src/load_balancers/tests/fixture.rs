@@ -34,7 +34,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 pub(super) struct Fixture {
     pub project: Project,
     pub balancers: Balancers,
-    /// Octavia as the operator sees it; nobody counts these calls.
+    /// Octavia as the operator of the cloud sees it; these calls are not counted.
     pub octavia: Octavia,
     pub hosts: Vec<Arc<Host>>,
     pub cluster: String,
@@ -151,13 +151,13 @@ impl Fixture {
         self.restart();
     }
 
-    /// The manager starts anew: it knows nothing.
+    /// The manager restarts, without state.
     pub fn restart(&mut self) {
         self.registry = Registry::new();
         self.balancers = balancers(&self.config, &self.registry, open());
     }
 
-    /// The manager reads its configuration anew: another connection.
+    /// The manager reloads its configuration: another connection.
     pub fn reload(&self) {
         let context = context(self.balancers.metrics.clone(), open());
         let connection = Connection::new(self.config.clone(), &context, &LoginThrottles::default());
@@ -358,7 +358,7 @@ impl Fixture {
             .join(" ")
     }
 
-    /// Somebody else makes a load balancer.
+    /// Another client creates a load balancer.
     pub async fn create_outside(&self, name: &str, tags: &[&str]) -> LoadBalancer {
         let new = NewLoadBalancer {
             name: name.into(),
@@ -372,7 +372,7 @@ impl Fixture {
         made
     }
 
-    /// Somebody else deletes a load balancer.
+    /// Another client deletes a load balancer.
     pub async fn delete_outside(&self, id: &str) {
         let deleted = self.octavia.delete_load_balancer_cascading(id).await.expect("deleted");
         assert_eq!(deleted, Deleted::Now);

@@ -17,7 +17,7 @@ scenarios! {
     although_the_group_is_not_known
 }
 
-/// Nobody but the hosts is looked at: no certificate, no class, no settings that exclude each other, no floating IP.
+/// Only the hosts are checked: no certificate, no class, no settings that exclude each other, no floating IP.
 async fn although_the_service_is_refused(fixture: &mut Fixture) {
     for annotations in [
         &[("default-tls-container-ref", "nonsense")][..],
@@ -65,7 +65,7 @@ async fn although_another_service_has_the_port(fixture: &mut Fixture) {
     assert_eq!(fixture.members(&id(&theirs)).await, "a b c", "a and b are theirs");
 }
 
-/// The members' subnet is that of a class which is gone: the rules of the group stay as they are, and that is told.
+/// The members' subnet is that of a deleted class: the rules of the group are kept, which is reported.
 async fn although_the_group_is_not_known(fixture: &mut Fixture) {
     fixture.configure(|config| config.load_balancer.manage_security_groups = true);
     let mut spec = fixture.service("web");

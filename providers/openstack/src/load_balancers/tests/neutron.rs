@@ -20,9 +20,9 @@ pub(crate) struct Login<'a> {
 /// Who sees the external network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
-    /// Everybody: nobody else is there.
+    /// All projects: there is no other one.
     Everyone,
-    /// Nobody but the project: others on the same cloud look for *the* external network.
+    /// Only the project: others on the same cloud look for *the* external network.
     Project,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Vip {
 
 impl Neutron {
     pub(crate) async fn new(login: &Login<'_>) -> Self {
-        // Somebody else may have done so before.
+        // Another test may have done so before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (api, admin) = (session(login.auth_url, login.project), session(login.auth_url, "admin"));
         let network = json!({"network": {"name": "nodes"}});

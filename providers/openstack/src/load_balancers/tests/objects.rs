@@ -105,7 +105,7 @@ impl Asked {
         }
     }
 
-    /// The load balancer that was made for it, as Octavia tells it.
+    /// The load balancer that was created for it, as Octavia reports it.
     pub(crate) fn made(&self) -> Tree {
         let desired = self.desired();
         let mut tree = Tree {

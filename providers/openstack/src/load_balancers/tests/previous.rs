@@ -122,7 +122,7 @@ async fn own_and_shared(fixture: &mut Fixture) {
     assert_eq!(balancers(fixture).await, [id(&host)]);
 }
 
-/// Another cluster of our name may have made it: it is told of, and left as it is.
+/// Another cluster of our name may have created it: it is reported, and not changed.
 async fn own_of_occm(fixture: &mut Fixture) {
     let host = served(fixture, "host", 80).await;
     let mut spec = service(fixture, "web", 81);
@@ -132,8 +132,11 @@ async fn own_of_occm(fixture: &mut Fixture) {
     assert_eq!(id(&spec), own);
     annotate(&mut spec, "load-balancer-id", &id(&host));
     let (_, warnings) = fixture.ensure(&mut spec).await.unwrap();
-    let told = warnings.iter().find(|warning| warning.reason == "LoadBalancerLeft");
-    assert!(told.is_some_and(|told| told.message.contains(&own)), "{warnings:?}");
+    let reported = warnings.iter().find(|warning| warning.reason == "LoadBalancerLeft");
+    assert!(
+        reported.is_some_and(|reported| reported.message.contains(&own)),
+        "{warnings:?}"
+    );
     assert_eq!(fixture.listeners(&own).await, "TCP/81");
     stays_as_it_is(fixture, &mut spec).await;
 }
@@ -156,7 +159,7 @@ async fn guest_to_none(fixture: &mut Fixture) {
     assert_eq!(
         balancers(fixture).await,
         [id(&spec)],
-        "nobody keeps the other from going"
+        "the deletion of the other one is not blocked"
     );
 }
 
@@ -191,9 +194,9 @@ async fn guest_of_a_broken_host(fixture: &mut Fixture) {
     fixture.settled().await;
     spec.annotations.remove(key::LOAD_BALANCER_ID.key);
     let (_, warnings) = fixture.ensure(&mut spec).await.unwrap();
-    let told = warnings.iter().find(|warning| warning.reason == "LoadBalancerNotLeft");
+    let reported = warnings.iter().find(|warning| warning.reason == "LoadBalancerNotLeft");
     assert!(
-        told.is_some_and(|told| told.message.contains(&id(&host))),
+        reported.is_some_and(|reported| reported.message.contains(&id(&host))),
         "{warnings:?}"
     );
     let record = Record::of(&spec).unwrap();
@@ -272,7 +275,7 @@ async fn a_deleted_load_balancer_of_the_user(fixture: &mut Fixture) {
 }
 
 /// It has another UID than before, and its copy in another cluster of our name would look the same: it is served, and the load
-/// balancer stays as it is when it goes, until somebody says whose it is.
+/// balancer is kept when the Service is deleted, until a user sets its owner.
 async fn restored_from_a_backup(fixture: &mut Fixture) {
     let mut spec = served(fixture, "web", 80).await;
     let (balancer, address) = (id(&spec), spec.annotations[key::LOAD_BALANCER_ADDRESS.key].clone());
@@ -280,11 +283,11 @@ async fn restored_from_a_backup(fixture: &mut Fixture) {
     fixture.restart();
     let (status, warnings) = fixture.ensure(&mut spec).await.unwrap();
     assert_eq!(status.ingress[0].ip.as_ref(), Some(&address));
-    let told = warnings
+    let reported = warnings
         .iter()
         .find(|warning| warning.reason == "LoadBalancerOfAnother");
     assert!(
-        told.is_some_and(|told| told.message.contains("remove the tag")),
+        reported.is_some_and(|reported| reported.message.contains("remove the tag")),
         "{warnings:?}"
     );
     spec.hosts = fixture.hosts[1..].into();

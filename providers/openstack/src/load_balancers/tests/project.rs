@@ -38,7 +38,7 @@ impl Project {
 
     /// The network that the project has.
     pub async fn around(auth_url: &str, project: &str, network: &str, subnet: &str) -> Self {
-        // Somebody else may have done so before.
+        // Another test may have done so before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let session = session(auth_url, project);
         let query = Call::get(Service::Network, "get", ["networks"]).query([("router:external", "true")]);
@@ -107,7 +107,7 @@ impl Project {
         })
     }
 
-    /// A port in the network that nobody uses.
+    /// An unused port in the network.
     pub async fn idle_port(&self) -> String {
         text(&self.port(json!({"network_id": self.network})).await["id"])
     }
@@ -197,7 +197,7 @@ impl Project {
     }
 }
 
-/// A session of the user and project of this name, which nobody counts.
+/// A session of the user and project of this name, whose calls are not counted.
 pub(super) fn session(auth_url: &str, project: &str) -> Session {
     let registry = Registry::new();
     let http = cloud_http::Metrics::register(&registry).expect("metrics");
@@ -240,7 +240,7 @@ fn global(auth_url: &str, project: &str) -> Global {
             name: project.to_owned(),
             domain,
         },
-        // Real services have another one, with certificates of their own; which comes first is not said.
+        // Real services have another one, with certificates of their own; their order is not defined.
         region: "RegionOne".to_owned(),
         ..Global::default()
     }

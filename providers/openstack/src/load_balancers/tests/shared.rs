@@ -1,4 +1,4 @@
-//! Load balancers that several Services, or somebody else, use.
+//! Load balancers that several Services, or other clients, use.
 
 use super::fixture::{Fixture, annotate, id, port, scenarios};
 use crate::api::octavia::LoadBalancer;
@@ -61,7 +61,7 @@ async fn a_load_balancer_of_the_user(fixture: &mut Fixture) {
     fixture.row("user LB by id: listeners added/removed, LB never deleted, foreign tags preserved");
     let own = fixture.create_outside("mine", &["mine"]).await;
     let mut external = on(fixture, "web", 80, &own.id);
-    // Whoever can reach it inside is served, and it becomes ready when somebody gives it a floating IP.
+    // Clients inside are served, and it becomes ready when another client assigns it a floating IP.
     let refused = fixture.ensure(&mut external).await.unwrap_err();
     assert!(refused.report().contains("no floating IP"), "{}", refused.report());
     assert_eq!(refused.retry(), Retry::Backoff);

@@ -98,13 +98,13 @@ async fn untouched(fixture: &mut Fixture, specs: &mut [Spec]) {
 /// A load balancer with a floating IP, and what occm writes on the Service; says its ID.
 async fn made(fixture: &Fixture, spec: &mut Spec) -> String {
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
-    let whom = format!(
+    let owner = format!(
         "{}/{} from cluster {}",
         spec.service.namespace, spec.service.name, spec.cluster
     );
     let balancer = json!({"loadbalancer": {
         "name": name,
-        "description": format!("Kubernetes external service {whom}"),
+        "description": format!("Kubernetes external service {owner}"),
         "provider": fixture.config.load_balancer.lb_provider,
         "vip_subnet_id": fixture.project.subnet,
         "admin_state_up": true,
@@ -117,7 +117,7 @@ async fn made(fixture: &Fixture, spec: &mut Spec) -> String {
     let fip = json!({"floatingip": {
         "floating_network_id": fixture.project.external,
         "port_id": balancer["vip_port_id"],
-        "description": format!("Floating IP for Kubernetes external service {whom}"),
+        "description": format!("Floating IP for Kubernetes external service {owner}"),
     }});
     let fip = post(fixture, Service::Network, &["floatingips"], fip).await;
     let address = text(&fip["floatingip"]["floating_ip_address"]);

@@ -16,7 +16,7 @@ fn lb() -> Builder {
 // upstream: Test_getPatchBytes
 #[rstest]
 #[case(
-    "literal patch in §6",
+    "the patch",
     lb().finalizer("foo"),
     lb().finalizer("foo").finalizer("bar"),
     r#"{"metadata":{"$setElementOrder/finalizers":["foo","bar"],"finalizers":["bar"]}}"#

@@ -101,8 +101,8 @@ fn members(#[case] row: &str, #[case] wish: &str, #[case] expected: &str) {
         )
     };
     let desired = asked(wish).desired();
-    let told: Vec<_> = desired.ports[0].members.iter().map(one).collect();
-    assert_eq!(told.join(", "), expected, "{row}");
+    let result: Vec<_> = desired.ports[0].members.iter().map(one).collect();
+    assert_eq!(result.join(", "), expected, "{row}");
 }
 
 // upstream: openstack 44
@@ -225,15 +225,15 @@ fn some_are_created_step_by_step(#[case] wish: &str) {
 #[case::own_family("80 -> a; from=10.0.0.0/8,2001:db8::/32", Ok("10.0.0.0/8"))]
 #[case::everybody_is_everybody("80 -> a; from=::/0", Ok("0.0.0.0/0"))]
 #[case::networks_not_addresses("80 -> a; from=10.1.2.3/8,10.0.0.0/8", Ok("10.0.0.0/8"))]
-#[case::nobody("80 -> a; from=2001:db8::/32", Err("no client could connect"))]
+#[case::no_client("80 -> a; from=2001:db8::/32", Err("no client could connect"))]
 #[case::unsupported("80 -> a; from=2001:db8::/32 @ovn", Ok(""))]
 fn ranges_are_of_the_family_of_the_address(#[case] wish: &str, #[case] expected: Result<&str, &str>) {
     let wish = asked(wish);
-    let told = wish.with(|of| of.desired(&wish.member_network()));
-    match (told, expected) {
+    let result = wish.with(|of| of.desired(&wish.member_network()));
+    match (result, expected) {
         (Ok(desired), Ok(ranges)) => assert_eq!(desired.ports[0].listener.allowed_cidrs.join(","), ranges),
         (Err(error), Err(why)) => assert!(error.to_string().contains(why), "{error}"),
-        (told, _) => panic!("{told:?}"),
+        (result, _) => panic!("{result:?}"),
     }
 }
 
@@ -273,7 +273,7 @@ fn a_zero_of_a_monitor_is_not_sent() {
     );
 }
 
-/// Somebody gave the load balancer an address of a family that the Service is not of.
+/// Another client gave the load balancer an address of a family that the Service does not have.
 #[test]
 fn members_are_of_the_families_of_the_service() {
     let mut wish = asked("53/UDP -> a");

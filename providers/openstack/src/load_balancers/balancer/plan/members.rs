@@ -28,7 +28,7 @@ pub(super) fn members(
             let step = (!differences.is_empty()).then(|| Step::SetMembers {
                 key,
                 pool,
-                members: wanted.iter().map(|new| told(there, new)).collect(),
+                members: wanted.iter().map(|new| with_monitor_port(there, new)).collect(),
                 differences,
             });
             Vec::from_iter(step)
@@ -38,7 +38,7 @@ pub(super) fn members(
 
 /// The body of a member. If it is probed at another port than its own, and should not be, that is sent explicitly: not every Octavia resets what
 /// is left out.
-fn told(there: &[Member], new: &NewMember) -> NewMember {
+fn with_monitor_port(there: &[Member], new: &NewMember) -> NewMember {
     let asked_elsewhere = there
         .iter()
         .any(|member| is_at(member, new) && member.monitor_port.is_some());
@@ -155,7 +155,7 @@ mod tests {
     #[case::goes(Some(32_000), None, Some(json!(null)))]
     #[case::comes(None, Some(32_000), Some(json!(32_000)))]
     #[case::another(Some(32_000), Some(32_001), Some(json!(32_001)))]
-    fn is_asked_at(#[case] there: Option<u16>, #[case] wanted: Option<u16>, #[case] sent: Option<Value>) {
+    fn monitor_port_is_sent(#[case] there: Option<u16>, #[case] wanted: Option<u16>, #[case] sent: Option<Value>) {
         let there = Member {
             address: "10.0.0.1".into(),
             protocol_port: 30_080,
@@ -168,13 +168,13 @@ mod tests {
             monitor_port: wanted.map(Some),
             ..NewMember::default()
         };
-        let body = serde_json::to_value(told(&[there], &new)).unwrap();
+        let body = serde_json::to_value(with_monitor_port(&[there], &new)).unwrap();
         assert_eq!(body.get("monitor_port"), sent.as_ref());
     }
 
     /// `10.0.0.1|fd00::1`: the address, and another one of the same host.
     #[rstest]
-    #[case::nobody("", "10.0.0.1|fd00::1", "+member 80/TCP 10.0.0.1")]
+    #[case::no_member("", "10.0.0.1|fd00::1", "+member 80/TCP 10.0.0.1")]
     #[case::as_occm_made_it("fd00::1", "10.0.0.1|fd00:0::1", "")]
     #[case::of_both("10.0.0.1 fd00::1", "10.0.0.1|fd00::1", "-member 80/TCP fd00::1")]
     #[case::both_are_wanted("fd00::1", "10.0.0.1|fd00::1 fd00::1|10.0.0.1", "+member 80/TCP 10.0.0.1")]

@@ -138,7 +138,7 @@ fn session_affinity(#[case] row: &str, #[case] wish: &str, #[case] there: &str) 
     "-pool pool_0_kube_service_kubernetes_default_web, -listener 443/TCP, +listener 443/TCP TCP, +pool 443/TCP TCP, members 443/TCP: +a"
 )]
 #[case(
-    "PROXY switched on → only the pool is made anew",
+    "PROXY switched on → only the pool is recreated",
     "80 -> a; proxy-protocol=v2",
     "80 -> a",
     "-pool pool_0_kube_service_kubernetes_default_web, +pool 80/TCP PROXYV2, members 80/TCP: +a"
@@ -224,7 +224,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     guest(),
     Some("belongs to another owner")
 )]
-#[case("tags changed outside, owner", "80 -> a", "somebody's", "x", owner(), None)]
+#[case("tags changed outside, owner", "80 -> a", "another-owner", "x", owner(), None)]
 #[case(
     "named by us, tagged by another",
     "80 -> a",
@@ -368,7 +368,7 @@ fn persistence_of_another_kind_is_kept() {
 }
 
 #[test]
-fn a_listener_without_ranges_lets_everybody_in() {
+fn a_listener_without_ranges_allows_all_clients() {
     let mut tree = asked("80 -> a").made();
     tree.listeners[0].allowed_cidrs.clear();
     assert_eq!(planned(&asked("80 -> a"), &tree, &owner()), "");

@@ -402,7 +402,7 @@ async fn deleted_with_the_load_balancer(neutron: &Neutron) {
         .unwrap();
     assert!(
         fixture.leads_here(&foreign).await,
-        "somebody else's comes off with the port"
+        "another one is detached with the port"
     );
 }
 
@@ -525,7 +525,7 @@ async fn ipv6_does_not_float(#[case] asked: Asked<'static>) {
     let reasons: Vec<&str> = address.events.iter().map(|warning| warning.reason).collect();
     assert_eq!(address.ip, "2001:db8::5");
     assert_eq!(reasons, ["LoadBalancerFloatingIPSkipped"]);
-    assert_eq!(cloud.calls_since(mark).len(), 0, "nobody is asked");
+    assert_eq!(cloud.calls_since(mark).len(), 0, "no request is sent");
 }
 
 #[tokio::test]

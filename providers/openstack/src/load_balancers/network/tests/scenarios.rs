@@ -71,7 +71,7 @@ async fn the_subnet_is_that_of_a_node_on_a_port(neutron: &Neutron) {
     assert_eq!(
         members.unwrap().as_ref(),
         Some(&neutron.subnet),
-        "somebody else's balancer may be anywhere"
+        "the load balancer of another owner may be anywhere"
     );
 }
 

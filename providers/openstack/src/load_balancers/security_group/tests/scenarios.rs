@@ -160,8 +160,8 @@ async fn continues_after_a_missing_rule(neutron: &Neutron) {
         port_range_min: Some(port),
         ..SecurityGroupRule::default()
     };
-    // We believe in two rules that are not there, and do not know of one that is.
-    let believed = SecurityGroup {
+    // The cached group has two rules that do not exist, and lacks one that does.
+    let assumed = SecurityGroup {
         rules: vec![
             stale("11111111-2222-3333-4444-555555555555", 1),
             stale("21111111-2222-3333-4444-555555555555", 2),
@@ -173,8 +173,8 @@ async fn continues_after_a_missing_rule(neutron: &Neutron) {
         port,
         source: "10.77.0.0/24".parse().unwrap(),
     });
-    let steps = plan_rules(&believed, &wanted.into());
-    fixture.groups.apply(&neutron.api, &believed, steps).await.unwrap();
+    let steps = plan_rules(&assumed, &wanted.into());
+    fixture.groups.apply(&neutron.api, &assumed, steps).await.unwrap();
     assert_eq!(
         fixture.rules(&spec).await,
         ["ingress 30001 10.77.0.0/24", "ingress 30002 10.77.0.0/24"]

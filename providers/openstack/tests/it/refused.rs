@@ -1,7 +1,6 @@
 //! Credentials that Keystone refuses: one login for all calls, then retries with back-off; corrected credentials are used at once.
 
-mod support;
-
+use crate::fixture::{Fixture, PASSWORD};
 use cloud::{Detail, Error, NodeRef, Provider as _};
 use futures::future::join_all;
 use openstack::{
@@ -11,7 +10,6 @@ use openstack::{
 use openstack_sim::{Cloud, Fault, Service};
 use rstest::rstest;
 use std::time::Duration;
-use support::{PASSWORD, Rig};
 
 /// So many seconds a busy machine may lose; less than would hide that the time between two logins has doubled.
 const SLOW: u64 = 25;
@@ -28,10 +26,10 @@ fn set_password(config: &mut Config, new: &str) {
 }
 
 /// A cloud with one server, and a provider with a wrong password.
-async fn refused() -> Rig {
+async fn refused() -> Fixture {
     let cloud = Cloud::new();
     cloud.boot("node-1");
-    Rig::on(cloud, |config| set_password(config, "s3cr3t-wrong")).await
+    Fixture::on(cloud, |config| set_password(config, "s3cr3t-wrong")).await
 }
 
 /// The error, which is one of refused credentials, has what to check, and no secret.
@@ -44,8 +42,8 @@ fn denied(answer: cloud::Result<cloud::Answer>) -> String {
     error.report()
 }
 
-fn logins(rig: &Rig) -> u64 {
-    rig.cloud.count("token_create")
+fn logins(fixture: &Fixture) -> u64 {
+    fixture.cloud.count("token_create")
 }
 
 #[rstest]
@@ -53,60 +51,61 @@ fn logins(rig: &Rig) -> u64 {
 #[case::forbidden(403)]
 #[tokio::test]
 async fn fifty_calls_are_one_login(#[case] status: u16) {
-    let rig = refused().await;
+    let fixture = refused().await;
     let keystone = Fault::status(status).service(Service::Keystone);
-    rig.cloud.inject(keystone);
-    rig.cloud.inject(Fault::delay(Duration::from_millis(50)));
-    let answers = join_all((0..50).map(|_| look(&rig.provider))).await;
+    fixture.cloud.inject(keystone);
+    fixture.cloud.inject(Fault::delay(Duration::from_millis(50)));
+    let answers = join_all((0..50).map(|_| look(&fixture.provider))).await;
     let mut reports: Vec<_> = answers.into_iter().map(denied).collect();
     reports.dedup();
     assert_eq!(reports.len(), 1, "{reports:?}");
-    assert_eq!(logins(&rig), 1);
+    assert_eq!(logins(&fixture), 1);
 }
 
 /// To Keystone, an application credential that is deleted was never there: 404.
 #[tokio::test]
 async fn so_it_is_with_a_deleted_credential() {
-    let rig = Rig::on(Cloud::new(), |config| {
+    let fixture = Fixture::on(Cloud::new(), |config| {
         let (credential, secret) = (Credential::Id("0123".to_owned()), "s3cr3t".into());
         config.global.method = Method::ApplicationCredential { credential, secret };
         config.global.scope = Scope::None;
     })
     .await;
-    join_all((0..50).map(|_| look(&rig.provider)))
+    join_all((0..50).map(|_| look(&fixture.provider)))
         .await
         .into_iter()
         .for_each(|answer| drop(denied(answer)));
-    assert_eq!(logins(&rig), 1);
+    assert_eq!(logins(&fixture), 1);
 }
 
 /// Calls whose token expires while they run: the services are not called with it again.
 #[tokio::test]
 async fn a_password_changed_in_keystone_is_one_login_too() {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    look(&rig.provider).await.unwrap();
-    rig.cloud.revoke_tokens();
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    look(&fixture.provider).await.unwrap();
+    fixture.cloud.revoke_tokens();
     // For long enough, also on a busy machine.
-    rig.cloud
+    fixture
+        .cloud
         .inject(Fault::status(401).retry_after("60").operation("token_create"));
-    let before = logins(&rig);
-    join_all((0..50).map(|_| look(&rig.provider))).await;
-    denied(look(&rig.provider).await);
-    assert_eq!(logins(&rig) - before, 1);
-    let mark = rig.cloud.mark();
-    denied(look(&rig.provider).await);
-    assert_eq!(rig.calls(mark), "");
+    let before = logins(&fixture);
+    join_all((0..50).map(|_| look(&fixture.provider))).await;
+    denied(look(&fixture.provider).await);
+    assert_eq!(logins(&fixture) - before, 1);
+    let mark = fixture.cloud.mark();
+    denied(look(&fixture.provider).await);
+    assert_eq!(fixture.calls(mark), "");
 }
 
 /// Calls until this many logins were made; returns the seconds.
-async fn seconds_of_logins(rig: &Rig, times: usize) -> Vec<u64> {
+async fn seconds_of_logins(fixture: &Fixture, times: usize) -> Vec<u64> {
     let began = tokio::time::Instant::now();
     let mut seconds = Vec::new();
     while seconds.len() < times {
-        let before = logins(rig);
-        let _ = look(&rig.provider).await;
-        if logins(rig) > before {
+        let before = logins(fixture);
+        let _ = look(&fixture.provider).await;
+        if logins(fixture) > before {
             seconds.push(began.elapsed().as_secs());
         }
         step(Duration::from_millis(250)).await;
@@ -123,8 +122,8 @@ async fn step(time: Duration) {
 
 #[tokio::test]
 async fn logins_are_retried_with_back_off() {
-    let rig = refused().await;
-    let seconds = seconds_of_logins(&rig, 9).await;
+    let fixture = refused().await;
+    let seconds = seconds_of_logins(&fixture, 9).await;
     let gaps: Vec<u64> = seconds.windows(2).map(|pair| pair[1] - pair[0]).collect();
     for (gap, least) in gaps.iter().zip([1, 2, 4, 8, 16, 32, 60, 60]) {
         assert!((least..least + SLOW).contains(gap), "{seconds:?}");
@@ -133,51 +132,52 @@ async fn logins_are_retried_with_back_off() {
 
 #[tokio::test]
 async fn retry_after_of_keystone_is_respected() {
-    let rig = refused().await;
-    rig.cloud
+    let fixture = refused().await;
+    fixture
+        .cloud
         .inject(Fault::status(401).retry_after("25").service(Service::Keystone));
-    let seconds = seconds_of_logins(&rig, 2).await;
+    let seconds = seconds_of_logins(&fixture, 2).await;
     assert!((25..25 + SLOW).contains(&(seconds[1] - seconds[0])), "{seconds:?}");
 }
 
 #[tokio::test]
 async fn a_password_corrected_in_keystone_is_noticed() {
-    let rig = refused().await;
-    seconds_of_logins(&rig, 5).await;
-    rig.cloud.set_password("demo", "s3cr3t-wrong");
-    denied(look(&rig.provider).await);
+    let fixture = refused().await;
+    seconds_of_logins(&fixture, 5).await;
+    fixture.cloud.set_password("demo", "s3cr3t-wrong");
+    denied(look(&fixture.provider).await);
     step(Duration::from_secs(61)).await;
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
 }
 
 #[tokio::test]
 async fn other_credentials_do_not_wait() {
-    let rig = refused().await;
-    seconds_of_logins(&rig, 5).await;
-    let before = logins(&rig);
-    rig.provider.reconfigure(rig.config.clone()).await.unwrap_err();
-    assert_eq!(logins(&rig), before, "the same ones are not tried again");
+    let fixture = refused().await;
+    seconds_of_logins(&fixture, 5).await;
+    let before = logins(&fixture);
+    fixture.provider.reconfigure(fixture.config.clone()).await.unwrap_err();
+    assert_eq!(logins(&fixture), before, "the same ones are not tried again");
 
-    let mut other = rig.config.clone();
+    let mut other = fixture.config.clone();
     set_password(&mut other, "s3cr3t-also-wrong");
-    rig.provider.reconfigure(other.clone()).await.unwrap_err();
-    rig.provider.reconfigure(other).await.unwrap_err();
-    assert_eq!(logins(&rig) - before, 1, "others are tried at once, and once");
+    fixture.provider.reconfigure(other.clone()).await.unwrap_err();
+    fixture.provider.reconfigure(other).await.unwrap_err();
+    assert_eq!(logins(&fixture) - before, 1, "others are tried at once, and once");
 
-    let mut right = rig.config.clone();
+    let mut right = fixture.config.clone();
     set_password(&mut right, PASSWORD);
-    rig.provider.reconfigure(right).await.unwrap();
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
-    assert_eq!(logins(&rig) - before, 2);
+    fixture.provider.reconfigure(right).await.unwrap();
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
+    assert_eq!(logins(&fixture) - before, 2);
 }
 
 /// The configuration is read again for each refusal of Keystone, not for each call.
 #[tokio::test]
-async fn only_keystones_own_word_is_passed_on() {
-    let rig = refused().await;
-    seconds_of_logins(&rig, 5).await;
-    rig.provider.refused().await;
-    denied(look(&rig.provider).await);
-    let told = tokio::time::timeout(Duration::from_millis(100), rig.provider.refused()).await;
-    assert!(told.is_err(), "nobody asked Keystone");
+async fn only_refusals_of_keystone_are_passed_on() {
+    let fixture = refused().await;
+    seconds_of_logins(&fixture, 5).await;
+    fixture.provider.refused().await;
+    denied(look(&fixture.provider).await);
+    let refused = tokio::time::timeout(Duration::from_millis(100), fixture.provider.refused()).await;
+    assert!(refused.is_err(), "Keystone was asked");
 }

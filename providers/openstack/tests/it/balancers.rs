@@ -1,12 +1,10 @@
 //! Load balancers on the simulation: the warnings for the user.
 
-mod support;
-
+use crate::fixture::Fixture;
 use cloud::{Event, IpFamily, Noted, Port, Progress, Protocol, Provider as _, ServiceRef, Spec, TrafficPolicy};
 use openstack_sim::Cloud;
 use rstest::rstest;
 use std::time::Duration;
-use support::Rig;
 
 const MISSING: &str = "LoadBalancerHealthMonitorMissing";
 
@@ -39,8 +37,8 @@ fn service(protocol: Protocol) -> Spec {
 }
 
 /// Ensures until it is ready.
-async fn warnings_when_ready(rig: &Rig, spec: &Spec) -> Vec<Event> {
-    let balancers = rig.provider.load_balancers().expect("load balancers");
+async fn warnings_when_ready(fixture: &Fixture, spec: &Spec) -> Vec<Event> {
+    let balancers = fixture.provider.load_balancers().expect("load balancers");
     let ready = async {
         loop {
             let Noted { answer, notes } = balancers.ensure(spec).await.expect("an outcome");
@@ -71,7 +69,7 @@ async fn lost_traffic_is_reported(
 ) {
     let cloud = Cloud::new();
     let net = cloud.create_network("private", "10.77.0.0/16");
-    let rig = Rig::on(cloud, |config| {
+    let fixture = Fixture::on(cloud, |config| {
         by.clone_into(&mut config.load_balancer.lb_provider);
         if by == "ovn" {
             "SOURCE_IP_PORT".clone_into(&mut config.load_balancer.lb_method);
@@ -88,21 +86,21 @@ async fn lost_traffic_is_reported(
         let monitor = "loadbalancer.openstack.org/enable-health-monitor";
         spec.annotations.insert(monitor.into(), "true".into());
     }
-    let warnings = warnings_when_ready(&rig, &spec).await;
+    let warnings = warnings_when_ready(&fixture, &spec).await;
     let reasons: Vec<&str> = warnings.iter().map(|warning| warning.reason).collect();
     assert_eq!(reasons, expected);
     if let Some(warning) = warnings.first() {
-        let told = [
+        let parts = [
             "default/web",
             "traffic to nodes without one is lost",
             "enable-health-monitor",
         ];
         assert!(
-            told.iter().all(|part| warning.message.contains(part)),
+            parts.iter().all(|part| warning.message.contains(part)),
             "{}",
             warning.message
         );
     }
-    assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
-    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unrecorded(), Vec::<String>::new());
 }

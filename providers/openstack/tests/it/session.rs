@@ -1,7 +1,6 @@
 //! Logging in, staying logged in, and going over to other credentials, on the simulation.
 
-mod support;
-
+use crate::fixture::{Fixture, PASSWORD, context, context_in, open};
 use cloud::{Detail, Error, NodeRef, Provider as _};
 use futures::future::join_all;
 use openstack::{
@@ -12,7 +11,6 @@ use openstack_sim::{Cloud, Endpoint, Fault, Service, Sim};
 use prometheus::Registry;
 use rstest::rstest;
 use std::time::{Duration, Instant};
-use support::{PASSWORD, Rig, context, context_in, open};
 
 async fn look(provider: &Provider) -> cloud::Result<cloud::Answer> {
     provider
@@ -126,7 +124,7 @@ async fn logs_in(#[case] means: Means) {
     let cloud = Cloud::new();
     cloud.boot("node-1");
     let sim = Sim::start(&cloud).await.unwrap();
-    let mut config = support::config(&sim.auth_url(), "demo", "");
+    let mut config = crate::fixture::config(&sim.auth_url(), "demo", "");
     log_in_by(means, &cloud, &sim, &mut config.global).await;
     let provider = Provider::new(config, context(open())).unwrap();
     let answer = look(&provider)
@@ -141,16 +139,16 @@ async fn logs_in(#[case] means: Means) {
 #[case::with_an_old_version("/identity/v2.0", 1)]
 #[tokio::test]
 async fn finds_keystone(#[case] path: &str, #[case] asked: usize) {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    let mut config = rig.config.clone();
-    config.global.auth_url = format!("{}{path}", rig.sim.url());
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    let mut config = fixture.config.clone();
+    config.global.auth_url = format!("{}{path}", fixture.sim.url());
     let provider = Provider::new(config, context(open())).unwrap();
-    let mark = rig.cloud.mark();
+    let mark = fixture.cloud.mark();
     assert!(look(&provider).await.unwrap().found().is_some());
-    rig.cloud.revoke_tokens();
+    fixture.cloud.revoke_tokens();
     assert!(look(&provider).await.unwrap().found().is_some());
-    let versions = rig
+    let versions = fixture
         .cloud
         .calls_since(mark)
         .into_iter()
@@ -172,14 +170,15 @@ async fn finds_keystone(#[case] path: &str, #[case] asked: usize) {
     }, &["does not accept application credential 0123", "neither deleted nor expired"])]
 #[case::no_url(|global: &mut Global| global.auth_url = String::new(), &["auth-url"])]
 #[tokio::test]
-async fn names_what_to_do(#[case] change: fn(&mut Global), #[case] words: &[&str]) {
+async fn errors_name_the_correction(#[case] change: fn(&mut Global), #[case] words: &[&str]) {
     let cloud = Cloud::new();
     cloud.clear_default_project("demo");
     let public = |endpoint: &Endpoint| endpoint.interface == "public";
-    let rig = Rig::on(cloud, |config| change(&mut config.global)).await;
-    rig.cloud
-        .set_endpoints(rig.cloud.endpoints().into_iter().filter(public).collect());
-    let error = look(&rig.provider).await.unwrap_err();
+    let fixture = Fixture::on(cloud, |config| change(&mut config.global)).await;
+    fixture
+        .cloud
+        .set_endpoints(fixture.cloud.endpoints().into_iter().filter(public).collect());
+    let error = look(&fixture.provider).await.unwrap_err();
     let text = format!("{} {error:?}", error.report());
     for word in words {
         assert!(error.report().contains(word), "{}", error.report());
@@ -189,9 +188,9 @@ async fn names_what_to_do(#[case] change: fn(&mut Global), #[case] words: &[&str
 
 #[tokio::test]
 async fn a_missing_service_is_named_with_the_existing_ones() {
-    let rig = Rig::new().await;
-    rig.cloud.remove_service(Service::Nova);
-    let error = look(&rig.provider).await.unwrap_err();
+    let fixture = Fixture::new().await;
+    fixture.cloud.remove_service(Service::Nova);
+    let error = look(&fixture.provider).await.unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("no compute endpoint; it has") && text.contains("network"),
@@ -204,11 +203,11 @@ async fn a_missing_service_is_named_with_the_existing_ones() {
 #[case("token expiry mid-reconcile: 401 → one re-auth → 404 afterwards recognised")]
 #[tokio::test]
 async fn expired(#[case] what: &str) {
-    let rig = Rig::new().await;
-    let server = rig.cloud.boot("node-1");
+    let fixture = Fixture::new().await;
+    let server = fixture.cloud.boot("node-1");
     let node = NodeRef::named("node-1").with_provider_id(format!("openstack:///{}", server.id));
     let ask = || async {
-        let answers = rig
+        let answers = fixture
             .provider
             .instances()
             .describe(std::slice::from_ref(&node), Detail::Liveness)
@@ -216,80 +215,80 @@ async fn expired(#[case] what: &str) {
         answers.into_iter().next().unwrap()
     };
     assert!(matches!(ask().await, Ok(cloud::Answer::Found(_))));
-    rig.cloud.delete_server(server.id);
-    rig.cloud.revoke_tokens();
-    let mark = rig.cloud.mark();
+    fixture.cloud.delete_server(server.id);
+    fixture.cloud.revoke_tokens();
+    let mark = fixture.cloud.mark();
     assert!(matches!(ask().await, Ok(cloud::Answer::Missing)));
-    assert_eq!(rig.calls(mark), "2 server_get, 1 token_create", "{what}");
+    assert_eq!(fixture.calls(mark), "2 server_get, 1 token_create", "{what}");
 }
 
 #[tokio::test]
-async fn however_many_notice_at_once_one_logs_in() {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    look(&rig.provider).await.unwrap();
-    rig.cloud.revoke_tokens();
-    rig.cloud.inject(Fault::delay(Duration::from_millis(50)));
-    let before = rig.cloud.count("token_create");
-    let answers = join_all((0..30).map(|_| look(&rig.provider))).await;
+async fn concurrent_refusals_cause_one_login() {
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    look(&fixture.provider).await.unwrap();
+    fixture.cloud.revoke_tokens();
+    fixture.cloud.inject(Fault::delay(Duration::from_millis(50)));
+    let before = fixture.cloud.count("token_create");
+    let answers = join_all((0..30).map(|_| look(&fixture.provider))).await;
     assert!(
         answers
             .iter()
             .all(|answer| matches!(answer, Ok(cloud::Answer::Found(_))))
     );
-    assert_eq!(rig.cloud.count("token_create") - before, 1);
+    assert_eq!(fixture.cloud.count("token_create") - before, 1);
 }
 
 #[tokio::test]
-async fn many_first_questions_are_one_login() {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    join_all((0..30).map(|_| look(&rig.provider))).await;
-    assert_eq!(rig.cloud.count("token_create"), 1);
+async fn many_first_calls_are_one_login() {
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    join_all((0..30).map(|_| look(&fixture.provider))).await;
+    assert_eq!(fixture.cloud.count("token_create"), 1);
 }
 
 #[tokio::test]
 async fn a_token_is_replaced_before_it_ends() {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    rig.cloud.set_token_lifetime(Duration::from_secs(3));
-    let mark = rig.cloud.mark();
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    fixture.cloud.set_token_lifetime(Duration::from_secs(3));
+    let mark = fixture.cloud.mark();
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(5) {
-        assert!(look(&rig.provider).await.is_ok());
+        assert!(look(&fixture.provider).await.is_ok());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let refused = rig
+    let refused = fixture
         .cloud
         .calls_since(mark)
         .into_iter()
         .filter(|call| call.status == Some(401));
     assert_eq!(refused.count(), 0);
-    assert!(rig.cloud.count("token_create") >= 2);
+    assert!(fixture.cloud.count("token_create") >= 2);
 }
 
 /// The compute service moves, and nothing else: a new login finds its new URL.
 #[tokio::test]
 async fn the_catalog_is_read_with_each_login() {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
     let (old, new) = (
-        Sim::start(&rig.cloud).await.unwrap(),
-        Sim::start(&rig.cloud).await.unwrap(),
+        Sim::start(&fixture.cloud).await.unwrap(),
+        Sim::start(&fixture.cloud).await.unwrap(),
     );
-    compute_is_at(&rig.cloud, &old.url());
-    look(&rig.provider).await.unwrap();
-    compute_is_at(&rig.cloud, &new.url());
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
-    let before = rig.cloud.count("token_create");
+    compute_is_at(&fixture.cloud, &old.url());
+    look(&fixture.provider).await.unwrap();
+    compute_is_at(&fixture.cloud, &new.url());
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
+    let before = fixture.cloud.count("token_create");
     // The old endpoint refuses the token, which leads to another login; then it is removed.
-    rig.cloud.revoke_tokens();
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
-    assert_eq!(rig.cloud.count("token_create"), before + 1);
+    fixture.cloud.revoke_tokens();
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
+    assert_eq!(fixture.cloud.count("token_create"), before + 1);
     drop(old);
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
     drop(new);
-    assert!(look(&rig.provider).await.is_err(), "nobody is left to answer");
+    assert!(look(&fixture.provider).await.is_err(), "the old server answered");
 }
 
 /// Puts the compute service, and no other, at this place.
@@ -308,19 +307,21 @@ fn compute_is_at(cloud: &Cloud, url: &str) {
 #[case("429 with Retry-After")]
 #[tokio::test]
 async fn throttled(#[case] what: &str) {
-    let rig = Rig::new().await;
-    rig.cloud.boot("node-1");
-    rig.provider.authenticate().await.unwrap();
-    rig.cloud
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("node-1");
+    fixture.provider.authenticate().await.unwrap();
+    fixture
+        .cloud
         .inject(Fault::status(429).retry_after("1").operation("server_list").times(1));
     let began = Instant::now();
-    assert!(look(&rig.provider).await.unwrap().found().is_some());
+    assert!(look(&fixture.provider).await.unwrap().found().is_some());
     assert!(began.elapsed() >= Duration::from_secs(1), "{what}");
 
-    rig.cloud
+    fixture
+        .cloud
         .inject(Fault::status(429).retry_after("90").operation("server_list"));
     let began = Instant::now();
-    let error = look(&rig.provider).await.unwrap_err();
+    let error = look(&fixture.provider).await.unwrap_err();
     assert!(began.elapsed() < Duration::from_mins(1), "no worker sleeps that long");
     let wait = Some(Duration::from_secs(90));
     assert!(
@@ -343,23 +344,23 @@ async fn throttled(#[case] what: &str) {
 #[case::lost(Fault::lose_answer)]
 #[case::reset(Fault::reset)]
 #[tokio::test]
-async fn again_after_any_failure_of_a_login(
+async fn retries_after_any_failure_of_a_login(
     #[case] fault: fn() -> Fault,
     #[values("token_create", "version_list")] call: &str,
 ) {
-    let rig = Rig::on(Cloud::new(), |config| {
+    let fixture = Fixture::on(Cloud::new(), |config| {
         // Without its version, so that it is discovered.
         let root = config.global.auth_url.trim_end_matches("/v3").to_owned();
         config.global.auth_url = root;
         config.request_timeout = Duration::from_millis(500);
     })
     .await;
-    rig.cloud.boot("node-1");
+    fixture.cloud.boot("node-1");
     let fault = fault().service(Service::Keystone).operation(call).times(1);
-    let fault = rig.cloud.inject(fault);
+    let fault = fixture.cloud.inject(fault);
     let began = Instant::now();
     loop {
-        match look(&rig.provider).await {
+        match look(&fixture.provider).await {
             Ok(answer) => {
                 assert!(answer.found().is_some(), "it was never missing");
                 break;
@@ -373,23 +374,23 @@ async fn again_after_any_failure_of_a_login(
         // Credentials that were refused are not tried again at once.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(rig.cloud.struck(fault), 1);
+    assert_eq!(fixture.cloud.struck(fault), 1);
 }
 
 /// Also logging in has a deadline.
 #[tokio::test]
-async fn a_keystone_that_hangs_is_given_up() {
-    let rig = Rig::on(Cloud::new(), |config| {
+async fn a_request_to_keystone_times_out() {
+    let fixture = Fixture::on(Cloud::new(), |config| {
         config.request_timeout = Duration::from_millis(300);
     })
     .await;
-    rig.cloud.inject(Fault::hang().service(Service::Keystone));
+    fixture.cloud.inject(Fault::hang().service(Service::Keystone));
     let began = Instant::now();
     assert!(matches!(
-        rig.provider.authenticate().await,
+        fixture.provider.authenticate().await,
         Err(Error::Unavailable { .. })
     ));
-    assert!(matches!(look(&rig.provider).await, Err(Error::Unavailable { .. })));
+    assert!(matches!(look(&fixture.provider).await, Err(Error::Unavailable { .. })));
     // Without a deadline of its own a request has 30 s.
     assert!(began.elapsed() < Duration::from_secs(25));
 }
@@ -400,7 +401,7 @@ async fn other_credentials_are_used_only_if_they_work() {
     cloud.boot("node-1");
     let sim = Sim::start(&cloud).await.unwrap();
     let registry = Registry::new();
-    let config = support::config(&sim.auth_url(), "demo", "");
+    let config = crate::fixture::config(&sim.auth_url(), "demo", "");
     let provider = Provider::new(config.clone(), context_in(&registry, open())).unwrap();
     look(&provider).await.unwrap();
 
@@ -441,7 +442,7 @@ enum Other {
 
 impl Other {
     fn config(self, cloud: &Cloud, sim: &Sim) -> Config {
-        let mut config = support::config(&sim.auth_url(), "demo", "");
+        let mut config = crate::fixture::config(&sim.auth_url(), "demo", "");
         match self {
             Self::User => {
                 let project = cloud.project_id("demo").expect("it is there");
@@ -457,7 +458,7 @@ impl Other {
                 config.global.scope = Scope::None;
             }
             Self::NamedRegion => config.global.region = "RegionOne".into(),
-            Self::Project => config = support::config(&sim.auth_url(), "admin", ""),
+            Self::Project => config = crate::fixture::config(&sim.auth_url(), "admin", ""),
             Self::Region => config.global.region = "RegionTwo".into(),
         }
         config
@@ -488,26 +489,26 @@ enum Past {
 #[case::region_at_first(Other::Region, Past::NeverWorked, "")]
 #[tokio::test]
 async fn project_and_region_cannot_change(#[case] other: Other, #[case] past: Past, #[case] refusal: &str) {
-    let rig = Rig::new().await;
-    rig.cloud.add_endpoints("RegionTwo", &rig.sim.url());
-    rig.cloud.boot("node-1");
+    let fixture = Fixture::new().await;
+    fixture.cloud.add_endpoints("RegionTwo", &fixture.sim.url());
+    fixture.cloud.boot("node-1");
     if past != Past::NeverWorked {
-        look(&rig.provider).await.unwrap();
+        look(&fixture.provider).await.unwrap();
     }
-    let other = other.config(&rig.cloud, &rig.sim);
+    let other = other.config(&fixture.cloud, &fixture.sim);
     if past == Past::Worked {
-        rig.cloud.set_password("demo", "rotated");
-        rig.cloud.revoke_tokens();
-        look(&rig.provider).await.unwrap_err();
+        fixture.cloud.set_password("demo", "rotated");
+        fixture.cloud.revoke_tokens();
+        look(&fixture.provider).await.unwrap_err();
     }
-    let answer = rig.provider.reconfigure(other).await;
-    let said = answer.err().map(|error| error.report()).unwrap_or_default();
+    let answer = fixture.provider.reconfigure(other).await;
+    let message = answer.err().map(|error| error.report()).unwrap_or_default();
     assert!(
-        said.contains(refusal) && said.is_empty() == refusal.is_empty(),
-        "{said}"
+        message.contains(refusal) && message.is_empty() == refusal.is_empty(),
+        "{message}"
     );
     if past == Past::Works {
-        assert!(look(&rig.provider).await.unwrap().found().is_some());
+        assert!(look(&fixture.provider).await.unwrap().found().is_some());
     }
 }
 
@@ -517,7 +518,7 @@ async fn every_call_is_counted_under_occms_names() {
     let server = cloud.boot("node-1");
     let sim = Sim::start(&cloud).await.unwrap();
     let registry = Registry::new();
-    let config = support::config(&sim.auth_url(), "demo", "");
+    let config = crate::fixture::config(&sim.auth_url(), "demo", "");
     let provider = Provider::new(config, context_in(&registry, open())).unwrap();
     let node = NodeRef::named("node-1").with_provider_id(format!("openstack:///{}", server.id));
     provider.instances().describe(&[node], Detail::Full).await;
@@ -545,9 +546,9 @@ async fn every_call_is_counted_under_occms_names() {
 
 #[tokio::test]
 async fn the_user_agent_is_occms() {
-    let rig = Rig::new().await;
-    rig.provider.authenticate().await.unwrap();
-    let agent = rig.cloud.calls().remove(0).details.agent.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.provider.authenticate().await.unwrap();
+    let agent = fixture.cloud.calls().remove(0).details.agent.unwrap();
     assert!(agent.starts_with("test openstack-cloud-controller-manager/"), "{agent}");
 }
 
@@ -560,7 +561,7 @@ async fn trusts(#[case] authority: bool, #[case] verification: Verification, #[c
     let _ = rustls::crypto::ring::default_provider().install_default();
     let cloud = Cloud::new();
     let sim = Sim::start_tls(&cloud).await.unwrap();
-    let mut config = support::config(&sim.auth_url(), "demo", "");
+    let mut config = crate::fixture::config(&sim.auth_url(), "demo", "");
     config.global.tls.verification = verification;
     config.global.tls.authorities = authority.then(|| sim.authority().unwrap().as_bytes().to_vec());
     let provider = Provider::new(config, context(open())).unwrap();

@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 /// The password of every user, in the lab and in the simulation.
 pub const PASSWORD: &str = "labpass";
 
-/// Everybody may write.
+/// A gate that allows every write.
 pub fn open() -> Gate {
     Arc::new(|| Ok(()))
 }
@@ -65,14 +65,14 @@ pub fn config(auth_url: &str, name: &str, region: &str) -> Config {
 }
 
 /// A simulated cloud and a provider on it.
-pub struct Rig {
+pub struct Fixture {
     pub cloud: Cloud,
     pub sim: Sim,
     pub config: Config,
     pub provider: Provider,
 }
 
-impl Rig {
+impl Fixture {
     /// A cloud that works, and a provider with the project `demo`.
     pub async fn new() -> Self {
         Self::on(Cloud::new(), |_| {}).await

@@ -1,4 +1,4 @@
-//! Sends the requests.
+//! The services that the requests are sent to.
 
 use crate::script::{After, Request, Until, select};
 use anyhow::{Context, Result};
@@ -6,8 +6,8 @@ use reqwest::{Client, Method, Response, header::HeaderMap};
 use serde_json::{Value, json};
 use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
 
-/// Who has load balancers, by name, under control.
-pub trait Backstage: Send + Sync {
+/// Makes load balancers slow or fail, by name.
+pub trait Control: Send + Sync {
     /// Its next change ends in ERROR.
     fn fail_next(&self, name: &str) -> Result<()>;
 
@@ -19,7 +19,7 @@ pub trait Backstage: Send + Sync {
 pub struct Target {
     /// Our user, and project.
     pub us: String,
-    pub backstage: Box<dyn Backstage>,
+    pub control: Box<dyn Control>,
     pub services: BTreeMap<String, String>,
     pub tokens: BTreeMap<String, String>,
 }
@@ -53,10 +53,10 @@ const KINDS: [(&str, &str); 4] = [
 
 impl Target {
     /// Finds the services from Keystone on.
-    pub async fn discover(client: &Client, keystone: &str, us: &str, backstage: Box<dyn Backstage>) -> Result<Self> {
+    pub async fn discover(client: &Client, keystone: &str, us: &str, control: Box<dyn Control>) -> Result<Self> {
         let mut target = Self {
             us: us.to_owned(),
-            backstage,
+            control,
             services: [("keystone".to_owned(), trim(keystone))].into(),
             tokens: BTreeMap::new(),
         };
@@ -107,10 +107,10 @@ impl Target {
         let mut answers = Vec::new();
         for request in requests {
             if let Some(name) = request.balancer() {
-                self.backstage.slow_down(&fill(&name, &kept))?;
+                self.control.slow_down(&fill(&name, &kept))?;
             }
             if let Some(name) = &request.fail {
-                self.backstage.fail_next(&fill(name, &kept))?;
+                self.control.fail_next(&fill(name, &kept))?;
             }
             if request.after == After::ASecond {
                 tokio::time::sleep(Duration::from_millis(1_100)).await;

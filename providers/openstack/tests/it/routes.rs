@@ -1,22 +1,29 @@
 //! Routes on the simulation: the number of calls, ownership, and failures.
 
-mod support;
-
+use crate::fixture::Fixture;
 use cloud::{Address, AddressKind, NewRoute, Provider as _, Route, RouteTarget};
 use futures::future::join_all;
 use openstack_sim::{Cloud, Fault, Net, RouteView, ServerSpec, ServerView, Service, Settings};
 use rstest::rstest;
-use std::time::Duration;
-use support::Rig;
+use std::{ops::Deref, time::Duration};
 
 const CLUSTER: &str = "blue";
 
-struct Stage {
-    rig: Rig,
+/// A cloud with a network and a router, and a provider of its routes.
+struct RouterFixture {
+    base: Fixture,
     net: Net,
 }
 
-impl Stage {
+impl Deref for RouterFixture {
+    type Target = Fixture;
+
+    fn deref(&self) -> &Fixture {
+        &self.base
+    }
+}
+
+impl RouterFixture {
     async fn new() -> Self {
         Self::with(Settings::default()).await
     }
@@ -33,31 +40,31 @@ impl Stage {
         let cloud = Cloud::with(settings);
         let net = cloud.create_network("private", "10.77.0.0/16");
         let router = net.router.to_string();
-        let rig = Rig::on(cloud, |config| config.router_id = Some(router)).await;
-        Self { rig, net }
+        let base = Fixture::on(cloud, |config| config.router_id = Some(router)).await;
+        Self { base, net }
     }
 
-    /// Whoever does not answer is given up soon.
+    /// Requests time out soon.
     async fn impatient(extensions_off: &[&str]) -> Self {
-        let mut stage = Self::without(extensions_off).await;
-        let router = stage.net.router.to_string();
-        stage.rig = Rig::on(stage.rig.cloud.clone(), |config| {
+        let mut fixture = Self::without(extensions_off).await;
+        let router = fixture.net.router.to_string();
+        fixture.base = Fixture::on(fixture.cloud.clone(), |config| {
             config.router_id = Some(router);
             config.request_timeout = Duration::from_secs(2);
         })
         .await;
-        stage
+        fixture
     }
 
     /// Another process on the same cloud.
     async fn restarted(self) -> Self {
         let router = self.net.router.to_string();
-        let rig = Rig::on(self.rig.cloud.clone(), |config| config.router_id = Some(router)).await;
-        Self { rig, net: self.net }
+        let base = Fixture::on(self.cloud.clone(), |config| config.router_id = Some(router)).await;
+        Self { base, net: self.net }
     }
 
     fn boot(&self, name: &str) -> ServerView {
-        self.rig.cloud.boot_as(ServerSpec {
+        self.cloud.boot_as(ServerSpec {
             networks: vec![self.net.clone()],
             ..ServerSpec::new(name)
         })
@@ -73,7 +80,7 @@ impl Stage {
     }
 
     fn routes(&self) -> &dyn cloud::Routes {
-        self.rig.provider.routes().expect("a router is configured")
+        self.provider.routes().expect("a router is configured")
     }
 
     async fn create(&self, routes: &[NewRoute]) -> Vec<String> {
@@ -97,7 +104,7 @@ impl Stage {
     }
 
     fn there(&self) -> Vec<String> {
-        let routes = self.rig.cloud.routes(self.net.router);
+        let routes = self.cloud.routes(self.net.router);
         routes
             .iter()
             .map(|route| format!("{} via {}", route.destination, route.nexthop))
@@ -105,16 +112,16 @@ impl Stage {
     }
 
     fn by_hand(&self, destination: &str, nexthop: &str) {
-        let mut routes = self.rig.cloud.routes(self.net.router);
+        let mut routes = self.cloud.routes(self.net.router);
         routes.push(RouteView {
             destination: destination.parse().expect("valid"),
             nexthop: nexthop.parse().expect("valid"),
         });
-        self.rig.cloud.set_routes(self.net.router, &routes);
+        self.cloud.set_routes(self.net.router, &routes);
     }
 
     fn pairs(&self, server: &ServerView) -> Vec<String> {
-        self.rig.cloud.port(server.ports[0]).expect("a port").pairs
+        self.cloud.port(server.ports[0]).expect("a port").pairs
     }
 }
 
@@ -134,26 +141,26 @@ fn route_to(server: &ServerView, number: u8) -> NewRoute {
 #[case("classic create/delete", &["extraroute-atomic"], "1 router_update")]
 #[tokio::test]
 async fn create_and_delete(#[case] what: &str, #[case] off: &[&str], #[case] updates: &str) {
-    let stage = Stage::without(off).await;
-    let nodes = stage.nodes(20);
+    let fixture = RouterFixture::without(off).await;
+    let nodes = fixture.nodes(20);
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-    stage.list().await;
+    fixture.list().await;
 
-    let mark = stage.rig.cloud.mark();
-    assert_eq!(stage.create(&new).await, ["ok"; 20], "{what}");
-    let calls = stage.rig.calls(mark);
+    let mark = fixture.cloud.mark();
+    assert_eq!(fixture.create(&new).await, ["ok"; 20], "{what}");
+    let calls = fixture.calls(mark);
     assert!(
         calls.ends_with(updates) && calls.contains("1 router_get") && calls.contains("20 port_update"),
         "{calls}"
     );
-    assert_eq!(stage.there().len(), 20);
+    assert_eq!(fixture.there().len(), 20);
     assert!(
         nodes
             .iter()
-            .all(|(server, route)| stage.pairs(server) == [route.destination.to_string()])
+            .all(|(server, route)| fixture.pairs(server) == [route.destination.to_string()])
     );
 
-    let listed = stage.list().await;
+    let listed = fixture.list().await;
     let target = |node: &NewRoute| RouteTarget::Node(node.node.clone());
     assert!(
         listed
@@ -162,26 +169,26 @@ async fn create_and_delete(#[case] what: &str, #[case] off: &[&str], #[case] upd
             .all(|(route, node)| route.target == target(node))
     );
 
-    let mark = stage.rig.cloud.mark();
-    assert_eq!(stage.delete(&listed).await, ["ok"; 20]);
-    assert!(stage.rig.calls(mark).ends_with(updates), "{}", stage.rig.calls(mark));
-    assert_eq!(stage.there(), Vec::<String>::new());
+    let mark = fixture.cloud.mark();
+    assert_eq!(fixture.delete(&listed).await, ["ok"; 20]);
+    assert!(fixture.calls(mark).ends_with(updates), "{}", fixture.calls(mark));
+    assert_eq!(fixture.there(), Vec::<String>::new());
     for (server, _) in &nodes {
-        assert_eq!(stage.pairs(server), Vec::<String>::new());
-        assert!(stage.rig.cloud.port(server.ports[0]).unwrap().tags.is_empty());
+        assert_eq!(fixture.pairs(server), Vec::<String>::new());
+        assert!(fixture.cloud.port(server.ports[0]).unwrap().tags.is_empty());
     }
-    assert_eq!(stage.rig.cloud.unknown(), Vec::<String>::new());
-    assert_eq!(stage.rig.cloud.unrecorded(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unrecorded(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn an_unchanged_list_is_two_calls() {
-    let stage = Stage::new().await;
-    let new: Vec<NewRoute> = stage.nodes(30).into_iter().map(|(_, route)| route).collect();
-    stage.create(&new).await;
-    let mark = stage.rig.cloud.mark();
-    assert_eq!(stage.list().await.len(), 30);
-    assert_eq!(stage.rig.calls(mark), "1 port_list, 1 router_get");
+    let fixture = RouterFixture::new().await;
+    let new: Vec<NewRoute> = fixture.nodes(30).into_iter().map(|(_, route)| route).collect();
+    fixture.create(&new).await;
+    let mark = fixture.cloud.mark();
+    assert_eq!(fixture.list().await.len(), 30);
+    assert_eq!(fixture.calls(mark), "1 port_list, 1 router_get");
 }
 
 // upstream: openstack 68
@@ -189,34 +196,34 @@ async fn an_unchanged_list_is_two_calls() {
 #[case("blackhole")]
 #[tokio::test]
 async fn blackhole(#[case] what: &str) {
-    let stage = Stage::new().await;
-    let nodes = stage.nodes(2);
+    let fixture = RouterFixture::new().await;
+    let nodes = fixture.nodes(2);
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-    stage.create(&new).await;
-    stage.rig.cloud.delete_server(nodes[0].0.id);
-    let listed = stage.list().await;
+    fixture.create(&new).await;
+    fixture.cloud.delete_server(nodes[0].0.id);
+    let listed = fixture.list().await;
     let gone: Vec<Route> = listed
         .into_iter()
         .filter(|route| route.target == RouteTarget::Blackhole)
         .collect();
     assert_eq!(gone.len(), 1, "{what}");
-    assert_eq!(stage.delete(&gone).await, ["ok"]);
-    assert_eq!(stage.there().len(), 1);
+    assert_eq!(fixture.delete(&gone).await, ["ok"]);
+    assert_eq!(fixture.there().len(), 1);
 }
 
 #[tokio::test]
 async fn a_blackhole_of_an_earlier_process_is_ours_if_it_is_next_to_our_nodes() {
-    let stage = Stage::new().await;
-    let nodes = stage.nodes(2);
+    let fixture = RouterFixture::new().await;
+    let nodes = fixture.nodes(2);
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-    stage.create(&new).await;
-    stage.rig.cloud.delete_server(nodes[0].0.id);
-    let stage = stage.restarted().await;
+    fixture.create(&new).await;
+    fixture.cloud.delete_server(nodes[0].0.id);
+    let fixture = fixture.restarted().await;
     // Not as long as a node's; not beside our nodes; far from our ranges.
-    stage.by_hand("10.244.9.0/26", "10.77.200.1");
-    stage.by_hand("10.244.9.0/24", "192.0.2.1");
-    stage.by_hand("10.99.9.0/24", "10.77.200.1");
-    let listed = stage.list().await;
+    fixture.by_hand("10.244.9.0/26", "10.77.200.1");
+    fixture.by_hand("10.244.9.0/24", "192.0.2.1");
+    fixture.by_hand("10.99.9.0/24", "10.77.200.1");
+    let listed = fixture.list().await;
     let gone: Vec<&Route> = listed
         .iter()
         .filter(|route| route.target == RouteTarget::Blackhole)
@@ -231,15 +238,15 @@ async fn a_blackhole_of_an_earlier_process_is_ours_if_it_is_next_to_our_nodes() 
 #[case("AAP extension and tags off", &["allowed-address-pairs", "standard-attr-tag"])]
 #[tokio::test]
 async fn without_pairs(#[case] what: &str, #[case] off: &[&str]) {
-    let stage = Stage::without(off).await;
-    let nodes = stage.nodes(2);
+    let fixture = RouterFixture::without(off).await;
+    let nodes = fixture.nodes(2);
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-    assert_eq!(stage.create(&new).await, ["ok", "ok"], "{what}");
-    assert!(nodes.iter().all(|(server, _)| stage.pairs(server).is_empty()));
-    let listed = stage.list().await;
+    assert_eq!(fixture.create(&new).await, ["ok", "ok"], "{what}");
+    assert!(nodes.iter().all(|(server, _)| fixture.pairs(server).is_empty()));
+    let listed = fixture.list().await;
     assert_eq!(listed.len(), 2);
-    assert_eq!(stage.delete(&listed).await, ["ok", "ok"]);
-    assert_eq!(stage.there(), Vec::<String>::new());
+    assert_eq!(fixture.delete(&listed).await, ["ok", "ok"]);
+    assert_eq!(fixture.there(), Vec::<String>::new());
 }
 
 /// If ports need no change, an invisible port is no obstacle, and the route has its node.
@@ -248,9 +255,9 @@ async fn without_pairs(#[case] what: &str, #[case] off: &[&str]) {
 #[case::pairs_unknown(&["allowed-address-pairs"], "ok", Some(RouteTarget::Node("hidden".into())))]
 #[case::tags_unknown_too(&["allowed-address-pairs", "standard-attr-tag"], "ok", Some(RouteTarget::Node("hidden".into())))]
 #[tokio::test]
-async fn a_port_that_is_not_seen(#[case] off: &[&str], #[case] expected: &str, #[case] target: Option<RouteTarget>) {
-    let stage = Stage::without(off).await;
-    let (_, seen) = stage.nodes(1).remove(0);
+async fn an_invisible_port(#[case] off: &[&str], #[case] expected: &str, #[case] target: Option<RouteTarget>) {
+    let fixture = RouterFixture::without(off).await;
+    let (_, seen) = fixture.nodes(1).remove(0);
     let hidden = NewRoute {
         node: "hidden".to_owned(),
         provider_id: None,
@@ -258,19 +265,19 @@ async fn a_port_that_is_not_seen(#[case] off: &[&str], #[case] expected: &str, #
         destination: "10.244.9.0/24".parse().expect("valid"),
         ..seen.clone()
     };
-    let answers = stage.create(&[seen, hidden.clone()]).await;
+    let answers = fixture.create(&[seen, hidden.clone()]).await;
     assert_eq!(answers[0], "ok");
     assert!(answers[1].contains(expected), "{answers:?}");
-    let listed = stage.list().await;
+    let listed = fixture.list().await;
     let listed: Vec<&Route> = listed
         .iter()
         .filter(|route| route.destination == hidden.destination)
         .collect();
     assert_eq!(listed.first().map(|route| route.target.clone()), target);
     for route in listed {
-        assert_eq!(stage.delete(std::slice::from_ref(route)).await, ["ok"]);
+        assert_eq!(fixture.delete(std::slice::from_ref(route)).await, ["ok"]);
     }
-    assert_eq!(stage.there().len(), 1, "{:?}", stage.there());
+    assert_eq!(fixture.there().len(), 1, "{:?}", fixture.there());
 }
 
 // upstream: openstack 68
@@ -278,12 +285,12 @@ async fn a_port_that_is_not_seen(#[case] off: &[&str], #[case] expected: &str, #
 #[case("port security off")]
 #[tokio::test]
 async fn without_port_security(#[case] what: &str) {
-    let stage = Stage::new().await;
-    let nodes = stage.nodes(1);
-    stage.rig.cloud.disable_port_security(nodes[0].0.ports[0]);
-    assert_eq!(stage.create(&[nodes[0].1.clone()]).await, ["ok"], "{what}");
-    assert_eq!(stage.pairs(&nodes[0].0), Vec::<String>::new());
-    assert_eq!(stage.list().await.len(), 1);
+    let fixture = RouterFixture::new().await;
+    let nodes = fixture.nodes(1);
+    fixture.cloud.disable_port_security(nodes[0].0.ports[0]);
+    assert_eq!(fixture.create(&[nodes[0].1.clone()]).await, ["ok"], "{what}");
+    assert_eq!(fixture.pairs(&nodes[0].0), Vec::<String>::new());
+    assert_eq!(fixture.list().await.len(), 1);
 }
 
 // upstream: openstack 68
@@ -293,43 +300,43 @@ async fn without_port_security(#[case] what: &str) {
 #[tokio::test]
 async fn foreign(#[case] what: &str, #[case] destination: &str, #[case] nexthop: &str) {
     for off in [&[][..], &["extraroute-atomic"][..]] {
-        let stage = Stage::without(off).await;
-        stage.by_hand(destination, nexthop);
-        let new: Vec<NewRoute> = stage.nodes(2).into_iter().map(|(_, route)| route).collect();
-        stage.create(&new).await;
-        let listed = stage.list().await;
+        let fixture = RouterFixture::without(off).await;
+        fixture.by_hand(destination, nexthop);
+        let new: Vec<NewRoute> = fixture.nodes(2).into_iter().map(|(_, route)| route).collect();
+        fixture.create(&new).await;
+        let listed = fixture.list().await;
         assert_eq!(listed.len(), 2, "{what}: {listed:?}");
-        stage.delete(&listed).await;
-        assert_eq!(stage.there(), [format!("{destination} via {nexthop}")]);
+        fixture.delete(&listed).await;
+        assert_eq!(fixture.there(), [format!("{destination} via {nexthop}")]);
     }
 }
 
 #[tokio::test]
 async fn a_route_of_another_cluster_is_neither_listed_nor_taken_over() {
-    let stage = Stage::new().await;
-    let nodes = stage.nodes(2);
+    let fixture = RouterFixture::new().await;
+    let nodes = fixture.nodes(2);
     let theirs = std::slice::from_ref(&nodes[0].1);
-    assert!(stage.routes().create("red", theirs).await[0].is_ok());
-    let stage = stage.restarted().await;
-    assert_eq!(stage.list().await, []);
+    assert!(fixture.routes().create("red", theirs).await[0].is_ok());
+    let fixture = fixture.restarted().await;
+    assert_eq!(fixture.list().await, []);
     let rival = NewRoute {
         destination: theirs[0].destination,
         ..nodes[1].1.clone()
     };
-    let answer = stage.create(&[rival]).await;
+    let answer = fixture.create(&[rival]).await;
     assert!(answer[0].contains("is another machine"), "{answer:?}");
-    assert_eq!(stage.pairs(&nodes[1].0), Vec::<String>::new());
+    assert_eq!(fixture.pairs(&nodes[1].0), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_stale_route_to_a_reassigned_range_is_replaced() {
     for off in [&[][..], &["extraroute-atomic"][..]] {
-        let stage = Stage::without(off).await;
-        stage.by_hand("10.244.0.0/24", "10.77.250.1");
-        let new = stage.nodes(1).remove(0).1;
+        let fixture = RouterFixture::without(off).await;
+        fixture.by_hand("10.244.0.0/24", "10.77.250.1");
+        let new = fixture.nodes(1).remove(0).1;
         let next = new.addresses[0].address.clone();
-        assert_eq!(stage.create(&[new]).await, ["ok"]);
-        assert_eq!(stage.there(), [format!("10.244.0.0/24 via {next}")]);
+        assert_eq!(fixture.create(&[new]).await, ["ok"]);
+        assert_eq!(fixture.there(), [format!("10.244.0.0/24 via {next}")]);
     }
 }
 
@@ -337,27 +344,27 @@ async fn a_stale_route_to_a_reassigned_range_is_replaced() {
 #[tokio::test]
 async fn a_route_to_an_invisible_port_is_kept() {
     for off in [&[][..], &["extraroute-atomic"][..]] {
-        let stage = Stage::without(off).await;
-        let cloud = &stage.rig.cloud;
-        let hidden = cloud.create_port(stage.net.network, "theirs", Some("10.77.250.1".parse().unwrap()));
+        let fixture = RouterFixture::without(off).await;
+        let cloud = &fixture.cloud;
+        let hidden = cloud.create_port(fixture.net.network, "theirs", Some("10.77.250.1".parse().unwrap()));
         cloud.give_port(hidden.unwrap(), "admin");
-        stage.by_hand("10.244.0.0/24", "10.77.250.1");
-        let node = stage.nodes(1).remove(0);
+        fixture.by_hand("10.244.0.0/24", "10.77.250.1");
+        let node = fixture.nodes(1).remove(0);
         let new = std::slice::from_ref(&node.1);
-        let seen = stage.create(new).await;
+        let seen = fixture.create(new).await;
         assert!(
             seen[0].contains("leads to 10.77.250.1 already, which is another"),
             "{seen:?}"
         );
 
-        cloud.give_network(stage.net.network, "admin");
-        let unseen = stage.create(new).await;
+        cloud.give_network(fixture.net.network, "admin");
+        let unseen = fixture.create(new).await;
         assert!(
             unseen[0].contains("leads to 10.77.250.1 already, where another"),
             "{unseen:?}"
         );
-        assert_eq!(stage.there(), ["10.244.0.0/24 via 10.77.250.1"]);
-        assert_eq!(stage.pairs(&node.0), Vec::<String>::new());
+        assert_eq!(fixture.there(), ["10.244.0.0/24 via 10.77.250.1"]);
+        assert_eq!(fixture.pairs(&node.0), Vec::<String>::new());
         assert_eq!(cloud.unrecorded(), Vec::<String>::new());
     }
 }
@@ -365,15 +372,15 @@ async fn a_route_to_an_invisible_port_is_kept() {
 /// A route that this process created belongs to the cluster, whatever its port.
 #[tokio::test]
 async fn an_own_route_is_replaced_with_any_next_hop() {
-    let stage = Stage::new().await;
-    stage.rig.cloud.give_network(stage.net.network, "admin");
-    let (old, route) = stage.nodes(1).remove(0);
-    assert_eq!(stage.create(&[route]).await, ["ok"]);
-    stage.rig.cloud.delete_server(old.id);
-    let moved = route_to(&stage.boot("moved"), 0);
+    let fixture = RouterFixture::new().await;
+    fixture.cloud.give_network(fixture.net.network, "admin");
+    let (old, route) = fixture.nodes(1).remove(0);
+    assert_eq!(fixture.create(&[route]).await, ["ok"]);
+    fixture.cloud.delete_server(old.id);
+    let moved = route_to(&fixture.boot("moved"), 0);
     let next = moved.addresses[0].address.clone();
-    assert_eq!(stage.create(&[moved]).await, ["ok"]);
-    assert_eq!(stage.there(), [format!("10.244.0.0/24 via {next}")]);
+    assert_eq!(fixture.create(&[moved]).await, ["ok"]);
+    assert_eq!(fixture.there(), [format!("10.244.0.0/24 via {next}")]);
 }
 
 // upstream: openstack 50
@@ -382,56 +389,56 @@ async fn an_own_route_is_replaced_with_any_next_hop() {
 #[case("unwinder does not run after disarm", None, 1)]
 #[tokio::test]
 async fn undone(#[case] what: &str, #[case] status: Option<u16>, #[case] pairs: usize) {
-    let stage = Stage::new().await;
-    let nodes = stage.nodes(1);
-    let fault = status.map(|status| stage.rig.cloud.inject(Fault::status(status).operation("router_update")));
-    let answer = stage.create(&[nodes[0].1.clone()]).await;
+    let fixture = RouterFixture::new().await;
+    let nodes = fixture.nodes(1);
+    let fault = status.map(|status| fixture.cloud.inject(Fault::status(status).operation("router_update")));
+    let answer = fixture.create(&[nodes[0].1.clone()]).await;
     assert_eq!(answer[0] == "ok", fault.is_none(), "{answer:?}");
-    assert_eq!(stage.pairs(&nodes[0].0).len(), pairs, "{what}");
+    assert_eq!(fixture.pairs(&nodes[0].0).len(), pairs, "{what}");
 }
 
 #[tokio::test]
 async fn one_bad_node_does_not_stop_the_others() {
-    let stage = Stage::new().await;
-    let elsewhere = stage.rig.cloud.create_network("elsewhere", "10.88.0.0/16");
-    let stray = stage.rig.cloud.boot_as(ServerSpec {
+    let fixture = RouterFixture::new().await;
+    let elsewhere = fixture.cloud.create_network("elsewhere", "10.88.0.0/16");
+    let stray = fixture.cloud.boot_as(ServerSpec {
         networks: vec![elsewhere],
         ..ServerSpec::new("stray")
     });
-    let mut new: Vec<NewRoute> = stage.nodes(3).into_iter().map(|(_, route)| route).collect();
+    let mut new: Vec<NewRoute> = fixture.nodes(3).into_iter().map(|(_, route)| route).collect();
     new.insert(1, route_to(&stray, 9));
     let nowhere = NewRoute {
         addresses: Vec::new(),
         ..new[0].clone()
     };
     new.push(nowhere);
-    let answers = stage.create(&new).await;
+    let answers = fixture.create(&new).await;
     assert_eq!([&answers[0], &answers[2], &answers[3]], ["ok", "ok", "ok"]);
     assert!(answers[1].contains("nexthop"), "{answers:?}");
     assert!(answers[4].contains("no InternalIP"), "{answers:?}");
-    assert_eq!(stage.pairs(&stray), Vec::<String>::new());
-    assert_eq!(stage.there().len(), 3);
+    assert_eq!(fixture.pairs(&stray), Vec::<String>::new());
+    assert_eq!(fixture.there().len(), 3);
 }
 
 /// Another client changes the router between the read and the write.
 #[tokio::test]
 async fn a_classic_update_never_overwrites_that_of_another_client() {
-    let stage = Stage::without(&["extraroute-atomic"]).await;
-    let new = stage.nodes(1).remove(0).1;
-    let cloud = &stage.rig.cloud;
+    let fixture = RouterFixture::without(&["extraroute-atomic"]).await;
+    let new = fixture.nodes(1).remove(0).1;
+    let cloud = &fixture.cloud;
     let held = cloud.inject(Fault::hang().operation("router_update").times(1));
     let mark = cloud.mark();
     let wanted = [new.clone()];
     let meanwhile = async {
         cloud.until(|cloud| cloud.struck(held) > 0).await;
-        stage.by_hand("172.16.0.0/24", "10.77.250.1");
+        fixture.by_hand("172.16.0.0/24", "10.77.250.1");
         cloud.withdraw(held);
     };
-    let (answers, ()) = tokio::join!(stage.create(&wanted), meanwhile);
+    let (answers, ()) = tokio::join!(fixture.create(&wanted), meanwhile);
     assert_eq!(answers, ["ok"]);
-    let calls = stage.rig.calls(mark);
+    let calls = fixture.calls(mark);
     assert!(calls.contains("2 router_get, 2 router_update"), "{calls}");
-    let mut there = stage.there();
+    let mut there = fixture.there();
     there.sort();
     let ours = format!("{} via {}", new.destination, new.addresses[0].address);
     assert_eq!(there, [ours, "172.16.0.0/24 via 10.77.250.1".to_owned()]);
@@ -440,43 +447,43 @@ async fn a_classic_update_never_overwrites_that_of_another_client() {
 /// Looks and changes go side by side, and none of them knows of another's half of the work.
 #[tokio::test]
 async fn reads_and_changes_are_concurrent() {
-    let stage = Stage::new().await;
-    let new: Vec<NewRoute> = stage.nodes(8).into_iter().map(|(_, route)| route).collect();
-    let changes = new.chunks(2).map(|some| stage.create(some));
-    let looks = (0..8).map(|_| stage.list());
+    let fixture = RouterFixture::new().await;
+    let new: Vec<NewRoute> = fixture.nodes(8).into_iter().map(|(_, route)| route).collect();
+    let changes = new.chunks(2).map(|some| fixture.create(some));
+    let looks = (0..8).map(|_| fixture.list());
     let (made, seen) = tokio::join!(join_all(changes), join_all(looks));
     assert!(made.iter().flatten().all(|outcome| outcome == "ok"), "{made:?}");
     let wanted = |route: &Route| new.iter().any(|new| new.destination == route.destination);
     assert!(seen.iter().flatten().all(wanted), "{seen:?}");
-    assert_eq!(stage.list().await.len(), new.len());
+    assert_eq!(fixture.list().await.len(), new.len());
 }
 
 /// Routes that are requested before they are known to belong to the cluster, as right after occm, cost no write.
 #[tokio::test]
 async fn load_balancers_of_occm_are_kept() {
     // It allows, and does not mark.
-    let stage = Stage::without(&["standard-attr-tag"]).await;
-    let new: Vec<NewRoute> = stage.nodes(3).into_iter().map(|(_, route)| route).collect();
-    assert_eq!(stage.create(&new).await, ["ok"; 3]);
-    stage.rig.cloud.configure(|settings| settings.extensions_off.clear());
-    let stage = stage.restarted().await;
-    let mark = stage.rig.cloud.mark();
-    assert_eq!(stage.create(&new).await, ["ok"; 3]);
-    let writes = stage.rig.cloud.writes_since(mark);
+    let fixture = RouterFixture::without(&["standard-attr-tag"]).await;
+    let new: Vec<NewRoute> = fixture.nodes(3).into_iter().map(|(_, route)| route).collect();
+    assert_eq!(fixture.create(&new).await, ["ok"; 3]);
+    fixture.cloud.configure(|settings| settings.extensions_off.clear());
+    let fixture = fixture.restarted().await;
+    let mark = fixture.cloud.mark();
+    assert_eq!(fixture.create(&new).await, ["ok"; 3]);
+    let writes = fixture.cloud.writes_since(mark);
     let writes: Vec<_> = writes
         .iter()
         .map(|call| call.operation)
         .filter(|name| *name != "token_create")
         .collect();
     assert_eq!(writes, [""; 0]);
-    assert_eq!(stage.list().await.len(), 3);
+    assert_eq!(fixture.list().await.len(), 3);
 }
 
 #[tokio::test]
 async fn a_missing_router_is_named() {
-    let stage = Stage::new().await;
-    stage.rig.cloud.delete_router(stage.net.router);
-    let error = stage.routes().list(CLUSTER).await.unwrap_err();
+    let fixture = RouterFixture::new().await;
+    fixture.cloud.delete_router(fixture.net.router);
+    let error = fixture.routes().list(CLUSTER).await.unwrap_err();
     assert!(
         error.to_string().starts_with("invalid router-id: there is no router"),
         "{error}"
@@ -484,11 +491,11 @@ async fn a_missing_router_is_named() {
 }
 
 /// Everything that routes leave behind: on the router and on the ports.
-fn traces(stage: &Stage, nodes: &[(ServerView, NewRoute)]) -> Vec<String> {
-    let mut traces = stage.there();
+fn traces(fixture: &RouterFixture, nodes: &[(ServerView, NewRoute)]) -> Vec<String> {
+    let mut traces = fixture.there();
     traces.sort();
     for (server, _) in nodes {
-        let port = stage.rig.cloud.port(server.ports[0]).expect("a port");
+        let port = fixture.cloud.port(server.ports[0]).expect("a port");
         traces.push(format!("{} {:?} {:?}", server.name, port.pairs, port.tags));
     }
     traces
@@ -515,7 +522,7 @@ fn routes_and_pairs(traces: &[String]) -> Vec<String> {
 #[case::truncated(Fault::truncate)]
 #[case::reset(Fault::reset)]
 #[tokio::test]
-async fn again_after_any_failure_of_a_call(
+async fn retries_after_any_failure_of_a_call(
     #[case] fault: fn() -> Fault,
     #[values(
         "router_get",
@@ -528,78 +535,76 @@ async fn again_after_any_failure_of_a_call(
     #[values(&[], &["extraroute-atomic"])] off: &[&str],
 ) {
     // On a busy machine only a call that is never answered may time out.
-    let stage = if fault() == Fault::hang() {
-        Stage::impatient(off).await
+    let fixture = if fault() == Fault::hang() {
+        RouterFixture::impatient(off).await
     } else {
-        Stage::without(off).await
+        RouterFixture::without(off).await
     };
-    let cloud = stage.rig.cloud.clone();
-    stage.by_hand("172.16.0.0/24", "10.77.250.1");
-    let nodes = stage.nodes(2);
+    let cloud = fixture.cloud.clone();
+    fixture.by_hand("172.16.0.0/24", "10.77.250.1");
+    let nodes = fixture.nodes(2);
     let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-    let untouched = traces(&stage, &nodes);
+    let untouched = traces(&fixture, &nodes);
 
     let first = cloud.inject(fault().operation(call).times(1));
-    stage.create(&new).await;
+    fixture.create(&new).await;
     cloud.withdraw_all();
-    assert_eq!(stage.create(&new).await, ["ok", "ok"]);
-    assert_eq!(stage.there().len(), 3);
-    let listed = stage.list().await;
+    assert_eq!(fixture.create(&new).await, ["ok", "ok"]);
+    assert_eq!(fixture.there().len(), 3);
+    let listed = fixture.list().await;
     assert_eq!(listed.len(), 2);
 
     let second = cloud.inject(fault().operation(call).times(1));
-    stage.delete(&listed).await;
+    fixture.delete(&listed).await;
     cloud.withdraw_all();
-    let left = stage.list().await;
-    assert!(stage.delete(&left).await.iter().all(|answer| answer == "ok"));
-    assert_eq!(routes_and_pairs(&traces(&stage, &nodes)), untouched);
+    let left = fixture.list().await;
+    assert!(fixture.delete(&left).await.iter().all(|answer| answer == "ok"));
+    assert_eq!(routes_and_pairs(&traces(&fixture, &nodes)), untouched);
     assert!(cloud.struck(first) + cloud.struck(second) > 0, "it was never called");
 }
 
 /// Whichever call fails or loses its answer: a retry, also in another process, has the same result.
 #[rstest]
-#[case::refused(|| Fault::answer(501, "told to fail"))]
+#[case::refused(|| Fault::answer(501, "injected fault"))]
 #[case::lost(Fault::lose_answer)]
 #[tokio::test]
-async fn again_after_a_failure_at_any_call(
+async fn retries_after_a_failure_at_any_call(
     #[case] fault: fn() -> Fault,
     #[values(&[], &["extraroute-atomic"])] off: &[&str],
 ) {
     const CALLS: u64 = 12;
     for skip in 0..CALLS {
-        let stage = Stage::without(off).await;
-        stage.by_hand("172.16.0.0/24", "10.77.250.1");
-        let nodes = stage.nodes(2);
+        let fixture = RouterFixture::without(off).await;
+        fixture.by_hand("172.16.0.0/24", "10.77.250.1");
+        let nodes = fixture.nodes(2);
         let new: Vec<NewRoute> = nodes.iter().map(|(_, route)| route.clone()).collect();
-        let untouched = traces(&stage, &nodes);
+        let untouched = traces(&fixture, &nodes);
 
-        stage
-            .rig
+        fixture
             .cloud
             .inject(fault().service(Service::Neutron).skip(skip).times(1));
-        stage.create(&new).await;
-        stage.rig.cloud.withdraw_all();
-        let stage = stage.restarted().await;
-        assert_eq!(stage.create(&new).await, ["ok", "ok"], "create, call {skip}");
-        assert_eq!(stage.there().len(), 3, "create, call {skip}");
+        fixture.create(&new).await;
+        fixture.cloud.withdraw_all();
+        let fixture = fixture.restarted().await;
+        assert_eq!(fixture.create(&new).await, ["ok", "ok"], "create, call {skip}");
+        assert_eq!(fixture.there().len(), 3, "create, call {skip}");
         assert!(
             nodes
                 .iter()
-                .all(|(server, route)| stage.pairs(server) == [route.destination.to_string()])
+                .all(|(server, route)| fixture.pairs(server) == [route.destination.to_string()])
         );
 
-        let listed = stage.list().await;
+        let listed = fixture.list().await;
         assert_eq!(listed.len(), 2, "list, call {skip}");
-        stage
-            .rig
+        fixture
             .cloud
             .inject(fault().service(Service::Neutron).skip(skip).times(1));
-        stage.delete(&listed).await;
-        stage.rig.cloud.withdraw_all();
-        let stage = stage.restarted().await;
-        let left = stage.list().await;
-        stage.delete(&left).await;
-        let there = traces(&stage, &nodes);
+        fixture.delete(&listed).await;
+        fixture.cloud.withdraw_all();
+        let fixture = fixture.restarted().await;
+        let left = fixture.list().await;
+        fixture.delete(&left).await;
+        let there = traces(&fixture, &nodes);
         assert_eq!(routes_and_pairs(&there), untouched, "delete, call {skip}");
     }
 }

@@ -1,4 +1,4 @@
-//! The page docs/evidence/openstack.md names tests that exist, and at least one in every row.
+//! The pages of docs/evidence name tests that exist, and at least one in every row.
 
 use std::{
     collections::BTreeSet,
@@ -16,8 +16,11 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The text of all pages.
 fn document() -> String {
-    fs::read_to_string(root().join("docs/evidence/openstack.md")).expect("the document")
+    let pages = fs::read_dir(root().join("docs/evidence")).expect("a folder");
+    let text = |page: std::io::Result<fs::DirEntry>| fs::read_to_string(page.expect("a page").path()).expect("a text");
+    pages.map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of all tests in these folders.

@@ -5,14 +5,14 @@ use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
 /// A served cloud and a client.
-pub struct Rig {
+pub struct Fixture {
     pub cloud: Cloud,
     pub sim: Sim,
     pub http: Client,
     pub token: String,
 }
 
-impl Rig {
+impl Fixture {
     pub async fn new() -> Self {
         Self::with(Settings::default()).await
     }

@@ -1,7 +1,6 @@
 //! Machines on the simulation: what is answered, in how many calls, and that doubt never deletes a node.
 
-mod support;
-
+use crate::fixture::Fixture;
 use cloud::{Address, AddressKind, Answer, Detail, Instance, NodeRef, Power, Provider as _};
 use openstack::config::ProviderIds;
 use openstack_sim::{Cloud, Fault, ServerSpec, ServerStatus, Settings, Uuid};
@@ -10,18 +9,17 @@ use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
 };
-use support::Rig;
 
-async fn describe(rig: &Rig, nodes: &[NodeRef], detail: Detail) -> Vec<cloud::Result<Answer>> {
-    rig.provider.instances().describe(nodes, detail).await
+async fn describe(fixture: &Fixture, nodes: &[NodeRef], detail: Detail) -> Vec<cloud::Result<Answer>> {
+    fixture.provider.instances().describe(nodes, detail).await
 }
 
-async fn one(rig: &Rig, node: &NodeRef, detail: Detail) -> cloud::Result<Answer> {
-    describe(rig, std::slice::from_ref(node), detail).await.remove(0)
+async fn one(fixture: &Fixture, node: &NodeRef, detail: Detail) -> cloud::Result<Answer> {
+    describe(fixture, std::slice::from_ref(node), detail).await.remove(0)
 }
 
-async fn found(rig: &Rig, node: &NodeRef) -> Instance {
-    let answer = one(rig, node, Detail::Full).await.expect("an answer");
+async fn found(fixture: &Fixture, node: &NodeRef) -> Instance {
+    let answer = one(fixture, node, Detail::Full).await.expect("an answer");
     answer.found().expect("a machine")
 }
 
@@ -30,7 +28,7 @@ fn by_id(name: &str, id: Uuid) -> NodeRef {
 }
 
 /// A cloud with so many servers, and the nodes on them.
-async fn many(count: usize) -> (Rig, Vec<NodeRef>) {
+async fn many(count: usize) -> (Fixture, Vec<NodeRef>) {
     let cloud = Cloud::new();
     let net = cloud.create_network("private", "10.0.0.0/16");
     let ids = cloud.boot_many("node-", count, &net);
@@ -40,7 +38,7 @@ async fn many(count: usize) -> (Rig, Vec<NodeRef>) {
         .enumerate()
         .map(|(number, id)| by_id(&format!("node-{number}"), id));
     let nodes = nodes.collect();
-    (Rig::on(cloud, |_| {}).await, nodes)
+    (Fixture::on(cloud, |_| {}).await, nodes)
 }
 
 fn without_ids(nodes: &[NodeRef]) -> Vec<NodeRef> {
@@ -57,18 +55,19 @@ fn are_found(answers: &[cloud::Result<Answer>]) -> bool {
 
 #[tokio::test]
 async fn everything_about_a_machine() {
-    let rig = Rig::on(Cloud::new(), |config| {
+    let fixture = Fixture::on(Cloud::new(), |config| {
         config.global.region = "RegionOne".to_owned();
         config.global.provider_ids = ProviderIds::Regional;
     })
     .await;
-    let server = rig.cloud.boot_as(ServerSpec {
+    let server = fixture.cloud.boot_as(ServerSpec {
         zone: "az 1/b".to_owned(),
         ..ServerSpec::new("node-1")
     });
-    rig.cloud
+    fixture
+        .cloud
         .set_access_addresses(server.id, Some([203, 0, 113, 7].into()), None);
-    rig.cloud.set_metadata(server.id, "hostname", "node-1.example");
+    fixture.cloud.set_metadata(server.id, "hostname", "node-1.example");
     let expected = Instance {
         provider_id: cloud::ProviderId::parse(format!("openstack://RegionOne/{}", server.id)),
         instance_type: Some("m1.small".to_owned()),
@@ -82,9 +81,9 @@ async fn everything_about_a_machine() {
         labels: BTreeMap::new(),
         power: Power::On,
     };
-    assert_eq!(found(&rig, &NodeRef::named("node-1")).await, expected);
-    assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
-    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
+    assert_eq!(found(&fixture, &NodeRef::named("node-1")).await, expected);
+    assert_eq!(fixture.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unrecorded(), Vec::<String>::new());
 }
 
 // Nova links from a full page to the next one, even if that is empty: 1,000 servers are two lists, 999 are one.
@@ -100,11 +99,11 @@ async fn everything_about_a_machine() {
 #[case::update_of_some(100, Detail::Full, "1 port_list, 1 server_list")]
 #[tokio::test]
 async fn calls_by_id(#[case] nodes: usize, #[case] detail: Detail, #[case] expected: &str) {
-    let (rig, all) = many(nodes.max(999)).await;
-    rig.provider.authenticate().await.unwrap();
-    let mark = rig.cloud.mark();
-    assert!(are_found(&describe(&rig, &all[..nodes], detail).await));
-    assert_eq!(rig.calls(mark), expected);
+    let (fixture, all) = many(nodes.max(999)).await;
+    fixture.provider.authenticate().await.unwrap();
+    let mark = fixture.cloud.mark();
+    assert!(are_found(&describe(&fixture, &all[..nodes], detail).await));
+    assert_eq!(fixture.calls(mark), expected);
 }
 
 // Ten thousand servers are ten full pages and, because the last one is full, an empty one.
@@ -118,69 +117,69 @@ async fn ten_thousand_nodes_cost_pages_not_nodes(
     #[case] detail: Detail,
     #[case] expected: &str,
 ) {
-    let (rig, all) = many(10_000).await;
-    rig.provider.authenticate().await.unwrap();
-    let (mark, began) = (rig.cloud.mark(), Instant::now());
-    assert!(are_found(&describe(&rig, &known(&all), detail).await));
-    assert_eq!(rig.calls(mark), expected);
+    let (fixture, all) = many(10_000).await;
+    fixture.provider.authenticate().await.unwrap();
+    let (mark, began) = (fixture.cloud.mark(), Instant::now());
+    assert!(are_found(&describe(&fixture, &known(&all), detail).await));
+    assert_eq!(fixture.calls(mark), expected);
     // Loose: an unoptimised build on a busy machine. What grows with the square of the nodes takes minutes.
     assert!(
         began.elapsed() < Duration::from_mins(3),
         "it took {:?}",
         began.elapsed()
     );
-    assert_eq!(rig.cloud.unknown(), Vec::<String>::new());
-    assert_eq!(rig.cloud.unrecorded(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unknown(), Vec::<String>::new());
+    assert_eq!(fixture.cloud.unrecorded(), Vec::<String>::new());
 }
 
 /// A Nova that does not send the names of flavors needs one call for each flavor, not for each server.
 #[tokio::test]
 async fn ten_thousand_servers_of_an_old_nova_cost_their_flavors_once() {
     const FLAVORS: usize = 4;
-    let (rig, mut all) = many(10_000 - FLAVORS).await;
+    let (fixture, mut all) = many(10_000 - FLAVORS).await;
     for number in 0..FLAVORS {
         let (name, flavor) = (format!("special-{number}"), format!("special.{number}"));
-        rig.cloud.add_flavor(&flavor, 1024, 2);
+        fixture.cloud.add_flavor(&flavor, 1024, 2);
         let spec = ServerSpec {
             flavor,
             ..ServerSpec::new(&name)
         };
-        all.push(by_id(&name, rig.cloud.boot_as(spec).id));
+        all.push(by_id(&name, fixture.cloud.boot_as(spec).id));
     }
-    rig.provider.authenticate().await.unwrap();
-    old_nova(&rig);
-    let mark = rig.cloud.mark();
-    assert!(are_found(&describe(&rig, &all, Detail::Full).await));
+    fixture.provider.authenticate().await.unwrap();
+    old_nova(&fixture);
+    let mark = fixture.cloud.mark();
+    assert!(are_found(&describe(&fixture, &all, Detail::Full).await));
     // One list is refused; Nova links from the last page, which is full, to an empty one.
     let (lists, ports, flavors) = (1 + all.len().div_ceil(1000) + 1, all.len().div_ceil(100), 1 + FLAVORS);
     let expected = format!("{flavors} flavor_get, {ports} port_list, {lists} server_list");
-    assert_eq!(rig.calls(mark), expected);
+    assert_eq!(fixture.calls(mark), expected);
 }
 
 #[tokio::test]
 async fn concurrent_batches_share_the_list() {
-    let (rig, all) = many(999).await;
-    rig.provider.authenticate().await.unwrap();
-    let mark = rig.cloud.mark();
+    let (fixture, all) = many(999).await;
+    fixture.provider.authenticate().await.unwrap();
+    let mark = fixture.cloud.mark();
     let began = Instant::now();
-    let batches = all.chunks(250).map(|batch| describe(&rig, batch, Detail::Full));
+    let batches = all.chunks(250).map(|batch| describe(&fixture, batch, Detail::Full));
     let answers = futures::future::join_all(batches).await;
     assert!(answers.iter().all(|answers| are_found(answers)));
-    assert_eq!(rig.calls(mark), "12 port_list, 1 server_list");
+    assert_eq!(fixture.calls(mark), "12 port_list, 1 server_list");
     // And the one that comes right after them, unless the machine is so slow that the list has expired.
-    assert!(are_found(&describe(&rig, &all[..500], Detail::Liveness).await));
+    assert!(are_found(&describe(&fixture, &all[..500], Detail::Liveness).await));
     let is_slow = began.elapsed() > Duration::from_secs(2);
-    assert!(is_slow || rig.calls(mark) == "12 port_list, 1 server_list");
+    assert!(is_slow || fixture.calls(mark) == "12 port_list, 1 server_list");
 }
 
 #[tokio::test]
 async fn a_server_created_after_the_list_is_not_missing() {
-    let (rig, mut all) = many(200).await;
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
-    let late = rig.cloud.boot("late");
+    let (fixture, mut all) = many(200).await;
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
+    let late = fixture.cloud.boot("late");
     all.push(by_id("late", late.id));
     all.push(NodeRef::named("late"));
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
 }
 
 #[rstest]
@@ -189,37 +188,41 @@ async fn a_server_created_after_the_list_is_not_missing() {
 #[case::a_few(7, "1 port_list, 1 server_list, 1 token_create")]
 #[tokio::test]
 async fn calls_for_new_nodes(#[case] nodes: usize, #[case] expected: &str) {
-    let (rig, all) = many(1000).await;
-    let mark = rig.cloud.mark();
-    let answers = describe(&rig, &without_ids(&all[..nodes]), Detail::Full).await;
+    let (fixture, all) = many(1000).await;
+    let mark = fixture.cloud.mark();
+    let answers = describe(&fixture, &without_ids(&all[..nodes]), Detail::Full).await;
     assert!(are_found(&answers));
-    assert_eq!(rig.calls(mark), expected);
+    assert_eq!(fixture.calls(mark), expected);
 }
 
 #[tokio::test]
-async fn few_nodes_of_a_big_project_are_not_a_sweep_of_it() {
-    let (rig, all) = many(2500).await;
+async fn few_nodes_of_a_big_project_do_not_list_all_servers() {
+    let (fixture, all) = many(2500).await;
     // After the first sweep it is known how many pages that takes.
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
-    let mark = rig.cloud.mark();
-    assert!(are_found(&describe(&rig, &all[..250], Detail::Liveness).await));
-    assert_eq!(rig.calls(mark), "3 server_list");
-    let queries = rig.cloud.calls_since(mark).into_iter().map(|call| call.details.query);
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
+    let mark = fixture.cloud.mark();
+    assert!(are_found(&describe(&fixture, &all[..250], Detail::Liveness).await));
+    assert_eq!(fixture.calls(mark), "3 server_list");
+    let queries = fixture
+        .cloud
+        .calls_since(mark)
+        .into_iter()
+        .map(|call| call.details.query);
     assert!(queries.into_iter().all(|query| query.starts_with("name=")));
 }
 
 #[tokio::test]
 async fn a_deleted_server_is_read_once() {
-    let (rig, mut nodes) = many(200).await;
+    let (fixture, mut nodes) = many(200).await;
     let gone = (1..=100).map(|number| by_id(&format!("gone-{number}"), Uuid::from_u128(number)));
     nodes.extend(gone);
     for times in ["100 server_get", ""] {
-        let mark = rig.cloud.mark();
-        let answers = describe(&rig, &nodes, Detail::Liveness).await;
+        let mark = fixture.cloud.mark();
+        let answers = describe(&fixture, &nodes, Detail::Liveness).await;
         let (there, missing) = answers.split_at(200);
         assert!(are_found(there));
         assert!(missing.iter().all(|answer| matches!(answer, Ok(Answer::Missing))));
-        let calls = rig.calls(mark);
+        let calls = fixture.calls(mark);
         assert!(calls.contains(times), "{calls}");
         assert_eq!(calls.contains("server_get"), !times.is_empty(), "{calls}");
     }
@@ -231,30 +234,30 @@ async fn a_deleted_server_is_read_once() {
 #[case::in_a_list_of_some(20)]
 #[tokio::test]
 async fn an_unused_name_is_read_once(#[case] there: usize) {
-    let (rig, all) = many(200).await;
+    let (fixture, all) = many(200).await;
     let mut nodes = without_ids(&all[..there]);
-    nodes.extend((1..=10).map(|number| NodeRef::named(format!("nobody-{number}"))));
-    rig.provider.authenticate().await.unwrap();
+    nodes.extend((1..=10).map(|number| NodeRef::named(format!("missing-{number}"))));
+    fixture.provider.authenticate().await.unwrap();
     // The list of all servers is cached for a moment.
     for calls in [&["11 server_list"][..], &["", "1 server_list"], &["", "1 server_list"]] {
-        let mark = rig.cloud.mark();
-        let answers = describe(&rig, &nodes, Detail::Liveness).await;
+        let mark = fixture.cloud.mark();
+        let answers = describe(&fixture, &nodes, Detail::Liveness).await;
         let (there, missing) = answers.split_at(there);
         assert!(are_found(there));
         assert!(missing.iter().all(|answer| matches!(answer, Ok(Answer::Missing))));
-        let made = rig.calls(mark);
+        let made = fixture.calls(mark);
         assert!(calls.contains(&made.as_str()), "{made}");
     }
     // Who gets such a name is on the next list.
-    rig.cloud.boot("nobody-1");
-    let answers = describe(&rig, &nodes[there..there + 2], Detail::Liveness).await;
+    fixture.cloud.boot("missing-1");
+    let answers = describe(&fixture, &nodes[there..there + 2], Detail::Liveness).await;
     assert!(are_found(&answers[..1]), "{answers:?}");
     assert!(matches!(answers[1], Ok(Answer::Missing)), "{answers:?}");
 }
 
 #[tokio::test]
 async fn a_renamed_server_is_read_by_its_id_once() {
-    let (rig, all) = many(10).await;
+    let (fixture, all) = many(10).await;
     let id = all[3]
         .provider_id
         .as_ref()
@@ -263,26 +266,26 @@ async fn a_renamed_server_is_read_by_its_id_once() {
         .rsplit('/')
         .next()
         .unwrap();
-    rig.cloud.rename_server(id.parse().unwrap(), "something-else");
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
-    let mark = rig.cloud.mark();
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
-    assert_eq!(rig.calls(mark), "1 server_list");
+    fixture.cloud.rename_server(id.parse().unwrap(), "something-else");
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
+    let mark = fixture.cloud.mark();
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
+    assert_eq!(fixture.calls(mark), "1 server_list");
 }
 
 #[tokio::test]
 async fn trunks_cost_one_list_of_each_kind() {
-    let (rig, all) = many(120).await;
-    let storage = rig.cloud.create_network("storage", "10.9.0.0/16");
+    let (fixture, all) = many(120).await;
+    let storage = fixture.cloud.create_network("storage", "10.9.0.0/16");
     for node in &all[..110] {
         let id = node.provider_id.as_ref().unwrap().as_str().rsplit('/').next().unwrap();
-        let server = rig.cloud.server(id.parse().unwrap()).unwrap();
-        let sub_port = rig.cloud.create_port(storage.network, "sub", None).unwrap();
-        rig.cloud.create_trunk(server.ports[0], &[sub_port]);
+        let server = fixture.cloud.server(id.parse().unwrap()).unwrap();
+        let sub_port = fixture.cloud.create_port(storage.network, "sub", None).unwrap();
+        fixture.cloud.create_trunk(server.ports[0], &[sub_port]);
     }
-    rig.provider.authenticate().await.unwrap();
-    let mark = rig.cloud.mark();
-    let answers = describe(&rig, &all, Detail::Full).await;
+    fixture.provider.authenticate().await.unwrap();
+    let mark = fixture.cloud.mark();
+    let answers = describe(&fixture, &all, Detail::Full).await;
     let on_storage = |answer: &cloud::Result<Answer>| match answer {
         Ok(Answer::Found(machine)) => machine
             .addresses
@@ -291,7 +294,7 @@ async fn trunks_cost_one_list_of_each_kind() {
         _ => panic!("{answer:?}"),
     };
     assert_eq!(answers.iter().filter(|answer| on_storage(answer)).count(), 110);
-    assert_eq!(rig.calls(mark), "1 network_list, 4 port_list, 1 server_list");
+    assert_eq!(fixture.calls(mark), "1 network_list, 4 port_list, 1 server_list");
 }
 
 // upstream: openstack 16
@@ -302,20 +305,20 @@ async fn trunks_cost_one_list_of_each_kind() {
 #[case("500", "unavailable")]
 #[tokio::test]
 async fn absence(#[case] what: &str, #[case] expected: &str) {
-    let rig = Rig::new().await;
-    rig.cloud.boot("there");
-    rig.cloud.boot("twin");
-    rig.cloud.boot("twin");
+    let fixture = Fixture::new().await;
+    fixture.cloud.boot("there");
+    fixture.cloud.boot("twin");
+    fixture.cloud.boot("twin");
     let node = match what {
         "two servers of that name" => NodeRef::named("twin"),
         "404" | "500" => by_id("gone", Uuid::from_u128(7)),
         _ => NodeRef::named("gone"),
     };
     if what == "500" {
-        rig.cloud.inject(Fault::status(500).operation("server_get"));
+        fixture.cloud.inject(Fault::status(500).operation("server_get"));
     }
     for detail in [Detail::Liveness, Detail::Full] {
-        let text = match one(&rig, &node, detail).await {
+        let text = match one(&fixture, &node, detail).await {
             Ok(Answer::Missing) => "missing".to_owned(),
             Ok(answer) => format!("{answer:?}"),
             Err(error) => error.report(),
@@ -344,16 +347,16 @@ async fn doubt_is_an_error(#[case] fault: Fault) {
     let cloud = Cloud::new();
     let net = cloud.create_network("private", "10.0.0.0/16");
     let ids = cloud.boot_many("node-", 3, &net);
-    let rig = Rig::on(cloud, |config| config.request_timeout = Duration::from_millis(700)).await;
+    let fixture = Fixture::on(cloud, |config| config.request_timeout = Duration::from_millis(700)).await;
     let mut nodes: Vec<NodeRef> = (0..3)
         .map(|number| by_id(&format!("node-{number}"), ids[number]))
         .collect();
     nodes.push(NodeRef::named("gone"));
-    rig.provider.authenticate().await.unwrap();
+    fixture.provider.authenticate().await.unwrap();
     for service in ["server_list", "server_get", "port_list"] {
-        let fault = rig.cloud.inject(fault.clone().operation(service));
+        let fault = fixture.cloud.inject(fault.clone().operation(service));
         for count in [1, 4] {
-            let answers = describe(&rig, &nodes[..count], Detail::Full).await;
+            let answers = describe(&fixture, &nodes[..count], Detail::Full).await;
             assert_eq!(answers.len(), count);
             let missing = answers
                 .iter()
@@ -362,9 +365,9 @@ async fn doubt_is_an_error(#[case] fault: Fault) {
                 .count();
             assert_eq!(missing, 0, "{service}: {answers:?}");
         }
-        rig.cloud.withdraw(fault);
+        fixture.cloud.withdraw(fault);
     }
-    assert!(are_found(&describe(&rig, &nodes[..3], Detail::Full).await));
+    assert!(are_found(&describe(&fixture, &nodes[..3], Detail::Full).await));
 }
 
 #[tokio::test]
@@ -376,12 +379,14 @@ async fn a_list_that_breaks_off_is_no_list() {
     let cloud = Cloud::with(settings);
     let net = cloud.create_network("private", "10.0.0.0/16");
     let ids = cloud.boot_many("node-", 250, &net);
-    let rig = Rig::on(cloud, |_| {}).await;
+    let fixture = Fixture::on(cloud, |_| {}).await;
     let nodes: Vec<NodeRef> = (0..250)
         .map(|number| by_id(&format!("node-{number}"), ids[number]))
         .collect();
-    rig.cloud.inject(Fault::status(404).operation("server_list").skip(2));
-    let answers = describe(&rig, &nodes, Detail::Liveness).await;
+    fixture
+        .cloud
+        .inject(Fault::status(404).operation("server_list").skip(2));
+    let answers = describe(&fixture, &nodes, Detail::Liveness).await;
     assert!(answers.iter().all(Result::is_err), "{:?}", answers[0]);
 }
 
@@ -393,10 +398,14 @@ async fn a_list_that_breaks_off_is_no_list() {
 #[case("SHELVED_OFFLOADED", ServerStatus::ShelvedOffloaded, Power::On)]
 #[tokio::test]
 async fn statuses(#[case] name: &str, #[case] status: ServerStatus, #[case] expected: Power) {
-    let rig = Rig::new().await;
-    let server = rig.cloud.boot("node-1");
-    rig.cloud.set_server_status(server.id, status);
-    assert_eq!(found(&rig, &by_id("node-1", server.id)).await.power, expected, "{name}");
+    let fixture = Fixture::new().await;
+    let server = fixture.cloud.boot("node-1");
+    fixture.cloud.set_server_status(server.id, status);
+    assert_eq!(
+        found(&fixture, &by_id("node-1", server.id)).await.power,
+        expected,
+        "{name}"
+    );
 }
 
 // upstream: openstack 17
@@ -404,35 +413,36 @@ async fn statuses(#[case] name: &str, #[case] status: ServerStatus, #[case] expe
 #[case("region mismatch → error, node kept")]
 #[tokio::test]
 async fn another_region(#[case] what: &str) {
-    let rig = Rig::on(Cloud::new(), |config| config.global.region = "RegionOne".to_owned()).await;
+    let fixture = Fixture::on(Cloud::new(), |config| config.global.region = "RegionOne".to_owned()).await;
     let node = NodeRef::named("node-1").with_provider_id("openstack://RegionTwo/7");
-    let error = one(&rig, &node, Detail::Liveness).await.unwrap_err();
+    let error = one(&fixture, &node, Detail::Liveness).await.unwrap_err();
     assert!(error.to_string().contains("in region \"RegionTwo\""), "{what}: {error}");
-    assert_eq!(rig.cloud.total(), 0);
+    assert_eq!(fixture.cloud.total(), 0);
 }
 
 /// The answer of an old Nova to a version that it does not know.
-fn old_nova(rig: &Rig) {
+fn old_nova(fixture: &Fixture) {
     let body = r#"{"computeFault": {"code": 406, "message": "Version 2.47 is not supported by the API."}}"#;
-    rig.cloud
+    fixture
+        .cloud
         .inject(Fault::answer(406, body).operation("server_list").times(1));
 }
 
 #[tokio::test]
 async fn an_old_nova_needs_one_call_for_each_flavor() {
-    let (rig, all) = many(50).await;
-    rig.provider.authenticate().await.unwrap();
-    old_nova(&rig);
-    let mark = rig.cloud.mark();
-    let answers = describe(&rig, &all, Detail::Full).await;
+    let (fixture, all) = many(50).await;
+    fixture.provider.authenticate().await.unwrap();
+    old_nova(&fixture);
+    let mark = fixture.cloud.mark();
+    let answers = describe(&fixture, &all, Detail::Full).await;
     let types = answers
         .into_iter()
         .map(|answer| answer.unwrap().found().unwrap().instance_type);
     assert!(types.into_iter().all(|kind| kind.as_deref() == Some("m1.small")));
-    assert_eq!(rig.calls(mark), "1 flavor_get, 1 port_list, 2 server_list");
-    let mark = rig.cloud.mark();
-    assert!(are_found(&describe(&rig, &all, Detail::Full).await));
-    assert_eq!(rig.calls(mark), "1 port_list, 1 server_list");
+    assert_eq!(fixture.calls(mark), "1 flavor_get, 1 port_list, 2 server_list");
+    let mark = fixture.cloud.mark();
+    assert!(are_found(&describe(&fixture, &all, Detail::Full).await));
+    assert_eq!(fixture.calls(mark), "1 port_list, 1 server_list");
 }
 
 // upstream: openstack 18
@@ -440,10 +450,10 @@ async fn an_old_nova_needs_one_call_for_each_flavor() {
 #[case("flavor GET 404")]
 #[tokio::test]
 async fn a_deleted_flavor(#[case] what: &str) {
-    let (rig, all) = many(2).await;
-    old_nova(&rig);
-    rig.cloud.inject(Fault::status(404).operation("flavor_get"));
-    let answers = describe(&rig, &all, Detail::Full).await;
+    let (fixture, all) = many(2).await;
+    old_nova(&fixture);
+    fixture.cloud.inject(Fault::status(404).operation("flavor_get"));
+    let answers = describe(&fixture, &all, Detail::Full).await;
     for answer in answers {
         let kind = answer.unwrap().found().unwrap().instance_type.unwrap();
         assert!(
@@ -456,15 +466,17 @@ async fn a_deleted_flavor(#[case] what: &str) {
 /// A Node gets its type once: a wrong one, because Nova did not answer, would be kept.
 #[tokio::test]
 async fn a_flavor_that_cannot_be_read_is_read_again() {
-    let (rig, all) = many(2).await;
-    rig.provider.authenticate().await.unwrap();
-    old_nova(&rig);
-    rig.cloud.inject(Fault::status(409).operation("flavor_get").times(1));
-    for answer in describe(&rig, &all, Detail::Full).await {
+    let (fixture, all) = many(2).await;
+    fixture.provider.authenticate().await.unwrap();
+    old_nova(&fixture);
+    fixture
+        .cloud
+        .inject(Fault::status(409).operation("flavor_get").times(1));
+    for answer in describe(&fixture, &all, Detail::Full).await {
         assert!(matches!(answer, Err(cloud::Error::Unavailable { .. })), "{answer:?}");
     }
-    assert!(are_found(&describe(&rig, &all, Detail::Liveness).await));
-    for answer in describe(&rig, &all, Detail::Full).await {
+    assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
+    for answer in describe(&fixture, &all, Detail::Full).await {
         let kind = answer.unwrap().found().unwrap().instance_type;
         assert_eq!(kind.as_deref(), Some("m1.small"));
     }
@@ -472,31 +484,35 @@ async fn a_flavor_that_cannot_be_read_is_read_again() {
 
 #[tokio::test]
 async fn a_flavor_with_an_invalid_label_is_its_id() {
-    let rig = Rig::new().await;
-    let id = rig.cloud.add_flavor("huge & fast", 1024, 2);
+    let fixture = Fixture::new().await;
+    let id = fixture.cloud.add_flavor("huge & fast", 1024, 2);
     for name in ["node-1", "node-2"] {
-        rig.cloud.boot_as(ServerSpec {
+        fixture.cloud.boot_as(ServerSpec {
             flavor: "huge & fast".to_owned(),
             ..ServerSpec::new(name)
         });
     }
-    rig.provider.authenticate().await.unwrap();
-    let mark = rig.cloud.mark();
+    fixture.provider.authenticate().await.unwrap();
+    let mark = fixture.cloud.mark();
     for name in ["node-1", "node-2"] {
-        assert_eq!(found(&rig, &NodeRef::named(name)).await.instance_type, Some(id.clone()));
+        assert_eq!(
+            found(&fixture, &NodeRef::named(name)).await.instance_type,
+            Some(id.clone())
+        );
     }
-    assert_eq!(rig.calls(mark), "2 port_list, 1 server_get, 2 server_list");
+    assert_eq!(fixture.calls(mark), "2 port_list, 1 server_get, 2 server_list");
 }
 
 #[tokio::test]
 async fn a_server_without_ports_has_the_addresses_that_nova_knows() {
-    let rig = Rig::new().await;
-    let server = rig.cloud.boot("node-1");
-    rig.cloud.delete_port(server.ports[0]);
-    assert_eq!(found(&rig, &by_id("node-1", server.id)).await.addresses, []);
-    rig.cloud
+    let fixture = Fixture::new().await;
+    let server = fixture.cloud.boot("node-1");
+    fixture.cloud.delete_port(server.ports[0]);
+    assert_eq!(found(&fixture, &by_id("node-1", server.id)).await.addresses, []);
+    fixture
+        .cloud
         .set_access_addresses(server.id, Some([203, 0, 113, 7].into()), None);
-    let instance = found(&rig, &by_id("node-1", server.id)).await;
+    let instance = found(&fixture, &by_id("node-1", server.id)).await;
     assert_eq!(
         instance.addresses,
         [Address::new(AddressKind::ExternalIP, "203.0.113.7")]

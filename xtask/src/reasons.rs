@@ -128,9 +128,7 @@ fn collect(folder: &Path, used: &mut BTreeSet<String>) -> Result<()> {
 }
 
 fn is_of_tests(name: &std::ffi::OsStr) -> bool {
-    ["tests", "scenarios", "fixture", "rig"]
-        .iter()
-        .any(|tests| name == *tests)
+    ["tests", "scenarios", "fixture"].iter().any(|tests| name == *tests)
 }
 
 /// The string literals in a file's code that are written like a reason.

@@ -108,7 +108,7 @@ impl Cluster {
         loop {
             let mark = self.aws.account.mark().unwrap();
             tokio::time::sleep(SILENCE).await;
-            assert!(manager.ended().is_none(), "it ended{}", manager.told());
+            assert!(manager.ended().is_none(), "it ended{}", manager.log_tail());
             if self.calls_since(mark).is_empty() {
                 return;
             }

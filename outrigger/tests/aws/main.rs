@@ -6,9 +6,9 @@
 mod fixture;
 
 mod cluster;
+mod comparison;
 mod credential_provider;
 mod facts;
 mod nodes;
 mod services;
 mod swap;
-mod twins;

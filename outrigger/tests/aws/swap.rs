@@ -82,7 +82,7 @@ async fn take_over(cluster: &Cluster, from: Manager, to: Program) -> (Manager, V
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_moves_when_the_program_is_swapped_nor_on_the_way_back() {
+async fn swapping_the_programs_in_both_directions_changes_nothing() {
     let cluster = Cluster::new("").await;
     let manager = cluster.start(Program::Go, &ROUTES).await;
     cluster.join(&manager, 3).await;
@@ -101,7 +101,7 @@ async fn nothing_moves_when_the_program_is_swapped_nor_on_the_way_back() {
     }
 
     let (manager, writes) = take_over(&cluster, manager, Program::Outrigger).await;
-    assert_eq!(writes, [""; 0], "{}", manager.told());
+    assert_eq!(writes, [""; 0], "{}", manager.log_tail());
     cluster.assert_valid().await;
 
     // The Go program writes some settings on every start; nothing is different afterwards.

@@ -14,7 +14,7 @@ const VERSION: &str = concat!("Outrigger v", env!("CARGO_PKG_VERSION"), "\n");
 #[case::of_the_manager(&["ccm", "--version"], VERSION)]
 #[case::with_underscores(&["ccm", "--cloud_provider=memory", "--leader_elect=false", "--version"], VERSION)]
 #[case::of_the_program(&["version"], VERSION)]
-fn says_its_version(#[case] args: &[&str], #[case] text: &str) {
+fn prints_its_version(#[case] args: &[&str], #[case] text: &str) {
     let exit = run(args);
     assert_eq!((exit.code, exit.stdout.as_str(), exit.stderr.as_str()), (0, text, ""));
 }
@@ -28,13 +28,13 @@ fn says_its_version(#[case] args: &[&str], #[case] text: &str) {
 #[case::version(&["version"])]
 #[case::completion(&["completion", "bash"])]
 #[case::man(&["man"])]
-fn nobody_need_read_to_the_end(#[case] args: &[&str]) {
+fn the_output_may_be_closed_early(#[case] args: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(env!("CARGO_BIN_EXE_outrigger"));
     let output = command.args(args).stdout(writer).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*said), (Some(0), ""));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*stderr), (Some(0), ""));
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn an_argument_that_is_not_text_is_named() {
         .args([OsStr::new("ccm"), OsStr::from_bytes(b"--v=\xff")])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
-        (output.status.code(), &*said),
+        (output.status.code(), &*stderr),
         (
             Some(1),
             "Error: the argument \"--v=\\xFF\" is not UTF-8: write it in that encoding\n"
@@ -55,7 +55,7 @@ fn an_argument_that_is_not_text_is_named() {
 }
 
 #[test]
-fn says_all_about_its_version() {
+fn prints_all_version_fields() {
     let exit = run(&["ccm", "--version=raw"]);
     assert_eq!(exit.code, 0);
     for field in [
@@ -111,7 +111,7 @@ fn has_a_man_page() {
 #[case::unknown_subcommand(&["frobnicate"], "error: unrecognized subcommand 'frobnicate'")]
 #[case::unknown_shell(&["completion", "cmd"], "error: invalid value 'cmd' for '<shell>'")]
 #[case::nothing(&[], "Usage: outrigger <COMMAND>")]
-fn says_how_to_use_it(#[case] args: &[&str], #[case] text: &str) {
+fn prints_its_usage(#[case] args: &[&str], #[case] text: &str) {
     let exit = run(args);
     assert_eq!((exit.code, exit.stdout.as_str()), (1, ""));
     assert!(exit.stderr.contains(text), "{}", exit.stderr);

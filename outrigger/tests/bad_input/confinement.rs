@@ -21,7 +21,10 @@ async fn only_its_own_nodes_and_services() {
     fixture.served(&manager, mine.metadata.name.as_deref().unwrap()).await;
 
     let node = fixture.nodes().get(&theirs).await.unwrap();
-    assert!(!is_initialised(&node), "{TAINT} was taken from a Node of somebody else");
+    assert!(
+        !is_initialised(&node),
+        "{TAINT} was taken from a Node outside of the scope"
+    );
     let balancers = fixture.cloud.load_balancers();
     assert_eq!(balancers.len(), 1, "{balancers:?}");
     assert_eq!(balancers[0].service.name, fixture.named("mine"));
@@ -41,7 +44,7 @@ async fn only_its_own_nodes_and_services() {
         .collect();
     assert!(
         !asked.contains(&theirs),
-        "the cloud was asked about a Node of somebody else"
+        "the cloud was asked about a Node outside of the scope"
     );
 }
 
@@ -61,7 +64,7 @@ async fn deletes_none_but_its_own_nodes() {
     fixture.node_gone(&manager, &ours).await;
     assert!(
         fixture.nodes().get_opt(&theirs).await.unwrap().is_some(),
-        "a Node of somebody else was deleted"
+        "a Node outside of the scope was deleted"
     );
     let asked: Vec<_> = fixture
         .cloud
@@ -71,6 +74,6 @@ async fn deletes_none_but_its_own_nodes() {
         .collect();
     assert!(
         !asked.contains(&theirs),
-        "the cloud was asked about a Node of somebody else"
+        "the cloud was asked about a Node outside of the scope"
     );
 }

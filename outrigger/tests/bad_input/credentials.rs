@@ -26,7 +26,7 @@ async fn waits(manager: &Manager, reason: &str) {
         warnings.count(),
         2,
         "once when it happens, once for the probe:{}",
-        manager.told()
+        manager.log_tail()
     );
 }
 
@@ -50,7 +50,7 @@ async fn authority_that_did_not_sign_the_api_server() {
 }
 
 #[tokio::test]
-async fn token_that_nobody_issued() {
+async fn an_unknown_token_is_rejected() {
     let fixture = Fixture::shared().await;
     let manager = start(&fixture, &fixture.kubeconfig_with(&json!({"token": "not-a-token"})));
     waits(&manager, DENIED).await;

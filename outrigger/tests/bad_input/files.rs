@@ -106,7 +106,7 @@ async fn not_a_certificate() {
 
 /// One look at what it says is enough to put everything right.
 #[test]
-fn everything_that_is_wrong_is_said_at_once_and_nothing_starts() {
+fn all_problems_are_reported_at_once_and_nothing_starts() {
     let exit = run(&[
         "ccm",
         "--cloud-provider=nimbus",
@@ -118,8 +118,8 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_starts() {
         "--controllers=*,frobnicator",
         "--concurrent-service-syncs=none",
     ]);
-    let mut said: Vec<_> = exit.stderr.lines().collect();
-    said.sort_unstable();
+    let mut lines: Vec<_> = exit.stderr.lines().collect();
+    lines.sort_unstable();
     let expected = [
         r#"Error: "frobnicator" is not in the list of known controllers (--controllers)"#,
         r#"Error: --authorization-always-allow-paths: only trailing * allowed in "a*b""#,
@@ -130,7 +130,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_starts() {
         r#"Error: invalid argument "none" for "--concurrent-service-syncs" flag: not a whole number between -2147483648 and 2147483647"#,
         r#"Error: unknown cloud provider "nimbus": this program knows aws, digitalocean, memory and openstack"#,
     ];
-    assert_eq!(said, expected);
+    assert_eq!(lines, expected);
     assert_eq!(exit.code, 1);
 }
 

@@ -34,9 +34,9 @@ async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right()
         "{report}"
     );
     let admin = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
-    let said = admin.get("/readyz/cloud-node-controller-success").await.body;
+    let body = admin.get("/readyz/cloud-node-controller-success").await.body;
     let sentence = format!("User \"{user}\" cannot patch resource \"nodes/status\" in API group \"\"");
-    assert!(said.contains("failing for") && said.contains(&sentence), "{said}");
+    assert!(body.contains("failing for") && body.contains(&sentence), "{body}");
     // A liveness probe asks here, and a restart would not give the right.
     for path in ["/healthz", "/livez"] {
         assert_eq!(manager.port().get(path).await.status, 200, "{path}");

@@ -89,19 +89,19 @@ fn groups_types_and_defaults_are_those_of_the_peer() {
 }
 
 #[test]
-fn the_list_is_what_the_peer_says_of_itself() {
+fn the_list_equals_the_help_of_the_peer() {
     let program = lab::peer::program().unwrap();
     let output = Command::new(&program).arg("--help").output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let (mut said, groups) = help(&String::from_utf8_lossy(&output.stdout));
-    for flag in said.values_mut() {
+    let (mut ours, groups) = help(&String::from_utf8_lossy(&output.stdout));
+    for flag in ours.values_mut() {
         flag.default = flag.default.replace("[]", "-");
     }
     let (listed, listed_groups) = peer();
     assert_eq!(listed_groups, groups);
     let names = |flags: &BTreeMap<String, Flag>| flags.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&listed), names(&said), "other flags are listed");
-    for (name, flag) in &said {
+    assert_eq!(names(&listed), names(&ours), "other flags are listed");
+    for (name, flag) in &ours {
         assert_eq!(&listed[name], flag, "--{name}");
     }
 }

@@ -54,7 +54,7 @@ fn excess(times: &[f64], qps: f64, burst: f64) -> f64 {
 }
 
 #[tokio::test]
-async fn requests_are_as_many_as_was_asked_for() {
+async fn requests_are_limited_as_configured() {
     let fixture = Fixture::shared().await;
     let launch = fixture.manager().flag("--kube-api-qps=5").flag("--kube-api-burst=1");
     let clients = requests(&fixture, launch, 8).await;
@@ -68,7 +68,7 @@ async fn requests_are_as_many_as_was_asked_for() {
 }
 
 #[tokio::test]
-async fn requests_are_not_limited_if_nothing_was_asked_for() {
+async fn requests_are_not_limited_by_default() {
     let fixture = Fixture::shared().await;
     let clients = requests(&fixture, fixture.manager(), 80).await;
     let over = excess(&clients["node-controller"], 20.0, 30.0);
@@ -133,7 +133,6 @@ impl Peaks {
 
 const NODES: usize = 6;
 
-// framework.md §3.1
 #[rstest]
 #[case::each_is_given(
     &["--concurrent-node-syncs=2", "--concurrent-node-status-updates=3", "--concurrent-node-lifecycle-syncs=1"],
@@ -177,16 +176,16 @@ async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks
 }
 
 #[tokio::test]
-async fn one_service_at_a_time_if_asked_for() {
+async fn one_service_at_a_time_if_configured() {
     assert_eq!(at_once(Some("--concurrent-service-syncs=1")).await, 1);
 }
 
 #[tokio::test]
-async fn two_services_at_a_time_if_asked_for() {
+async fn two_services_at_a_time_if_configured() {
     assert_eq!(at_once(Some("--concurrent-service-syncs=2")).await, 2);
 }
 
 #[tokio::test]
-async fn many_services_at_a_time_if_nothing_was_asked_for() {
+async fn many_services_at_a_time_by_default() {
     assert_eq!(at_once(None).await, 4);
 }

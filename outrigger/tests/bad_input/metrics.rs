@@ -89,7 +89,7 @@ async fn lines(port: &Port, path: &str) -> Vec<String> {
     reply.body.lines().map(str::to_owned).collect()
 }
 
-/// The port for somebody who may read, once it knows whose certificates the cluster believes: that is read beside all else.
+/// The port for a client that may read, once the manager has loaded the client authorities, which it does concurrently.
 async fn reader(fixture: &Fixture, manager: &Manager) -> Port {
     let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     manager
@@ -102,7 +102,7 @@ async fn reader(fixture: &Fixture, manager: &Manager) -> Port {
 }
 
 #[tokio::test]
-async fn every_metric_is_there() {
+async fn every_metric_exists() {
     let fixture = Fixture::shared().await;
     let manager = fixture.manager().flag("--cluster-cidr=10.244.0.0/16").start();
     work(&fixture, &manager).await;
@@ -147,8 +147,8 @@ fn reference() -> String {
 #[tokio::test]
 async fn a_cloud_that_cannot_be_reached_is_counted() {
     let fixture = Fixture::shared().await;
-    let nobody = format!("endpoint: http://{}\n", free_port());
-    let config = fixture.folder.write("nobody.yaml", &nobody);
+    let unreachable = format!("endpoint: http://{}\n", free_port());
+    let config = fixture.folder.write("nobody.yaml", &unreachable);
     let manager = fixture
         .manager()
         .flag(&format!("--cloud-config={}", config.display()))
@@ -199,7 +199,7 @@ fn described(line: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn every_metric_of_the_go_program_is_there() {
+async fn every_metric_of_the_go_program_exists() {
     // Go's looks after all Nodes that there are.
     let fixture = Fixture::private().await;
     let program = tokio::task::spawn_blocking(lab::peer::program).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use crate::fixture::Fixture;
 use serde_json::json;
 
 #[tokio::test]
-async fn says_what_is_missing_and_goes_on_when_it_is_granted() {
+async fn missing_permissions_are_reported_and_work_continues_when_granted() {
     let fixture = Fixture::shared().await;
     let (user, kubeconfig) = fixture.stranger("newcomer");
     let node = fixture.join("a").await;
@@ -53,7 +53,7 @@ async fn says_what_is_missing_and_goes_on_when_it_is_granted() {
 }
 
 #[tokio::test]
-async fn says_which_write_is_missing() {
+async fn reports_the_missing_write_permission() {
     let fixture = Fixture::shared().await;
     let (user, kubeconfig) = fixture.stranger("reader");
     let lease =

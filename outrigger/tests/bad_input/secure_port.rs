@@ -174,7 +174,7 @@ async fn configz_tells_what_was_given_and_what_was_not() {
     assert_eq!((&connection["qps"], &connection["burst"]), (&json!(7.5), &json!(9)));
     assert_eq!(given.pointer("/ServiceController/ConcurrentServiceSyncs").unwrap(), 3);
     assert_eq!(given.pointer("/NodeController/ConcurrentNodeSyncs").unwrap(), 4);
-    // As many as are initialised, if nothing else is said.
+    // As many as are initialised, by default.
     let updates = given.pointer("/NodeController/ConcurrentNodeStatusUpdates").unwrap();
     assert_eq!(updates, 4);
     let in_force = [

@@ -77,7 +77,7 @@ struct Agreed {
     suite: CipherSuite,
 }
 
-/// How a client talks: the file of whom it trusts, which version, and which cipher suite if not all.
+/// How a client talks: the file of trusted authorities, which version, and which cipher suite if not all.
 struct Client<'a> {
     trusts: &'a PathBuf,
     version: &'static SupportedProtocolVersion,
@@ -200,7 +200,7 @@ async fn cipher_suites_and_a_certificate_in_a_folder() {
     assert!(refused.contains("HandshakeFailure"), "{refused}");
 }
 
-/// The status, and whom the server took the client for if it refused him.
+/// The status, and the user that the server names in a refusal.
 fn outcome(reply: &Reply) -> (u16, &str) {
     let user = reply
         .body
@@ -210,7 +210,7 @@ fn outcome(reply: &Reply) -> (u16, &str) {
 }
 
 #[tokio::test]
-async fn authorities_headers_and_paths_of_ones_own() {
+async fn custom_authorities_headers_and_paths() {
     let fixture = Fixture::shared().await;
     let (people, proxies) = (Authority::new("people"), Authority::new("proxies"));
     let (people_file, proxies_file) = (people.file(&fixture), proxies.file(&fixture));
@@ -236,12 +236,12 @@ async fn authorities_headers_and_paths_of_ones_own() {
         };
         port.request(request).await.unwrap()
     };
-    let nobody = Credentials::None;
+    let anonymous = Credentials::None;
     for path in ["/livez", "/metrics", "/metrics/slis"] {
-        assert_eq!(outcome(&get(&nobody, &[], path).await), (200, ""), "{path}");
+        assert_eq!(outcome(&get(&anonymous, &[], path).await), (200, ""), "{path}");
     }
     for path in ["/configz", "/debug/flags/v", "/metric"] {
-        let reply = get(&nobody, &[], path).await;
+        let reply = get(&anonymous, &[], path).await;
         assert_eq!(outcome(&reply), (403, "system:anonymous"), "{path}");
     }
 
@@ -263,7 +263,7 @@ async fn authorities_headers_and_paths_of_ones_own() {
     assert_eq!(outcome(&get(&gate, &boss, "/configz").await), (200, ""));
     assert_eq!(outcome(&get(&other, &boss, "/configz").await), (401, ""));
     assert_eq!(
-        outcome(&get(&nobody, &boss, "/configz").await),
+        outcome(&get(&anonymous, &boss, "/configz").await),
         (403, "system:anonymous")
     );
 
@@ -272,7 +272,7 @@ async fn authorities_headers_and_paths_of_ones_own() {
     fs::write(&people_file, successors.0.pem()).unwrap();
     let admin = successors.client(&fixture, "carol", &["system:masters"]);
     manager
-        .until("the new authority to be believed", async || {
+        .until("the new authority to be trusted", async || {
             match get(&admin, &[], "/configz").await {
                 reply if reply.status == 200 => Ok(()),
                 reply => Err(reply.body),
@@ -283,7 +283,7 @@ async fn authorities_headers_and_paths_of_ones_own() {
 }
 
 #[tokio::test]
-async fn a_port_is_shared_if_both_say_so() {
+async fn a_port_is_shared_if_both_configure_it() {
     let fixture = Fixture::shared().await;
     let address = free_port();
     let shared = || fixture.manager().listen(address).flag("--permit-port-sharing");

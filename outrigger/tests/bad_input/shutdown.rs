@@ -18,7 +18,7 @@ async fn stops_cleanly_and_hands_over() {
     let asked = Instant::now();
     leader.signal("TERM");
     let exit = leader.exited().await;
-    assert_eq!(exit.code, 0, "{}", leader.told());
+    assert_eq!(exit.code, 0, "{}", leader.log_tail());
     standby.logged("acquired lease").await;
     // A lease that is not released ends after 15 s.
     assert!(
@@ -87,7 +87,7 @@ async fn a_second_signal_ends_it_at_once() {
     let exit = testkit::wait::until("an end", async || {
         manager.ended().ok_or_else(|| {
             manager.signal("TERM");
-            manager.told()
+            manager.log_tail()
         })
     })
     .await;

@@ -86,7 +86,7 @@ async fn huge_header() {
     assert_eq!(manager.port().get("/healthz").await.status, 200);
 }
 
-/// Says this, and then one byte a second; answers what it was told before the connection was closed, and when that was.
+/// Sends this, and then one byte a second; returns the response before the connection was closed, and when that was.
 async fn dribble(mut stream: TlsStream<TcpStream>, begin: &str) -> (String, Duration) {
     let (started, mut answer) = (Instant::now(), Vec::new());
     stream.write_all(begin.as_bytes()).await.unwrap();
@@ -104,7 +104,7 @@ async fn dribble(mut stream: TlsStream<TcpStream>, begin: &str) -> (String, Dura
 }
 
 #[tokio::test]
-async fn slow_clients_are_left_while_others_are_served() {
+async fn slow_clients_do_not_delay_others() {
     let fixture = Fixture::shared().await;
     let manager = manager(&fixture).await;
     manager

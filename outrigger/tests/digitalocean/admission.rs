@@ -133,8 +133,8 @@ async fn malformed_annotations_are_refused_with_one_sentence() {
     .await;
 
     for (annotations, expected) in REFUSED {
-        let told = refusal(&services, annotations).await.unwrap_or_default();
-        assert!(told.contains(expected), "{annotations:?}: {told:?}");
+        let message = refusal(&services, annotations).await.unwrap_or_default();
+        assert!(message.contains(expected), "{annotations:?}: {message:?}");
     }
     let valid: &[(&str, &str)] = &[
         ("type", "REGIONAL"),

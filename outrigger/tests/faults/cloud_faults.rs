@@ -45,7 +45,7 @@ async fn a_call_that_hangs_for_one_service_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
+async fn a_call_that_hangs_is_cancelled_and_retried() {
     let fixture = Fixture::shared().await;
     // It needs no server of its own: what counts is the timeout.
     let config = fixture.folder.write(
@@ -72,10 +72,10 @@ async fn a_cloud_that_hangs_is_given_up_and_asked_again() {
     assert!(!is_initialised(&fixture.nodes().get(&node).await.unwrap()));
     fixture.cloud.withdraw(hang);
     let node = fixture.initialised(&manager, &node).await;
-    let told = node.status.unwrap().conditions.unwrap();
+    let conditions = node.status.unwrap().conditions.unwrap();
     assert!(
-        told.iter().all(|condition| condition.type_ == "Ready"),
-        "the trouble is over: {told:?}"
+        conditions.iter().all(|condition| condition.type_ == "Ready"),
+        "the trouble is over: {conditions:?}"
     );
     fixture.served(&manager, &service.name_any()).await;
     assert_eq!(fixture.cloud.load_balancers().len(), 1);
@@ -109,7 +109,7 @@ fn pause(fixture: &Fixture, operation: Operation) -> Duration {
 #[case::machines(Operation::Describe)]
 #[case::balancers(Operation::EnsureLoadBalancer)]
 #[tokio::test]
-async fn a_cloud_that_throttles_is_left_alone_for_as_long_as_it_asks(#[case] operation: Operation) {
+async fn a_throttling_cloud_is_not_called_before_retry_after(#[case] operation: Operation) {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE, "--node-monitor-period=1h"]).await;
     manager.ready().await;
@@ -124,7 +124,7 @@ async fn a_cloud_that_throttles_is_left_alone_for_as_long_as_it_asks(#[case] ope
 }
 
 #[tokio::test]
-async fn a_cloud_that_throttles_routes_is_left_alone_for_as_long_as_it_asks() {
+async fn a_cloud_that_throttles_routes_is_not_called_before_retry_after() {
     let fixture = Fixture::shared().await;
     let operation = Operation::ListRoutes;
     fixture.cloud.inject(throttle(operation));
@@ -167,7 +167,7 @@ async fn no_node_is_deleted_by_an_answer_that_is_none(#[case] failure: Failure) 
 }
 
 #[tokio::test]
-async fn a_service_is_served_in_spite_of_answers_that_make_no_sense() {
+async fn a_service_is_served_despite_invalid_answers() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE]).await;
     let node = fixture.join("node").await;

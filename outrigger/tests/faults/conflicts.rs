@@ -1,4 +1,4 @@
-//! Somebody else writes the same objects all the time.
+//! Another client writes the same objects continuously.
 
 use crate::{
     fixture::{Fixture, TAINT, is_initialised},
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 const NODES: usize = 8;
 
-/// Somebody who writes a Node as fast as he can.
+/// A client that writes a Node as fast as possible.
 struct Storm {
     task: JoinHandle<()>,
     written: Arc<AtomicU32>,
@@ -65,7 +65,7 @@ fn taints(node: &Node) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn nodes_are_initialised_while_somebody_else_writes_them() {
+async fn nodes_are_initialised_while_another_client_writes_them() {
     let fixture = Fixture::shared().await;
     let mut storms = Vec::new();
     for n in 0..NODES {
@@ -116,7 +116,7 @@ async fn shake(services: &Api<Service>, name: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_service_that_changes_all_the_time_ends_as_it_was_left() {
+async fn a_service_that_changes_continuously_ends_in_its_last_state() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE]).await;
     let node = fixture.join("node").await;

@@ -125,7 +125,7 @@ async fn killed_in_the_middle() -> BTreeMap<String, Value> {
 }
 
 #[tokio::test]
-async fn a_leader_killed_in_the_middle_of_its_work_leaves_nothing_undone_doubled_or_behind() {
+async fn after_a_killed_leader_the_work_is_finished_once_and_nothing_is_leaked() {
     let (disturbed, undisturbed) = tokio::join!(killed_in_the_middle(), undisturbed());
     assert_eq!(disturbed, undisturbed);
 }
@@ -161,7 +161,7 @@ async fn of_three_replicas_started_at_once_exactly_one_works() {
     assert_eq!(fixture.balancers_made(), 1);
 }
 
-/// Waits until a replica has looked after the lease a few times, whoever has it.
+/// Waits until a replica has checked the lease a few times, whether or not it is the holder.
 async fn tried_again(fixture: &Fixture, replica: &Replica) {
     let is_try = |entry: &&Entry| entry.resource == "leases";
     let tries = || replica.requests(fixture, Mark::default()).iter().filter(is_try).count();

@@ -25,7 +25,7 @@ async fn hanging(fixture: &Fixture, flags: &[&str]) -> (Replica, FaultId, String
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_finished_before_the_lease_is_given_away() {
+async fn work_in_progress_is_finished_before_the_lease_is_released() {
     let fixture = Fixture::shared().await;
     let (leader, hang, service) = hanging(&fixture, &["--shutdown-grace-period=30s"]).await;
     let standby = Replica::start(&fixture, &[]).await;
@@ -35,16 +35,16 @@ async fn what_is_under_way_is_finished_before_the_lease_is_given_away() {
     let late = fixture.join("late").await;
     fixture.cloud.withdraw(hang);
     let exit = leader.exited().await;
-    assert_eq!(exit.code, 0, "{}", leader.told());
-    assert!(exit.stderr.contains("released lease"), "{}", leader.told());
+    assert_eq!(exit.code, 0, "{}", leader.log_tail());
+    assert!(exit.stderr.contains("released lease"), "{}", leader.log_tail());
     let service = fixture.services().get(&service).await.unwrap();
     assert!(
         service_address(&service).is_some(),
         "the work was not finished{}",
-        leader.told()
+        leader.log_tail()
     );
-    let told = fixture.events_about(&service.uid().unwrap()).await;
-    assert!(told.contains("EnsuredLoadBalancer"), "it was not told: {told:?}");
+    let events = fixture.events_about(&service.uid().unwrap()).await;
+    assert!(events.contains("EnsuredLoadBalancer"), "no event: {events:?}");
     standby.leading().await;
     fixture.initialised(&standby, &late).await;
 }
@@ -57,17 +57,17 @@ async fn a_call_that_never_ends_does_not_keep_it_longer_than_the_grace_period() 
     leader.signal("TERM");
     let exit = leader.exited().await;
     let took = asked.elapsed();
-    assert_eq!(exit.code, 0, "{}", leader.told());
+    assert_eq!(exit.code, 0, "{}", leader.log_tail());
     assert!(
         (Duration::from_secs(2)..Duration::from_secs(18)).contains(&took),
         "it took {took:?}{}",
-        leader.told()
+        leader.log_tail()
     );
     assert_eq!(
         fixture.holder().await,
         "",
         "the lease was not given away{}",
-        leader.told()
+        leader.log_tail()
     );
     let next = Replica::start(&fixture, &[]).await;
     fixture.served(&next, &service).await;

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use memory_sim::{Fault, Operation};
 
 #[tokio::test]
-async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_goes_on() {
+async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_resumes() {
     let fixture = Fixture::shared().await;
     let old = Replica::start(&fixture, &SHORT).await;
     old.leading().await;
@@ -44,15 +44,15 @@ async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_goes_o
     let before = fixture.services().get(&web).await.unwrap();
     old.signal("CONT");
     let exit = old.exited().await;
-    assert_eq!(exit.code, 1, "{}", old.told());
-    assert!(exit.stderr.contains("leaderelection lost"), "{}", old.told());
+    assert_eq!(exit.code, 1, "{}", old.log_tail());
+    assert!(exit.stderr.contains("leaderelection lost"), "{}", old.log_tail());
     fixture.audited().await;
     let wrote = old.requests(&fixture, mark).into_iter().filter(Entry::is_write);
     assert_eq!(
         wrote.map(|entry| entry.what()).collect::<Vec<_>>(),
         [""; 0],
         "it wrote when it went on{}",
-        old.told()
+        old.log_tail()
     );
     assert_eq!(
         old.server.writes(),

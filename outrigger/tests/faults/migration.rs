@@ -52,8 +52,8 @@ impl Lock {
     async fn taken_from(&self, manager: &Manager) {
         self.renew("somebody-else").await;
         let exit = manager.exited().await;
-        assert_eq!(exit.code, 1, "{}", manager.told());
-        assert!(exit.stderr.contains("leaderelection lost"), "{}", manager.told());
+        assert_eq!(exit.code, 1, "{}", manager.log_tail());
+        assert!(exit.stderr.contains("leaderelection lost"), "{}", manager.log_tail());
         assert_eq!(
             self.holder().await,
             "somebody-else",
@@ -112,7 +112,7 @@ fn config(fixture: &Fixture) -> String {
 }
 
 #[tokio::test]
-async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_takes_the_lock_back() {
+async fn migrated_controllers_follow_the_migration_lock() {
     let fixture = Fixture::shared().await;
     let lock = Lock::held(&fixture).await;
     let config = config(&fixture);
@@ -134,7 +134,7 @@ async fn what_migrates_starts_when_the_other_program_lets_go_and_stops_when_it_t
         fixture.initialised(&manager, &gone).await;
         fixture.cloud.delete_machine(&gone);
         fixture.set_ready(&gone, "Unknown").await;
-        // Longer than the lock would last if nobody renewed it.
+        // Longer than the lock is valid without a renewal.
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(service_address(&fixture.services().get(&service).await.unwrap()), None);
         assert!(fixture.nodes().get_opt(&gone).await.unwrap().is_some());

@@ -109,7 +109,7 @@ impl Fixture {
         let last = &calls[calls.len().saturating_sub(10)..];
         assert!(
             waited.is_ok(),
-            "waited in vain for the cloud; it was asked for {last:#?} and has {balancers:#?}"
+            "gave up waiting for the cloud; its last calls are {last:#?} and it has {balancers:#?}"
         );
     }
 

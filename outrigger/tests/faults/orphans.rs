@@ -1,4 +1,4 @@
-//! A load balancer whose Service went without waiting for it: it stays, is told of, and goes only if that is wished.
+//! A load balancer whose Service was deleted without cleanup: it is kept and reported, and deleted only on request.
 
 use crate::{
     fixture::Fixture,
@@ -12,7 +12,7 @@ const SOON: &str = "--load-balancer-orphan-period=200ms";
 const OPEN: &str = "--authorization-always-allow-paths=/metrics,/readyz,/healthz";
 
 #[tokio::test]
-async fn an_orphan_is_told_of_and_deleted_only_on_request() {
+async fn an_orphan_is_reported_and_deleted_only_on_request() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE, "--load-balancer-orphans=report", SOON, OPEN]).await;
     let kept = fixture.named("kept");
@@ -29,12 +29,12 @@ async fn an_orphan_is_told_of_and_deleted_only_on_request() {
         .unwrap();
     fixture.delete_service(&web).await;
 
-    let told = manager.logged("the Service of this object does not exist").await;
-    assert!(told.contains(&web), "{told}");
+    let line = manager.logged("the Service of this object does not exist").await;
+    assert!(line.contains(&web), "{line}");
     manager
         .until("the metric", async || {
-            let said = manager.port().get("/metrics").await.body;
-            let counts = said.lines().any(|line| line == "service_controller_orphans 1");
+            let page = manager.port().get("/metrics").await.body;
+            let counts = page.lines().any(|line| line == "service_controller_orphans 1");
             if counts {
                 Ok(())
             } else {

@@ -17,8 +17,8 @@ async fn watches_expire_and_etcd_stalls() {
     etcd_stalls(&fixture).await;
 }
 
-/// Things happen while the manager is cut off, and the API server forgets about them: it starts anew, and knows only
-/// the present. The manager goes on watching where it was interrupted, and is told that this is too long ago.
+/// Objects change while the manager is cut off, and the API server forgets the history: it restarts, and knows only
+/// the present. The manager resumes its watches, and gets the answer that the version is too old.
 async fn watches_expire(fixture: &Fixture) {
     let manager = Replica::start(fixture, &[ALONE]).await;
     let (stays, goes) = (fixture.join("stays").await, fixture.join("goes").await);
@@ -85,8 +85,8 @@ async fn etcd_stalls(fixture: &Fixture) {
     let (stalled, then) = (Timestamp::now(), Instant::now());
     let exit = leader.exited().await;
     let took = Timestamp::now().duration_since(stalled);
-    assert_eq!(exit.code, 1, "{}", leader.told());
-    assert!(exit.stderr.contains("leaderelection lost"), "{}", leader.told());
+    assert_eq!(exit.code, 1, "{}", leader.log_tail());
+    assert!(exit.stderr.contains("leaderelection lost"), "{}", leader.log_tail());
     assert!(took.as_secs() < 15, "it took {took:?}");
     // It went on for as long as it was sure to lead, and not longer; a busy machine may delay what it sent before.
     assert!(

@@ -19,7 +19,7 @@ use std::{
 /// in.
 const NEEDLESS: &str = "patch services/status";
 
-/// Long enough to tell a lease that was given away from one that ran out.
+/// Long enough to distinguish a released lease from an expired one.
 const LEASE: [&str; 2] = ["--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s"];
 
 async fn start_go(fixture: &Fixture) -> Replica {
@@ -92,7 +92,7 @@ impl<'a> Successor<'a> {
             changes,
             [""; 0],
             "taking over changed the cluster{}",
-            self.replica.told()
+            self.replica.log_tail()
         );
         let is_marker = |call: &Call| {
             call.service
@@ -101,14 +101,14 @@ impl<'a> Successor<'a> {
         };
         let mut writes = self.fixture.cloud.writes();
         writes.retain(|call| !is_marker(call));
-        assert_eq!(writes, [], "taking over changed the cloud{}", self.replica.told());
+        assert_eq!(writes, [], "taking over changed the cloud{}", self.replica.log_tail());
         let now = snapshot::of(self.fixture, &BTreeSet::new()).await.without_events();
         assert_eq!(now.differences(&expected.clone().without_events()), [""; 0]);
     }
 }
 
 #[tokio::test]
-async fn go_and_ours_make_the_same_of_the_same_and_take_turns() {
+async fn the_go_program_and_ours_do_the_same_and_replace_each_other() {
     let fixture = Fixture::private().await;
     let go = start_go(&fixture).await;
     go.leading().await;
@@ -134,7 +134,7 @@ async fn go_and_ours_make_the_same_of_the_same_and_take_turns() {
     go.logged("Attempting to acquire leader lease").await;
     let successor = Successor::watched(&fixture, &go).await;
     ours.signal("TERM");
-    assert_eq!(ours.exited().await.code, 0, "{}", ours.told());
+    assert_eq!(ours.exited().await.code, 0, "{}", ours.log_tail());
     let waited = successor.takes_over().await;
     // It looks every 1 to 2.2 s.
     assert!(waited < Duration::from_secs(6), "Go had to wait for {waited:?}");

@@ -230,7 +230,7 @@ async fn the_permissions_of_the_manifest_are_enough_and_none_is_idle() {
     standby.stands_by().await;
     work(&fixture, &manager).await;
     manager.signal("TERM");
-    assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
+    assert_eq!(manager.exited().await.code, 0, "{}", manager.log_tail());
     standby.leading().await;
 
     fixture.audited().await;

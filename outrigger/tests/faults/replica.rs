@@ -1,4 +1,4 @@
-//! One of several managers: with its own user and its own server of the cloud, so that its requests can be told from those of the others.
+//! One of several managers: with its own user and its own server of the cloud, so that its requests can be distinguished from those of the others.
 
 use crate::{
     fixture::{Entry, Fixture, Launch, Manager, Mark},

@@ -27,7 +27,7 @@ async fn populate(fixture: &Fixture) {
 
 async fn stopped(manager: &Replica) {
     manager.signal("TERM");
-    assert_eq!(manager.exited().await.code, 0, "{}", manager.told());
+    assert_eq!(manager.exited().await.code, 0, "{}", manager.log_tail());
 }
 
 #[tokio::test]

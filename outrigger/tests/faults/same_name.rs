@@ -13,7 +13,7 @@ use serde_json::json;
 use testkit::wait::until;
 
 #[tokio::test]
-async fn a_node_that_took_the_name_of_one_whose_machine_is_gone_stays() {
+async fn a_node_that_reuses_the_name_of_a_deleted_machine_is_kept() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE, "--node-deletion-grace-period=0s"]).await;
     let name = fixture.join("node").await;
@@ -48,7 +48,7 @@ async fn a_node_that_took_the_name_of_one_whose_machine_is_gone_stays() {
 }
 
 #[tokio::test]
-async fn a_service_that_took_the_name_of_another_has_a_load_balancer_of_its_own() {
+async fn a_service_that_reuses_a_name_gets_its_own_load_balancer() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE]).await;
     let node = fixture.join("node").await;
@@ -57,7 +57,7 @@ async fn a_service_that_took_the_name_of_another_has_a_load_balancer_of_its_own(
     let name = old.name_any();
     fixture.served(&manager, &name).await;
 
-    // Somebody takes the finalizer away: the manager is not asked, it finds another Service.
+    // Another client removes the finalizer: the manager does not see a deletion, but another Service.
     let unprotected = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     fixture
         .services()

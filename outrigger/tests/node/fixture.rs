@@ -84,10 +84,14 @@ impl Fixture {
             .unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let failed = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "$ {command}\n{said}{failed}{}", self.told());
-        said
+        assert!(
+            output.status.success(),
+            "$ {command}\n{stdout}{failed}{}",
+            self.log_tail()
+        );
+        stdout
     }
 
     /// Applies objects.
@@ -122,7 +126,7 @@ impl Fixture {
         patched.unwrap_or_else(|error| panic!("cannot change {path}: {error}"));
     }
 
-    /// Waits until `look` says `Ok`; fails with its last `Err`, and what the Pods said.
+    /// Waits until `look` returns `Ok`; fails with its last `Err`, and the logs of the Pods.
     pub async fn until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
         let mut patience = Patience::new(STALLED_AFTER);
         loop {
@@ -132,8 +136,8 @@ impl Fixture {
             };
             assert!(
                 !patience.is_over(&state),
-                "waited in vain for {what}: {state}\n{}",
-                self.told()
+                "gave up waiting for {what}: {state}\n{}",
+                self.log_tail()
             );
             tokio::time::sleep(PAUSE).await;
         }
@@ -163,8 +167,8 @@ impl Fixture {
         self.until(&format!("the Pod {labels}"), look).await
     }
 
-    /// What every Pod and the kubelet said last, for a message.
-    fn told(&self) -> String {
+    /// The last lines of the logs of every Pod and of the kubelet, for a message.
+    fn log_tail(&self) -> String {
         let mut text = String::new();
         let pods = self.cluster.node.dir().join("pods");
         for folder in fs::read_dir(pods).into_iter().flatten().flatten() {

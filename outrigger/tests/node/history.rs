@@ -1,4 +1,4 @@
-//! What an object has said, all of it: a watch misses nothing, however busy the machine is.
+//! All states of an object: a watch misses none, however busy the machine is.
 
 use crate::fixture::{Fixture, condition};
 use futures::StreamExt;
@@ -28,7 +28,7 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Available, progressing, degraded, upgradeable.
-    pub said: [String; 4],
+    pub conditions: [String; 4],
     /// Empty before the first roll-out.
     pub version: String,
 }
@@ -52,8 +52,8 @@ impl History {
         }
     }
 
-    /// The states from the last call, or the beginning, up to now. Each has told in words whatever is wrong or under way.
-    pub async fn told(&self, fixture: &Fixture) -> Vec<State> {
+    /// The states since the last call, or the beginning. Each has a message for every failure and change.
+    pub async fn states(&self, fixture: &Fixture) -> Vec<State> {
         let now = fixture.find(&self.path).await.unwrap();
         let version = &now["metadata"]["resourceVersion"];
         let look = async || {
@@ -92,7 +92,7 @@ impl State {
         let mut ours = versions.filter(|each| each["name"] == "operator");
         let version = ours.next().and_then(|each| each["version"].as_str());
         Self {
-            said: TYPES.map(|type_| condition(object, type_)),
+            conditions: TYPES.map(|type_| condition(object, type_)),
             version: version.unwrap_or_default().to_owned(),
         }
     }
@@ -100,13 +100,19 @@ impl State {
     /// Whether all is as it should be.
     pub fn is_well(&self) -> bool {
         let good = ["True", "False", "False", "True"];
-        self.said.iter().zip(good).all(|(said, good)| said.starts_with(good))
+        self.conditions
+            .iter()
+            .zip(good)
+            .all(|(condition, good)| condition.starts_with(good))
     }
 
     fn assert_explained(&self) {
-        for (type_, (said, bad)) in TYPES.iter().zip(self.said.iter().zip(BAD)) {
-            let words = said.split_whitespace().count();
-            assert!(!said.starts_with(bad) || words > 2, "{type_} says nothing: {self:#?}");
+        for (type_, (condition, bad)) in TYPES.iter().zip(self.conditions.iter().zip(BAD)) {
+            let words = condition.split_whitespace().count();
+            assert!(
+                !condition.starts_with(bad) || words > 2,
+                "{type_} says nothing: {self:#?}"
+            );
         }
     }
 }

@@ -83,7 +83,7 @@ impl Fixture {
         self.patch(&path, json!({"metadata": {"labels": labels}})).await;
     }
 
-    /// A node joins of which nothing is heard any more: nobody runs Pods on it, and a manager asks its cloud whether it is gone.
+    /// A node joins and then stops reporting: no Pods run on it, and a manager checks in its cloud whether it still exists.
     pub async fn join(&self, name: &str, labels: Value) {
         self.apply(&[json!({
             "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},

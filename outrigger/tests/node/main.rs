@@ -29,28 +29,28 @@ use std::time::Instant;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root, Debian, and a mount namespace: make test-cluster"]
 async fn stories() {
-    let fixture = told("cluster", Fixture::start()).await;
+    let fixture = timed("cluster", Fixture::start()).await;
     let cloud = OpenStack::start(fixture.machine(), fixture.ip).await;
 
-    told("plain Kubernetes", plain::story(&fixture)).await;
+    timed("plain Kubernetes", plain::story(&fixture)).await;
     fixture.renew_node().await;
-    told("two clouds", several::story(&fixture, &cloud)).await;
-    told("plain Kubernetes, the end", plain::uninstall(&fixture)).await;
+    timed("two clouds", several::story(&fixture, &cloud)).await;
+    timed("plain Kubernetes, the end", plain::uninstall(&fixture)).await;
 
     fixture.renew_node().await;
-    told("bootstrap", bootstrap::story(&fixture, &cloud)).await;
+    timed("bootstrap", bootstrap::story(&fixture, &cloud)).await;
 
     fixture.renew_node().await;
-    let history = told("OpenShift", openshift::story(&fixture, &cloud)).await;
-    told(
+    let history = timed("OpenShift", openshift::story(&fixture, &cloud)).await;
+    timed(
         "OpenShift, another cloud",
         openshift::switch(&fixture, &cloud, &history),
     )
     .await;
-    told("OpenShift, the end", openshift::removal(&fixture, &cloud, &history)).await;
+    timed("OpenShift, the end", openshift::removal(&fixture, &cloud, &history)).await;
 }
 
-async fn told<T>(story: &str, tell: impl Future<Output = T>) -> T {
+async fn timed<T>(story: &str, tell: impl Future<Output = T>) -> T {
     let start = Instant::now();
     let end = tell.await;
     eprintln!("{story}: {:.1} s", start.elapsed().as_secs_f32());

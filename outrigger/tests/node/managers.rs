@@ -29,16 +29,16 @@ pub async fn works(fixture: &Fixture, name: &str) -> Value {
     let look = async || {
         let object = fixture.find(&path).await.unwrap();
         let status = &object["status"];
-        let said = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
-        let well = said
+        let conditions = ["Available", "Progressing", "Degraded"].map(|type_| condition(&object, type_));
+        let well = conditions
             .iter()
             .zip(["True", "False", "False"])
-            .all(|(said, truth)| said.starts_with(truth));
+            .all(|(condition, truth)| condition.starts_with(truth));
         let current = status["observedGeneration"] == object["metadata"]["generation"];
         if well && current && status["readyReplicas"] == 1 {
             return Ok(object);
         }
-        Err(format!("{said:#?}"))
+        Err(format!("{conditions:#?}"))
     };
     let what = format!("CloudControllerManager {name} to be well");
     let object = fixture.until(&what, look).await;

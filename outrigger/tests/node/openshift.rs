@@ -36,7 +36,7 @@ const SECOND: Release = Release("5.0.1", "localhost/outrigger:5.0.1");
 
 /// Installs and upgrades.
 pub async fn story(fixture: &Fixture, cloud: &OpenStack) -> History {
-    furnish(fixture, cloud).await;
+    create_cluster_objects(fixture, cloud).await;
     for Release(_, image) in [FIRST, SECOND] {
         fixture.import(image);
     }
@@ -58,8 +58,8 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack) -> History {
 
     apply(fixture, &SECOND);
     let states = reports(fixture, &history, &SECOND).await;
-    // A kubelet may give the new images to the first release's operator before that is replaced: then they are rolled out, and
-    // told of, by that one, and the second has nothing left to do.
+    // A kubelet may give the new images to the first release's operator before that is replaced: then it rolls them out and
+    // reports it, and the second has nothing left to do.
     let towards = format!("True SyncingResources Progressing towards operator: {}", SECOND.0);
     let by_the_first = format!("True AsExpected rolling out Deployment {OPERANDS}/openstack-cloud-controller-manager");
     progressed(&states, &[&towards, &by_the_first]);
@@ -95,7 +95,7 @@ async fn made(fixture: &Fixture) -> Vec<String> {
 }
 
 /// What a cluster has before the operator comes.
-async fn furnish(fixture: &Fixture, cloud: &OpenStack) {
+async fn create_cluster_objects(fixture: &Fixture, cloud: &OpenStack) {
     fixture.cluster.plane.install_openshift_crds().await.unwrap();
     let namespaces = [
         "openshift-config",
@@ -159,26 +159,26 @@ fn apply(fixture: &Fixture, Release(version, image): &Release) {
     }
 }
 
-/// Waits until the `ClusterOperator` says that this release is there, and that all is well; answers what it said until then.
+/// Waits until the `ClusterOperator` reports this release without failures; returns its states until then.
 async fn reports(fixture: &Fixture, history: &History, Release(version, _): &Release) -> Vec<State> {
-    let states = says(fixture, history, |state| state.is_well() && state.version == *version).await;
+    let states = states_until(fixture, history, |state| state.is_well() && state.version == *version).await;
     assert_versions_after_the_roll_out(&states);
     states
 }
 
-/// Waits until the `ClusterOperator` says something; answers what it said from the last call until then.
-async fn says(fixture: &Fixture, history: &History, what: impl Fn(&State) -> bool) -> Vec<State> {
+/// Waits until the `ClusterOperator` has such a state; returns its states from the last call until then.
+async fn states_until(fixture: &Fixture, history: &History, what: impl Fn(&State) -> bool) -> Vec<State> {
     let look = async || {
         let operator = fixture.find(CLUSTER_OPERATOR).await;
         let state = State::of(&operator.unwrap_or_default());
         what(&state).then_some(()).ok_or_else(|| format!("{state:#?}"))
     };
-    fixture.until("the word of the ClusterOperator", look).await;
-    history.told(fixture).await
+    fixture.until("the state of the ClusterOperator", look).await;
+    history.states(fixture).await
 }
 
-/// That it was under way was told, in some of these words.
+/// A state reported the progress, with one of these texts.
 fn progressed(states: &[State], words: &[&str]) {
-    let told = |state: &State| words.iter().any(|words| state.said[1].contains(words));
-    assert!(states.iter().any(told), "{words:?}: {states:#?}");
+    let is_reported = |state: &State| words.iter().any(|words| state.conditions[1].contains(words));
+    assert!(states.iter().any(is_reported), "{words:?}: {states:#?}");
 }

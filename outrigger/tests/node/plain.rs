@@ -103,7 +103,7 @@ async fn replaced(fixture: &Fixture, first: &Value) {
     fixture.pod(NAMESPACE, &labels(NAME), IMAGE).await;
 }
 
-/// A replica that finds no node is told, the other goes on, and its budget comes and goes with it.
+/// A replica without a node is reported while the other one works; the budget is created and deleted with the second replica.
 async fn no_node_for_the_second(fixture: &Fixture) {
     let object_path = format!("{OBJECTS}/{NAME}");
     let budget = "/apis/policy/v1/namespaces/outrigger-system/poddisruptionbudgets/memory-cloud-controller-manager";
@@ -111,10 +111,10 @@ async fn no_node_for_the_second(fixture: &Fixture) {
     let look = async || {
         let object = fixture.find(&object_path).await.unwrap();
         let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
-        let told = available == "True AsExpected 1 of 2 Pods are available" && degraded.starts_with("False");
+        let is_reported = available == "True AsExpected 1 of 2 Pods are available" && degraded.starts_with("False");
         let pods = fixture.list(&pods(NAME)).await;
         let waiting = pods.iter().filter(|pod| pod["status"]["phase"] == "Pending").count();
-        (told && pods.len() == 2 && waiting == 1)
+        (is_reported && pods.len() == 2 && waiting == 1)
             .then_some(())
             .ok_or_else(|| format!("{available}; {degraded}; {} Pods", pods.len()))
     };
@@ -130,8 +130,8 @@ async fn no_node_for_the_second(fixture: &Fixture) {
 fn prints(fixture: &Fixture) {
     let explained = fixture.run("kubectl explain ccm.spec.scope");
     assert!(explained.contains("DESCRIPTION"), "{explained}");
-    let said = fixture.run("kubectl get ccm");
-    let words: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    let output = fixture.run("kubectl get ccm");
+    let words: Vec<Vec<_>> = output.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         words[0],
         [

@@ -62,7 +62,7 @@ async fn both_know_their_nodes(fixture: &Fixture, cloud: &OpenStack) {
     fixture.assert_uninitialised(SOUTHERN).await;
 }
 
-/// Each serves the Services of its class, through its nodes, and nobody those of none.
+/// Each serves the Services of its class, through its nodes, and Services without a class are not served.
 async fn both_serve(fixture: &Fixture, cloud: &OpenStack) {
     let west = served(fixture, "west").await;
     let east = served(fixture, "east").await;
@@ -85,7 +85,7 @@ async fn both_serve(fixture: &Fixture, cloud: &OpenStack) {
     assert_eq!(nobodys["status"]["loadBalancer"], json!({}));
 }
 
-/// One that would look after nodes of another one's, and serve its Services, is told so and not run.
+/// A manager whose nodes and Services overlap those of another is refused, with the conflict in its status.
 async fn refused(fixture: &Fixture) {
     let scope = json!({"nodeSelector": {"matchLabels": {LABEL: "east"}}, "loadBalancerClasses": ["example.com/east"]});
     fixture.apply(&[manager(
@@ -95,29 +95,32 @@ async fn refused(fixture: &Fixture) {
     let look = async || {
         let object = fixture.find(&format!("{OBJECTS}/south")).await.unwrap();
         let (available, degraded) = (condition(&object, "Available"), condition(&object, "Degraded"));
-        let told = available.starts_with("False ScopeOverlap") && degraded.starts_with("True ScopeOverlap");
-        if told {
+        let is_refused = available.starts_with("False ScopeOverlap") && degraded.starts_with("True ScopeOverlap");
+        if is_refused {
             Ok(degraded)
         } else {
             Err(format!("{available}; {degraded}"))
         }
     };
-    let said = fixture.until("the refusal of south", look).await;
+    let conditions = fixture.until("the refusal of south", look).await;
     for part in [
         "in conflict with CloudControllerManager \"east\"",
         "there may be nodes that both look after; tell them apart by spec.scope.nodeSelector",
         "both serve Services of the load balancer class example.com/east; give one of them other spec.scope.loadBalancerClasses",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert!(conditions.contains(part), "{conditions}");
     }
-    assert!(!said.contains("\"west\"") && !said.contains("port"), "{said}");
+    assert!(
+        !conditions.contains("\"west\"") && !conditions.contains("port"),
+        "{conditions}"
+    );
     assert_eq!(fixture.find(&deployment("south")).await, None);
     for name in ["west", "east"] {
         works(fixture, name).await;
     }
 }
 
-/// With a scope of its own it runs, and looks after what nobody did.
+/// With its own scope it runs, and manages the nodes that had no manager.
 async fn corrected(fixture: &Fixture) {
     let scope =
         json!({"nodeSelector": {"matchLabels": {LABEL: "south"}}, "loadBalancerClasses": ["example.com/south"]});

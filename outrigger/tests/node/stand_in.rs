@@ -1,4 +1,4 @@
-//! An image of somebody else: a shell, and a cloud controller manager that does nothing but run, until it is told to fail.
+//! A third-party image: a shell, and a cloud controller manager that only runs until a file makes it fail.
 //!
 //! The images of other clouds have a real shell, which reads what the operator has written for it.
 

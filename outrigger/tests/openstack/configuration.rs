@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
-    rig::Launch,
+    process_fixture::Launch,
     secret,
 };
 use openstack_sim::Service;
@@ -33,9 +33,9 @@ fn mistaken(fixture: &Fixture, from: &str, to: &str) -> String {
 async fn is_reported_and_can_be_corrected(#[case] from: &str, #[case] to: &str, #[case] words: &[&str]) {
     let fixture = Fixture::new().await;
     let manager = fixture.manager_with(&mistaken(&fixture, from, to)).start();
-    let told = red(&manager, words).await;
-    assert!(!told.contains(SECRET), "{told}");
-    assert_eq!(told.trim_end().lines().count(), 1, "{told}");
+    let message = red(&manager, words).await;
+    assert!(!message.contains(SECRET), "{message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     manager.answers("/healthz", 200).await;
     assert_eq!(fixture.holder().await, "", "it leads without a cloud");
     assert!(manager.ended().is_none());
@@ -77,11 +77,11 @@ async fn warnings_are_reported_with_the_error(
     let exit = manager.exited().await;
     assert_ne!(exit.code, 0);
     let lines: Vec<&str> = exit.stderr.lines().collect();
-    let told = lines
+    let warned = lines
         .iter()
         .position(|line| line.starts_with('W') && line.contains(warning));
-    let told = told.unwrap_or_else(|| panic!("no warning:\n{}", exit.stderr));
-    let failed = lines.iter().skip(told + 1).any(|line| line.contains(error));
+    let warned = warned.unwrap_or_else(|| panic!("no warning:\n{}", exit.stderr));
+    let failed = lines.iter().skip(warned + 1).any(|line| line.contains(error));
     assert!(failed, "no error after it:\n{}", exit.stderr);
 }
 
@@ -130,7 +130,7 @@ async fn without_octavia_nodes_work_and_a_warning_explains() {
 }
 
 #[tokio::test]
-async fn what_is_secret_is_never_logged() {
+async fn secrets_are_never_logged() {
     let fixture = Fixture::new().await;
     fixture.cloud.set_password("demo", SECRET);
     let config = format!("{}{}", fixture.global(SECRET), fixture.load_balancer(""));

@@ -8,8 +8,8 @@ mod plan;
 mod snapshot;
 
 use crate::{
-    fixture::{ALONE, Fixture, PASSWORD, told},
-    rig::{Door, Manager, is_initialised, service_address},
+    fixture::{ALONE, Fixture, PASSWORD, summaries},
+    process_fixture::{ApiProxy, Manager, is_initialised, service_address},
 };
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Service;
@@ -30,9 +30,9 @@ const DELAY: Duration = Duration::from_millis(50);
 const WORLDS: usize = 14;
 
 /// A fixture whose managers are stopped and started.
-struct Scene {
+struct Run {
     fixture: Fixture,
-    door: Door,
+    proxy: ApiProxy,
     manager: Manager,
     /// The port that the Service is to have.
     port: Cell<u16>,
@@ -51,36 +51,36 @@ async fn killed_after_every_step() {
 
 /// Dies for as long as there is something left to die of. The first worlds see how the operations go undisturbed.
 async fn run(plan: &Plan, world: usize) {
-    let mut scene = Scene::new().await;
+    let mut run = Run::new().await;
     if let Some(operation) = Operation::ALL.get(world) {
-        plan.measured(*operation, scene.measure(*operation).await);
+        plan.measured(*operation, run.measure(*operation).await);
     }
-    while let Some(task) = plan.take(scene.has_service().await).await {
-        scene.prepare(task.operation).await;
-        if scene.perish(task.operation, task.point).await {
+    while let Some(task) = plan.take(run.has_service().await).await {
+        run.prepare(task.operation).await;
+        if run.perish(task.operation, task.point).await {
             plan.died(task.operation);
         }
-        scene.ends_like(&task).await;
+        run.ends_like(&task).await;
     }
-    scene.undo().await;
+    run.undo().await;
 }
 
-impl Scene {
+impl Run {
     async fn new() -> Self {
         let fixture = Fixture::new().await;
         fixture.cloud.configure(|settings| settings.balancer_delay = DELAY);
-        let rig = fixture.rig();
-        let door = Door::to(&rig.client_of(rig.kubeconfig()).await, &rig.folder).await;
-        let manager = start(&fixture, &door);
-        let scene = Self {
+        let base = fixture.base();
+        let proxy = ApiProxy::to(&base.client_of(base.kubeconfig()).await, &base.folder).await;
+        let manager = start(&fixture, &proxy);
+        let run = Self {
             fixture,
-            door,
+            proxy,
             manager,
             port: Cell::new(80),
         };
-        scene.manager.working().await;
-        scene.fixture.nodes(&scene.manager, 1).await;
-        scene
+        run.manager.working().await;
+        run.fixture.nodes(&run.manager, 1).await;
+        run
     }
 
     fn service(&self) -> String {
@@ -89,7 +89,7 @@ impl Scene {
 
     /// How much there was to do so far.
     fn progress(&self) -> (usize, u64) {
-        (self.door.writes().len(), self.fixture.cloud.total())
+        (self.proxy.writes().len(), self.fixture.cloud.total())
     }
 
     /// Waits until nothing is under way.
@@ -105,13 +105,13 @@ impl Scene {
 
     async fn measure(&mut self, operation: Operation) -> Measure {
         self.prepare(operation).await;
-        let (mark, written) = (self.fixture.cloud.mark(), self.door.writes().len());
+        let (mark, written) = (self.fixture.cloud.mark(), self.proxy.writes().len());
         self.begin(operation).await;
         self.ended(operation).await;
         self.quiet().await;
         Measure {
-            calls: told(&self.fixture.cloud.calls_since(mark)),
-            writes: self.door.writes().split_off(written),
+            calls: summaries(&self.fixture.cloud.calls_since(mark)),
+            writes: self.proxy.writes().split_off(written),
             end: self.snapshot().await,
         }
     }
@@ -124,7 +124,7 @@ impl Scene {
     /// Makes what has to be there before, and nothing else, be there.
     async fn prepare(&self, operation: Operation) {
         let late = self.fixture.named("late");
-        let nodes = self.fixture.rig().nodes();
+        let nodes = self.fixture.base().nodes();
         let has_late = nodes.get_opt(&late).await.unwrap().is_some();
         if has_late {
             nodes.delete(&late, &DeleteParams::default()).await.unwrap();
@@ -176,7 +176,7 @@ impl Scene {
     async fn is_done(&self, operation: Operation) -> bool {
         let (fixture, name) = (&self.fixture, self.service());
         let service = fixture.services().get_opt(&name).await.unwrap();
-        let node = fixture.rig().nodes().get_opt(&fixture.named("late")).await.unwrap();
+        let node = fixture.base().nodes().get_opt(&fixture.named("late")).await.unwrap();
         let has_node = node.is_some_and(|node| is_initialised(&node));
         let nodes_behind = |count| fixture.members(&name).len() == count && self.carriers() == count;
         let listens = || {
@@ -214,7 +214,9 @@ impl Scene {
     async fn snapshot(&self) -> Value {
         let text = snapshot(&self.fixture).await.to_string();
         let asked = format!("TCP/{} ", self.port.get());
-        let text = text.replace(&self.fixture.name, "rig").replace(&asked, "TCP/asked ");
+        let text = text
+            .replace(&self.fixture.name, "fixture")
+            .replace(&asked, "TCP/asked ");
         serde_json::from_str(&text).unwrap()
     }
 
@@ -227,7 +229,7 @@ impl Scene {
                 Some(cloud.inject(Fault::withhold_answer().skip(number).times(1)))
             }
             Point::Write(number) => {
-                self.door.close_after(number);
+                self.proxy.close_after(number);
                 None
             }
         };
@@ -235,7 +237,7 @@ impl Scene {
         let struck = async {
             match fault {
                 Some(fault) => cloud.until(|cloud| cloud.struck(fault) > 0).await,
-                None => self.door.closed().await,
+                None => self.proxy.closed().await,
             }
         };
         let all = async {
@@ -248,9 +250,9 @@ impl Scene {
             self.manager.exited().await;
         }
         cloud.withdraw_all();
-        self.door.reopen();
+        self.proxy.reopen();
         if died {
-            self.manager = start(&self.fixture, &self.door);
+            self.manager = start(&self.fixture, &self.proxy);
         }
         died
     }
@@ -260,7 +262,12 @@ impl Scene {
         self.manager.working().await;
         self.ended(task.operation).await;
         self.quiet().await;
-        assert_eq!(self.snapshot().await, task.measure.end, "{task}{}", self.manager.told());
+        assert_eq!(
+            self.snapshot().await,
+            task.measure.end,
+            "{task}{}",
+            self.manager.log_tail()
+        );
     }
 }
 
@@ -272,9 +279,9 @@ fn is_ensured(service: &Service) -> bool {
     is_true && service_address(service).is_some()
 }
 
-fn start(fixture: &Fixture, door: &Door) -> Manager {
+fn start(fixture: &Fixture, proxy: &ApiProxy) -> Manager {
     let guarded = fixture.load_balancer("manage-security-groups=true\ncreate-monitor=true");
     let config = format!("{}{guarded}", fixture.global(PASSWORD));
-    let kubeconfig = format!("--kubeconfig={}", door.kubeconfig.display());
+    let kubeconfig = format!("--kubeconfig={}", proxy.kubeconfig.display());
     fixture.manager_with(&config).flag(&kubeconfig).flag(ALONE).start()
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
-    rig::Manager,
+    process_fixture::Manager,
     secret::clouds,
 };
 use openstack_sim::Sim;
@@ -95,7 +95,6 @@ async fn a_new_password(#[case] place: Place) {
     assert!(manager.ended().is_none());
 }
 
-// openstack.md §1.8, item 5
 #[rstest]
 #[case::of_cloud_conf(Place::CloudConf)]
 #[case::of_clouds_yaml(Place::CloudsYaml)]
@@ -111,15 +110,13 @@ async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
         Ok(count) if count > 0 => Ok(()),
         other => Err(format!("{other:?}")),
     };
-    manager
-        .until("the file to be read anew, though it is as it was", read)
-        .await;
+    manager.until("the unchanged file to be read again", read).await;
     place.write(&fixture, &place.content(&fixture, "rotated"));
     fixture.initialised(&manager, &name).await;
     manager.ready().await;
     assert!(manager.ended().is_none());
-    let told = manager.lines_with("the cloud refuses the credentials");
-    assert_eq!(told.len(), 1, "once, not for each call: {told:#?}");
+    let lines = manager.lines_with("the cloud refuses the credentials");
+    assert_eq!(lines.len(), 1, "once, not for each call: {lines:#?}");
     assert!(!manager.log().contains(PASSWORD));
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     fixture::{Fixture, PASSWORD},
-    rig::Manager,
+    process_fixture::Manager,
 };
 use kube::ResourceExt;
 use openstack_sim::{Cloud, Fault, FaultId, OPERATIONS};
@@ -156,7 +156,7 @@ async fn live(fixture: &Fixture, faults: &mut Faults) {
     fixture.assert_clean();
     for node in &nodes {
         assert!(
-            fixture.rig().nodes().get_opt(node).await.unwrap().is_some(),
+            fixture.base().nodes().get_opt(node).await.unwrap().is_some(),
             "{node} was deleted"
         );
     }

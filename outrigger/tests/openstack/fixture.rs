@@ -1,6 +1,6 @@
 //! A test cluster with a simulated `OpenStack` in place of the memory cloud.
 
-use crate::rig::{Launch, Manager, Rig};
+use crate::process_fixture::{self, Launch, Manager};
 use k8s_openapi::api::core::v1::{Event, Service};
 use kube::{
     Api, ResourceExt,
@@ -17,7 +17,7 @@ pub const PASSWORD: &str = "labpass";
 /// A manager without rivals, that need not wait for a lease which another one left behind.
 pub const ALONE: &str = "--leader-elect=false";
 
-/// One rig, one cloud of its own.
+/// A fixture of the process, with a cloud of its own.
 pub struct Fixture {
     /// The cloud, as its operator sees it.
     pub cloud: Cloud,
@@ -25,42 +25,42 @@ pub struct Fixture {
     pub sim: Sim,
     /// The network that its servers are on.
     pub net: Net,
-    rig: Rig,
+    base: process_fixture::Fixture,
 }
 
 impl Deref for Fixture {
-    type Target = Rig;
+    type Target = process_fixture::Fixture;
 
-    fn deref(&self) -> &Rig {
-        &self.rig
+    fn deref(&self) -> &process_fixture::Fixture {
+        &self.base
     }
 }
 
 impl Fixture {
     /// An empty cloud, and an empty part of the control plane that all tests share.
     pub async fn new() -> Self {
-        Self::on(Rig::shared().await).await
+        Self::on(process_fixture::Fixture::shared().await).await
     }
 
     /// An empty cloud, and a control plane without the Services of other tests.
     pub async fn private() -> Self {
-        Self::on(Rig::private().await).await
+        Self::on(process_fixture::Fixture::private().await).await
     }
 
-    async fn on(rig: Rig) -> Self {
+    async fn on(base: process_fixture::Fixture) -> Self {
         let cloud = Cloud::new();
         let net = cloud.create_network("private", "10.0.0.0/16");
         Self {
             sim: Sim::start(&cloud).await.unwrap(),
-            rig,
+            base,
             cloud,
             net,
         }
     }
 
-    /// What is not the cloud.
-    pub fn rig(&self) -> &Rig {
-        &self.rig
+    /// The fixture without the cloud.
+    pub fn base(&self) -> &process_fixture::Fixture {
+        &self.base
     }
 
     /// The section `[Global]` for the user and project `demo` with this password.
@@ -80,13 +80,13 @@ impl Fixture {
 
     /// Writes the file of `--cloud-config`.
     pub fn configure(&self, text: &str) -> PathBuf {
-        self.rig.folder.write("cloud.conf", text)
+        self.base.folder.write("cloud.conf", text)
     }
 
     /// A manager for this cloud, with this configuration file.
     pub fn manager_with(&self, config: &str) -> Launch {
         let path = self.configure(config);
-        self.rig
+        self.base
             .manager()
             .flag("--cloud-provider=openstack")
             .flag(&format!("--cloud-config={}", path.display()))
@@ -113,9 +113,9 @@ impl Fixture {
         manager
     }
 
-    /// Starts a server with the full name of a Node of this rig.
+    /// Starts a server with the full name of a Node of this fixture.
     pub fn boot(&self, name: &str) -> ServerView {
-        let mut spec = ServerSpec::new(&self.rig.named(name));
+        let mut spec = ServerSpec::new(&self.base.named(name));
         spec.networks.push(self.net.clone());
         self.cloud.boot_as(spec)
     }
@@ -123,7 +123,7 @@ impl Fixture {
     /// A server starts and joins as a tainted, ready Node; returns its full name and itself.
     pub async fn join(&self, name: &str) -> (String, ServerView) {
         let server = self.boot(name);
-        (self.rig.register(name, "tainted ready:True").await, server)
+        (self.base.register(name, "tainted ready:True").await, server)
     }
 
     /// Some servers join, and their Nodes are initialised.
@@ -133,15 +133,15 @@ impl Fixture {
             names.push(self.join(&format!("node-{n}")).await.0);
         }
         for name in &names {
-            self.rig.initialised(manager, name).await;
+            self.base.initialised(manager, name).await;
         }
         names
     }
 
     /// Creates a Service, waits until it is served, and returns it.
     pub async fn serve(&self, manager: &Manager, name: &str) -> Service {
-        let service = self.rig.create(self.rig.balanced(name)).await;
-        self.rig.served(manager, &service.name_any()).await
+        let service = self.base.create(self.base.balanced(name)).await;
+        self.base.served(manager, &service.name_any()).await
     }
 
     /// The one load balancer of a Service; its full name is given.
@@ -153,7 +153,7 @@ impl Fixture {
 
     /// The load balancers of a Service.
     pub fn balancers(&self, service: &str) -> Vec<LoadBalancerView> {
-        let cluster = &self.rig.name;
+        let cluster = &self.base.name;
         self.cloud
             .load_balancers_named(&format!("kube_service_{cluster}_default_{service}"))
     }
@@ -186,7 +186,7 @@ impl Fixture {
     /// Changes the spec of a Service.
     pub async fn change(&self, service: &str, spec: Value) {
         let (params, patch) = (PatchParams::default(), Patch::Merge(json!({ "spec": spec })));
-        self.rig.services().patch(service, &params, &patch).await.unwrap();
+        self.base.services().patch(service, &params, &patch).await.unwrap();
     }
 
     /// Nothing that Services need is in the cloud.
@@ -202,13 +202,17 @@ impl Fixture {
     pub async fn cloud_until(&self, what: &str, manager: &Manager, holds: impl Fn(&Cloud) -> bool) {
         let waited = tokio::time::timeout(STALLED_AFTER, self.cloud.until(holds)).await;
         let calls = self.cloud.calls();
-        let last = told(&calls[calls.len().saturating_sub(20)..]);
-        assert!(waited.is_ok(), "waited in vain for {what}; {last:#?}{}", manager.told());
+        let last = summaries(&calls[calls.len().saturating_sub(20)..]);
+        assert!(
+            waited.is_ok(),
+            "gave up waiting for {what}; {last:#?}{}",
+            manager.log_tail()
+        );
     }
 
     /// The messages of the events about an object, by reason.
     pub async fn events(&self, about: &str) -> Vec<(String, String)> {
-        let events: Api<Event> = Api::all(self.rig.client.clone());
+        let events: Api<Event> = Api::all(self.base.client.clone());
         let about = ListParams::default().fields(&format!("involvedObject.name={about}"));
         let found = events.list(&about).await.unwrap().into_iter();
         found
@@ -230,10 +234,14 @@ impl Fixture {
 
     /// Waits until the audit log has all answered requests: it is written a moment later.
     pub async fn audited(&self) {
-        let (mark, name) = (self.rig.mark(), lab::unique("audited"));
-        self.rig.nodes().get_opt(&name).await.unwrap();
+        let (mark, name) = (self.base.mark(), lab::unique("audited"));
+        self.base.nodes().get_opt(&name).await.unwrap();
         until("the audit log", async || {
-            let last = self.rig.all_requests(mark).into_iter().find(|entry| entry.name == name);
+            let last = self
+                .base
+                .all_requests(mark)
+                .into_iter()
+                .find(|entry| entry.name == name);
             last.ok_or("it is behind")
         })
         .await;
@@ -251,7 +259,7 @@ pub async fn metric(manager: &Manager, series: &str) -> Result<u64, String> {
 
 /// Waits until `/readyz` fails because of the configuration, with all of these words; returns the body.
 pub async fn red(manager: &Manager, words: &[&str]) -> String {
-    let told = async || {
+    let look = async || {
         let reply = manager.port().try_get("/readyz/cloud-config").await?;
         if reply.status == 500 && words.iter().all(|word| reply.body.contains(word)) {
             Ok(reply.body)
@@ -259,15 +267,15 @@ pub async fn red(manager: &Manager, words: &[&str]) -> String {
             Err(format!("{} {}", reply.status, reply.body))
         }
     };
-    let told = manager
-        .until(&format!("/readyz/cloud-config to say {words:?}"), told)
+    let body = manager
+        .until(&format!("/readyz/cloud-config to say {words:?}"), look)
         .await;
     manager.answers("/readyz", 500).await;
-    told
+    body
 }
 
 /// Calls in words: what and how it ended.
-pub fn told(calls: &[Call]) -> Vec<String> {
+pub fn summaries(calls: &[Call]) -> Vec<String> {
     let word = |call: &Call| match call.operation {
         "" => format!("{} {}", call.method, call.path),
         operation => operation.to_owned(),

@@ -5,10 +5,6 @@
 #[path = "../fixture/fixture.rs"]
 mod process_fixture;
 
-mod rig {
-    pub use crate::process_fixture::{ApiProxy as Door, Fixture as Rig, *};
-}
-
 mod configuration;
 mod crash;
 mod credentials;

@@ -5,7 +5,7 @@
 
 use crate::{
     fixture::{Fixture, PASSWORD},
-    rig::{Launch, Manager, Rig, free_port},
+    process_fixture::{self, Launch, Manager, free_port},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -67,14 +67,14 @@ const MODULE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/occm");
 
 /// A file of the Go program's module.
 fn upstream(path: &str) -> String {
-    let told = Command::new("go")
+    let module = Command::new("go")
         .args(["mod", "download", "-json", "k8s.io/cloud-provider-openstack"])
         .current_dir(MODULE)
         .output()
         .unwrap();
-    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert!(told["Dir"].is_string(), "{told}");
-    let path = Path::new(told["Dir"].as_str().unwrap()).join(path);
+    let module: Value = serde_json::from_slice(&module.stdout).unwrap();
+    assert!(module["Dir"].is_string(), "{module}");
+    let path = Path::new(module["Dir"].as_str().unwrap()).join(path);
     let text = fs::read_to_string(&path);
     assert!(text.is_ok(), "{}: {text:?}", path.display());
     text.unwrap()
@@ -102,8 +102,8 @@ fn rules(role: &str) -> Value {
 }
 
 /// Our program under the name of the other.
-pub fn program(rig: &Rig) -> PathBuf {
-    let path = rig.folder.path().join("openstack-cloud-controller-manager");
+pub fn program(fixture: &process_fixture::Fixture) -> PathBuf {
+    let path = fixture.folder.path().join("openstack-cloud-controller-manager");
     symlink(env!("CARGO_BIN_EXE_outrigger"), &path).unwrap();
     path
 }
@@ -113,7 +113,7 @@ fn launch(fixture: &Fixture, args: &[&str]) -> Launch {
     launch_as(fixture, fixture.kubeconfig(), args)
 }
 
-/// The container's arguments; what a pod finds around it, and what keeps it to this rig, comes after them.
+/// The container's arguments; what a pod finds around it, and what confines it to this fixture, comes after them.
 fn launch_as(fixture: &Fixture, kubeconfig: &Path, args: &[&str]) -> Launch {
     let config = fixture.configure(&format!("{}{}", fixture.global(PASSWORD), fixture.load_balancer("")));
     let cluster = &fixture.name;
@@ -131,7 +131,7 @@ fn launch_as(fixture: &Fixture, kubeconfig: &Path, args: &[&str]) -> Launch {
         .arg(&format!("--bind-address={}", address.ip()))
         .arg(&format!("--secure-port={}", address.port()))
         .arg(&format!("--leader-elect-resource-name={cluster}"))
-        .arg(&format!("--node-selector={}={cluster}", crate::rig::LABEL))
+        .arg(&format!("--node-selector={}={cluster}", process_fixture::LABEL))
         .arg(&format!("--load-balancer-class={cluster}"))
         .arg("--load-balancer-without-class=false")
 }

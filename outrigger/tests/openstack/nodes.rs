@@ -1,9 +1,6 @@
 //! Nodes are initialized from their server, and deleted with it.
 
-use crate::{
-    fixture::{Fixture, told},
-    rig::Rig,
-};
+use crate::fixture::{Fixture, summaries};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use openstack_sim::ServerSpec;
@@ -130,9 +127,9 @@ async fn a_node_with_two_servers_is_initialized_once_one_is_deleted() {
     fixture.initialised(&manager, &name).await;
     let (first, second) = (fixture.boot("twin"), fixture.boot("twin"));
     let twin = fixture.register("twin", "tainted ready:True").await;
-    let told = fixture.event(&twin, "FailedToInitialize").await;
+    let message = fixture.event(&twin, "FailedToInitialize").await;
     for id in [first.id, second.id] {
-        assert!(told.contains(&id.to_string()), "{told}");
+        assert!(message.contains(&id.to_string()), "{message}");
     }
     fixture.set_ready(&twin, "Unknown").await;
     let mark = fixture.cloud.mark();
@@ -151,8 +148,8 @@ async fn a_node_with_two_servers_is_initialized_once_one_is_deleted() {
     assert_ne!(server.id, second.id);
 }
 
-async fn exists(rig: &Rig, node: &str) -> bool {
-    rig.nodes().get_opt(node).await.unwrap().is_some()
+async fn exists(fixture: &Fixture, node: &str) -> bool {
+    fixture.base().nodes().get_opt(node).await.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -172,7 +169,7 @@ async fn nodes_that_are_not_ready_cost_one_call() {
     assert!(
         calls.iter().all(|call| call.operation == "server_list"),
         "{:?}",
-        told(&calls)
+        summaries(&calls)
     );
     // The first read may have been concurrent.
     let between = calls[3].at.abs_diff(calls[1].at);

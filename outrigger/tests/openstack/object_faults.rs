@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::{Fixture, annotation},
-    rig::is_initialised,
+    process_fixture::is_initialised,
 };
 use kube::{
     ResourceExt,
@@ -56,7 +56,7 @@ async fn a_floating_ip_attached_elsewhere_meanwhile_is_kept() {
     let look = async || {
         let service = services.get(&name).await.unwrap();
         let found = (
-            crate::rig::service_address(&service),
+            crate::process_fixture::service_address(&service),
             annotation(&service, "load-balancer-address"),
         );
         if found == (Some(address.clone()), Some(address.clone())) {
@@ -99,13 +99,13 @@ async fn two_servers_of_one_name_are_reported_and_neither_is_chosen() {
     let message = fixture.event(&name, "FailedToInitialize").await;
     assert!(message.contains(&twin.id.to_string()), "{message}");
     assert!(message.contains(&name), "{message}");
-    let node = fixture.rig().nodes().get(&name).await.unwrap();
+    let node = fixture.base().nodes().get(&name).await.unwrap();
     assert!(!is_initialised(&node));
     fixture.cloud.delete_server(twin.id);
     // No event announces that: it is reconciled when the Node changes, or some minutes later.
     let patch = Patch::Merge(json!({"metadata": {"labels": {"touched": "yes"}}}));
     let params = PatchParams::default();
-    fixture.rig().nodes().patch(&name, &params, &patch).await.unwrap();
+    fixture.base().nodes().patch(&name, &params, &patch).await.unwrap();
     fixture.initialised(&manager, &name).await;
 }
 

@@ -1,8 +1,8 @@
-//! The main scenes once more, on the real services.
+//! The main scenarios, on the real services.
 
 use crate::{
     fixture::{annotation, red},
-    rig::{Manager, Rig, service_address},
+    process_fixture::{Fixture, Manager, service_address},
 };
 use http::Method;
 use k8s_openapi::api::core::v1::Event;
@@ -62,14 +62,15 @@ async fn members_are(project: &Project<'_>, manager: &Manager, nodes: &[&str]) {
     manager.until(&format!("the members {nodes:?}"), look).await;
 }
 
-fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>, global: &str) -> Manager {
+fn start(fixture: &Fixture, cloud: &OpenStack, project: &Project<'_>, global: &str) -> Manager {
     let config = format!(
         "{global}\n[LoadBalancer]\nlb-provider=lab\nsubnet-id={}\nfloating-network-id={}\n",
         project.tenant().subnet,
         cloud.external_network()
     );
-    let path = rig.folder.write("cloud.conf", &config);
-    rig.manager()
+    let path = fixture.folder.write("cloud.conf", &config);
+    fixture
+        .manager()
         .flag("--cloud-provider=openstack")
         .flag(&format!("--cloud-config={}", path.display()))
         .flag("--node-monitor-period=500ms")
@@ -82,8 +83,8 @@ fn start(rig: &Rig, cloud: &OpenStack, project: &Project<'_>, global: &str) -> M
 }
 
 /// Waits for an event with this reason about the Service, and returns its message.
-async fn event(rig: &Rig, manager: &Manager, service: &str, reason: &str) -> String {
-    let events: Api<Event> = Api::all(rig.client.clone());
+async fn event(fixture: &Fixture, manager: &Manager, service: &str, reason: &str) -> String {
+    let events: Api<Event> = Api::all(fixture.client.clone());
     let about = ListParams::default().fields(&format!("involvedObject.name={service},reason={reason}"));
     let look = async || {
         let found = events.list(&about).await.unwrap().items.pop();
@@ -93,11 +94,16 @@ async fn event(rig: &Rig, manager: &Manager, service: &str, reason: &str) -> Str
 }
 
 /// A server starts, and its Node joins.
-async fn join(rig: &Rig, project: &Project<'_>, manager: &Manager, name: &str) -> (String, lab::openstack::Server) {
-    let server = project.boot(&rig.named(name)).await.unwrap();
+async fn join(
+    fixture: &Fixture,
+    project: &Project<'_>,
+    manager: &Manager,
+    name: &str,
+) -> (String, lab::openstack::Server) {
+    let server = project.boot(&fixture.named(name)).await.unwrap();
     let words = format!("tainted ready:True Hostname={name}");
-    let name = rig.register(name, &words).await;
-    let node = rig.initialised(manager, &name).await;
+    let name = fixture.register(name, &words).await;
+    let node = fixture.initialised(manager, &name).await;
     let id = node.spec.as_ref().unwrap().provider_id.clone().unwrap();
     assert_eq!(id, format!("openstack:///{}", server.id));
     let addresses = node.status.as_ref().unwrap().addresses.as_ref().unwrap();
@@ -114,13 +120,13 @@ async fn join(rig: &Rig, project: &Project<'_>, manager: &Manager, name: &str) -
 async fn nodes_and_a_service_on_the_real_services() {
     let cloud = tokio::task::spawn_blocking(OpenStack::shared).await.unwrap();
     let project = cloud.project(&lab::unique("e2e")).await.unwrap();
-    let rig = Rig::shared().await;
-    let manager = start(&rig, cloud, &project, &project.cloud_conf(Region::Plain));
+    let fixture = Fixture::shared().await;
+    let manager = start(&fixture, cloud, &project, &project.cloud_conf(Region::Plain));
     manager.working().await;
-    let (first, _) = join(&rig, &project, &manager, "first").await;
+    let (first, _) = join(&fixture, &project, &manager, "first").await;
 
-    let service = rig.create(rig.balanced("web")).await.name_any();
-    let served = rig.served(&manager, &service).await;
+    let service = fixture.create(fixture.balanced("web")).await.name_any();
+    let served = fixture.served(&manager, &service).await;
     let (balancer, floating) = (balancers(&project).await, floating_ips(&project).await);
     assert_eq!((balancer.len(), floating.len()), (1, 1));
     assert_eq!(
@@ -134,12 +140,13 @@ async fn nodes_and_a_service_on_the_real_services() {
     assert_eq!(balancer[0]["provisioning_status"], "ACTIVE");
     members_are(&project, &manager, &[&first]).await;
 
-    let (second, server) = join(&rig, &project, &manager, "second").await;
+    let (second, server) = join(&fixture, &project, &manager, "second").await;
     members_are(&project, &manager, &[&first, &second]).await;
 
     let ports = json!({"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}});
     let params = PatchParams::default();
-    rig.services()
+    fixture
+        .services()
         .patch(&service, &params, &Patch::Merge(ports))
         .await
         .unwrap();
@@ -156,16 +163,16 @@ async fn nodes_and_a_service_on_the_real_services() {
     members_are(&project, &manager, &[&first, &second]).await;
 
     let local = Patch::Merge(json!({"spec": {"externalTrafficPolicy": "Local"}}));
-    rig.services().patch(&service, &params, &local).await.unwrap();
-    let told = event(&rig, &manager, &service, "LoadBalancerHealthMonitorMissing").await;
-    assert!(told.contains("enable-health-monitor"), "{told}");
+    fixture.services().patch(&service, &params, &local).await.unwrap();
+    let message = event(&fixture, &manager, &service, "LoadBalancerHealthMonitorMissing").await;
+    assert!(message.contains("enable-health-monitor"), "{message}");
 
     project.delete_server(&server.id).await.unwrap();
-    rig.set_ready(&second, "Unknown").await;
-    rig.node_gone(&manager, &second).await;
+    fixture.set_ready(&second, "Unknown").await;
+    fixture.node_gone(&manager, &second).await;
     members_are(&project, &manager, &[&first]).await;
 
-    rig.end(&manager, &service).await;
+    fixture.end(&manager, &service).await;
     assert_eq!(floating_ips(&project).await, [Value::Null; 0]);
     let gone = async || {
         let left = balancers(&project).await;
@@ -192,9 +199,9 @@ async fn by_tls_with_an_application_credential() {
         credential.secret,
         Region::Tls.name()
     );
-    let rig = Rig::shared().await;
+    let fixture = Fixture::shared().await;
     // Without the certificate authority the connection is refused, and that is reported.
-    let stranger = start(&rig, cloud, &project, &global);
+    let stranger = start(&fixture, cloud, &project, &global);
     red(
         &stranger,
         &["invalid peer certificate", "a CA of your own must be named"],
@@ -204,13 +211,18 @@ async fn by_tls_with_an_application_credential() {
 
     let mark = cloud.mark().await.unwrap();
     let ca = cloud.ca_file();
-    let manager = start(&rig, cloud, &project, &format!("{global}ca-file = {}\n", ca.display()));
+    let manager = start(
+        &fixture,
+        cloud,
+        &project,
+        &format!("{global}ca-file = {}\n", ca.display()),
+    );
     manager.working().await;
-    let (node, _) = join(&rig, &project, &manager, "first").await;
-    let service = rig.create(rig.balanced("web")).await.name_any();
-    rig.served(&manager, &service).await;
+    let (node, _) = join(&fixture, &project, &manager, "first").await;
+    let service = fixture.create(fixture.balanced("web")).await.name_any();
+    fixture.served(&manager, &service).await;
     members_are(&project, &manager, &[&node]).await;
-    rig.end(&manager, &service).await;
+    fixture.end(&manager, &service).await;
     let mut requests = cloud.requests_since(mark).await.unwrap();
     requests.retain(|request| request.agent.contains(&project.tenant().name));
     let services = [Service::Keystone, Service::Nova, Service::Neutron, Service::Octavia];

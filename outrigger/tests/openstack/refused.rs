@@ -87,7 +87,7 @@ async fn refused(config: &[u8]) -> (i32, String) {
     b"",
     "auth-url is missing: set it in [Global] to Keystone's URL, such as https://keystone.example:5000/v3"
 )]
-#[case::nobody(
+#[case::no_credentials(
     b"[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=a\n",
     "there is nothing to authenticate with: set in [Global] a password with username or user-id, an \
      application-credential-id with its application-credential-secret, or a token"

@@ -1,8 +1,8 @@
 //! A manager that comes back to a cloud that is as it left it.
 
 use crate::{
-    fixture::{Fixture, PASSWORD, metric, told},
-    rig::Entry,
+    fixture::{Fixture, PASSWORD, metric, summaries},
+    process_fixture::Entry,
 };
 use kube::ResourceExt;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
         fixture.served(&before, name).await;
     }
     before.signal("TERM");
-    assert_eq!(before.exited().await.code, 0, "{}", before.told());
+    assert_eq!(before.exited().await.code, 0, "{}", before.log_tail());
 
     let (mark, requests) = (fixture.cloud.mark(), fixture.mark());
     let after = fixture.start_with(launch(), &[]).await;
@@ -51,7 +51,7 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
     assert!(
         fixture.cloud.writes_since(mark).is_empty(),
         "{:?}",
-        told(&fixture.cloud.writes_since(mark))
+        summaries(&fixture.cloud.writes_since(mark))
     );
     let is_change = |entry: &Entry| entry.is_write() && !["leases", "events"].contains(&entry.resource.as_str());
     let changes: Vec<_> = fixture.requests_since(requests).into_iter().filter(is_change).collect();

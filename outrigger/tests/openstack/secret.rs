@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
-    rig::{Launch, Manager},
+    process_fixture::{Launch, Manager},
 };
 use k8s_openapi::api::{
     core::v1::Secret,
@@ -95,7 +95,7 @@ async fn is_waited_for_and_followed() {
     red(&manager, &[&missing]).await;
     manager.answers("/healthz", 200).await;
     assert_eq!(fixture.holder().await, "", "missing Secret → not ready, retried");
-    assert_eq!(fixture.cloud.calls(), [], "whom did it ask?");
+    assert_eq!(fixture.cloud.calls(), [], "requests were sent");
 
     write(&fixture, "clouds.conf", &fixture.global(PASSWORD)).await;
     manager.ready().await;

@@ -1,8 +1,8 @@
 //! Services: from the creation of their load balancer to its deletion.
 
 use crate::{
-    fixture::{Fixture, PASSWORD, annotation, told},
-    rig::{is_initialised, service_address},
+    fixture::{Fixture, PASSWORD, annotation, summaries},
+    process_fixture::{is_initialised, service_address},
 };
 use kube::{
     ResourceExt,
@@ -50,15 +50,15 @@ async fn a_service_gets_a_load_balancer_in_one_reconcile() {
     assert_eq!(floating[0].description, format!("Floating IP for {text}"));
     fixture.members_are(&manager, &name, &nodes).await;
 
-    let mut asked = told(&fixture.cloud.calls_since(mark));
+    let mut asked = summaries(&fixture.cloud.calls_since(mark));
     let mut expected = [COST, COST].concat();
     asked.sort();
     expected.sort_unstable();
-    assert_eq!(asked, expected, "somebody was asked twice");
+    assert_eq!(asked, expected, "a request was sent twice");
     fixture.audited().await;
-    let ours = |entry: &crate::rig::Entry| entry.is_write() && entry.name == name;
+    let ours = |entry: &crate::process_fixture::Entry| entry.is_write() && entry.name == name;
     let writes: Vec<_> = fixture.requests_since(requests).into_iter().filter(ours).collect();
-    let writes: Vec<_> = writes.iter().map(crate::rig::Entry::what).collect();
+    let writes: Vec<_> = writes.iter().map(crate::process_fixture::Entry::what).collect();
     // The finalizer, and then all the rest: the load balancer is found by its name if we die in between.
     assert_eq!(writes, ["patch services/status"; 2]);
 }

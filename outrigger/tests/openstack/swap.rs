@@ -10,7 +10,7 @@ mod services;
 use crate::{
     fixture::{Fixture, annotation},
     manifests,
-    rig::{Launch, Manager, Rig},
+    process_fixture::{self, Launch, Manager},
 };
 use environment::{Environment, Real};
 use k8s_openapi::api::core::v1::{Node, Service};
@@ -26,9 +26,9 @@ use testkit::service::{Builder, load_balancer, port};
 /// Both programs reconcile everything once when they start; after this much silence they have.
 const SILENCE: Duration = Duration::from_secs(5);
 /// All Services and Nodes, without resource versions, managed fields, and the annotations of Outrigger.
-async fn objects(rig: &Rig) -> Vec<Value> {
-    let services: Api<Service> = rig.services();
-    let nodes: Api<Node> = rig.nodes();
+async fn objects(base: &process_fixture::Fixture) -> Vec<Value> {
+    let services: Api<Service> = base.services();
+    let nodes: Api<Node> = base.nodes();
     let params = ListParams::default();
     let services = services
         .list(&params)
@@ -72,17 +72,17 @@ impl<G: Environment> Swap<G> {
     /// With more sections in the file of `--cloud-config`.
     async fn on(environment: G, more: &str) -> Self {
         let theirs = tokio::task::spawn_blocking(lab::peer::occm).await.unwrap().unwrap();
-        let rig = environment.rig();
-        let ours = manifests::program(rig);
+        let base = environment.base();
+        let ours = manifests::program(base);
         let config = environment.config("manage-security-groups=true\ncreate-monitor=true\nmonitor-delay=7s");
-        let config = rig.folder.write("cloud.conf", &format!("{config}{more}"));
+        let config = base.folder.write("cloud.conf", &format!("{config}{more}"));
         // One Service at a time, as by default: with more of them occm loses groups of ports, which ours would put back.
-        let launch = Launch::new(rig.folder.path())
+        let launch = Launch::new(base.folder.path())
             .flag("--v=4")
             .flag("--cloud-provider=openstack")
             .flag(&format!("--cloud-config={}", config.display()))
-            .flag(&format!("--kubeconfig={}", rig.plane().kubeconfig().display()))
-            .flag(&format!("--cluster-name={}", rig.name))
+            .flag(&format!("--kubeconfig={}", base.plane().kubeconfig().display()))
+            .flag(&format!("--cluster-name={}", base.name))
             .flag(&format!("--user-agent={}", environment.agent()))
             .flag("--use-service-account-credentials=false")
             .flag("--cluster-cidr=10.244.0.0/16")
@@ -96,8 +96,8 @@ impl<G: Environment> Swap<G> {
         }
     }
 
-    fn rig(&self) -> &Rig {
-        self.environment.rig()
+    fn base(&self) -> &process_fixture::Fixture {
+        self.environment.base()
     }
 
     fn program(&self, of: Maker) -> &Path {
@@ -114,14 +114,14 @@ impl<G: Environment> Swap<G> {
     /// A server starts, and its Node joins.
     async fn join(&self, manager: &Manager, name: &str, words: &str) -> String {
         self.environment.boot(name).await;
-        let node = self.rig().register(name, &format!("tainted ready:True {words}")).await;
-        self.rig().initialised(manager, &node).await;
+        let node = self.base().register(name, &format!("tainted ready:True {words}")).await;
+        self.base().initialised(manager, &node).await;
         node
     }
 
     /// Waits until a Service has an address or a name.
     async fn served(&self, manager: &Manager, name: &str) -> Service {
-        let services = self.rig().services();
+        let services = self.base().services();
         let look = async || {
             let service = services.get(name).await.unwrap();
             let ingress = json!(service)["status"]["loadBalancer"]["ingress"].is_array();
@@ -137,7 +137,7 @@ impl<G: Environment> Swap<G> {
         loop {
             let before = self.environment.mark().await;
             tokio::time::sleep(SILENCE).await;
-            assert!(manager.ended().is_none(), "it ended{}", manager.told());
+            assert!(manager.ended().is_none(), "it ended{}", manager.log_tail());
             if self.environment.asked_since(before).await == 0 {
                 return;
             }
@@ -149,7 +149,7 @@ impl<G: Environment> Swap<G> {
         self.looked_at_all(&from).await;
         from.signal("TERM");
         from.exited().await;
-        let (before, mark) = (objects(self.rig()).await, self.environment.mark().await);
+        let (before, mark) = (objects(self.base()).await, self.environment.mark().await);
         let manager = self.start(to);
         let asked = async || match self.environment.asked_since(mark).await {
             0 => Err("nothing was asked".to_owned()),
@@ -158,8 +158,14 @@ impl<G: Environment> Swap<G> {
         manager.until("the first look", asked).await;
         self.looked_at_all(&manager).await;
         let changes = self.environment.changes_since(mark).await;
-        assert_eq!(changes, [""; 0], "{} changed the cloud{}", to.display(), manager.told());
-        let after = objects(self.rig()).await;
+        assert_eq!(
+            changes,
+            [""; 0],
+            "{} changed the cloud{}",
+            to.display(),
+            manager.log_tail()
+        );
+        let after = objects(self.base()).await;
         assert_eq!(before.len(), after.len(), "{} made or deleted one", to.display());
         for (before, after) in before.iter().zip(&after) {
             assert_eq!(before, after, "{} changed an object", to.display());
@@ -168,7 +174,7 @@ impl<G: Environment> Swap<G> {
     }
 
     /// There and back, with these Services.
-    async fn tell(self, services: Vec<Builder>) {
+    async fn run(self, services: Vec<Builder>) {
         let manager = self.start(&self.theirs);
         for n in 0..3 {
             let words = format!("cidr:10.244.{n}.0/24");
@@ -181,12 +187,12 @@ impl<G: Environment> Swap<G> {
         manager.until("three routes", routes).await;
         let mut names = Vec::new();
         for service in services {
-            names.push(self.rig().create(service).await.name_any());
+            names.push(self.base().create(service).await.name_any());
         }
         let host = self.served(&manager, HOST).await;
         let id = annotation(&host, "load-balancer-id").unwrap();
         let guest = load_balancer("guest").annotation("loadbalancer.openstack.org/load-balancer-id", &id);
-        self.rig().create(guest.ports([port("TCP", 8080)])).await;
+        self.base().create(guest.ports([port("TCP", 8080)])).await;
         names.push("guest".to_owned());
         for name in &names {
             self.served(&manager, name).await;
@@ -201,16 +207,16 @@ impl<G: Environment> Swap<G> {
             pools.iter().all(has_late).then_some(()).ok_or(format!("{pools:?}"))
         };
         manager.until("the new member everywhere", everywhere).await;
-        self.rig().create(load_balancer("ours")).await;
+        self.base().create(load_balancer("ours")).await;
         self.served(&manager, "ours").await;
-        self.rig().end(&manager, "guest").await;
-        self.rig().end(&manager, "ranges").await;
+        self.base().end(&manager, "guest").await;
+        self.base().end(&manager, "ranges").await;
         names.retain(|name| !["guest", "ranges"].contains(&name.as_str()));
         names.push("ours".to_owned());
 
         let manager = self.takes_over(manager, &self.theirs).await;
         for name in &names {
-            self.rig().end(&manager, name).await;
+            self.base().end(&manager, name).await;
         }
         let kept = usize::from(names.iter().any(|name| name == KEPT));
         assert_eq!(self.environment.balancers_and_floating_ips().await, (0, kept));
@@ -218,10 +224,10 @@ impl<G: Environment> Swap<G> {
 }
 
 #[tokio::test]
-async fn nothing_changes_at_the_swap_nor_on_the_way_back() {
+async fn swapping_the_programs_in_both_directions_changes_nothing() {
     Swap::on(Fixture::private().await, "")
         .await
-        .tell(services::common())
+        .run(services::common())
         .await;
 }
 
@@ -230,5 +236,5 @@ async fn nothing_changes_at_the_swap_nor_on_the_way_back() {
 async fn nothing_changes_on_the_real_services() {
     let mut some = services::common();
     some.retain(|service| ON_REAL_SERVICES.contains(&service.clone().build().name_any().as_str()));
-    Swap::on(Real::new().await, "").await.tell(some).await;
+    Swap::on(Real::new().await, "").await.run(some).await;
 }

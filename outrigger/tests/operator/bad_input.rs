@@ -1,4 +1,4 @@
-//! What administrators and installers get wrong: it is said in words, nothing is installed by halves, and a repair is enough.
+//! Mistakes of administrators and installers: they are reported, nothing is installed in part, and a correction is enough.
 
 use crate::world::{RELEASE, World, config_map, deployment, images, infrastructure, kind, name_on};
 use rstest::rstest;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const AWS: &str = "aws-cloud-controller-manager";
 
-/// W2, W5 and operator-observed.md §6.1: in words, a handful of writes (99 a second there), and healed by a repair.
+/// W2, W5: a message and a handful of writes (the Go operator: 99 a second); correcting the input is enough.
 #[rstest]
 #[case::missing(None, "cannot read")]
 #[case::nothing_in_it(Some(""), "images.json is not a JSON object (line 1, column 0)")]
@@ -26,13 +26,13 @@ async fn w2_images(#[case] text: Option<&str>, #[case] cause: &str) {
     }
     let mark = world.mark();
     let operator = world.start();
-    let told = format!("Degraded=True SyncingFailed Failed when progressing towards operator: {RELEASE} because ");
-    let said = [
-        told.as_str(),
+    let degraded = format!("Degraded=True SyncingFailed Failed when progressing towards operator: {RELEASE} because ");
+    let expected = [
+        degraded.as_str(),
         "Available=False SyncingFailed ",
         "Upgradeable=False SyncingFailed an upgrade has to wait",
     ];
-    let conditions = world.says(&operator, &said).await;
+    let conditions = world.reports(&operator, &expected).await;
     assert!(conditions.contains(cause) && !conditions.contains('%'), "{conditions}");
     world.settled().await;
     assert!(world.reports_since(mark) <= 4, "{:#?}", world.writes_since(mark));
@@ -43,10 +43,10 @@ async fn w2_images(#[case] text: Option<&str>, #[case] cause: &str) {
 
     world.folder.write("images.json", &images().to_string());
     world.runs(&operator, "aws").await;
-    world.says(&operator, &["Degraded=False", "Upgradeable=True"]).await;
+    world.reports(&operator, &["Degraded=False", "Upgradeable=True"]).await;
 }
 
-/// operator.md §4: of two keys that are the same the last one counts.
+/// Of two keys that are the same the last one counts.
 #[tokio::test]
 async fn images_with_a_key_twice() {
     let world = World::new("AWS").await;
@@ -58,14 +58,14 @@ async fn images_with_a_key_twice() {
     assert_eq!(image(&world).await, "last");
 }
 
-/// What runs goes on while nobody knows what should run.
+/// Running operands are kept while the desired ones are unknown.
 #[tokio::test]
 async fn images_that_break_later() {
     let (world, operator) = World::running("AWS").await;
     let before = world.operands().await;
     world.folder.write("images.json", "[]");
     let conditions = world
-        .says(
+        .reports(
             &operator,
             &["Degraded=True SyncingFailed Failed to resync", "Available=True"],
         )
@@ -83,7 +83,7 @@ async fn images_that_break_later() {
     };
     operator.until("the new image", look).await;
     world.runs(&operator, "aws").await;
-    world.says(&operator, &["Degraded=False"]).await;
+    world.reports(&operator, &["Degraded=False"]).await;
 }
 
 /// A cluster that never rests does not keep the operator from reading its own files.
@@ -100,7 +100,7 @@ async fn images_change_while_the_cluster_is_busy() {
         if image(&world).await == "next" {
             break;
         }
-        assert!(asked.elapsed() < Duration::from_mins(4), "{}", operator.told());
+        assert!(asked.elapsed() < Duration::from_mins(4), "{}", operator.log_tail());
     }
 }
 
@@ -110,7 +110,6 @@ async fn image(world: &World) -> String {
     image.as_str().unwrap().to_owned()
 }
 
-/// operator.md §3.1, §10.5.
 #[tokio::test]
 async fn no_infrastructure() {
     let world = World::without_infrastructure().await;
@@ -121,7 +120,7 @@ async fn no_infrastructure() {
         "Degraded=False",
         "Upgradeable=True",
     ];
-    world.says(&operator, &all).await;
+    world.reports(&operator, &all).await;
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
     world.set_platform("AWS").await;
@@ -130,17 +129,17 @@ async fn no_infrastructure() {
 
 /// An Infrastructure that is gone is no reason to take anything away.
 #[tokio::test]
-async fn infrastructure_goes() {
+async fn the_infrastructure_is_deleted() {
     let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let before = world.operands().await;
     world.delete(&infrastructure(), "", "cluster").await;
     world.settled().await;
     assert_eq!(world.operands().await, before);
-    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+    world.reports(&operator, &["Available=True", "Degraded=False"]).await;
 }
 
-/// operator.md §3.1: a platform without operands, and one that has not been said.
+/// A platform without operands, and one that is not set.
 #[rstest]
 #[case::unsaid("")]
 #[case::kubevirt("KubeVirt")]
@@ -152,13 +151,13 @@ async fn nothing_for_platform(#[case] platform: &str) {
     let world = World::new(platform).await;
     let operator = world.start();
     world
-        .says(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
+        .reports(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
         .await;
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 }
 
-/// operator.md §10.10: it is said at once; what was installed before stays.
+/// It is reported at once; existing operands are kept.
 #[tokio::test]
 async fn infrastructure_without_a_status() {
     let world = World::without_infrastructure().await;
@@ -171,9 +170,9 @@ async fn infrastructure_without_a_status() {
         )
         .await;
     let operator = world.start();
-    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+    let degraded = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
                 the Infrastructure \"cluster\" has no status.platformStatus";
-    world.says(&operator, &[told]).await;
+    world.reports(&operator, &[degraded]).await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 
     world.set_platform("AWS").await;
@@ -186,7 +185,7 @@ async fn infrastructure_without_a_status() {
             json!({"platformStatus": null, "platform": null}),
         )
         .await;
-    world.says(&operator, &[told, "Available=True"]).await;
+    world.reports(&operator, &[degraded, "Available=True"]).await;
     world.settled().await;
     assert_eq!(world.operands().await, before);
 }
@@ -223,14 +222,17 @@ async fn w6_cloud_config(#[case] platform: &str, #[case] text: &str, #[case] key
     }
     let mark = world.mark();
     let operator = world.start();
-    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+    let degraded = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
                 ConfigMap openshift-config/cloud-provider-config";
     let conditions = world
-        .says(&operator, &[told, "CloudConfigControllerAvailable=False SyncingFailed"])
+        .reports(
+            &operator,
+            &[degraded, "CloudConfigControllerAvailable=False SyncingFailed"],
+        )
         .await;
     assert!(conditions.contains(cause), "{conditions}");
     world.settled().await;
-    // It may be repaired before anybody has to be woken up.
+    // It may be corrected before an alert has to fire.
     let conditions = world.conditions().await;
     assert!(!conditions.contains("\nDegraded=True"), "{conditions}");
     assert!(world.reports_since(mark) <= 3, "{:#?}", world.writes_since(mark));
@@ -247,20 +249,20 @@ async fn w6_cloud_config(#[case] platform: &str, #[case] text: &str, #[case] key
     world.set_platform(platform).await;
     world.runs(&operator, name_on(platform)).await;
     world
-        .says(&operator, &["CloudConfigControllerDegraded=False AsExpected"])
+        .reports(&operator, &["CloudConfigControllerDegraded=False AsExpected"])
         .await;
 }
 
-/// operator-observed.md §6.5: the name of a source that is missing is not lost.
+/// The message names a source that is missing.
 #[tokio::test]
 async fn source_that_is_missing() {
     let world = World::new("AWS").await;
     let spec = json!({"spec": {"cloudConfig": {"name": "elsewhere", "key": "config"}}});
     world.edit(&infrastructure(), "", "cluster", spec).await;
     let operator = world.start();
-    let told = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
+    let degraded = "CloudConfigControllerDegraded=True SyncingFailed Cloud Config Controller failed to sync cloud config: \
                 ConfigMap openshift-config/elsewhere does not exist";
-    world.says(&operator, &[told]).await;
+    world.reports(&operator, &[degraded]).await;
     let source = json!({"data": {"config": "[Global]\nZone = z\n"}});
     world
         .apply(&config_map(), "openshift-config", "elsewhere", source)
@@ -284,7 +286,7 @@ async fn w3_azure_without_details() {
     let written = world.get(&config_map(), &world.namespace, "cloud-conf").await.unwrap();
     let text = written["data"]["cloud.conf"].as_str().unwrap();
     assert!(text.contains("AzurePublicCloud"), "{text}");
-    assert!(!operator.log().contains("panic"), "{}", operator.told());
+    assert!(!operator.log().contains("panic"), "{}", operator.log_tail());
 }
 
 /// W3: no panic, but a sentence that names the failure domain and the server.
@@ -303,14 +305,14 @@ async fn w3_vsphere_failure_domain_of_nowhere() {
     world.edit(&infrastructure(), "", "cluster", spec).await;
     let operator = world.start();
     let conditions = world
-        .says(&operator, &["CloudConfigControllerDegraded=True SyncingFailed"])
+        .reports(&operator, &["CloudConfigControllerDegraded=True SyncingFailed"])
         .await;
     assert!(
         conditions.contains("fd-1") && conditions.contains("nowhere.lab"),
         "{conditions}"
     );
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
-    assert!(!operator.log().contains("panic"), "{}", operator.told());
+    assert!(!operator.log().contains("panic"), "{}", operator.log_tail());
 }
 
 /// W12: only who needs the Network waits for it.
@@ -324,7 +326,7 @@ async fn w12_without_a_network(#[case] platform: &str, #[case] operands: usize) 
     let operator = world.start();
     world.installed(&operator, operands).await;
     world
-        .says(
+        .reports(
             &operator,
             &[
                 "CloudConfigControllerAvailable=True",
@@ -334,7 +336,7 @@ async fn w12_without_a_network(#[case] platform: &str, #[case] operands: usize) 
         .await;
 }
 
-/// W3, W11: gates that have not been said are waited for, without a panic and without guessing; then everything goes on.
+/// W3, W11: the operator waits for missing feature gates, without a panic and without a default; then it continues.
 #[tokio::test]
 async fn w11_gates_of_another_version() {
     let world = World::new("AWS").await;
@@ -364,8 +366,8 @@ async fn w11_gates_of_another_version() {
 #[case::kubeconfig("--kubeconfig=/nowhere/kubeconfig", 1, "/nowhere/kubeconfig")]
 #[tokio::test]
 async fn flags(#[case] flag: &str, #[case] code: i32, #[case] cause: &str) {
-    let folder = crate::rig::Folder::new(&lab::unique("flags"));
-    let launch = crate::rig::Launch::new(folder.path()).arg("operator");
+    let folder = crate::process_fixture::Folder::new(&lab::unique("flags"));
+    let launch = crate::process_fixture::Launch::new(folder.path()).arg("operator");
     let kubeconfig = folder.write("kubeconfig", "{\"current-context\": \"\"}");
     let launch = launch
         .flag(&format!("--kubeconfig={}", kubeconfig.display()))
@@ -382,9 +384,9 @@ async fn flags(#[case] flag: &str, #[case] code: i32, #[case] cause: &str) {
 #[case::empty("")]
 #[tokio::test]
 async fn kubeconfig(#[case] text: &str) {
-    let folder = crate::rig::Folder::new(&lab::unique("kubeconfig"));
+    let folder = crate::process_fixture::Folder::new(&lab::unique("kubeconfig"));
     let path = folder.write("kubeconfig", text).display().to_string();
-    let launch = crate::rig::Launch::new(folder.path())
+    let launch = crate::process_fixture::Launch::new(folder.path())
         .arg("operator")
         .env("KUBECONFIG", &path);
     let exit = launch.start().exited().await;

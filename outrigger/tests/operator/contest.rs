@@ -1,7 +1,7 @@
-//! Somebody else who insists.
+//! Another client that insists on its changes.
 
 use crate::{
-    health::told,
+    health::event_message,
     world::{World, kind},
 };
 use kube::api::{Patch, PatchParams};
@@ -17,9 +17,9 @@ use std::{
 const AWS: &str = "aws-cloud-controller-manager";
 
 /// A controller that changes a label of ours back as soon as it is repaired: at first each repair is at once, and then neither of
-/// the two writes at the speed of the API server; it is said who it is; and when it gives up all is well.
+/// the two writes at the speed of the API server; the client is named; and when it stops the conditions recover.
 #[tokio::test]
-async fn somebody_changes_it_back() {
+async fn another_client_reverts_our_changes() {
     let (world, operator) = World::running("AWS").await;
     world.settled().await;
     let mark = world.mark();
@@ -43,9 +43,9 @@ async fn somebody_changes_it_back() {
             }
         }
     });
-    let said = told(&world, &operator, &world.namespace, "ResourceUpdateFailed").await;
+    let message = event_message(&world, &operator, &world.namespace, "ResourceUpdateFailed").await;
     for part in [AWS, "another-controller", "changes it back again and again"] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(message.contains(part), "{part} is not in {message}");
     }
     // Long enough for hundreds, and shorter than the first pause: this is what must not happen.
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -66,6 +66,6 @@ async fn somebody_changes_it_back() {
     };
     operator.until("the last repair", look).await;
     world
-        .says(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
+        .reports(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
         .await;
 }

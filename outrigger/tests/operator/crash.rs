@@ -5,7 +5,7 @@ mod standalone;
 
 use crate::{
     flavour::Snapshot,
-    rig::{Door, Folder, Manager},
+    process_fixture::{ApiProxy, Folder, Manager},
 };
 use kube::Client;
 use openshift::OpenShift;
@@ -23,8 +23,8 @@ trait Scenario {
     /// An administrator's client, and a folder for files.
     fn tools(&self) -> (&Client, &Folder);
 
-    /// Starts an operator; it reaches the API server through the door, if there is one.
-    fn start(&self, door: Option<&Door>) -> Manager;
+    /// Starts an operator; it reaches the API server through the proxy, if there is one.
+    fn start(&self, proxy: Option<&ApiProxy>) -> Manager;
 
     /// Whether the operator reports that the change is done; does the part of the cluster's other controllers.
     async fn is_done(&self) -> Result<(), String>;
@@ -62,7 +62,7 @@ async fn settled(scenario: &impl Scenario) -> Result<Snapshot, String> {
 /// Waits until everything is as expected, and stays so.
 async fn ends_like(scenario: &impl Scenario, operator: &Manager, expected: &Snapshot, what: &str) {
     let look = async || {
-        tokio::time::sleep(Door::STEP).await;
+        tokio::time::sleep(ApiProxy::STEP).await;
         scenario.is_done().await?;
         let found = scenario.snapshot().await;
         if found == *expected {
@@ -87,16 +87,16 @@ async fn killed_after_each_write(mut scenario: impl Scenario, at_least: usize) {
     let expected = undisturbed(&mut scenario).await;
     scenario.begin(Some(&expected)).await;
     let (client, folder) = scenario.tools();
-    let door = Door::to(client, folder).await;
+    let proxy = ApiProxy::to(client, folder).await;
     let is_done = async || scenario.is_done().await.is_ok();
     let mut deaths = 0;
-    while door.kill_behind(0, || scenario.start(Some(&door)), is_done).await {
+    while proxy.kill_behind(0, || scenario.start(Some(&proxy)), is_done).await {
         deaths += 1;
-        assert!(deaths < ENDLESS, "no end after {:#?}", door.writes());
+        assert!(deaths < ENDLESS, "no end after {:#?}", proxy.writes());
     }
-    assert!(deaths >= at_least, "only {deaths} writes: {:#?}", door.writes());
-    let operator = scenario.start(Some(&door));
-    let what = format!("the end after deaths behind {:#?}", door.writes());
+    assert!(deaths >= at_least, "only {deaths} writes: {:#?}", proxy.writes());
+    let operator = scenario.start(Some(&proxy));
+    let what = format!("the end after deaths behind {:#?}", proxy.writes());
     ends_like(&scenario, &operator, &expected, &what).await;
 }
 
@@ -106,11 +106,11 @@ async fn killed_once_after_each_write(mut scenario: impl Scenario, at_least: usi
     for write in 0.. {
         scenario.begin(Some(&expected)).await;
         let (client, folder) = scenario.tools();
-        let door = Door::to(client, folder).await;
+        let proxy = ApiProxy::to(client, folder).await;
         let is_done = async || scenario.is_done().await.is_ok();
-        let killed = door.kill_behind(write, || scenario.start(Some(&door)), is_done).await;
-        let last = door.writes().last().cloned().unwrap_or_default();
-        let operator = scenario.start(Some(&door));
+        let killed = proxy.kill_behind(write, || scenario.start(Some(&proxy)), is_done).await;
+        let last = proxy.writes().last().cloned().unwrap_or_default();
+        let operator = scenario.start(Some(&proxy));
         let what = format!("the end after the death behind write {}, {last}", write + 1);
         ends_like(&scenario, &operator, &expected, &what).await;
         if !killed {

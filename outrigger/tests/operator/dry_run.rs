@@ -3,7 +3,7 @@
 use crate::{
     flavour::{Flavour, LAB, Managed},
     objects::deployment,
-    rig::{Exit, Launch, Mark},
+    process_fixture::{Exit, Launch, Mark},
     rights::{OPERANDS, as_itself, release},
     standalone::cluster::{Cluster, managers, scope},
     world::{World, infrastructure, kind, proxy},

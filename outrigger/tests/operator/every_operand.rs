@@ -4,7 +4,7 @@ use crate::{
     fixture::Place,
     flavour::{Flavour, Managed},
     objects::{MINE, MINE_ENCODED},
-    rig::{Manager, Mark},
+    process_fixture::{Manager, Mark},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn assert_few_writes(world: &Managed, mark: Mark, what: &str) {
     assert!(counted.values().all(|times| *times <= 3), "{what}: {writes:#?}");
 }
 
-/// W17, W28, operator.md §10.9: each operand in turn is edited and deleted. The operator reverts its own fields, keeps the user's
+/// W17, W28: each operand in turn is edited and deleted. The operator reverts its own fields, keeps the user's
 /// label, and does not write in circles.
 #[rstest]
 #[case::azure(Flavour::OpenShift("Azure"), 11, 0)]

@@ -1,9 +1,9 @@
 //! Two operators, an API server that restarts, policies that refuse, a namespace that goes.
 
 use crate::{
-    health::told,
+    health::event_message,
     policies::{allow, refuse, refuse_services, refused},
-    rig::{Manager, Mark},
+    process_fixture::{Manager, Mark},
     wire::Wire,
     world::{World, config_map, kind},
 };
@@ -53,13 +53,13 @@ async fn api_server_restarts() {
     operator.until("the first operands", look).await;
     world.plane().stop_apiserver();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(operator.ended().is_none(), "{}", operator.told());
+    assert!(operator.ended().is_none(), "{}", operator.log_tail());
     world.plane().start_apiserver().unwrap();
     world.runs(&operator, "azure").await;
     world.installed(&operator, 14).await;
-    let conditions = world.says(&operator, &["Available=True", "Degraded=False"]).await;
+    let conditions = world.reports(&operator, &["Available=True", "Degraded=False"]).await;
     assert!(!conditions.contains("Degraded=True"), "{conditions}");
-    assert!(!operator.log().contains("panic"), "{}", operator.told());
+    assert!(!operator.log().contains("panic"), "{}", operator.log_tail());
 }
 
 /// Deletes these operands of vSphere, all at the same time.
@@ -86,7 +86,7 @@ async fn delete_some(world: &World) -> usize {
 
 /// W19: what was deleted while the watches were cut comes back, and so does what is deleted all at once: each one time.
 #[tokio::test]
-async fn w19_deleted_while_nobody_looked() {
+async fn w19_deleted_while_the_operator_was_down() {
     let world = World::new("VSphere").await;
     let server = world.plane().url().trim_start_matches("https://").parse().unwrap();
     let wire = Wire::to(server).await;
@@ -121,7 +121,7 @@ async fn w19_deleted_while_nobody_looked() {
     written_once(&world, mark);
 }
 
-/// Nobody writes an object twice where once is enough. (A Deployment is written again when what it reads comes back.)
+/// No object is written twice where once is enough. (A Deployment is written again when what it reads comes back.)
 fn written_once(world: &World, mark: Mark) {
     let mut writes = world.writes_since(mark);
     writes.retain(|write| !write.contains("clusteroperators") && !write.contains("deployments"));
@@ -129,7 +129,7 @@ fn written_once(world: &World, mark: Mark) {
     assert_eq!(distinct.len(), writes.len(), "{writes:#?}");
 }
 
-/// W17: an object that a policy refuses is named with the policy's words; all others are made; nobody hammers.
+/// W17: an object that a policy refuses is named with the policy's message; all others are created; retries have a back-off.
 #[tokio::test]
 async fn policy_refuses_an_object() {
     let world = World::new("AWS").await;
@@ -137,13 +137,13 @@ async fn policy_refuses_an_object() {
     let mark = world.mark();
     let operator = world.start();
     world.installed(&operator, 6).await;
-    let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
+    let message = event_message(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
     for part in ["Service", "aws-cloud-controller-manager", "no Services on Mondays"] {
-        assert!(said.contains(part), "{said}");
+        assert!(message.contains(part), "{message}");
     }
     let line = operator.logged("not everything could be written").await;
     assert!(line.contains("no Services on Mondays"), "{line}");
-    // What is waited for is said as it is now: all else is there, and runs.
+    // The wait is reported with the current state: everything else exists and runs.
     let refused = format!(
         "cannot create Service {}/aws-cloud-controller-manager: ",
         world.namespace
@@ -202,7 +202,7 @@ async fn policy_refuses_a_new_configuration() {
     assert!(written["data"].to_string().contains("eu-lab-1d"), "{written}");
 }
 
-/// A webhook that nobody answers is said in the API server's words, and everything else is made.
+/// A webhook without a server is reported with the API server's message, and everything else is created.
 #[tokio::test]
 async fn webhook_is_away() {
     let world = World::new("AWS").await;
@@ -218,17 +218,17 @@ async fn webhook_is_away() {
     refused(&world, &budgets, json!({"spec": {"minAvailable": 1}})).await;
     let operator = world.start();
     world.installed(&operator, 6).await;
-    let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
+    let message = event_message(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
     assert!(
-        said.contains("away.lab.example") && said.contains("PodDisruptionBudget"),
-        "{said}"
+        message.contains("away.lab.example") && message.contains("PodDisruptionBudget"),
+        "{message}"
     );
     world.delete(&webhooks, "", "away.lab").await;
     world.runs(&operator, "aws").await;
     world.installed(&operator, 7).await;
 }
 
-/// A namespace that is going takes nothing new: it is said, what belongs to the cluster is made, and nobody hammers.
+/// A terminating namespace accepts no new objects: it is reported, cluster-scoped objects are created, and retries have a back-off.
 #[tokio::test]
 async fn namespace_is_terminating() {
     let world = World::new("AWS").await;
@@ -259,7 +259,7 @@ async fn namespace_is_terminating() {
     assert!(operator.ended().is_none());
 }
 
-/// operator.md §2.0: waits the two minutes and a half after which a failure is told, and says what is told then.
+/// Waits the two minutes and a half after which a failure is reported, and returns the report.
 async fn degraded(world: &World, operator: &Manager) -> String {
     let (after, conditions) = world.degraded(operator).await;
     assert!(after > Duration::from_mins(2), "{after:?}");
@@ -274,7 +274,7 @@ async fn degraded(world: &World, operator: &Manager) -> String {
     conditions
 }
 
-/// W5, W17: what a policy refuses for long is told in the conditions: which object, and in whose words.
+/// W5, W17: a lasting refusal of a policy is reported in the conditions, with the object and the policy's message.
 #[tokio::test]
 #[ignore = "takes three minutes: make test-full runs it"]
 async fn policy_refuses_for_long() {
@@ -297,7 +297,7 @@ async fn policy_refuses_for_long() {
     assert!(!line.contains("Deployment"), "{line}");
 }
 
-/// operator.md §2.0: a part that fails for long is told by itself, and 2 min 30 s later of the whole.
+/// A part that fails for long is reported for the part, and 2 min 30 s later for the operator.
 #[tokio::test]
 #[ignore = "takes five minutes: make test-full runs it"]
 async fn policy_refuses_a_new_configuration_for_long() {
@@ -346,9 +346,9 @@ async fn namespace_is_terminating_for_long() {
     }
 }
 
-/// What somebody else has made under one of our names is taken over without a conflict, and keeps what we do not set.
+/// An object of another client with one of our names is taken over without a conflict, and keeps the fields that we do not set.
 #[tokio::test]
-async fn somebody_was_there_before() {
+async fn existing_objects_are_taken_over() {
     let world = World::new("AWS").await;
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cloud-conf"},
@@ -372,7 +372,7 @@ async fn somebody_was_there_before() {
     assert_eq!(found["data"]["stale"], Value::Null);
 }
 
-/// Somebody deletes our word: it is said again, in full, and with it what is ours.
+/// The `ClusterOperator` is deleted: it is recreated in full, with the list of our objects.
 #[tokio::test]
 async fn cluster_operator_is_deleted() {
     let (world, operator) = World::running("AWS").await;
@@ -380,7 +380,7 @@ async fn cluster_operator_is_deleted() {
     let before = world.snapshot().await;
     let operators = crate::objects::kind("ClusterOperator");
     world.delete(&operators, "", "cloud-controller-manager").await;
-    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.reports(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
     assert_eq!(world.snapshot().await, before);
     let all = world.api(&operators, "").list(&ListParams::default()).await.unwrap();

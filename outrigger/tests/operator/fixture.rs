@@ -1,9 +1,9 @@
 //! A cluster on a real API server: the same on `OpenShift` and standalone.
 
 use crate::{
+    control_planes::Plane,
     objects::{self, kind},
-    planes::Plane,
-    rig::{Entry, Folder, Mark},
+    process_fixture::{Entry, Folder, Mark},
     workloads, writes,
 };
 use kube::{

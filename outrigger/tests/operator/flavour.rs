@@ -3,7 +3,7 @@
 use crate::{
     fixture::{Fixture, Place},
     objects::blurred,
-    rig::{Launch, Manager},
+    process_fixture::{Launch, Manager},
     standalone::cluster::Cluster,
     world::{World, name_on},
 };

@@ -1,8 +1,8 @@
-//! How the operands are, and what the cluster is told of it.
+//! The health of the operands, and its report in the `ClusterOperator`.
 
 use crate::{
     policies::refuse_services,
-    rig::Manager,
+    process_fixture::Manager,
     world::{OPERATOR_NAMESPACE, RELEASE, World, deployment, images, kind},
 };
 use futures::StreamExt;
@@ -32,14 +32,14 @@ async fn upgraded(world: &World) -> Manager {
     world.common(world.operator()).env("RELEASE_VERSION", NEXT).start()
 }
 
-/// W1 and operator.md §10.6: the version is that of what runs, and moves when the last Pod has.
+/// W1: the version is that of the running Pods, and changes when the last Pod has been replaced.
 #[tokio::test]
 async fn w1_versions_after_the_roll_out() {
     let world = World::new("AWS").await;
     let operator = world.start();
     world.installed(&operator, 7).await;
     world
-        .says(
+        .reports(
             &operator,
             &["Progressing=True SyncingResources", "Available=False SyncingResources"],
         )
@@ -53,19 +53,19 @@ async fn w1_versions_after_the_roll_out() {
 
     let operator = upgraded(&world).await;
     let towards = format!("Progressing=True SyncingResources Progressing towards operator: {NEXT}");
-    world.says(&operator, &[&towards, "Available=True"]).await;
+    world.reports(&operator, &[&towards, "Available=True"]).await;
     world.settled().await;
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));
-    told(&world, &operator, "default", "StatusUpgrade").await;
+    event_message(&world, &operator, "default", "StatusUpgrade").await;
     world.runs(&operator, "aws").await;
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": NEXT}]));
     let available =
         format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {NEXT}");
-    world.says(&operator, &[&available, "Progressing=False"]).await;
+    world.reports(&operator, &[&available, "Progressing=False"]).await;
 }
 
-/// Waits for an event of this reason, and returns what it says. W26: a reason is one word.
-pub async fn told(world: &World, operator: &Manager, namespace: &str, reason: &str) -> String {
+/// Waits for an event of this reason, and returns its message. W26: a reason is one word.
+pub async fn event_message(world: &World, operator: &Manager, namespace: &str, reason: &str) -> String {
     let events = kind("Event");
     let look = async || {
         let found = world
@@ -80,7 +80,7 @@ pub async fn told(world: &World, operator: &Manager, namespace: &str, reason: &s
     operator.until(&format!("an event {reason}"), look).await
 }
 
-/// W4: when nothing runs the cluster is told soon, in words and with the reason of the Pods; and when it runs again, too.
+/// W4: if nothing runs it is reported soon, with the reason of the Pods; and so is the recovery.
 #[tokio::test]
 async fn w4_nothing_runs() {
     let (world, operator) = World::running("AWS").await;
@@ -88,8 +88,8 @@ async fn w4_nothing_runs() {
     crash_looping_pod(&world).await;
     let since = Instant::now();
     world.roll_out(0).await;
-    let conditions = world.says(&operator, &["Available=False NothingRuns"]).await;
-    // What is not told soon is told after two minutes and a half.
+    let conditions = world.reports(&operator, &["Available=False NothingRuns"]).await;
+    // Other failures are reported after two minutes and a half.
     assert!(since.elapsed() < Duration::from_mins(2), "{:?}", since.elapsed());
     let line = conditions.lines().find(|line| line.starts_with("Available")).unwrap();
     for part in [
@@ -115,7 +115,7 @@ async fn w4_nothing_runs() {
         .unwrap();
     world.roll_out(9).await;
     world
-        .says(&operator, &["Available=True AsExpected", "Degraded=False"])
+        .reports(&operator, &["Available=True AsExpected", "Degraded=False"])
         .await;
 }
 
@@ -132,31 +132,31 @@ async fn w4_nothing_runs_and_an_object_is_refused() {
 
     world.roll_out(0).await;
     let down = "Available=False NothingRuns";
-    let conditions = world.says(&operator, &[down]).await;
+    let conditions = world.reports(&operator, &[down]).await;
     let line = conditions.lines().find(|line| line.starts_with(down)).unwrap();
     assert!(line.contains("0 of 2 Pods available"), "{line}");
     world.roll_out(9).await;
-    world.says(&operator, &["Available=True AsExpected"]).await;
+    world.reports(&operator, &["Available=True AsExpected"]).await;
 }
 
-/// W4: the same with images that nobody can make out, so that nobody knows what should run: what did should.
+/// W4: the same with unreadable images, so that the desired workloads are unknown: the existing ones count.
 #[tokio::test]
 async fn w4_nothing_runs_and_images_are_broken() {
     let (world, operator) = World::running("AWS").await;
     world.folder.write("images.json", "[]");
     let degraded = "Degraded=True SyncingFailed Failed to resync";
-    world.says(&operator, &[degraded, "Available=True"]).await;
+    world.reports(&operator, &[degraded, "Available=True"]).await;
 
     world.roll_out(0).await;
     let down = "Available=False NothingRuns";
-    let conditions = world.says(&operator, &[down, degraded]).await;
+    let conditions = world.reports(&operator, &[down, degraded]).await;
     let line = conditions.lines().find(|line| line.starts_with(down)).unwrap();
     assert!(
         line.contains("0 of 2 Pods available") && line.contains("images.json"),
         "{line}"
     );
     world.roll_out(9).await;
-    world.says(&operator, &["Available=True AsExpected", degraded]).await;
+    world.reports(&operator, &["Available=True AsExpected", degraded]).await;
 }
 
 /// Since when a condition is what it is, and that it is `False`.
@@ -170,7 +170,7 @@ async fn transition(world: &World, condition: &str) -> String {
 
 /// W2: whatever is reported on the way, with a new version and without one, says why.
 #[tokio::test]
-async fn w2_every_report_says_why() {
+async fn w2_every_report_has_a_reason() {
     let (world, operator) = World::running("AWS SingleReplica").await;
     world.settled().await;
     let operators = kind("ClusterOperator");
@@ -189,7 +189,7 @@ async fn w2_every_report_says_why() {
     world.set_platform("AWS").await;
     world.installed(&operator, 7).await;
     world.runs(&operator, "aws").await;
-    world.says(&operator, &["Progressing=False"]).await;
+    world.reports(&operator, &["Progressing=False"]).await;
     world.settled().await;
     watching.abort();
     let seen = seen.lock().unwrap();
@@ -233,7 +233,7 @@ async fn crash_looping_pod(world: &World) {
         .unwrap();
 }
 
-/// A node that restarts is not an outage: with one of two Pods nothing is said, and nothing written, for a while.
+/// A node that restarts is not an outage: with one of two Pods nothing is reported or written for a while.
 #[tokio::test]
 async fn one_of_two_is_away() {
     let (world, operator) = World::running("AWS").await;
@@ -246,13 +246,13 @@ async fn one_of_two_is_away() {
     assert!(operator.ended().is_none());
 }
 
-/// operator.md §10.7: a roll-out that does not get on is neither done nor forgotten.
+/// A roll-out that does not progress is reported until it is finished.
 #[tokio::test]
 async fn stalled() {
     let world = World::new("AWS").await;
     let operator = world.start();
     world.installed(&operator, 7).await;
-    world.says(&operator, &["Progressing=True SyncingResources"]).await;
+    world.reports(&operator, &["Progressing=True SyncingResources"]).await;
     let api = world.api(&deployment(), &world.namespace);
     let status = json!({"status": {"observedGeneration": 1, "replicas": 2, "unavailableReplicas": 2, "conditions": [{
         "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow",
@@ -271,19 +271,19 @@ async fn stalled() {
     world.runs(&operator, "aws").await;
 }
 
-/// W26: who leads is told in the operator's namespace, and every reason is one word.
+/// W26: the events about the leader are in the operator's namespace, and every reason is one word.
 #[tokio::test]
 async fn w26_events() {
     let (world, operator) = World::running("AWS").await;
-    let said = told(&world, &operator, &world.namespace, "ResourceCreateSuccess").await;
-    assert!(said.contains("Resource was successfully created"), "{said}");
-    told(&world, &operator, OPERATOR_NAMESPACE, "LeaderElection").await;
-    told(&world, &operator, "default", "StatusUpgrade").await;
-    let said = told(&world, &operator, &world.namespace, "FeatureGatesInitialized").await;
-    assert!(said.contains("none"), "{said}");
+    let message = event_message(&world, &operator, &world.namespace, "ResourceCreateSuccess").await;
+    assert!(message.contains("Resource was successfully created"), "{message}");
+    event_message(&world, &operator, OPERATOR_NAMESPACE, "LeaderElection").await;
+    event_message(&world, &operator, "default", "StatusUpgrade").await;
+    let message = event_message(&world, &operator, &world.namespace, "FeatureGatesInitialized").await;
+    assert!(message.contains("none"), "{message}");
     world.set_gates(&["CloudControllerManagerWebhook"]).await;
-    let said = told(&world, &operator, &world.namespace, "FeatureGatesModified").await;
-    assert!(said.contains("CloudControllerManagerWebhook"), "{said}");
+    let message = event_message(&world, &operator, &world.namespace, "FeatureGatesModified").await;
+    assert!(message.contains("CloudControllerManagerWebhook"), "{message}");
     let events = kind("Event");
     for event in world.api(&events, "").list(&ListParams::default()).await.unwrap() {
         let reason = event.data["reason"].as_str().unwrap_or_default();
@@ -291,7 +291,7 @@ async fn w26_events() {
     }
 }
 
-/// W27, operator.md §10.5: a report of an older operator is brought up to date; what it says about an owner goes.
+/// W27: a report of an older operator is brought up to date; its owner is removed.
 #[tokio::test]
 async fn w27_report_of_another_time() {
     let world = World::new("AWS").await;
@@ -307,7 +307,7 @@ async fn w27_report_of_another_time() {
     world.set_status(&operators, "cloud-controller-manager", status).await;
     let operator = world.start();
     world
-        .says(&operator, &["Progressing=True SyncingResources", "Available=True"])
+        .reports(&operator, &["Progressing=True SyncingResources", "Available=True"])
         .await;
     assert_eq!(
         version(&world).await,
@@ -315,7 +315,7 @@ async fn w27_report_of_another_time() {
     );
     world.runs(&operator, "aws").await;
     let conditions = world
-        .says(&operator, &["Available=True AsExpected", "Degraded=False AsExpected"])
+        .reports(&operator, &["Available=True AsExpected", "Degraded=False AsExpected"])
         .await;
     assert!(!conditions.contains("CloudControllerOwner"), "{conditions}");
     assert_eq!(version(&world).await, json!([{"name": "operator", "version": RELEASE}]));

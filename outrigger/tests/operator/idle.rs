@@ -27,9 +27,9 @@ async fn burst(world: &World, namespace: &str) {
         .await;
 }
 
-/// Only watches are open, and only the lease is renewed; what others do in the same namespaces is nobody's business.
+/// Only watches are open, and only the lease is renewed; changes of other objects in the same namespaces cause no request.
 #[tokio::test]
-async fn asks_nothing() {
+async fn sends_no_requests() {
     let (world, operator) = World::running("Azure").await;
     world.settled().await;
     let mark = world.mark();

@@ -1,14 +1,14 @@
 //! From an Infrastructure to operands that run, and back.
 
 use crate::{
-    rig::Manager,
+    process_fixture::Manager,
     world::{RELEASE, World, kind},
 };
 use kube::api::{ListParams, Patch, PatchParams};
 use rstest::rstest;
 use serde_json::Value;
 
-/// operator-observed.md §2.4: how many objects each platform has, on several machines and on one, and the two
+/// How many objects each platform has, on several machines and on one, and the two
 /// `ConfigMaps` that all of these have.
 #[rstest]
 #[case::aws("AWS", 5)]
@@ -27,7 +27,7 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
     let mark = world.mark();
     let operator = world.start();
     world
-        .says(
+        .reports(
             &operator,
             &[
                 "Progressing=True SyncingResources",
@@ -56,7 +56,7 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
 
     world.roll_out(9).await;
     world
-        .says(
+        .reports(
             &operator,
             &[&available(), "Progressing=False", "Degraded=False", "Upgradeable=True"],
         )
@@ -73,29 +73,29 @@ async fn installs(#[case] platform: &str, #[case] operands: usize) {
     assert_eq!(world.writes_since(mark), [""; 0]);
 }
 
-/// What the events of this reason say, those of earlier worlds included, each as often as it was said.
+/// The messages of the events with this reason, those of earlier worlds included, each as often as it was emitted.
 async fn events(world: &World, reason: &str) -> Vec<String> {
     let api = world.api(&kind("Event"), "default");
     let found = api.list(&ListParams::default()).await.unwrap();
     let found = found.into_iter().filter(|event| event.data["reason"] == reason);
-    let said = found.flat_map(|event| {
+    let messages = found.flat_map(|event| {
         let times = event.data["count"].as_u64().unwrap_or(1);
         (0..times).map(move |_| event.data["message"].to_string())
     });
-    said.collect()
+    messages.collect()
 }
 
 /// Waits until an event complains about the annotation in these words.
 async fn complained(world: &World, operator: &Manager, words: &str) {
     let look = async || {
         let events = events(world, "ExternalCloudProvider").await;
-        let said = events.iter().any(|event| event.contains(words));
-        said.then_some(()).ok_or_else(|| format!("{events:#?}"))
+        let is_reported = events.iter().any(|event| event.contains(words));
+        is_reported.then_some(()).ok_or_else(|| format!("{events:#?}"))
     };
     operator.until("an event", look).await;
 }
 
-/// What is said when everything runs.
+/// The conditions when everything runs.
 fn available() -> String {
     format!("Available=True AsExpected Cluster Cloud Controller Manager Operator is available at {RELEASE}")
 }
@@ -109,7 +109,7 @@ async fn installs_nothing(#[case] platform: &str) {
     let world = World::new(platform).await;
     let operator = world.start();
     world
-        .says(
+        .reports(
             &operator,
             &[
                 "Available=True",
@@ -161,12 +161,12 @@ async fn switches_and_removes() {
         .await;
     world.gone(&operator, "aws").await;
     world.gone(&operator, "cloud-conf").await;
-    // Nothing of AWS is in the tree any more: nobody does the manager's work, and that is said.
+    // Kubernetes has no in-tree provider of AWS any more: no program does the manager's work, which is reported.
     let alone = format!(
         "{}; {annotation} is false, so the cloud controller manager is deleted; but",
         available()
     );
-    world.says(&operator, &[&alone, "Progressing=False"]).await;
+    world.reports(&operator, &[&alone, "Progressing=False"]).await;
     complained(&world, &operator, "new nodes stay uninitialized").await;
     operator.logged("new nodes stay uninitialized").await;
     world.settled().await;
@@ -185,7 +185,7 @@ async fn switches_and_removes() {
     assert!(!conditions.contains(annotation), "{conditions}");
 }
 
-/// A value of the annotation that nobody can make out changes nothing, and that is said.
+/// An invalid value of the annotation changes nothing, and is reported.
 #[tokio::test]
 async fn an_unclear_annotation() {
     let (world, operator) = World::running("AWS").await;
@@ -193,7 +193,9 @@ async fn an_unclear_annotation() {
     let off = serde_json::json!({"metadata": {"annotations": {annotation: "off"}}});
     world.edit(&crate::world::infrastructure(), "", "cluster", off).await;
     let ignored = format!(r#"{annotation} is "off", which is neither true nor false: it is ignored"#);
-    world.says(&operator, &[&format!("{}; {ignored}", available())]).await;
+    world
+        .reports(&operator, &[&format!("{}; {ignored}", available())])
+        .await;
     complained(&world, &operator, "neither true nor false").await;
     let deployment = "Deployment aws-cloud-controller-manager";
     assert!(world.operands().await.contains(&deployment.to_owned()));
@@ -204,7 +206,7 @@ async fn an_unclear_annotation() {
 async fn installs_late() {
     let world = World::without_infrastructure().await;
     let operator = world.start();
-    world.says(&operator, &["Available=True"]).await;
+    world.reports(&operator, &["Available=True"]).await;
     world
         .set_source(r#"{"cloud": "AzurePublicCloud", "tenantId": "t"}"#)
         .await;
@@ -212,31 +214,31 @@ async fn installs_late() {
         "cloudConfig": {"name": "cloud-provider-config", "key": ""}, "platformSpec": {"type": "Azure"},
     }});
     world.apply(&crate::world::infrastructure(), "", "cluster", spec).await;
-    world.says(&operator, &["CloudConfigControllerDegraded=True"]).await;
+    world.reports(&operator, &["CloudConfigControllerDegraded=True"]).await;
     world.settled().await;
 
     let mark = world.mark();
     world.set_platform("Azure").await;
     world.installed(&operator, 14).await;
-    world.says(&operator, &["CloudConfigControllerDegraded=False"]).await;
+    world.reports(&operator, &["CloudConfigControllerDegraded=False"]).await;
     world.settled().await;
     assert!(world.reports_since(mark) <= 2, "{:#?}", world.writes_since(mark));
 }
 
 /// Pods that are rolled one after the other, on many machines, are not written about one by one.
 #[tokio::test]
-async fn rolls_without_a_word() {
+async fn rolls_out_without_events() {
     let world = World::new("Azure").await;
     let before = events(&world, "StatusUpgrade").await.len();
     let operator = world.start();
     world.installed(&operator, 14).await;
     world.settled().await;
-    let said = format!(
+    let progressing = format!(
         "Progressing=True SyncingResources Progressing towards operator: {RELEASE}: rolling out Deployment \
          {0}/azure-cloud-controller-manager, DaemonSet {0}/azure-cloud-node-manager",
         world.namespace
     );
-    world.says(&operator, &[&said]).await;
+    world.reports(&operator, &[&progressing]).await;
     let mark = world.mark();
     let daemon_sets = kind("DaemonSet");
     let api = world.api(&daemon_sets, &world.namespace);
@@ -253,7 +255,7 @@ async fn rolls_without_a_word() {
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
     world.roll_out(9).await;
-    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.reports(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
     assert_eq!(world.reports_since(mark), 1, "{:#?}", world.writes_since(mark));
     assert_eq!(events(&world, "StatusUpgrade").await.len(), before + 1);

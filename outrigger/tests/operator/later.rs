@@ -20,19 +20,19 @@ async fn openshift() {
     let operator = world.start();
     operator.leading().await;
     world.become_openshift("plural: proxies").await;
-    world.furnish_without_proxy().await;
+    world.write_config_without_proxy().await;
     world.set_platform("AWS").await;
     world.installed(&operator, 6).await;
 
     world.become_openshift("").await;
-    world.furnish().await;
+    world.write_config().await;
     let status = json!({"httpProxy": "http://proxy.lab:3128"});
     world.set_status(&proxy(), "cluster", status).await;
     runs_with(&world, &operator, NAME, &["HTTP_PROXY", "http://proxy.lab:3128"]).await;
     assert_eq!(operator.lines_with("starting outrigger").len(), 1);
 }
 
-/// Prometheus is told as soon as there is somebody to tell.
+/// Monitoring is configured as soon as its definitions exist.
 #[tokio::test]
 async fn prometheus() {
     let world = World::before(&[our_definition()]).await;

@@ -9,12 +9,9 @@
 #[path = "../fixture/fixture.rs"]
 mod process_fixture;
 
-mod rig {
-    pub use crate::process_fixture::{ApiProxy as Door, *};
-}
-
 mod bad_input;
 mod contest;
+mod control_planes;
 mod crash;
 mod dry_run;
 mod every_operand;
@@ -27,7 +24,6 @@ mod install;
 mod later;
 mod numbers;
 mod objects;
-mod planes;
 mod policies;
 mod predecessor;
 mod programs;

@@ -3,7 +3,7 @@
 use crate::{
     fixture::Fixture,
     flavour::Flavour,
-    rig::{Credentials, Launch, Manager, Port, free_port},
+    process_fixture::{Credentials, Launch, Manager, Port, free_port},
     standalone::cluster::Cluster,
     world::{World, images},
 };
@@ -123,13 +123,13 @@ async fn conditions_and_certificates() {
     let removed = json!({"provider": "memory", "managementState": "Removed"});
     world.manager("lab", removed).await;
     world.removed(&operator, "lab").await;
-    world.says(&operator, "lab", &["Available=False Removed"]).await;
+    world.reports(&operator, "lab", &["Available=False Removed"]).await;
     shows("lab", &[]).await;
 
     // One that never ran.
     let wrong = json!({"provider": "memory", "controllers": ["nobody"]});
     world.manager("wrong", wrong).await;
-    world.says(&operator, "wrong", &["Degraded=True InvalidSpec"]).await;
+    world.reports(&operator, "wrong", &["Degraded=True InvalidSpec"]).await;
     shows("wrong", &conditions("wrong", [0, 1, 0])).await;
     world.unmanage("wrong").await;
     shows("wrong", &[]).await;

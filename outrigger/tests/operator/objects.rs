@@ -1,4 +1,4 @@
-//! Objects of any kind, and how their conditions are told: the same on `OpenShift` and standalone.
+//! Objects of any kind, and their conditions as text: the same on `OpenShift` and standalone.
 
 use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{
@@ -117,13 +117,13 @@ pub fn look_of(mut object: Value) -> Value {
     object
 }
 
-/// What somebody writes over an operand's content.
+/// A user's edit of an operand's content.
 pub const MINE: &str = "mine-and-not-the-operators";
 /// The same in a Secret.
 pub const MINE_ENCODED: &str = "bWluZS1hbmQtbm90LXRoZS1vcGVyYXRvcnM=";
 
-/// Objects without what is different whenever a certificate is issued: keys, certificates, and the hash over them. What somebody has
-/// written over them is still to be seen.
+/// Objects without what is different whenever a certificate is issued: keys, certificates, and the hash over them. Edits of
+/// them are still visible.
 pub fn blurred(mut snapshot: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     const HASH: &str = "/spec/template/metadata/annotations/operator.openshift.io~1config-hash";
     for (name, object) in &mut snapshot {

@@ -1,9 +1,9 @@
-//! Operands that nobody has listed: the Go operator does not say which there are, and a list can be lost.
+//! Operands that are not listed: the Go operator does not list them, and a list can be lost.
 
 use crate::{
     fixture::Place,
     objects::look_of,
-    rig::Manager,
+    process_fixture::Manager,
     world::{World, infrastructure, kind},
 };
 use kube::api::{DeleteParams, PostParams};
@@ -47,7 +47,7 @@ async fn taken_over(word: Word) -> (World, Vec<Place>) {
     (world, places)
 }
 
-/// The same object, but made by somebody else.
+/// The same object, but created by another client.
 async fn make_again(world: &World, place: &Place, manager: &str) {
     let api = world.api(&place.resource, &place.namespace);
     let live = api.get(&place.name).await.unwrap();
@@ -89,7 +89,7 @@ async fn left(world: &World, operator: &Manager, places: &[Place], expected: imp
 
 /// On a platform without operands all of it goes, apart from what a user has made under one of the names.
 #[tokio::test]
-async fn what_the_go_operator_made_goes() {
+async fn objects_of_the_go_operator_are_deleted() {
     let (world, places) = taken_over(WORD).await;
     let users = places.iter().find(|place| place.is("Service")).unwrap();
     make_again(&world, users, "kubectl-create").await;
@@ -98,7 +98,7 @@ async fn what_the_go_operator_made_goes() {
     let stays = |place: &Place| place.is("Service") || place.name == "ccm-trusted-ca";
     left(&world, &operator, &places, stays).await;
     world
-        .says(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
+        .reports(&operator, &["Available=True", "Progressing=False", "Degraded=False"])
         .await;
     world.settled().await;
     left(&world, &operator, &places, stays).await;
@@ -109,7 +109,7 @@ async fn what_the_go_operator_made_goes() {
 #[case::three(WORD)]
 #[case::newer(NEWER)]
 #[tokio::test]
-async fn w18_what_the_go_operator_left_goes(#[case] word: Word) {
+async fn w18_leftovers_of_the_go_operator_are_deleted(#[case] word: Word) {
     let (world, places) = taken_over(word).await;
     world.set_platform("AWS SingleReplica").await;
     let operator = world.start();
@@ -131,7 +131,7 @@ async fn a_list_that_is_lost() {
     world.edit(&infrastructure(), "", "cluster", off).await;
     let operator = world.start();
     world.gone(&operator, "aws").await;
-    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.reports(&operator, &["Available=True", "Progressing=False"]).await;
     let policies = kind("ValidatingAdmissionPolicy");
     let name = "openshift-cloud-controller-manager-cloud-provider-aws";
     assert_eq!(world.get(&policies, "", name).await, None::<Value>);

@@ -1,8 +1,8 @@
 //! Under the names and with the flags of the programs that it replaces; and the dry run.
 
 use crate::{
+    process_fixture::{Launch, Manager, free_port},
     repair::{define_adherence, set_profile},
-    rig::{Launch, Manager, free_port},
     world::{OPERATOR_NAMESPACE, RELEASE, World, config_map, kind},
 };
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn world(platform: &str) -> World {
 }
 
 /// Who has written `cloud-conf`, by the names of the programs.
-fn writers(world: &World, mark: crate::rig::Mark) -> Vec<String> {
+fn writers(world: &World, mark: crate::process_fixture::Mark) -> Vec<String> {
     let writes = world.requests_since(mark).into_iter();
     let mut writers: Vec<_> = writes
         .filter(|entry| entry.is_write() && entry.name == "cloud-conf")
@@ -79,8 +79,9 @@ async fn side_by_side(#[case] first: &str) {
     world.settled().await;
     assert_eq!(writers(&world, mark).len(), 1, "{:?}", writers(&world, mark));
     // A release brings the ClusterOperator; where none did, both may find none, and one of them comes second.
-    let second =
-        |entry: &crate::rig::Entry| entry.verb == "create" && entry.resource == "clusteroperators" && entry.code == 409;
+    let second = |entry: &crate::process_fixture::Entry| {
+        entry.verb == "create" && entry.resource == "clusteroperators" && entry.code == 409
+    };
     let refused: Vec<_> = world
         .requests_since(mark)
         .into_iter()
@@ -92,7 +93,7 @@ async fn side_by_side(#[case] first: &str) {
 
 /// The configuration keeps being written when its writer goes.
 #[tokio::test]
-async fn config_sync_goes() {
+async fn config_sync_is_deleted() {
     let world = world("AWS").await;
     let sync = config_sync(&world).start();
     sync.leading().await;
@@ -123,7 +124,7 @@ async fn w1_config_sync_alone() {
         "TrustedCABundleControllerControllerAvailable=True",
         "TrustedCABundleControllerControllerDegraded=False",
     ];
-    let conditions = world.says(&sync, &both).await;
+    let conditions = world.reports(&sync, &both).await;
     world.settled().await;
     assert_eq!(conditions.lines().count(), 4, "{conditions}");
     assert_eq!(world.cluster_operator().await["status"]["versions"], Value::Null);
@@ -133,7 +134,7 @@ async fn w1_config_sync_alone() {
     );
     // Its failure is no version either.
     world.set_source("[Global\n").await;
-    world.says(&sync, &["CloudConfigControllerDegraded=True"]).await;
+    world.reports(&sync, &["CloudConfigControllerDegraded=True"]).await;
     assert_eq!(world.cluster_operator().await["status"]["versions"], Value::Null);
 }
 
@@ -145,7 +146,7 @@ async fn operator_waits_for_config_sync() {
     let sync = config_sync(&world).start();
     sync.leading().await;
     let operator = operator(&world).start();
-    world.says(&operator, &["CloudConfigControllerDegraded=True"]).await;
+    world.reports(&operator, &["CloudConfigControllerDegraded=True"]).await;
     operator.logged("CloudConfigControllerDegraded").await;
     world.settled().await;
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
@@ -224,17 +225,17 @@ async fn upstreams_deployment() {
         }
     }
     let (operator, _) = &started[0];
-    let said = [
+    let expected = [
         "CloudConfigControllerAvailable=True",
         "CloudConfigControllerDegraded=False",
         "TrustedCABundleControllerControllerAvailable=True",
     ];
-    world.says(operator, &said).await;
+    world.reports(operator, &expected).await;
     assert!(world.get(&config_map(), OPERANDS, "cloud-conf").await.is_some());
     world.runs(operator, "gcp").await;
     for (process, _) in &started {
         process.signal("TERM");
-        assert_eq!(process.exited().await.code, 0, "{}", process.told());
+        assert_eq!(process.exited().await.code, 0, "{}", process.log_tail());
     }
 }
 
@@ -253,7 +254,7 @@ async fn set_version(world: &World) {
 /// The third program, in the init containers of Azure.
 #[tokio::test]
 async fn injector_by_its_name() {
-    let folder = crate::rig::Folder::new(&lab::unique("injector"));
+    let folder = crate::process_fixture::Folder::new(&lab::unique("injector"));
     let link = folder.path().join("azure-config-credentials-injector");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_outrigger"), &link).unwrap();
     let input = folder.write("in.json", r#"{"tenantId": "t", "unknown": 12345678901234567890}"#);
@@ -312,7 +313,7 @@ async fn health_port() {
     }
 }
 
-/// A port that is taken is said, with the flag; the original hangs.
+/// A port that is in use is reported with its flag; the Go program hangs.
 #[tokio::test]
 async fn health_port_is_taken() {
     let world = World::new("AWS").await;
@@ -343,7 +344,7 @@ fn with_metrics(world: &World) -> (Manager, SocketAddr, PathBuf) {
     (operator, address, folder)
 }
 
-/// Asks for metrics as nobody in particular, and is refused: by whom, is what matters.
+/// Requests metrics anonymously and is refused; what matters is the component that refuses.
 async fn refused(operator: &Manager, what: &str, client: &reqwest::Client, address: SocketAddr) {
     let look = async || {
         let answer = client.get(format!("https://{address}/metrics")).send().await;
@@ -361,15 +362,15 @@ fn client(change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder)
     change(builder).build().unwrap()
 }
 
-/// W21: metrics are served with a certificate of our own until there is one, and with that one as soon as it is there; and not
-/// to everybody.
+/// W21: metrics are served with a self-signed certificate until the configured one exists, and then with that one; and never
+/// to anonymous clients.
 #[tokio::test]
 async fn w21_metrics() {
     let world = World::new("AWS").await;
     let (operator, address, folder) = with_metrics(&world);
     operator.leading().await;
-    let anybody = client(|builder| builder.tls_danger_accept_invalid_certs(true));
-    refused(&operator, "a certificate of our own", &anybody, address).await;
+    let untrusting = client(|builder| builder.tls_danger_accept_invalid_certs(true));
+    refused(&operator, "a certificate of our own", &untrusting, address).await;
 
     let key = rcgen::KeyPair::generate().unwrap();
     let params = rcgen::CertificateParams::new(vec![address.ip().to_string()]).unwrap();
@@ -385,7 +386,7 @@ async fn w21_metrics() {
     assert!(operator.ended().is_none());
 }
 
-/// operator.md §1.5: our own port follows the profile that the cluster asks for. The original ends, to be started again.
+/// Our own port follows the profile that the cluster asks for. The original ends, to be started again.
 #[tokio::test]
 async fn tls_profile_changes() {
     let world = World::apart(&lab::unique("ccm")).await;
@@ -407,7 +408,7 @@ async fn tls_profile_changes() {
     operator.until("the end of TLS 1.2", look).await;
     refused(&operator, "TLS 1.3", &new, address).await;
 
-    // What a profile asks for and this program does not have leaves the newest version, which everybody has.
+    // What a profile asks for and this program does not have leaves the newest version, which all clients support.
     let ciphers = ["AES128-SHA"];
     let custom =
         json!({"type": "Custom", "modern": null, "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}});
@@ -421,7 +422,7 @@ async fn tls_profile_changes() {
 /// The help names every flag of the original.
 #[test]
 fn help() {
-    let exit = crate::rig::run(&["operator", "--help"]);
+    let exit = crate::process_fixture::run(&["operator", "--help"]);
     assert_eq!(exit.code, 0);
     let flags = [
         "metrics-bind-address",
@@ -450,7 +451,7 @@ fn help() {
     }
 }
 
-/// Somebody stops it while it waits, too.
+/// It also stops while it waits.
 #[tokio::test]
 async fn stops_while_it_waits() {
     let world = World::new("AWS").await;

@@ -1,7 +1,7 @@
 //! A user changes what operands are made from, or replaces some of them.
 
 use crate::{
-    rig::Manager,
+    process_fixture::Manager,
     world::{World, api_server, config_map, deployment, kind, proxy},
 };
 use kube::api::{DeleteParams, PostParams};
@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// W17: a binding that somebody has made again, to another role, is replaced: it cannot be changed.
+/// W17: a binding that another client recreated for another role is replaced, because its role is immutable.
 #[rstest]
 #[case::of_a_namespace("RoleBinding", "Role")]
 #[case::of_the_cluster("ClusterRoleBinding", "ClusterRole")]
@@ -125,7 +125,7 @@ async fn w11_gate_of_the_configuration() {
     assert!(changed.elapsed() < Duration::from_mins(5), "{:?}", changed.elapsed());
 }
 
-/// Lets a cluster say that all parts have to heed its profile of TLS: a field that not all clusters have yet. Before the operator
+/// Lets a cluster require that all components use its TLS profile: a field that not all clusters have yet. Before the operator
 /// starts, because a watch that is open shows objects as they were defined when it was opened.
 pub async fn define_adherence(world: &World) {
     let variant = lab::openshift::Variant::TechPreviewNoUpgrade;
@@ -149,8 +149,8 @@ pub async fn set_profile(world: &World, profile: Value) {
     world.edit(&api_server(), "", "cluster", spec).await;
 }
 
-/// W10: a profile that the cluster asks for while the operator runs reaches the managers, without a restart of it; what it
-/// asks for and cannot have is said once.
+/// W10: a profile that the cluster asks for while the operator runs reaches the managers, without a restart of the operator; what the profile
+/// requests but cannot have is logged once.
 #[tokio::test]
 async fn w10_tls_profile() {
     let world = World::apart(&lab::unique("ccm")).await;
@@ -172,8 +172,8 @@ async fn w10_tls_profile() {
     runs_with(&world, &operator, name, &[suites]).await;
     world.runs(&operator, "openstack").await;
     world.settled().await;
-    let said = operator.lines_with("ROT13");
-    assert_eq!(said.len(), 1, "{said:?}");
+    let lines = operator.lines_with("ROT13");
+    assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(operator.ended().is_none());
 }
 
@@ -207,7 +207,7 @@ async fn w16_credentials_roll_the_pods() {
     world.runs(&operator, "gcp").await;
 }
 
-/// W14, operator.md §10.10: what the managed configuration says wins, and every other key is copied.
+/// W14: the managed configuration wins, and every other key is copied.
 #[tokio::test]
 async fn configuration_changes() {
     let (world, operator) = World::running("AWS").await;
@@ -234,9 +234,9 @@ async fn configuration_changes() {
     says(&operator, "copied").await;
 }
 
-/// A configuration that somebody has made immutable is replaced, and then left alone.
+/// A configuration that another client made immutable is replaced, and then not changed again.
 #[tokio::test]
-async fn sealed_by_somebody_else() {
+async fn made_immutable_by_another_client() {
     let (world, operator) = World::running("GCP").await;
     let maps = config_map();
     world
@@ -263,8 +263,8 @@ async fn sealed_by_somebody_else() {
     assert_eq!(world.writes_since(mark), [""; 0]);
 }
 
-/// W23, operator.md §10.10: with the gate for it vSphere's managed configuration is ours: made, changed with its source, and left alone while
-/// it is as it should be, whoever starts anew and whether or not it is immutable.
+/// W23: with the gate for it vSphere's managed configuration is ours: it is created, changed with its source, and not written while
+/// it is up to date, after any restart and whether or not it is immutable.
 #[tokio::test]
 async fn w23_managed_configuration() {
     const MANAGED: &str = "openshift-config-managed";
@@ -297,9 +297,9 @@ async fn w23_managed_configuration() {
 
     // The user's own one is immutable now, so the copies are.
     world.delete(&maps, "openshift-config", "cloud-provider-config").await;
-    let sealed = json!({"data": {"cloud.conf": vcenter("vc3.lab")}, "immutable": true});
+    let immutable = json!({"data": {"cloud.conf": vcenter("vc3.lab")}, "immutable": true});
     world
-        .apply(&maps, "openshift-config", "cloud-provider-config", sealed)
+        .apply(&maps, "openshift-config", "cloud-provider-config", immutable)
         .await;
     holds(&operator, "vc3.lab").await;
     world.runs(&operator, "vsphere").await;
@@ -373,7 +373,7 @@ async fn foreign_objects_stay() {
     let operator = world.start();
     world.set_platform("None").await;
     world.gone(&operator, "aws").await;
-    world.says(&operator, &["Available=True", "Progressing=False"]).await;
+    world.reports(&operator, &["Available=True", "Progressing=False"]).await;
     world.settled().await;
     assert!(world.get(&services, &world.namespace, "foreign").await.is_some());
     let namespaces = kind("Namespace");

@@ -9,7 +9,7 @@ pub use openshift::{MANAGED, OPERANDS, as_itself, managed, release, seal_source,
 use crate::{
     fixture::Fixture,
     objects::kind,
-    rig::{Entry, Manager, Mark},
+    process_fixture::{Entry, Manager, Mark},
     standalone::cluster::Cluster,
     world::World,
 };
@@ -181,7 +181,7 @@ async fn rights_are_enough_and_used<S: Scenario>(scenario: &S) {
     scenario.remove(&standby).await;
     account.fixture.settled().await;
     let denied = account.denied(mark, S::EXPECTED);
-    assert!(denied.is_empty(), "{denied:#?}{}", standby.told());
+    assert!(denied.is_empty(), "{denied:#?}{}", standby.log_tail());
 
     let requests = account.requests(mark);
     let own = Rule::all(&scenario.manifest()).into_iter();

@@ -2,7 +2,7 @@
 
 pub mod cluster;
 mod faults;
-mod life;
+mod lifecycle;
 mod scopes;
 mod serving_certificate;
 mod stop;

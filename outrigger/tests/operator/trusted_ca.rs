@@ -1,7 +1,7 @@
 //! What operands trust: the system's certificates, the proxy's and the cloud's, and what is wrong with them.
 
 use crate::{
-    rig::Manager,
+    process_fixture::Manager,
     rights::{OPERANDS, release},
     world::{World, certificate, config_map, proxy},
 };
@@ -57,7 +57,7 @@ async fn trusts(world: &World, operator: &Manager, certificates: usize) {
         .await;
 }
 
-/// An authority that nobody should trust any more.
+/// An authority that must not be trusted any more.
 fn expired() -> String {
     let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(rcgen::DnType::CommonName, "of old");
@@ -80,7 +80,7 @@ fn huge(name: &str, size: usize) -> String {
     params.self_signed(&key).unwrap().pem()
 }
 
-/// A bundle, how many certificates are trusted with it, and what is reported. Each is told apart from the one before by its number.
+/// A bundle, how many certificates are trusted with it, and what is reported. The number of certificates distinguishes each from the one before.
 type Bundle = (&'static str, fn() -> String, usize, &'static str);
 
 const BUNDLES: [Bundle; 7] = [
@@ -113,7 +113,7 @@ const BUNDLES: [Bundle; 7] = [
     ("expired", expired, 2, "of old"),
 ];
 
-/// operator.md §10.12, W9: certificates that can be used are used; the others are left out and reported, and nothing else is worse
+/// W9: certificates that can be used are used; the others are left out and reported, and nothing else is worse
 /// for it.
 #[tokio::test]
 async fn w9_bundles() {
@@ -138,7 +138,7 @@ async fn w9_bundles() {
 
 /// W7, W8: what goes is not trusted any more and is missed in words; other `ConfigMaps` do not matter; what comes back is trusted.
 #[tokio::test]
-async fn w7_bundle_comes_and_goes() {
+async fn w7_bundle_is_created_and_deleted() {
     let world = world(&certificate("user")).await;
     let operator = world.start();
     trusts(&world, &operator, 2).await;
@@ -149,7 +149,7 @@ async fn w7_bundle_comes_and_goes() {
         "{CONDITION}=True AsExpected Trusted CA Bundle Controller works as expected; warning: the bundle of the proxy \
          (spec.trustedCA): ConfigMap openshift-config/user-ca does not exist"
     );
-    world.says(&operator, &[&missed]).await;
+    world.reports(&operator, &[&missed]).await;
     world
         .apply(
             &config_map(),
@@ -187,7 +187,7 @@ async fn bundle_of_the_cloud() {
     assert!(first < 200, "it comes after {first} bytes of others");
 }
 
-/// More than a `ConfigMap` holds: said at once, and what was trusted before stays.
+/// More than a `ConfigMap` holds: reported at once, and the previous bundle is kept.
 #[tokio::test]
 async fn too_many() {
     let world = world(&certificate("user")).await;
@@ -199,27 +199,27 @@ async fn too_many() {
     trusts(&world, &operator, 3).await;
     let before = trusted(&world).await;
     set_bundle(&world, &huge("user", 700_000)).await;
-    let told = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
+    let degraded = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
                 trusted CA bundle: the trusted certificates have";
-    let conditions = world.says(&operator, &[told]).await;
+    let conditions = world.reports(&operator, &[degraded]).await;
     assert!(conditions.contains("remove some of them"), "{conditions}");
     assert_eq!(trusted(&world).await, before);
     set_bundle(&world, &certificate("small")).await;
     trusts(&world, &operator, 3).await;
     world
-        .says(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
+        .reports(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
         .await;
 }
 
-/// A system without certificates is an image that is broken: nobody is told before it has lasted, and a repair is enough.
+/// A system without certificates is an image that is broken: it is reported when it has lasted, and a correction is enough.
 #[tokio::test]
 async fn system_without_certificates() {
     let world = World::new("AWS").await;
     world.folder.write("bundle.pem", "nothing\n");
     let operator = world.start();
-    let told = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
+    let degraded = "TrustedCABundleControllerControllerDegraded=True SyncingFailed Trusted CA Bundle Controller failed to sync the \
                 trusted CA bundle: the bundle of the system holds no certificate";
-    world.says(&operator, &[told]).await;
+    world.reports(&operator, &[degraded]).await;
     assert!(
         !world
             .operands()
@@ -237,8 +237,8 @@ async fn system_without_certificates_nor_operands() {
     let world = World::new("None").await;
     world.folder.write("bundle.pem", "nothing\n");
     let operator = world.start();
-    let told = "TrustedCABundleControllerControllerDegraded=True";
-    world.says(&operator, &[told]).await;
+    let degraded = "TrustedCABundleControllerControllerDegraded=True";
+    world.reports(&operator, &[degraded]).await;
     world.settled().await;
     let conditions = world.conditions().await;
     assert!(
@@ -246,18 +246,18 @@ async fn system_without_certificates_nor_operands() {
         "{conditions}"
     );
     world.folder.write("bundle.pem", &certificate("system"));
-    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+    world.reports(&operator, &["Available=True", "Degraded=False"]).await;
 }
 
-/// W7: a failure that somebody has to mend stays told, whatever else happens in the namespace of the user's bundle.
+/// W7: a failure that the user must correct is reported until then, whatever else happens in the namespace of the user's bundle.
 #[tokio::test]
-async fn w7_failure_stays() {
+async fn w7_failure_is_kept() {
     let world = world(&certificate("user")).await;
     let operator = world.start();
     trusts(&world, &operator, 2).await;
     world.folder.write("bundle.pem", "not a certificate\n");
     let degraded = "TrustedCABundleControllerControllerDegraded=True SyncingFailed";
-    let told = world.says(&operator, &[degraded]).await;
+    let before = world.reports(&operator, &[degraded]).await;
     world.settled().await;
     let mark = world.mark();
     for content in ["one", "two"] {
@@ -277,7 +277,7 @@ async fn w7_failure_stays() {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_eq!(of_part(&conditions), of_part(&told));
+    assert_eq!(of_part(&conditions), of_part(&before));
     assert_eq!(world.writes_since(mark), [""; 0]);
 
     world.folder.write("bundle.pem", &certificate("system"));
@@ -287,11 +287,11 @@ async fn w7_failure_stays() {
     };
     operator.until("the other bundle", look).await;
     world
-        .says(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
+        .reports(&operator, &["TrustedCABundleControllerControllerDegraded=False"])
         .await;
 }
 
-/// W8: a bundle that cannot be read takes nobody's trust away.
+/// W8: a bundle that cannot be read removes no certificate.
 #[tokio::test]
 async fn w8_unreadable_bundle() {
     let world = World::in_namespace(OPERANDS).await;
@@ -300,7 +300,7 @@ async fn w8_unreadable_bundle() {
     world.set_platform("None").await;
     let operator = release(&world, |_| {}).await;
     trusts(&world, &operator, 2).await;
-    world.says(&operator, &["Available=True"]).await;
+    world.reports(&operator, &["Available=True"]).await;
     operator.signal("TERM");
     operator.exited().await;
 
@@ -317,9 +317,9 @@ async fn w8_unreadable_bundle() {
         line.contains("user-ca") && line.contains("cannot list resource"),
         "{line}"
     );
-    // What it has said and written stays.
+    // Its conditions and objects are kept.
     world.settled().await;
-    world.says(&operator, &["Available=True"]).await;
+    world.reports(&operator, &["Available=True"]).await;
     assert_eq!(trusted(&world).await, before);
     let touched = world.writes_since(mark);
     assert!(

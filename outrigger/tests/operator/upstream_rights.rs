@@ -1,8 +1,8 @@
 //! With exactly what the Go operator's release grants, whose manifests may be there when only the image is exchanged.
 
 use crate::{
-    health::told,
-    rig::Manager,
+    health::event_message,
+    process_fixture::Manager,
     rights::{MANAGED, OPERANDS, managed, release, seal_source, start, user},
     world::{OPERATOR_NAMESPACE, World, config_map, kind},
 };
@@ -95,14 +95,14 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
     let deployment = format!("Deployment {name}-cloud-controller-manager");
     world.runs(&operator, name).await;
     world
-        .says(&operator, &["Available=True", "Degraded=False", "Upgradeable=True"])
+        .reports(&operator, &["Available=True", "Degraded=False", "Upgradeable=True"])
         .await;
 
     world.set_platform("IBMCloud").await;
     world.runs(&operator, "ibm").await;
     world.gone(&operator, &deployment).await;
     let Some(left) = left else {
-        let conditions = world.says(&operator, &["Available=True", "Progressing=False"]).await;
+        let conditions = world.reports(&operator, &["Available=True", "Progressing=False"]).await;
         assert!(!conditions.contains("cannot delete"), "{conditions}");
         return;
     };
@@ -113,13 +113,16 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
         "{resource} is not in {line}"
     );
     let conditions = world
-        .says(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
+        .reports(&operator, &["Available=True", "Degraded=False", "Progressing=False"])
         .await;
-    let said = conditions
+    let available = conditions
         .lines()
         .find(|line| line.starts_with("Available=True"))
         .unwrap();
-    assert!(said.contains("cannot delete resource") && said.contains(left), "{said}");
+    assert!(
+        available.contains("cannot delete resource") && available.contains(left),
+        "{available}"
+    );
 
     // With the verb it goes.
     drop(release(&world, |_| {}).await);
@@ -135,7 +138,7 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
     world.gone(&operator, &format!("cloud-provider-{name}")).await;
 }
 
-/// A managed configuration that cannot be changed may not be replaced either: it is said what to do, and whoever does it has it made anew.
+/// An immutable managed configuration may not be replaced either: the operator reports what to do, and recreates it afterwards.
 #[tokio::test]
 async fn a_sealed_configuration_is_deleted_by_hand() {
     let world = World::in_namespace(OPERANDS).await;
@@ -145,13 +148,13 @@ async fn a_sealed_configuration_is_deleted_by_hand() {
     let operator = started(&world).await;
     managed(&world, &operator, "vc2.lab").await;
     seal_source(&world, "vc3.lab").await;
-    let said = told(&world, &operator, MANAGED, "ResourceRecreateFailed").await;
+    let message = event_message(&world, &operator, MANAGED, "ResourceRecreateFailed").await;
     for part in [
         "kube-cloud-config",
         "cannot delete resource",
         "it cannot be changed: delete it by hand, and it is made anew",
     ] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(message.contains(part), "{part} is not in {message}");
     }
     let api = world.api(&config_map(), MANAGED);
     let params = kube::api::DeleteParams::default();

@@ -1,7 +1,7 @@
-//! Webhooks of somebody else that are asked about our objects: one that refuses them, and one that changes them.
+//! Third-party webhooks for our objects: one that refuses them, and one that changes them.
 
 use crate::{
-    health::told,
+    health::event_message,
     world::{World, deployment, infrastructure, kind},
 };
 use axum::{Json, Router, extract::State, routing::post, serve::Listener};
@@ -29,7 +29,7 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// A webhook that gives the same answer to everybody.
+/// A webhook that gives the same answer to every request.
 struct Webhook {
     address: SocketAddr,
     /// Its own certificate, in PEM.
@@ -69,14 +69,14 @@ impl Webhook {
     /// Has it asked about these objects of a world.
     async fn register(&self, world: &World, kind_: &ApiResource, rule: Value) {
         let webhook = json!({"webhooks": [{
-            "name": "somebody.lab.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "name": "third-party.lab.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
             "clientConfig": {
                 "url": format!("https://{}/", self.address), "caBundle": BASE64_STANDARD.encode(&self.certificate),
             },
             "rules": [rule],
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}},
         }]});
-        world.apply(kind_, "", "somebody.lab", webhook).await;
+        world.apply(kind_, "", "third-party.lab", webhook).await;
     }
 
     fn times(&self) -> usize {
@@ -148,7 +148,7 @@ async fn in_force(world: &World, webhook: &Webhook, resource: &ApiResource, obje
     .await;
 }
 
-/// What is refused is said in the webhook's own words, everything else is made, and nobody hammers; without the webhook all is well.
+/// A refusal is reported with the webhook's message, everything else is created, and retries have a back-off; without the webhook all recovers.
 #[tokio::test]
 async fn refuses() {
     let world = World::new("AWS").await;
@@ -164,9 +164,9 @@ async fn refuses() {
     let mark = world.mark();
     let operator = world.start();
     world.installed(&operator, 6).await;
-    let said = told(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
-    for part in ["somebody.lab.example", "no Services in this lab", "Service "] {
-        assert!(said.contains(part), "{part} is not in {said}");
+    let message = event_message(&world, &operator, &world.namespace, "ResourceCreateFailed").await;
+    for part in ["third-party.lab.example", "no Services in this lab", "Service "] {
+        assert!(message.contains(part), "{part} is not in {message}");
     }
     // It tries again, with pauses that double: for twenty tries several minutes have to pass.
     let look = async || {
@@ -183,14 +183,14 @@ async fn refuses() {
     let tries = operator.until("another try", look).await;
     assert!(tries <= 20, "{tries} tries");
 
-    world.delete(&validating(), "", "somebody.lab").await;
+    world.delete(&validating(), "", "third-party.lab").await;
     world.runs(&operator, "aws").await;
     world.installed(&operator, 7).await;
 }
 
-/// What somebody always changes is not changed back for ever: one write for every wish, and none without a new one.
+/// A field that a webhook always changes is not reverted for ever: one write for every desired state.
 #[tokio::test]
-async fn changes_what_is_ours() {
+async fn changes_our_own_objects() {
     let world = World::new("AWS").await;
     let patch = json!([{"op": "replace", "path": "/spec/replicas", "value": 3}]).to_string();
     let three = json!({"allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(patch)});

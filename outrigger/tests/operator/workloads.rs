@@ -1,4 +1,4 @@
-//! What the controllers of workloads do, and the garbage collector: nobody else does in these clusters.
+//! Simulates the controllers of workloads and the garbage collector, which these clusters lack.
 
 use crate::objects::{self, kind};
 use kube::{

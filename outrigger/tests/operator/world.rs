@@ -3,19 +3,19 @@
 //! What the operator reads has one name in a cluster, so each world has a control plane for itself while it lasts; planes
 //! are used again, and what an earlier world left behind is removed first.
 
-mod furniture;
+mod conditions;
+mod installer;
 mod operands;
 mod programs;
-mod said;
 
 pub use crate::objects::{config_map, deployment, kind};
-pub use furniture::{certificate, images};
+pub use installer::{certificate, images};
 pub use programs::name_on;
 
 use crate::{
+    control_planes::{Plane, Pool},
     fixture::Fixture,
-    planes::{Plane, Pool},
-    rig::Mark,
+    process_fixture::Mark,
 };
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl World {
         world
     }
 
-    /// A cluster before the installer has said where it is.
+    /// A cluster before the installer has written its Infrastructure.
     pub async fn without_infrastructure() -> Self {
         Self::in_namespace(&lab::unique("ccm")).await
     }
@@ -104,7 +104,7 @@ impl World {
             world.clean().await;
         }
         world.make_room().await;
-        world.furnish().await;
+        world.write_config().await;
         world
     }
 

@@ -1,6 +1,6 @@
 //! What the operator asks and writes, by the audit log: the same on `OpenShift` and standalone.
 
-use crate::rig::{Entry, Mark};
+use crate::process_fixture::{Entry, Mark};
 use lab::ControlPlane;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, sleep};
@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_mins(4);
 pub fn requests_since(plane: &ControlPlane, mark: Mark) -> Vec<Entry> {
     let names = ["outrigger/", "cluster-", "config-sync"];
     let ours = |entry: &Entry| names.iter().any(|name| entry.agent.starts_with(name));
-    let told = |entry: &Entry| matches!(entry.resource.as_str(), "leases" | "events");
+    let is_report = |entry: &Entry| matches!(entry.resource.as_str(), "leases" | "events");
     let all = mark.read(&plane.audit_log()).into_iter();
-    all.filter(|entry| ours(entry) && !told(entry)).collect()
+    all.filter(|entry| ours(entry) && !is_report(entry)).collect()
 }
 
 /// What it wrote since then: `verb resource name`.
@@ -37,7 +37,7 @@ pub async fn quiet(plane: &ControlPlane, time: Duration) {
     come_to_rest(time, PATIENCE, news).await;
 }
 
-/// Waits until there is no news for this time. Whoever never rests is told what he writes.
+/// Waits until there are no new writes for this time; fails with the writes if they never end.
 async fn come_to_rest(time: Duration, patience: Duration, mut news: impl FnMut() -> Vec<String>) {
     let end = Instant::now() + patience;
     let mut all: BTreeMap<String, usize> = BTreeMap::new();
@@ -59,13 +59,13 @@ async fn come_to_rest(time: Duration, patience: Duration, mut news: impl FnMut()
 
 #[tokio::test]
 #[should_panic(expected = "patch deployments a")]
-async fn who_never_rests_is_given_up() {
+async fn an_object_that_never_settles_is_given_up() {
     let news = || vec!["patch deployments a".to_owned()];
     come_to_rest(Duration::ZERO, Duration::from_millis(5), news).await;
 }
 
 #[tokio::test]
-async fn who_rests_is_left_alone() {
+async fn an_object_that_settles_is_not_reported() {
     let mut left = 5;
     let news = || {
         left -= 1;

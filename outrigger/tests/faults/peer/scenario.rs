@@ -23,7 +23,7 @@ pub async fn play(fixture: &Fixture) {
     marker(fixture).await;
 }
 
-/// One more Service, and away with it again: whoever leads has come so far, and has told all that there was to tell.
+/// Creates and deletes one more Service: then the leader has processed all earlier changes and emitted their events.
 pub async fn marker(fixture: &Fixture) {
     let marker = fixture.create(service::load_balancer(&fixture.named("marker"))).await;
     let name = marker.name_any();
@@ -193,7 +193,7 @@ async fn late_host(fixture: &Fixture) {
             .all(|one| one.hosts.iter().any(|host| is_host(host)))
     };
     fixture.cloud_until(all_have).await;
-    // Go tells the cloud of a host before it has written its addresses, and not again until the Service changes.
+    // The Go program reports a host to the cloud before it has written its addresses, and not again until the Service changes.
     for balancer in fixture.cloud.load_balancers() {
         let touch = Patch::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}}));
         let name = &balancer.service.name;

@@ -18,7 +18,7 @@ const OURS: &str = "outrigger.dev/LoadBalancerReady";
 pub struct Snapshot(BTreeMap<String, Value>);
 
 impl Snapshot {
-    /// Without what has been told.
+    /// Without the events.
     pub fn without_events(mut self) -> Self {
         self.0.retain(|what, _| !what.starts_with("events"));
         self
@@ -46,21 +46,22 @@ pub async fn of(fixture: &Fixture, before: &BTreeSet<String>) -> Snapshot {
     let nodes = fixture.own_nodes().await.into_iter();
     let services = fixture.own_services().await.into_iter();
     let balancers = fixture.cloud.load_balancers().into_iter();
-    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in events(fixture).await {
         let about = &event.involved_object;
         let is_new = about.uid.as_ref().is_some_and(|uid| !before.contains(uid));
         let name = about.name.clone().unwrap_or_default();
         if is_new && is_managers(&event) && name.starts_with(&fixture.named("")) && name != fixture.named("marker") {
-            told.entry(name).or_default().insert(of_event(&event));
+            by_name.entry(name).or_default().insert(of_event(&event));
         }
     }
     let all = nodes.map(|node| (format!("Node {}", node.name_any()), of_node(&node)));
     let all = all.chain(services.map(|one| (format!("Service {}", one.name_any()), of_service(&one))));
     let all = all.chain(balancers.map(|one| (format!("load balancer of {}", one.service.name), of_balancer(&one))));
     let all = all.chain(
-        told.into_iter()
-            .map(|(name, told)| (format!("events about {name}"), json!(told))),
+        by_name
+            .into_iter()
+            .map(|(name, events)| (format!("events about {name}"), json!(events))),
     );
     Snapshot(all.collect())
 }

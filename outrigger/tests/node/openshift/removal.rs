@@ -1,6 +1,8 @@
 //! A cluster that is not to have a manager any more, under one that runs.
 
-use super::{INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, says, set_platform};
+use super::{
+    INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, set_platform, states_until,
+};
 use crate::{
     cloud::OpenStack,
     fixture::Fixture,
@@ -16,9 +18,9 @@ const STAYS: &str = "ccm-trusted-ca";
 /// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
 pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
     removed(fixture, history, async || annotate(fixture, json!("false")).await).await;
-    // This Kubernetes has no such code any more, and that is said.
-    let alone = |state: &State| state.is_well() && state.said[0].contains("new nodes stay uninitialized");
-    says(fixture, history, alone).await;
+    // This Kubernetes has no in-tree cloud providers any more, which is reported.
+    let alone = |state: &State| state.is_well() && state.conditions[0].contains("new nodes stay uninitialized");
+    states_until(fixture, history, alone).await;
 
     annotate(fixture, Value::Null).await;
     fixture.pod(OPERANDS, &labels("openstack"), SECOND.1).await;

@@ -1,6 +1,6 @@
 //! Another cloud, and back, under a manager that runs.
 
-use super::{OPERANDS, SECOND, deployment, labels, made, pods, progressed, reports, says, set_platform};
+use super::{OPERANDS, SECOND, deployment, labels, made, pods, progressed, reports, set_platform, states_until};
 use crate::{cloud::OpenStack, fixture::Fixture, history::History, stand_in};
 
 /// From `OpenStack` to AWS, whose manager works at first and then does not, and back.
@@ -8,7 +8,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
     stand_in::import(fixture);
     let before = made(fixture).await;
     assert!(before.contains(&deployment("openstack")), "{before:#?}");
-    history.told(fixture).await;
+    history.states(fixture).await;
 
     set_platform(fixture, "AWS").await;
     fixture.gone(&pods("openstack")).await;
@@ -25,7 +25,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
 
     stand_in::fails();
     let down = "False NothingRuns Deployment openshift-cloud-controller-manager/aws-cloud-controller-manager: 0 of 1 Pods available";
-    says(fixture, history, |state| state.said[0].starts_with(down)).await;
+    states_until(fixture, history, |state| state.conditions[0].starts_with(down)).await;
     fixture.assert_tainted().await;
 
     let before = made(fixture).await;

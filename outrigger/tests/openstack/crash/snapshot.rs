@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::{Fixture, annotation},
-    rig::{is_initialised, service_address},
+    process_fixture::{is_initialised, service_address},
 };
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::{ResourceExt, api::ListParams};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 /// Everything of a fixture: Nodes, Services, and what they have in the cloud.
 pub async fn snapshot(fixture: &Fixture) -> Value {
-    let ours = ListParams::default().labels(&format!("{}={}", crate::rig::LABEL, fixture.name));
-    let nodes = fixture.rig().nodes().list(&ours).await.unwrap().items;
+    let ours = ListParams::default().labels(&format!("{}={}", crate::process_fixture::LABEL, fixture.name));
+    let nodes = fixture.base().nodes().list(&ours).await.unwrap().items;
     let services = fixture.services().list(&ListParams::default()).await.unwrap().items;
     let services = services
         .iter()

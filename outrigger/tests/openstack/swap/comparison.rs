@@ -2,7 +2,7 @@
 //! same after creation, after changes, and after Nodes joined and left.
 
 use super::{Fixture, Maker, Swap, placeholders::Placeholders, services};
-use crate::rig::Manager;
+use crate::process_fixture::Manager;
 use k8s_openapi::api::core::v1::Service;
 use kube::{
     ResourceExt,
@@ -28,7 +28,7 @@ struct Seen {
 const NO_MORE: &str = "eastern";
 
 /// A cluster and its cloud at the end of each phase: created, changed, with other Nodes.
-async fn life(of: Maker) -> [Snapshot; 3] {
+async fn phases(of: Maker) -> [Snapshot; 3] {
     let fixture = Fixture::private().await;
     let wanted = numbered([services::common(), services::rare(&fixture)].concat());
     let more = services::classes(&fixture);
@@ -38,25 +38,25 @@ async fn life(of: Maker) -> [Snapshot; 3] {
         swap.join(&manager, &format!("node-{n}"), words).await;
     }
     for service in wanted {
-        swap.rig().create(service).await;
+        swap.base().create(service).await;
     }
     at_rest(&swap, &manager).await;
     let made = snapshot(&swap.environment).await;
 
-    let api = swap.rig().services();
+    let api = swap.base().services();
     for (name, change) in services::changes() {
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(change)).await;
         assert!(patched.is_ok(), "cannot change {name}: {patched:?}");
     }
     for name in services::DELETED {
-        swap.rig().end(&manager, name).await;
+        swap.base().end(&manager, name).await;
     }
     at_rest(&swap, &manager).await;
     let changed = snapshot(&swap.environment).await;
 
     swap.join(&manager, "late", "").await;
-    let gone = swap.rig().named("node-1");
-    let nodes = swap.rig().nodes();
+    let gone = swap.base().named("node-1");
+    let nodes = swap.base().nodes();
     nodes.delete(&gone, &DeleteParams::default()).await.unwrap();
     at_rest(&swap, &manager).await;
     [made, changed, snapshot(&swap.environment).await]
@@ -200,15 +200,15 @@ fn differences(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
 fn only_reported_by_ours(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
     let mut all = Vec::new();
     for (name, ours) in ours {
-        let told = ours.events.difference(&theirs[name].events);
-        all.extend(told.map(|event| format!("{name}: {event}")));
+        let more = ours.events.difference(&theirs[name].events);
+        all.extend(more.map(|event| format!("{name}: {event}")));
     }
     all
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn services_are_the_same_in_both_programs() {
-    let (theirs, mut ours) = tokio::join!(life(Maker::Theirs), life(Maker::Ours));
+    let (theirs, mut ours) = tokio::join!(phases(Maker::Theirs), phases(Maker::Ours));
     for (theirs, ours) in theirs.iter().zip(&mut ours).skip(1) {
         let left = theirs[NO_MORE]
             .facts

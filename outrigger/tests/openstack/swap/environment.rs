@@ -1,9 +1,9 @@
 //! The clouds of the swap: the simulation, and the real services.
 
 use crate::{
-    fixture::{Fixture, PASSWORD, told},
+    fixture::{Fixture, PASSWORD, summaries},
+    process_fixture,
     real::{balancers, floating_ips, pools},
-    rig::Rig,
 };
 use lab::openstack::{OpenStack, Project, Region, Service};
 
@@ -13,7 +13,7 @@ pub trait Environment {
     type Mark: Copy;
 
     /// The cluster.
-    fn rig(&self) -> &Rig;
+    fn base(&self) -> &process_fixture::Fixture;
     /// The content of `--cloud-config`, with these lines about load balancers.
     fn config(&self, balancers: &str) -> String;
     /// The part of the `User-Agent` that identifies the requests of the programs.
@@ -37,8 +37,8 @@ pub trait Environment {
 impl Environment for Fixture {
     type Mark = openstack_sim::Mark;
 
-    fn rig(&self) -> &Rig {
-        Fixture::rig(self)
+    fn base(&self) -> &process_fixture::Fixture {
+        Fixture::base(self)
     }
 
     fn config(&self, balancers: &str) -> String {
@@ -63,7 +63,7 @@ impl Environment for Fixture {
     }
 
     async fn changes_since(&self, mark: openstack_sim::Mark) -> Vec<String> {
-        told(&self.cloud.writes_since(mark))
+        summaries(&self.cloud.writes_since(mark))
     }
 
     async fn routes(&self) -> usize {
@@ -89,7 +89,7 @@ impl Environment for Fixture {
 pub struct Real {
     cloud: &'static OpenStack,
     project: Project<'static>,
-    rig: Rig,
+    base: process_fixture::Fixture,
 }
 
 impl Real {
@@ -98,7 +98,7 @@ impl Real {
         Self {
             cloud,
             project: cloud.project(&lab::unique("swap")).await.unwrap(),
-            rig: Rig::private().await,
+            base: process_fixture::Fixture::private().await,
         }
     }
 
@@ -112,8 +112,8 @@ impl Real {
 impl Environment for Real {
     type Mark = lab::openstack::Mark;
 
-    fn rig(&self) -> &Rig {
-        &self.rig
+    fn base(&self) -> &process_fixture::Fixture {
+        &self.base
     }
 
     fn config(&self, balancers: &str) -> String {
@@ -130,7 +130,7 @@ impl Environment for Real {
     }
 
     async fn boot(&self, name: &str) {
-        self.project.boot(&self.rig.named(name)).await.unwrap();
+        self.project.boot(&self.base.named(name)).await.unwrap();
     }
 
     async fn mark(&self) -> lab::openstack::Mark {

@@ -44,25 +44,25 @@ fn boot(fixture: &Fixture) -> Vec<(&'static str, String)> {
     for name in ["plain", "hosted", "labelled"] {
         plain(name);
     }
-    let said = |words: &str| format!("tainted ready:True {words}");
+    let node = |words: &str| format!("tainted ready:True {words}");
     vec![
-        ("plain", said("")),
-        ("floating", said("")),
-        ("reachable", said("")),
-        ("identified", said(&format!("id:openstack:///{identified}"))),
-        ("regional", said(&format!("id:openstack://RegionOne/{regional}"))),
-        ("two-networks", said("")),
-        ("elsewhere", said("")),
-        ("zoneless", said("")),
-        ("huge", said("")),
-        ("described", said("")),
-        ("given", said(&format!("node-ip:{given} InternalIP={given}"))),
-        ("hosted", said("Hostname=host.lab InternalIP=10.9.9.9")),
+        ("plain", node("")),
+        ("floating", node("")),
+        ("reachable", node("")),
+        ("identified", node(&format!("id:openstack:///{identified}"))),
+        ("regional", node(&format!("id:openstack://RegionOne/{regional}"))),
+        ("two-networks", node("")),
+        ("elsewhere", node("")),
+        ("zoneless", node("")),
+        ("huge", node("")),
+        ("described", node("")),
+        ("given", node(&format!("node-ip:{given} InternalIP={given}"))),
+        ("hosted", node("Hostname=host.lab InternalIP=10.9.9.9")),
         (
             "labelled",
-            said("topology.kubernetes.io/zone=mine beta.kubernetes.io/instance-type=mine"),
+            node("topology.kubernetes.io/zone=mine beta.kubernetes.io/instance-type=mine"),
         ),
-        (SERVERLESS, said("")),
+        (SERVERLESS, node("")),
     ]
 }
 
@@ -71,17 +71,17 @@ async fn written(of: Maker) -> BTreeMap<String, Value> {
     let fixture = Fixture::private().await;
     let kubelets = boot(&fixture);
     let swap = Swap::on(fixture, SORTED).await;
-    let rig = swap.rig();
+    let base = swap.base();
     for (name, words) in &kubelets {
-        rig.register(name, words).await;
+        base.register(name, words).await;
     }
     let manager = swap.start(swap.program(of));
     for (name, _) in kubelets.iter().filter(|(name, _)| *name != SERVERLESS) {
-        rig.initialised(&manager, &rig.named(name)).await;
+        base.initialised(&manager, &base.named(name)).await;
     }
     swap.looked_at_all(&manager).await;
-    let words = Placeholders::new(&[(rig.name.clone(), "CLUSTER")]);
-    let nodes = rig.nodes().list(&ListParams::default()).await.unwrap();
+    let words = Placeholders::new(&[(base.name.clone(), "CLUSTER")]);
+    let nodes = base.nodes().list(&ListParams::default()).await.unwrap();
     let look = |node: Node| {
         let (metadata, spec, status) = (json!(node.metadata), json!(node.spec), json!(node.status));
         let facts = json!([

@@ -3,7 +3,7 @@
 use super::{Scenario, Snapshot};
 use crate::{
     objects::blurred,
-    rig::{Door, Folder, Manager},
+    process_fixture::{ApiProxy, Folder, Manager},
     world::{RELEASE, World, images, infrastructure, kind},
 };
 use kube::{Client, api::PostParams};
@@ -139,8 +139,8 @@ impl Scenario for OpenShift {
         (&self.world().client, &self.world().folder)
     }
 
-    fn start(&self, door: Option<&Door>) -> Manager {
-        start(self.world(), door, self.change.release())
+    fn start(&self, proxy: Option<&ApiProxy>) -> Manager {
+        start(self.world(), proxy, self.change.release())
     }
 
     async fn is_done(&self) -> Result<(), String> {
@@ -220,11 +220,11 @@ async fn leave(world: &World, installed: &Snapshot) {
     world.set_status(&operators, "cloud-controller-manager", status).await;
 }
 
-fn start(world: &World, door: Option<&Door>, release: &str) -> Manager {
+fn start(world: &World, proxy: Option<&ApiProxy>, release: &str) -> Manager {
     let launch = world.common(world.operator()).flag("--leader-elect=false");
     let launch = launch.env("RELEASE_VERSION", release);
-    match door {
-        Some(door) => launch.flag(&format!("--kubeconfig={}", door.kubeconfig.display())),
+    match proxy {
+        Some(proxy) => launch.flag(&format!("--kubeconfig={}", proxy.kubeconfig.display())),
         None => launch,
     }
     .start()

@@ -3,7 +3,7 @@
 use super::{Scenario, Snapshot};
 use crate::{
     objects::kind,
-    rig::{Door, Folder, Manager},
+    process_fixture::{ApiProxy, Folder, Manager},
     standalone::cluster::Cluster,
 };
 use kube::Client;
@@ -71,7 +71,7 @@ impl Change {
             Self::Install | Self::Update | Self::Switch => world.is_rolled_out(NAME).await,
             Self::Remove => {
                 let removed = ["Available=False Removed", "Degraded=False", "Progressing=False"];
-                world.reports(NAME, removed).await
+                world.has_conditions(NAME, removed).await
             }
         }
     }
@@ -102,8 +102,8 @@ impl Scenario for Standalone {
         (&self.world.client, &self.world.folder)
     }
 
-    fn start(&self, door: Option<&Door>) -> Manager {
-        start(&self.world, door)
+    fn start(&self, proxy: Option<&ApiProxy>) -> Manager {
+        start(&self.world, proxy)
     }
 
     async fn is_done(&self) -> Result<(), String> {
@@ -124,9 +124,9 @@ fn spec() -> Value {
     json!({"provider": "memory", "cloudConfig": {"configMap": map}})
 }
 
-fn start(world: &Cluster, door: Option<&Door>) -> Manager {
-    let launch = match door {
-        Some(door) => world.operator_as(&door.kubeconfig),
+fn start(world: &Cluster, proxy: Option<&ApiProxy>) -> Manager {
+    let launch = match proxy {
+        Some(proxy) => world.operator_as(&proxy.kubeconfig),
         None => world.operator(),
     };
     launch.flag("--leader-elect=false").start()

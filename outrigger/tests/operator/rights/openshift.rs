@@ -2,9 +2,9 @@
 
 use super::{Account, Rule, Scenario, apply};
 use crate::{
-    health::told,
+    health::event_message,
+    process_fixture::{Entry, Manager},
     repair::vcenter,
-    rig::{Entry, Manager},
     standalone::cluster::{definition, managers},
     world::{OPERATOR_NAMESPACE, World, config_map, name_on},
 };
@@ -65,11 +65,11 @@ async fn world(platform: &str) -> World {
 impl Scenario for World {
     const EXPECTED: &[&str] = &[];
     const REASONS: &[(&str, &str)] = &[
-        ("tokenreviews", "asked for whoever reads the metrics"),
-        ("subjectaccessreviews", "asked for whoever reads the metrics"),
+        ("tokenreviews", "used for clients that read the metrics"),
+        ("subjectaccessreviews", "used for clients that read the metrics"),
         (
             "-dry-run",
-            "tried before a binding is replaced, which happens only if somebody has replaced it",
+            "tried before a binding is replaced, which happens only if another client has replaced it",
         ),
         ("hostaccess", "the machine's network"),
     ];
@@ -132,13 +132,13 @@ impl Scenario for World {
         self.runs(operator, "vsphere").await;
         // The operator reads the Pods to report why none runs.
         self.roll_out(0).await;
-        self.says(operator, &["Available=False NothingRuns"]).await;
+        self.reports(operator, &["Available=False NothingRuns"]).await;
     }
 
     async fn remove(&self, operator: &Manager) {
         self.set_platform("None").await;
         self.gone(operator, "vsphere").await;
-        self.says(operator, &["Available=True", "Progressing=False"]).await;
+        self.reports(operator, &["Available=True", "Progressing=False"]).await;
     }
 }
 
@@ -146,8 +146,8 @@ impl Scenario for World {
 pub async fn seal_source(world: &World, server: &str) {
     let (namespace, name) = ("openshift-config", "cloud-provider-config");
     world.delete(&config_map(), namespace, name).await;
-    let sealed = json!({"data": {"cloud.conf": vcenter(server)}, "immutable": true});
-    world.apply(&config_map(), namespace, name, sealed).await;
+    let immutable = json!({"data": {"cloud.conf": vcenter(server)}, "immutable": true});
+    world.apply(&config_map(), namespace, name, immutable).await;
 }
 
 /// Waits until the managed configuration names a server, and cannot be changed.
@@ -165,7 +165,7 @@ pub async fn managed(world: &World, operator: &Manager, server: &str) {
     operator.until(server, look).await;
 }
 
-/// Nobody may change workloads any more.
+/// All changes of workloads are refused.
 fn without_patch(object: &mut Value) {
     let rules = object.get_mut("rules").and_then(Value::as_array_mut);
     let rules = rules.into_iter().flatten();
@@ -180,9 +180,9 @@ fn without_patch(object: &mut Value) {
 async fn one_verb_short() {
     let world = world("AWS").await;
     let operator = release(&world, without_patch).await;
-    let said = told(&world, &operator, OPERANDS, "ResourceCreateFailed").await;
+    let message = event_message(&world, &operator, OPERANDS, "ResourceCreateFailed").await;
     for part in ["cannot patch resource", "deployments", "aws-cloud-controller-manager"] {
-        assert!(said.contains(part), "{said}");
+        assert!(message.contains(part), "{message}");
     }
     let line = operator.logged("not everything could be written").await;
     assert!(line.contains("cannot patch resource"), "{line}");
@@ -191,7 +191,7 @@ async fn one_verb_short() {
     world.runs(&operator, "aws").await;
 }
 
-/// operator.md §2.0: what lasts for two minutes and a half is told in the conditions, with the verb; not before, and not for ever.
+/// A failure that lasts for two minutes and a half is reported in the conditions, with the verb, until it ends.
 #[tokio::test]
 #[ignore = "takes three minutes: make test-full runs it"]
 async fn one_verb_short_for_long() {
@@ -212,7 +212,7 @@ async fn one_verb_short_for_long() {
     assert!(world.reports_since(mark) <= 5, "{:#?}", world.writes_since(mark));
     release_again(&world).await;
     world.runs(&operator, "aws").await;
-    world.says(&operator, &["Degraded=False", "Upgradeable=True"]).await;
+    world.reports(&operator, &["Degraded=False", "Upgradeable=True"]).await;
 }
 
 async fn release_again(world: &World) {
@@ -220,9 +220,9 @@ async fn release_again(world: &World) {
     drop(second);
 }
 
-/// What may not be watched is named, and nothing is guessed meanwhile.
+/// A kind that may not be watched is named, and no operands are written meanwhile.
 #[tokio::test]
-async fn may_not_look() {
+async fn reads_are_forbidden() {
     let world = world("AWS").await;
     let without = |object: &mut Value| {
         let rules = object.get_mut("rules").and_then(Value::as_array_mut);
@@ -248,8 +248,8 @@ async fn may_not_look() {
 const ON_OPENSHIFT: &str = include_str!("../../../../deploy/kubernetes/on-openshift.yaml");
 const STANDALONE: &str = include_str!("../../../../deploy/kubernetes/operator.yaml");
 
-/// On `OpenShift` our own kind is served as soon as there are the rights for it; without them the cluster's own manager is none the
-/// worse, and what is missing is said once.
+/// On `OpenShift` our own kind is served as soon as there are the rights for it; without them the cluster's own manager still
+/// works, and the missing rights are logged once.
 #[tokio::test]
 async fn our_own_kind_on_openshift() {
     let world = World::apart(OPERANDS).await;
@@ -305,7 +305,7 @@ async fn our_own_kind_on_openshift() {
     world.delete(&managers, "", "lab").await;
     world.settled().await;
     assert_eq!(world.account().denied(mark, &[]), BTreeSet::new());
-    world.says(&operator, &["Available=True", "Degraded=False"]).await;
+    world.reports(&operator, &["Available=True", "Degraded=False"]).await;
 }
 
 /// A manager may do the same wherever it runs, and so may the operator for it.

@@ -3,7 +3,7 @@
 use super::{Account, Rule, Scenario, apply};
 use crate::{
     objects::deployment,
-    rig::Manager,
+    process_fixture::Manager,
     standalone::cluster::{Cluster, scope},
 };
 use kube::api::{Patch, PatchParams};
@@ -23,8 +23,8 @@ impl Scenario for Cluster {
     /// At its start the operator asks whether this is `OpenShift`; a refusal is an answer.
     const EXPECTED: &[&str] = &["get apiservers /cluster", "get infrastructures /cluster"];
     const REASONS: &[(&str, &str)] = &[
-        ("tokenreviews", "asked for whoever reads the metrics"),
-        ("subjectaccessreviews", "asked for whoever reads the metrics"),
+        ("tokenreviews", "used for clients that read the metrics"),
+        ("subjectaccessreviews", "used for clients that read the metrics"),
         ("bind ", "no request of its own: it is looked at when a binding is made"),
     ];
 
@@ -65,7 +65,7 @@ impl Scenario for Cluster {
         first["provider"] = json!("memory");
         self.manager("lab", first).await;
         self.installed(operator, "lab").await;
-        // Every operand is written anew, and every one is deleted in the end.
+        // Every operand is recreated, and every one is deleted in the end.
         self.manager("lab", spec()).await;
         self.installed(operator, "lab").await;
 
@@ -80,9 +80,9 @@ impl Scenario for Cluster {
             "Available=False NothingRuns Deployment {}/{name}: 0 of 2 Pods available",
             self.namespace
         );
-        self.says(operator, "lab", &[why.as_str(), "Degraded=False"]).await;
+        self.reports(operator, "lab", &[why.as_str(), "Degraded=False"]).await;
         self.delete(&deployment(), &self.namespace, name).await;
-        self.says(operator, "lab", &["Progressing=True RollingOut"]).await;
+        self.reports(operator, "lab", &["Progressing=True RollingOut"]).await;
     }
 
     async fn remove(&self, operator: &Manager) {

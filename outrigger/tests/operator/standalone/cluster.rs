@@ -1,16 +1,16 @@
 //! A cluster with our definition.
 
 use crate::{
+    control_planes::{Plane, Pool},
     fixture::{Fixture, Place},
     objects::{self, config_map, deployment, kind},
-    planes::{Plane, Pool},
-    rig::{Launch, Manager},
+    process_fixture::{Launch, Manager},
 };
 use kube::api::{ApiResource, DeleteParams, ListParams};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, ops::Deref, path::Path};
 
-/// The images that the operator is told of.
+/// The images in the operator's file.
 pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/outrigger:1"}"#;
 
 static PLANES: Pool = Pool::of(2);
@@ -78,7 +78,7 @@ impl Cluster {
         world
     }
 
-    /// Begins anew: nothing of ours is there, and the operator lives in a namespace that nobody has used.
+    /// Starts again: none of our objects exist, and the operator has an unused namespace.
     pub async fn move_on(&mut self) {
         self.fixture.namespace = lab::unique("outrigger");
         let api = self.api(&managers(), "");
@@ -118,7 +118,7 @@ impl Cluster {
         self.operator_as(&self.plane().kubeconfig())
     }
 
-    /// The operator's command line, as somebody.
+    /// The operator's command line, with this user.
     pub fn operator_as(&self, kubeconfig: &Path) -> Launch {
         let (images, namespace) = (self.folder.path().join("images.json"), &self.namespace);
         Launch::new(self.folder.path())
@@ -147,11 +147,11 @@ impl Cluster {
     }
 
     /// Waits until the manager says all of this, and returns all it says.
-    pub async fn says(&self, operator: &Manager, name: &str, beginnings: &[&str]) -> String {
+    pub async fn reports(&self, operator: &Manager, name: &str, beginnings: &[&str]) -> String {
         let look = async || {
             let lines = self.conditions(name).await;
-            let said = |beginning: &&str| lines.iter().any(|line| line.starts_with(*beginning));
-            if beginnings.iter().all(said) {
+            let is_reported = |beginning: &&str| lines.iter().any(|line| line.starts_with(*beginning));
+            if beginnings.iter().all(is_reported) {
                 Ok(lines.join("\n"))
             } else {
                 Err(format!("{lines:#?}"))
@@ -162,21 +162,21 @@ impl Cluster {
 
     /// Waits until the manager's objects are there, lets its Pods run, and waits until it says so.
     pub async fn installed(&self, operator: &Manager, name: &str) {
-        self.says(operator, name, &["Progressing=True RollingOut"]).await;
+        self.reports(operator, name, &["Progressing=True RollingOut"]).await;
         self.roll_out(9).await;
         let done = ["Available=True", "Progressing=False", "Degraded=False"];
-        self.says(operator, name, &done).await;
+        self.reports(operator, name, &done).await;
     }
 
     /// Whether the operator has seen the last change of a manager, and reports that it runs; the cluster's other controllers do
     /// their part.
     pub async fn is_rolled_out(&self, name: &str) -> Result<(), String> {
-        self.reports(name, ["Available=True", "Degraded=False", "Progressing=False"])
+        self.has_conditions(name, ["Available=True", "Degraded=False", "Progressing=False"])
             .await
     }
 
     /// Whether the operator has seen the last change of a manager, and its conditions begin like this.
-    pub async fn reports(&self, name: &str, expected: [&str; 3]) -> Result<(), String> {
+    pub async fn has_conditions(&self, name: &str, expected: [&str; 3]) -> Result<(), String> {
         self.collect_garbage().await;
         self.roll_out(9).await;
         let manager = self.resource(name).await;
@@ -247,7 +247,7 @@ impl Cluster {
         ])
     }
 
-    /// Everything as somebody sees it who does not look at versions, times and keys: all that the operator made, and what a manager says.
+    /// All state without versions, times and keys: the operator's objects, and the conditions of a manager.
     pub async fn snapshot(&self, name: &str) -> BTreeMap<String, Value> {
         let mut all = BTreeMap::new();
         for (resource, namespace) in self.kinds() {

@@ -1,4 +1,4 @@
-//! What is refused, unknown or cannot be read is said in the manager's conditions, in words that name the object.
+//! Refused writes and unknown or unreadable objects are reported in the manager's conditions, which name the object.
 
 use super::cluster::{Cluster, definition, managers, scope};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-/// Told at once, with the words of the policy; everything else is made; and it heals by itself.
+/// Reported at once, with the message of the policy; everything else is created; and the report ends by itself.
 #[tokio::test]
 async fn a_policy_refuses_an_operand() {
     let world = Cluster::new().await;
@@ -17,7 +17,7 @@ async fn a_policy_refuses_an_operand() {
     refuse(&world, &deployment(), &["CREATE"], attempt).await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
-    let said = world.says(&operator, "lab", &["Degraded=True SyncingFailed"]).await;
+    let conditions = world.reports(&operator, "lab", &["Degraded=True SyncingFailed"]).await;
     let object = format!(
         "cannot create Deployment {}/lab-cloud-controller-manager: ",
         world.namespace
@@ -27,7 +27,7 @@ async fn a_policy_refuses_an_operand() {
         "no Deployments on Mondays",
         "Available=False SyncingFailed",
     ] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(conditions.contains(part), "{part} is not in {conditions}");
     }
     let budgets = kind("PodDisruptionBudget");
     let budgets = world.api(&budgets, &world.namespace);
@@ -37,22 +37,22 @@ async fn a_policy_refuses_an_operand() {
     world.installed(&operator, "lab").await;
 }
 
-/// It may pass, so it is no alarm yet; but it is said.
+/// It may be temporary, so it is reported without an alert.
 #[tokio::test]
 async fn the_namespace_is_terminating() {
     let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     world.delete(&kind("Namespace"), "", &world.namespace).await;
     let operator = world.operator().flag("--leader-elect=false").start();
-    let said = world
-        .says(&operator, "lab", &["Progressing=True Retrying", "Degraded=False"])
+    let conditions = world
+        .reports(&operator, "lab", &["Progressing=True Retrying", "Degraded=False"])
         .await;
     let object = format!(
         "cannot create Deployment {}/lab-cloud-controller-manager: ",
         world.namespace
     );
     for part in [object.as_str(), "because it is being terminated"] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(conditions.contains(part), "{part} is not in {conditions}");
     }
     let bound = world.api(&kind("ClusterRoleBinding"), "");
     let name = "outrigger:lab-cloud-controller-manager";
@@ -84,7 +84,7 @@ async fn grant_all_but(world: &Cluster, user: &str, hidden: &str) {
         "leases",
     ];
     let seen: Vec<_> = all.into_iter().filter(|resource| *resource != hidden).collect();
-    // Whoever grants a right must hold it.
+    // A user can only grant rights that it holds.
     let rules = json!({"rules": [
         {"apiGroups": ["*"], "resources": seen, "verbs": ["*"]},
         {"apiGroups": ["*"], "resources": [hidden], "verbs": ["get", "create", "patch", "delete"]},
@@ -121,10 +121,10 @@ async fn an_unknown_configuration_rolls_nothing() {
     grant_all_but(&world, "blind", "configmaps").await;
     let mark = world.mark();
     let operator = world.operator_as(&world.plane().kubeconfig_for("blind", &[])).start();
-    let said = world.says(&operator, "lab", &["Progressing=True Retrying"]).await;
+    let conditions = world.reports(&operator, "lab", &["Progressing=True Retrying"]).await;
     let object = format!("cannot read ConfigMap {}/cloud: ", world.namespace);
     for part in [object.as_str(), "Available=True", "Degraded=False"] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(conditions.contains(part), "{part} is not in {conditions}");
     }
     world.settled().await;
     let after = world.deployment("lab").await.unwrap();
@@ -136,7 +136,7 @@ async fn an_unknown_configuration_rolls_nothing() {
 
     grant_all_but(&world, "blind", "nothing").await;
     world
-        .says(
+        .reports(
             &operator,
             "lab",
             &["Available=True", "Progressing=False", "Degraded=False"],
@@ -161,7 +161,7 @@ fn lax() -> String {
 
 /// An object that cannot be read is left alone, and says which field is wrong; what may be in its way waits.
 #[tokio::test]
-async fn an_unreadable_manager_says_so() {
+async fn an_unreadable_manager_is_reported() {
     let world = Cluster::with(lax()).await;
     let spec = |zone: &str, port: u16| json!({"provider": "memory", "securePort": port, "scope": scope(zone)});
     world.manager("first", spec("first", 10300)).await;
@@ -170,21 +170,26 @@ async fn an_unreadable_manager_says_so() {
     let mut odd = spec("odd", 10301);
     odd["replicas"] = json!("two");
     world.manager("odd", odd).await;
-    let said = world.says(&operator, "odd", &["Degraded=True Unreadable"]).await;
-    assert!(said.contains("spec.replicas: invalid type: string \"two\""), "{said}");
+    let conditions = world.reports(&operator, "odd", &["Degraded=True Unreadable"]).await;
+    assert!(
+        conditions.contains("spec.replicas: invalid type: string \"two\""),
+        "{conditions}"
+    );
     operator.logged("spec.replicas: invalid type").await;
 
     world.manager("second", spec("second", 10302)).await;
-    let said = world.says(&operator, "second", &["Degraded=True ScopeUnknown"]).await;
-    assert!(said.contains("\"odd\""), "{said}");
+    let conditions = world
+        .reports(&operator, "second", &["Degraded=True ScopeUnknown"])
+        .await;
+    assert!(conditions.contains("\"odd\""), "{conditions}");
     assert_eq!(world.related("second").await, [""; 0]);
     let first = world.conditions("first").await;
     assert!(first[0].starts_with("Available=True"), "{first:#?}");
 
     world.manager("odd", spec("odd", 10301)).await;
-    world.says(&operator, "odd", &["Degraded=False"]).await;
+    world.reports(&operator, "odd", &["Degraded=False"]).await;
     world
-        .says(&operator, "second", &["Degraded=False", "Progressing=True"])
+        .reports(&operator, "second", &["Degraded=False", "Progressing=True"])
         .await;
     assert_eq!(
         world
@@ -198,8 +203,8 @@ async fn an_unreadable_manager_says_so() {
     );
 }
 
-/// What is told about a manager's Deployment under this reason: the count and the words of each event.
-async fn told(world: &Cluster, reason: &str) -> Vec<String> {
+/// The events with this reason about a manager's Deployment: count and message.
+async fn events(world: &Cluster, reason: &str) -> Vec<String> {
     let api = world.api(&kind("Event"), &world.namespace);
     let events = api.list(&ListParams::default()).await.unwrap();
     let mut lines: Vec<_> = events
@@ -218,7 +223,7 @@ async fn told(world: &Cluster, reason: &str) -> Vec<String> {
     lines
 }
 
-/// Pods that cannot start because something they read is not there: that is told, under the name of the original, once and not in every
+/// Pods that cannot start because an input is missing: that is reported, with the reason of the Go program, once and not in every
 /// pass, whether the provider follows changes by itself or not.
 #[rstest::rstest]
 #[case::read_once("memory", json!({"cloudConfig": {"configMap": {"name": "cloud"}}}), &["ConfigMap \"cloud\""])]
@@ -228,17 +233,21 @@ async fn told(world: &Cluster, reason: &str) -> Vec<String> {
     &["ConfigMap \"cloud\"", "Secret \"keys\""]
 )]
 #[tokio::test]
-async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spec: Value, #[case] missing: &[&str]) {
+async fn missing_inputs_of_pods_are_reported(
+    #[case] provider: &str,
+    #[case] mut spec: Value,
+    #[case] missing: &[&str],
+) {
     let world = Cluster::new().await;
     spec["provider"] = json!(provider);
     world.manager("lab", spec.clone()).await;
     let operator = world.start();
     let expected = |times: usize| -> Vec<String> {
-        let told = |what: &&str| format!("Warning {times}x error calculating configuration hash: {what} not found");
-        missing.iter().map(told).collect()
+        let event = |what: &&str| format!("Warning {times}x error calculating configuration hash: {what} not found");
+        missing.iter().map(event).collect()
     };
     let comes_to = async |times: usize| {
-        let look = async || match told(&world, "ConfigurationCheckFailed").await {
+        let look = async || match events(&world, "ConfigurationCheckFailed").await {
             found if found == expected(times) => Ok(()),
             found => Err(format!("{found:#?}")),
         };
@@ -251,7 +260,7 @@ async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spe
     world.manager("lab", spec).await;
     world.installed(&operator, "lab").await;
     world.settled().await;
-    assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
+    assert_eq!(events(&world, "ConfigurationCheckFailed").await, expected(1));
 
     // It comes, and goes again.
     let secret = kind("Secret");
@@ -265,7 +274,7 @@ async fn what_pods_need_and_is_not_there(#[case] provider: &str, #[case] mut spe
         )
         .await;
     world.settled().await;
-    assert_eq!(told(&world, "ConfigurationCheckFailed").await, expected(1));
+    assert_eq!(events(&world, "ConfigurationCheckFailed").await, expected(1));
     for resource in [secret, kind("ConfigMap")] {
         let name = if resource.kind == "Secret" { "keys" } else { "cloud" };
         world.delete(&resource, &world.namespace, name).await;

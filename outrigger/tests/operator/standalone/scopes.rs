@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, scope};
 use crate::{
     objects::{deployment, kind},
-    rig::Manager,
+    process_fixture::Manager,
 };
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ fn at(zone: &str, class: &str) -> Value {
 /// Waits until what these managers ask for is written, lets their Pods run, and waits until they say so.
 async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
     for name in names {
-        world.says(operator, name, &["Progressing=True RollingOut"]).await;
+        world.reports(operator, name, &["Progressing=True RollingOut"]).await;
     }
     world.roll_out(9).await;
     for name in names {
         let done = ["Available=True", "Progressing=False", "Degraded=False"];
-        world.says(operator, name, &done).await;
+        world.reports(operator, name, &done).await;
     }
 }
 
@@ -59,7 +59,7 @@ async fn selector(world: &Cluster, name: &str) -> String {
 
 /// A manager that was refused a change keeps its nodes, and one that changes places keeps the old one until its Pods have left.
 #[tokio::test]
-async fn a_place_is_free_when_nobody_runs_there() {
+async fn a_scope_is_free_when_no_pod_uses_it() {
     let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     world.manager("b", spec(10301, &scope("east"))).await;
@@ -69,12 +69,12 @@ async fn a_place_is_free_when_nobody_runs_there() {
     // To all nodes: refused because of the other, and its Pods go on with what they had.
     let all = json!({"loadBalancerClasses": ["lab/west"]});
     world.manager("a", spec(10300, &all)).await;
-    world.says(&operator, "a", &["Degraded=True ScopeOverlap"]).await;
+    world.reports(&operator, "a", &["Degraded=True ScopeOverlap"]).await;
     assert_eq!(selector(&world, "a").await, "--node-selector=zone=west");
     world.manager("c", spec(10302, &at("west", "lab/c"))).await;
-    let said = world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    let conditions = world.reports(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
     let why = "in conflict with CloudControllerManager \"a\", whose Pods run with an earlier spec";
-    assert!(said.contains(why), "{said}");
+    assert!(conditions.contains(why), "{conditions}");
 
     // Nothing of this is in the operator's memory only.
     operator.signal("KILL");
@@ -84,25 +84,25 @@ async fn a_place_is_free_when_nobody_runs_there() {
     louder["logVerbosity"] = json!(1);
     world.manager("c", louder).await;
     seen(&world, &operator, "c").await;
-    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    world.reports(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
     assert_eq!(world.related("c").await, [""; 0]);
     assert!(world.deployment("c").await.is_none());
 
-    // To nodes that are nobody's: until the last Pod has changed, the old ones are not free.
+    // To nodes without a manager: until the last Pod has changed, the old ones are not free.
     world.manager("a", spec(10300, &scope("north"))).await;
-    world.says(&operator, "a", &["Progressing=True RollingOut"]).await;
+    world.reports(&operator, "a", &["Progressing=True RollingOut"]).await;
     world.settled().await;
     assert_eq!(selector(&world, "a").await, "--node-selector=zone=north");
     assert!(world.deployment("c").await.is_none());
-    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    world.reports(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
     world.roll_out(9).await;
     run(&world, &operator, &["c"]).await;
     assert_eq!(selector(&world, "c").await, "--node-selector=zone=west");
-    world.says(&operator, "a", &["Degraded=False"]).await;
+    world.reports(&operator, "a", &["Degraded=False"]).await;
 
     // What is removed is free as soon as it is gone.
     world.manager("d", spec(10303, &at("west", "lab/d"))).await;
-    world.says(&operator, "d", &["Degraded=True ScopeOverlap"]).await;
+    world.reports(&operator, "d", &["Degraded=True ScopeOverlap"]).await;
     let mut gone = spec(10302, &at("west", "lab/c"));
     gone["managementState"] = json!("Removed");
     world.manager("c", gone).await;
@@ -120,7 +120,7 @@ async fn a_place_is_free_when_nobody_runs_there() {
 
 /// What a manager cannot run with, for another reason, frees nothing either.
 #[tokio::test]
-async fn a_change_that_is_not_made_frees_nothing() {
+async fn a_refused_change_frees_nothing() {
     let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     let operator = world.start();
@@ -128,9 +128,9 @@ async fn a_change_that_is_not_made_frees_nothing() {
     let mut wrong = spec(10300, &scope("north"));
     wrong["controllers"] = json!(["nobody"]);
     world.manager("a", wrong).await;
-    world.says(&operator, "a", &["Degraded=True InvalidSpec"]).await;
+    world.reports(&operator, "a", &["Degraded=True InvalidSpec"]).await;
     world.manager("c", spec(10302, &at("west", "lab/c"))).await;
-    world.says(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
+    world.reports(&operator, "c", &["Degraded=True ScopeOverlap"]).await;
     assert!(world.deployment("c").await.is_none());
 
     world.manager("a", spec(10300, &scope("north"))).await;
@@ -167,13 +167,13 @@ async fn waits(world: &Cluster, operator: &Manager, name: &str, what: &str) {
     operator.until(what, look).await;
     assert!(world.deployment(name).await.is_none());
     assert_eq!(world.related(name).await, [""; 0]);
-    world.says(operator, name, &["Degraded=False"]).await;
+    world.reports(operator, name, &["Degraded=False"]).await;
 }
 
-/// The resource is deleted at once, and its Pods run until they have ended. Whoever wants their nodes waits for the last of them, also after the operator was
-/// killed; whoever does not, and whoever bears the same name and so has the same lock, does not wait.
+/// The resource is deleted at once, and its Pods run until they have ended. A manager for the same nodes waits for the last of them, also after the operator was
+/// killed; a manager for other nodes, and one of the same name, which has the same lock, does not wait.
 #[tokio::test]
-async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
+async fn a_deleted_manager_holds_its_scope_until_its_pods_have_ended() {
     let world = Cluster::new().await;
     world.manager("a", spec(10300, &scope("west"))).await;
     let operator = world.start();
@@ -208,5 +208,5 @@ async fn one_that_was_deleted_runs_until_its_pods_are_gone() {
     pod(&world, "b").await;
     world.unmanage("b").await;
     world.manager("b", spec(10301, &at("west", "lab/b"))).await;
-    world.says(&operator, "b", &["Progressing=True RollingOut"]).await;
+    world.reports(&operator, "b", &["Progressing=True RollingOut"]).await;
 }

@@ -3,7 +3,7 @@
 use super::cluster::Cluster;
 use crate::{
     objects::{config_map, kind},
-    rig::{Launch, Manager, free_port},
+    process_fixture::{Launch, Manager, free_port},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::api::{ApiResource, DeleteParams, Patch, PatchParams};
@@ -32,7 +32,7 @@ async fn data(world: &Cluster, secret: &str, key: &str) -> String {
     String::from_utf8(BASE64_STANDARD.decode(text.unwrap_or_default()).unwrap()).unwrap()
 }
 
-/// What callers are told to trust.
+/// The bundle for callers.
 async fn bundle(world: &Cluster) -> String {
     let found = world
         .api(&config_map(), &world.namespace)
@@ -47,8 +47,8 @@ fn host(world: &Cluster) -> String {
     format!("lab-cloud-controller-manager.{}.svc", world.namespace)
 }
 
-/// Whether a caller with this bundle would believe this certificate now.
-fn believed(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
+/// Verifies the certificate as a caller with this bundle does.
+fn verify(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
     let mut roots = RootCertStore::empty();
     for root in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
         roots.add(root.map_err(|error| error.to_string())?).unwrap();
@@ -57,21 +57,21 @@ fn believed(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
     let verifier = WebPkiServerVerifier::builder(Arc::new(roots)).build();
     let leaf = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|error| error.to_string())?;
     let name = ServerName::try_from(host.to_owned()).unwrap();
-    let believed =
+    let verified =
         verifier
             .map_err(|error| error.to_string())?
             .verify_server_cert(&leaf, &[], &name, &[], UnixTime::now());
-    believed.map(drop).map_err(|error| error.to_string())
+    verified.map(drop).map_err(|error| error.to_string())
 }
 
-/// Waits until there is another certificate than this one, and callers believe it.
+/// Waits until there is another certificate than this one, and callers trust it.
 async fn replaced(world: &Cluster, operator: &Manager, old: &str, why: &str) -> String {
     let look = async || {
         let new = data(world, SERVING, "tls.crt").await;
         if new.is_empty() || new == old {
             return Err("it is the old one".to_owned());
         }
-        believed(&bundle(world).await, &new, &host(world))?;
+        verify(&bundle(world).await, &new, &host(world))?;
         Ok(new)
     };
     operator.until(&format!("another certificate: {why}"), look).await
@@ -98,12 +98,12 @@ async fn expired(world: &Cluster) -> Value {
     params.not_after = rcgen::date_time_ymd(2002, 1, 1);
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = params.signed_by(&key, &issuer).unwrap();
-    let refused = believed(&bundle(world).await, &certificate.pem(), &host(world)).unwrap_err();
+    let refused = verify(&bundle(world).await, &certificate.pem(), &host(world)).unwrap_err();
     assert!(refused.contains("expired"), "for another reason: {refused}");
     pair(&certificate.pem(), &key.serialize_pem())
 }
 
-/// A certificate that nobody has reason to trust.
+/// A certificate that no authority of the bundle signed.
 fn foreign() -> Value {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     pair(&made.cert.pem(), &made.signing_key.serialize_pem())
@@ -179,7 +179,7 @@ async fn serves(world: &Cluster, manager: &Manager, address: SocketAddr, certifi
 async fn a_certificate_is_replaced_and_served() {
     let (world, operator) = Cluster::running().await;
     let first = data(&world, SERVING, "tls.crt").await;
-    believed(&bundle(&world).await, &first, &host(&world)).unwrap();
+    verify(&bundle(&world).await, &first, &host(&world)).unwrap();
     let address = free_port();
     let manager = manager(&world, address).await;
     serves(&world, &manager, address, &first).await;
@@ -191,9 +191,9 @@ async fn a_certificate_is_replaced_and_served() {
     serves(&world, &manager, address, &second).await;
 
     let edited = put(&world, SERVING, json!({"tls.crt": BASE64_STANDARD.encode("mine")})).await;
-    replaced(&world, &operator, &edited, "somebody has edited it").await;
+    replaced(&world, &operator, &edited, "it was edited").await;
     let strange = put(&world, SERVING, foreign()).await;
-    let third = replaced(&world, &operator, &strange, "nobody trusts it").await;
+    let third = replaced(&world, &operator, &strange, "no caller trusts it").await;
 
     let api = world.api(&secrets(), &world.namespace);
     world.settled().await;
@@ -212,9 +212,9 @@ async fn a_certificate_is_replaced_and_served() {
     assert_eq!(world.deployment("lab").await.unwrap()["metadata"]["generation"], 1);
 }
 
-/// What Prometheus is told leads it to the manager's Service and to the certificates that the operator has issued for it.
+/// The configuration of Prometheus leads to the manager's Service and to the certificates that the operator has issued for it.
 #[tokio::test]
-async fn monitoring_is_told_whom_to_trust() {
+async fn monitoring_gets_the_certificates_to_trust() {
     let (world, _operator) = Cluster::running().await;
     let name = "lab-cloud-controller-manager";
     let get = async |resource: ApiResource, name: &str| {
@@ -231,7 +231,7 @@ async fn monitoring_is_told_whom_to_trust() {
     let map = get(config_map(), trusted["name"].as_str().unwrap()).await;
     let roots = map["data"][trusted["key"].as_str().unwrap()].as_str().unwrap();
     let server = endpoint["tlsConfig"]["serverName"].as_str().unwrap();
-    believed(roots, &data(&world, SERVING, "tls.crt").await, server).unwrap();
+    verify(roots, &data(&world, SERVING, "tls.crt").await, server).unwrap();
 
     let service = get(kind("Service"), name).await;
     let selected = monitor["spec"]["selector"]["matchLabels"].as_object().unwrap();

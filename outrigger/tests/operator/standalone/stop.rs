@@ -1,12 +1,12 @@
-//! Told to stop while the API server does not answer.
+//! SIGTERM while the API server does not answer.
 
 use super::cluster::Cluster;
-use crate::rig::Door;
+use crate::process_fixture::ApiProxy;
 use rstest::rstest;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// What a Pod has from the signal to its end, unless somebody says otherwise.
+/// What a Pod has from the signal to its end, by default.
 const GRACE: Duration = Duration::from_secs(30);
 
 #[rstest]
@@ -16,15 +16,15 @@ const GRACE: Duration = Duration::from_secs(30);
 async fn stops_in_time(#[case] elect: &str) {
     let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
-    let door = Door::to(&world.client, &world.folder).await;
+    let proxy = ApiProxy::to(&world.client, &world.folder).await;
     // In the midst of the objects; nothing is answered from then on.
-    door.close_after(6);
+    proxy.close_after(6);
     let operator = world
-        .operator_as(&door.kubeconfig)
+        .operator_as(&proxy.kubeconfig)
         .flag(&format!("--leader-elect={elect}"))
         .start();
     let closed = async || {
-        if door.is_closed() {
+        if proxy.is_closed() {
             Ok(())
         } else {
             Err("it is open".to_owned())
@@ -34,6 +34,6 @@ async fn stops_in_time(#[case] elect: &str) {
     operator.signal("TERM");
     let asked = Instant::now();
     let exit = operator.exited().await;
-    assert!(asked.elapsed() < GRACE, "{:?}{}", asked.elapsed(), operator.told());
-    assert_eq!(exit.code, 0, "{}", operator.told());
+    assert!(asked.elapsed() < GRACE, "{:?}{}", asked.elapsed(), operator.log_tail());
+    assert_eq!(exit.code, 0, "{}", operator.log_tail());
 }

@@ -1,7 +1,7 @@
 //! Nothing is watched longer than it matters.
 
 use super::cluster::Cluster;
-use crate::rig::Manager;
+use crate::process_fixture::Manager;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -46,7 +46,7 @@ async fn watches_end() {
     world.installed(&operator, "lab").await;
     // What is still read is still watched: a change rolls the Pods.
     world.config("second", "{\"nodes\": []}").await;
-    world.says(&operator, "lab", &["Progressing=True RollingOut"]).await;
+    world.reports(&operator, "lab", &["Progressing=True RollingOut"]).await;
 
     world.unmanage("lab").await;
     unwatched(&world, &operator, "configmaps", "second").await;

@@ -4,7 +4,7 @@ use super::{World, is_ours};
 use crate::{
     fixture::Place,
     objects::{self, look_of},
-    rig::Manager,
+    process_fixture::Manager,
 };
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use serde_json::{Value, json};
@@ -102,8 +102,8 @@ impl World {
         operator.until(&format!("the end of {text}"), look).await;
     }
 
-    /// Everything as somebody sees it who does not look at versions and times: every operand by kind and name, the conditions
-    /// and what the operator says is its own.
+    /// All state without versions and times: every operand by kind and name, the conditions
+    /// and the related objects.
     pub async fn snapshot(&self) -> BTreeMap<String, Value> {
         let ours = self.ours().await.into_iter();
         let mut all: BTreeMap<String, Value> = ours

@@ -1,7 +1,7 @@
 //! The operator as a process, under all its names.
 
 use super::{OPERATOR_NAMESPACE, RELEASE, World};
-use crate::rig::{Launch, Manager, free_port};
+use crate::process_fixture::{Launch, Manager, free_port};
 
 impl World {
     /// The operator's command line.

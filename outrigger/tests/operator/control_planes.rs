@@ -41,7 +41,7 @@ impl Pool {
         }
     }
 
-    /// A control plane that nobody uses, or a new one; waits as long as there are enough.
+    /// An idle control plane, or a new one; waits while the maximum is in use.
     pub async fn take(&'static self) -> Plane {
         tokio::task::spawn_blocking(|| self.wait()).await.unwrap()
     }

@@ -19,7 +19,7 @@ type Snapshot = BTreeMap<String, Value>;
 const DIFFERENCES: [(&str, &str); 0] = [];
 
 /// The cluster and its account at the end of each chapter: created, changed, with other Nodes.
-async fn life(program: Program) -> [Snapshot; 3] {
+async fn phases(program: Program) -> [Snapshot; 3] {
     let cluster = Cluster::new("").await;
     let manager = cluster.start(program, &[]).await;
     let nodes = cluster.join(&manager, 3).await;
@@ -95,8 +95,8 @@ fn differences(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn live_alike() {
-    let (theirs, ours) = tokio::join!(life(Program::Go), life(Program::Outrigger));
+async fn both_programs_end_in_the_same_state() {
+    let (theirs, ours) = tokio::join!(phases(Program::Go), phases(Program::Outrigger));
     for (chapter, (theirs, ours)) in ["created", "changed", "moved"].iter().zip(theirs.iter().zip(&ours)) {
         let found = differences(theirs, ours);
         assert!(

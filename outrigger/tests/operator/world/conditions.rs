@@ -1,12 +1,12 @@
-//! What the operator says, in the `ClusterOperator`.
+//! The conditions of the `ClusterOperator`.
 
 use super::{World, kind};
-use crate::{objects, rig::Manager};
+use crate::{objects, process_fixture::Manager};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// The operator's word: `Available=True …`, one condition a line, sorted.
+    /// The conditions: `Available=True …`, one condition a line, sorted.
     pub async fn conditions(&self) -> String {
         objects::conditions(&self.cluster_operator().await).join("\n")
     }
@@ -17,14 +17,14 @@ impl World {
         found.unwrap_or_default()
     }
 
-    /// Says in the `ClusterOperator` that these are the operator's objects.
+    /// Sets the related objects of the `ClusterOperator`.
     pub async fn set_related(&self, related: Value) {
         let operators = kind("ClusterOperator");
         let status = json!({"relatedObjects": related});
         self.set_status(&operators, "cloud-controller-manager", status).await;
     }
 
-    /// Waits until a failure that lasts is told, as long as that may take; after how long, and what is told.
+    /// Waits until a lasting failure is reported; returns the time that took, and the conditions.
     pub async fn degraded(&self, operator: &Manager) -> (Duration, String) {
         let since = Instant::now();
         loop {
@@ -35,14 +35,14 @@ impl World {
             assert!(
                 since.elapsed() < Duration::from_mins(7),
                 "{conditions}{}",
-                operator.told()
+                operator.log_tail()
             );
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 
     /// Waits until the conditions have all of these beginnings.
-    pub async fn says(&self, operator: &Manager, beginnings: &[&str]) -> String {
+    pub async fn reports(&self, operator: &Manager, beginnings: &[&str]) -> String {
         let missing = |conditions: &str| {
             let there = |beginning: &&&str| !conditions.lines().any(|line| line.starts_with(**beginning));
             beginnings.iter().filter(there).copied().collect::<Vec<_>>().join(", ")

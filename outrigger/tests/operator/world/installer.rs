@@ -66,14 +66,14 @@ impl World {
     }
 
     /// What the installer writes.
-    pub async fn furnish(&self) {
-        self.furnish_without_proxy().await;
+    pub async fn write_config(&self) {
+        self.write_config_without_proxy().await;
         let proxy_ = json!({"spec": {"trustedCA": {"name": ""}}});
         self.apply(&proxy(), "", "cluster", proxy_).await;
     }
 
     /// The same in a cluster that has no Proxy.
-    pub async fn furnish_without_proxy(&self) {
+    pub async fn write_config_without_proxy(&self) {
         let gates = json!({"spec": {}});
         self.apply(&kind("FeatureGate"), "", "cluster", gates).await;
         self.set_gates(&[]).await;

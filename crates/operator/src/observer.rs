@@ -1,4 +1,4 @@
-//! Which flags kubelet, kube-controller-manager and kube-apiserver need for their cloud: the config observer of the design.
+//! Which flags kubelet, kube-controller-manager and kube-apiserver need for their cloud: the config observer.
 //!
 //! A cluster's cloud code runs in one of two places. **In-tree**, all three programs know the cloud by its name
 //! (`--cloud-provider=openstack`) and read its configuration (`--cloud-config`). **External**, a cloud controller manager does the

@@ -1,4 +1,4 @@
-//! Sources and decisions: operator.md §2.2, §5 and §10.10.
+//! Sources of the cloud configuration, and which one counts.
 
 use super::{Content, Decision, Error, Mutability, World, decide, transform};
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
@@ -156,7 +156,7 @@ fn cluster_text(cluster: &Cluster) -> String {
     cluster.data()["cloud.conf"].as_str().expect("text").to_owned()
 }
 
-// The Go operator says "… does not exist in source configmap /" (operator-observed.md §6.5).
+// The Go operator says "… does not exist in source configmap /".
 #[rstest]
 #[case::no_map(
     Cluster::on("AWS").names("c", "k"),

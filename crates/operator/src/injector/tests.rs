@@ -1,4 +1,4 @@
-//! operator.md §1.3, W22, operator-observed.md §6.4.
+//! The injector of Azure's credentials, W22.
 
 use super::{Credentials, Flags, Invocation, Login, ManagedIdentity, Used, WorkloadIdentity, inject, run};
 use rstest::rstest;

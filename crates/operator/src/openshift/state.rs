@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    // operator.md §2.0: a run without an error ends a failure, and a terminal error neither begins nor ends one.
+    // A run without an error ends a failure, and a terminal error neither begins nor ends one.
     #[rstest]
     #[case::as_it_should_be(None, Verdict::Wait(OPERANDS_FAIL))]
     #[case::progressing(Some(Operands::Progressing(Vec::new())), Verdict::Wait(OPERANDS_FAIL))]

@@ -398,7 +398,7 @@ mod tests {
         );
     }
 
-    // operator.md §7: the names of events.
+    // The reasons of events.
     #[rstest]
     #[case(Outcome::Created, &["ResourceCreateSuccess"])]
     #[case(Outcome::Updated, &["ResourceUpdateSuccess"])]

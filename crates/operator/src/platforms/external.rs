@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // operator.md §3.1 and §13: the platforms, whether they are external, and what happens with the annotation.
+    // The platforms, whether they are external, and what happens with the annotation.
     #[rstest]
     #[case::aws("AWS", true, Verdict::Provision)]
     #[case::azure("Azure/AzurePublicCloud", true, Verdict::Provision)]

@@ -106,7 +106,6 @@ mod tests {
         cluster
     }
 
-    // operator.md §10.4
     #[rstest]
     #[case::none(&[], "")]
     #[case::unknown_ones(&["VSphereMixedNodeEnv", "Whatever"], "")]

@@ -332,7 +332,7 @@ fn configuration_that_nothing_refers_to_is_not_read() {
     assert_eq!(files.len(), 1);
 }
 
-// operator.md §8: each input malformed, platform status absent.
+// Each input malformed, platform status absent.
 #[rstest]
 #[case::infrastructure("{{{", &images(), "", &["infra.yaml: not YAML"])]
 #[case::another_kind(&images(), &images(), "", &["infra.yaml: not a manifest of kind Infrastructure in config.openshift.io/v1"])]
@@ -412,7 +412,7 @@ fn writes_again() {
     assert_eq!(fs::read_dir(options.dest_dir.join("config")).unwrap().count(), 1);
 }
 
-// operator.md §8: each input missing; all of them are named, and nothing is written.
+// Each input missing; all of them are named, and nothing is written.
 #[test]
 fn names_every_file_that_cannot_be_used() {
     let folder = Folder::new();

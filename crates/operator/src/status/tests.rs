@@ -46,7 +46,7 @@ fn show(status: &Status) -> String {
     conditions.chain(versions).collect::<Vec<_>>().join("\n")
 }
 
-// operator.md §2.1, §10.6; W1: the version is told only when everything is rolled out.
+// W1: the version is reported only when everything is rolled out.
 #[rstest]
 #[case::nothing_to_install(
     Status::default(),
@@ -265,7 +265,7 @@ fn the_time_moves_only_with_the_status() {
     assert_eq!(times, [THEN, THEN, NOW, NOW]);
 }
 
-// operator.md §10.5
+// Conditions of earlier operators.
 #[test]
 fn what_is_left_of_the_hand_over_goes() {
     let mut before = installed("5.0.0");

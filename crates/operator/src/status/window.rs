@@ -123,7 +123,6 @@ mod tests {
     const THRESHOLD: Duration = Duration::from_secs(150);
     const CALM: Duration = Duration::from_secs(30);
 
-    // operator.md §10.8
     #[rstest]
     #[case::first("fail 0", "wait 150")]
     #[case::below_the_threshold("fail 0, fail 100", "wait 50")]
@@ -158,7 +157,7 @@ mod tests {
         assert_eq!(last, verdict);
     }
 
-    // operator.md §10.8: after a gap it starts again; a failure now and then within it counts.
+    // After a gap it starts again; a failure now and then within it counts.
     #[rstest]
     #[case::a_gap_starts_again(&[0, 150], Verdict::Wait(THRESHOLD))]
     #[case::a_gap_starts_again_after_it_was_told(&[0, 100, 160, 400], Verdict::Wait(THRESHOLD))]

@@ -1,4 +1,4 @@
-//! operator.md §6 and §10.12, with real certificates.
+//! The trusted CA bundle, with real certificates.
 
 use super::{Error, Merged, Source, Sources, config_map, merge, pem, sources};
 use base64::{Engine, prelude::BASE64_STANDARD};

@@ -19,7 +19,7 @@ fn in_container(path: &str) -> String {
     format!("{CONTAINER}{path}")
 }
 
-// operator.md §10.9, and the first part of W17: ports of a Service are looked at.
+// W17: ports of a Service are compared.
 #[rstest]
 #[case::namespace("Namespace", add("/metadata/labels/k8s-app", "x"))]
 #[case::account("ServiceAccount", add("/automountServiceAccountToken", true))]
@@ -138,7 +138,7 @@ async fn what_is_deleted_comes_back_for_every_kind() {
     assert_eq!(writes.len(), 2 * everything.len() - 1, "{writes:#?}");
 }
 
-// operator.md §10.9: a user's label is kept, the system's is reverted.
+// A user's label is kept, the system's is reverted.
 #[tokio::test]
 async fn metadata_of_users_stays_for_every_kind() {
     let world = World::new("labels").await;

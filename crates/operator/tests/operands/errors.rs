@@ -42,7 +42,7 @@ async fn w17_one_failing_object_does_not_stop_the_others() {
     assert!(repaired.is_complete());
 }
 
-// operator.md §10.9: a bad namespace is an error and an event.
+// A bad namespace is an error and an event.
 #[tokio::test]
 async fn a_namespace_that_is_not_there_is_named() {
     let world = World::new("nowhere").await;

@@ -87,7 +87,7 @@ async fn an_update_is_one_write() {
             "updated Service"
         ]
     );
-    // operator.md §10.9: told also if only an object that is not the last one changed.
+    // Reported also if only an object that is not the last one changed.
     assert!(report.has_changed());
     assert_eq!(world.writes().len() - before, 4);
     let secret = world.get(world.of("Secret").key()).await;
@@ -132,7 +132,7 @@ async fn what_is_not_wanted_any_more_is_taken_out() {
     assert_all(&world.converge(&[deployment]).await, &Outcome::Kept);
 }
 
-// operator.md §10.9: a configuration that is missing does not make it loop: an annotation that comes and goes is one write.
+// A configuration that is missing does not make it loop: an annotation that comes and goes is one write.
 #[tokio::test]
 async fn a_hash_that_vanishes_is_one_write() {
     let world = World::new("hash").await;

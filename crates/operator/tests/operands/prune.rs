@@ -176,7 +176,7 @@ async fn what_another_controller_has_stays() {
     assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
 }
 
-// The seeds' de-provisioning: what workloads need goes only once their Pods are gone.
+// What workloads need is deleted only after their Pods have ended.
 #[tokio::test]
 async fn removal_is_in_the_safe_order() {
     let world = World::new("remove").await;

@@ -13,7 +13,7 @@ fn selected_by(object: &Object, value: &str) -> Object {
     with(&object, "/spec/template/metadata/labels/k8s-app", json!(value))
 }
 
-// operator.md §10.9: a selector that changes makes a new object; W17: so does a role.
+// A changed selector recreates the object; W17: so does a changed role.
 #[rstest]
 #[case::w17_role("RoleBinding", "/roleRef/name")]
 #[case::w17_cluster_role("ClusterRoleBinding", "/roleRef/name")]
@@ -105,7 +105,7 @@ async fn our_own_immutable_objects_are_replaced_by_new_content() {
     assert_eq!(world.get(new.key()).await["data"]["cloud.conf"], "new");
 }
 
-// operator.md §10.9: a malformed one leaves the old object.
+// A malformed one keeps the old object.
 #[tokio::test]
 async fn one_that_the_server_would_refuse_leaves_the_old_one() {
     let world = World::new("malformed").await;
@@ -128,7 +128,7 @@ async fn one_that_the_server_would_refuse_leaves_the_old_one() {
     assert_eq!(world.get(old.key()).await, before);
 }
 
-// operator.md §10.9: a delete that a finalizer holds up is reported, and is over with it.
+// A deletion that waits for a finalizer is reported until it is finished.
 #[tokio::test]
 async fn a_finalizer_is_named() {
     let world = World::new("finalizer").await;

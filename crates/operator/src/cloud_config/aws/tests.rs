@@ -1,4 +1,4 @@
-//! operator.md §5 and §10.11, AWS.
+//! The cloud configuration of AWS.
 
 use super::{SecurityGroups, transform};
 use gcfg::{Document, Value};

@@ -1,4 +1,4 @@
-//! operator.md §5 and §10.11, Azure and Azure Stack Hub.
+//! The cloud configuration of Azure and Azure Stack Hub.
 
 use super::{cloud_name, transform, transform_stack};
 use operator_api::Infrastructure;

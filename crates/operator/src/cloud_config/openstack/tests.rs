@@ -1,4 +1,4 @@
-//! operator.md §5 and §10.11, `OpenStack`.
+//! The cloud configuration of `OpenStack`.
 
 use super::transform;
 use gcfg::Document;

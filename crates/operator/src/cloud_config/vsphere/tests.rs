@@ -1,4 +1,4 @@
-//! operator.md §5 and §10.11, vSphere.
+//! The cloud configuration of vSphere.
 
 use super::{Cluster, transform};
 use operator_api::infrastructure::{platform_spec::VSphere, platform_status::VirtualIps};

@@ -187,7 +187,7 @@ fn kept(#[case] wanted: Value, #[case] changes: &[(&str, Value)], #[case] others
     assert_eq!(step(wanted.clone(), Some(&live(&wanted, changes, others))), "keep");
 }
 
-// operator.md §10.9: spec, label and annotation changes, system label reverted, port edit reverted, added port removed.
+// Changes of: spec, label and annotation changes, system label reverted, port edit reverted, added port removed.
 #[rstest]
 #[case::number(deployment(), &[("/spec/replicas", json!(3))], &[], "apply: spec.replicas")]
 #[case::label(deployment(), &[("/metadata/labels/app", json!("x"))], &[], "apply: metadata.labels.app")]
@@ -367,7 +367,7 @@ fn what_controllers_fill_in_stays(#[case] wanted: Value, #[case] fields: Value) 
     assert_eq!(step(wanted, Some(&there)), "keep");
 }
 
-// operator.md W17 (roleRef), §10.9 (selector).
+// W17 (roleRef), and the selector.
 #[rstest]
 #[case::selector(deployment(), "/spec/selector/matchLabels/app", json!("x"), "recreate: spec.selector cannot be changed")]
 #[case::role(binding(), "/roleRef/name", json!("other"), "recreate: roleRef.name cannot be changed")]

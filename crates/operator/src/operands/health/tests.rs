@@ -33,7 +33,7 @@ fn deployment(text: &str) -> Value {
 const UNSEEN: &str = "Deployment ns/ccm: the last change was not seen by its controller yet";
 const HALF: &str = "Deployment ns/ccm: 1 of 2 Pods updated";
 
-// operator.md §2.1 step 8, §10.7: seven rows for a Deployment …
+// Seven rows for a Deployment.
 #[rstest]
 #[case::complete("3/3 True NewReplicaSetAvailable", "complete")]
 #[case::observed_ahead("3/4 True NewReplicaSetAvailable", "complete")]
@@ -73,7 +73,7 @@ fn words(rollout: Rollout) -> String {
     }
 }
 
-// operator.md §2.1 step 8, §10.7: generation, observed; desired, current, updated, available, misscheduled.
+// A DaemonSet: generation, observed; desired, current, updated, available, misscheduled.
 #[rstest]
 #[case::complete([2, 2], [3, 3, 3, 3, 0], "complete")]
 #[case::node_reboots([2, 2], [3, 3, 3, 2, 0], "complete")]

@@ -3,7 +3,6 @@ use crate::platforms::{aws, azure, openstack};
 use rstest::rstest;
 use serde_json::json;
 
-// operator.md §10.3
 #[rstest]
 #[case::partial(r#"{"cloudControllerManagerAWS": "aws:1"}"#, Some("aws:1"))]
 #[case::of_two_the_last(

@@ -1,4 +1,4 @@
-//! What holds on every platform: operator.md §10.2, operator-observed.md §2.1 and §2.3.
+//! What holds on every platform.
 
 use super::*;
 use rstest::rstest;
@@ -250,7 +250,7 @@ fn every_container_says_why_it_died_and_asks_for_no_limits() {
     });
 }
 
-/// The seeds: the name of a container selects its image.
+/// The name of a container selects its image.
 #[test]
 fn names_select_images() {
     everywhere(|platform, _, objects| {

@@ -1,4 +1,4 @@
-//! Which objects a platform has: operator.md §3.1, §3.3, §10.1 and operator-observed.md §2.4.
+//! Which objects a platform has.
 
 use super::*;
 use rstest::rstest;
@@ -154,7 +154,7 @@ fn only_the_platform_s_own_images_are_needed() {
     );
 }
 
-/// The seeds: whatever is namespaced goes where the operator points, with everything that refers to it.
+/// Namespaced objects are in the namespace of `--namespace`, and so is everything that refers to them.
 #[test]
 fn w20_every_object_and_reference_moves_with_the_namespace() {
     for (platform, _) in PLATFORMS {
@@ -196,7 +196,6 @@ fn vsphere_labels_its_nodes_where_others_are_possible() {
     assert_eq!(labels.unwrap()["value"], "");
 }
 
-// operator.md §10.4
 #[rstest]
 fn gates_are_passed(#[values("OpenStack", "VSphere")] platform: &str) {
     let mut setting = setting(platform, Topology::HighlyAvailable);

@@ -245,7 +245,7 @@ async fn services(fixture: &OpenStackFixture, program: Program, table: &mut Tabl
     fixture.quiet(&replica).await
 }
 
-/// Somebody changes an annotation that means nothing.
+/// Another client changes an annotation without a meaning.
 async fn touch(fixture: &OpenStackFixture, name: &str) -> Result<()> {
     let patch = Patch::Merge(json!({"metadata": {"annotations": {"bench/touched": "yes"}}}));
     fixture

@@ -70,7 +70,7 @@ impl Bench {
         for name in [OPERANDS, OPERATOR, "openshift-config", "openshift-config-managed"] {
             apply(&plane, &core("Namespace", "namespaces"), "", name, json!({})).await?;
         }
-        furnish(&plane).await?;
+        create_objects(&plane).await?;
         let args = [
             "operator".to_owned(),
             format!("--kubeconfig={}", kubeconfig.display()),
@@ -265,7 +265,7 @@ impl Bench {
     }
 }
 
-async fn furnish(plane: &ControlPlane) -> Result<()> {
+async fn create_objects(plane: &ControlPlane) -> Result<()> {
     for (kind, plural, spec) in [
         ("FeatureGate", "featuregates", json!({})),
         ("Proxy", "proxies", json!({"trustedCA": {"name": ""}})),

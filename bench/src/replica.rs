@@ -62,7 +62,7 @@ const TUNED: [&str; 4] = [
 
 /// A running manager.
 pub struct Replica {
-    /// As whom it talks to the API server.
+    /// Its user at the API server.
     pub user: String,
     /// When it was started.
     pub started: Instant,

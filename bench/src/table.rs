@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ours_promised_and_did_not_keep_is_told() {
+    fn unmet_promises_of_ours_are_reported() {
         let mut table = Table::new();
         table.put_promised("kept", Program::Ours, 2, Promise::at_most(2, 2));
         table.put_promised("not ours", Program::Peer, 9, Promise::exactly(9, 0));

@@ -4,7 +4,7 @@ folder=${1:?} cgroup=${2:?}
 read -r _
 
 trees() { awk '$3 == "cgroup" || $3 == "cgroup2" {print $2}' /proc/mounts; }
-ours() { grep -qsF "$folder/" "/proc/$1/cmdline"; } # false for a number that is somebody else's by now
+ours() { grep -qsF "$folder/" "/proc/$1/cmdline"; } # false if another process has the number by now
 
 # The kubelet first: it would start what ends. Their guards end both; a guard that was killed itself leaves its file.
 for name in kubelet containerd; do

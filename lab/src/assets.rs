@@ -141,22 +141,22 @@ pub fn with_progress(what: &str, mut command: Command) -> Result<()> {
     let mut child = command
         .spawn()
         .with_context(|| format!("cannot run {program}: install it and try again"))?;
-    let mut said = 0;
+    let mut reported = 0;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         std::thread::sleep(Duration::from_millis(200));
         let seconds = start.elapsed().as_secs();
-        if seconds >= said + 10 {
-            said = seconds;
+        if seconds >= reported + 10 {
+            reported = seconds;
             eprintln!("lab: {what}: {seconds} s{hint}");
         }
     };
-    let said = fs::read_to_string(&log).unwrap_or_default();
+    let output = fs::read_to_string(&log).unwrap_or_default();
     fs::remove_file(&log).ok();
     if !status.success() {
-        let tail: Vec<_> = said.lines().rev().take(20).collect();
+        let tail: Vec<_> = output.lines().rev().take(20).collect();
         bail!(
             "{what} failed:\n{}",
             tail.into_iter().rev().collect::<Vec<_>>().join("\n")

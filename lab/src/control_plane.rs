@@ -235,7 +235,7 @@ impl ControlPlane {
         self.parts()
             .etcd
             .as_ref()
-            .context("etcd belongs to somebody else")?
+            .context("etcd belongs to another process")?
             .signal("STOP")
     }
 
@@ -247,7 +247,7 @@ impl ControlPlane {
         self.parts()
             .etcd
             .as_ref()
-            .context("etcd belongs to somebody else")?
+            .context("etcd belongs to another process")?
             .signal("CONT")
     }
 

@@ -92,8 +92,8 @@ fn stranger() -> Result<String> {
 fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output().context("cannot run ldd")?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("ldd {}: {}", program.display(), said.trim());
+        let output = String::from_utf8_lossy(&output.stderr);
+        bail!("ldd {}: {}", program.display(), output.trim());
     }
     Ok(paths(&String::from_utf8_lossy(&output.stdout)))
 }
@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn libraries_and_their_loader() {
-        let said = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibm.so.6 => /lib/libm.so.6 (0x00007f1)\n\t/lib64/ld-linux.so.2 (0x00007f2)\n";
+        let output = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibm.so.6 => /lib/libm.so.6 (0x00007f1)\n\t/lib64/ld-linux.so.2 (0x00007f2)\n";
         assert_eq!(
-            paths(said),
+            paths(output),
             ["/lib/libm.so.6", "/lib64/ld-linux.so.2"].map(PathBuf::from)
         );
     }

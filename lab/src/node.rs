@@ -60,7 +60,7 @@ impl Default for Options {
 pub enum Cloud {
     /// A cloud controller manager: the node is tainted until that has been there.
     External,
-    /// Nobody.
+    /// None.
     None,
 }
 

@@ -151,7 +151,7 @@ impl Drop for Guarded {
 /// Removes the folders of processes that are gone: one that was killed could not do so itself.
 pub(crate) fn sweep(parent: &Path, prefix: &str) {
     for folder in orphans(parent, prefix) {
-        // Somebody else may be sweeping too.
+        // Another process may be cleaning up too.
         let _ = fs::remove_dir_all(folder);
     }
 }

@@ -85,8 +85,8 @@ async fn a_wrong_secret_is_refused() {
         ("ec2", "describe_vpcs", "AuthFailure"),
         ("elbv2", "describe_load_balancers", "SignatureDoesNotMatch"),
     ] {
-        let said = client(&fixture, "another", service, operation, json!({})).await;
-        assert!(said.contains(code), "{said}");
+        let output = client(&fixture, "another", service, operation, json!({})).await;
+        assert!(output.contains(code), "{output}");
     }
 }
 

@@ -150,8 +150,8 @@ async fn a_killed_owner_leaves_nothing() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(owner.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let manifests = said
+    let mut lines = BufReader::new(owner.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let manifests = lines
         .find_map(|line| line.strip_prefix("static pods ").map(PathBuf::from))
         .unwrap();
     let folder = manifests.parent().unwrap();

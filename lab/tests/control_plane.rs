@@ -28,7 +28,7 @@ async fn answers_and_has_what_delegated_authentication_needs() {
 }
 
 #[tokio::test]
-async fn other_users_may_do_what_rbac_says() {
+async fn other_users_may_do_what_rbac_grants() {
     let plane = ControlPlane::shared();
     let file = kube::config::Kubeconfig::read_from(plane.kubeconfig_for("nobody", &["strangers"])).unwrap();
     let config = kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default())
@@ -74,7 +74,7 @@ async fn survives_a_restart_and_ends_with_its_owner() {
 }
 
 #[tokio::test]
-async fn with_its_controllers_a_deployment_makes_pods() {
+async fn with_its_controllers_a_deployment_creates_pods() {
     let plane = ControlPlane::start().unwrap();
     plane.start_controllers().unwrap();
     let labels = serde_json::json!({"app": "demo"});

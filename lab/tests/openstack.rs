@@ -74,7 +74,7 @@ async fn a_load_balancer_takes_as_long_as_asked_and_fails_when_asked() {
 
 #[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
-async fn the_region_with_tls_answers_whoever_knows_its_ca() {
+async fn the_region_with_tls_answers_clients_that_trust_its_ca() {
     let cloud = OpenStack::shared();
     let credential = cloud
         .demo()
@@ -142,7 +142,7 @@ async fn requests_are_written_down_and_tokens_can_be_revoked() {
 
 #[tokio::test]
 #[ignore = "takes the lab: make test-openstack runs it"]
-async fn a_write_goes_wrong_when_asked_and_only_once() {
+async fn an_injected_write_fault_strikes_once() {
     let cloud = OpenStack::shared();
     let project = cloud.project(&unique("writes")).await.unwrap();
     let (token, word) = (project.token().await.unwrap(), unique("writer"));

@@ -86,14 +86,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         results::write(&left)?;
     }
     let queue = Mutex::new(programs);
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let failed = thread::scope(|scope| {
         for _ in 0..options.at_a_time.max(1) {
-            let (queue, tell) = (&queue, tell.clone());
-            scope.spawn(move || work(queue, &tell));
+            let (queue, sender) = (&queue, sender.clone());
+            scope.spawn(move || work(queue, &sender));
         }
-        drop(tell);
-        report(&told, began)
+        drop(sender);
+        report(&receiver, began)
     })?;
     if failed == 0 {
         return Ok(());
@@ -101,13 +101,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     bail!("{failed} of the test programs failed")
 }
 
-fn work(queue: &Mutex<VecDeque<Program>>, tell: &Sender<Result<News>>) {
+fn work(queue: &Mutex<VecDeque<Program>>, sender: &Sender<Result<News>>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(program) = next else { return };
-        let began = tell.send(Ok(News::Began(program.name.clone())));
+        let began = sender.send(Ok(News::Began(program.name.clone())));
         if began
-            .and_then(|()| tell.send(execute(program).map(|ended| News::Ended(Box::new(ended)))))
+            .and_then(|()| sender.send(execute(program).map(|ended| News::Ended(Box::new(ended)))))
             .is_err()
         {
             // The receiver has ended.
@@ -156,12 +156,12 @@ fn show(mut command: Command, mut log: File) -> io::Result<ExitStatus> {
 }
 
 /// Reports how it goes, and records it. Returns how many programs failed.
-fn report(told: &Receiver<Result<News>>, began: Instant) -> Result<usize> {
+fn report(receiver: &Receiver<Result<News>>, began: Instant) -> Result<usize> {
     let mut at = BTreeMap::new();
     let mut all = Counts::default();
     let mut failed = 0;
     loop {
-        match told.recv_timeout(Duration::from_mins(1)) {
+        match receiver.recv_timeout(Duration::from_mins(1)) {
             Ok(news) => match news? {
                 News::Began(name) => {
                     at.insert(name, Instant::now());

@@ -1,5 +1,5 @@
 //! Versions that their authors have withdrawn, as far as the local copy of the registry's index knows: what can be
-//! known of advisories without asking anybody.
+//! known of advisories without a request.
 
 use crate::metadata::Metadata;
 use std::{env, fs, path::PathBuf};

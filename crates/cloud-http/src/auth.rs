@@ -31,7 +31,7 @@ pub trait Auth: Send + Sync + 'static {
     /// ([`crate::Client::expiring`]); never twice at the same time. It must not go through a client that has these credentials.
     ///
     /// # Errors
-    /// If the cloud does not give one. Everybody who waits for it gets this error.
+    /// If the cloud does not give one. All waiting callers get this error.
     async fn refresh(&self) -> cloud::Result<()>;
 }
 
@@ -103,7 +103,7 @@ impl Credentials {
         }
     }
 
-    /// Makes sure that there is a credential newer than the one that was seen, together with everybody else who asks.
+    /// Makes sure that there is a credential newer than the one that was seen, shared by all concurrent callers.
     pub(crate) async fn refresh(&self, call: &str, seen: Generation) -> cloud::Result<()> {
         match self.join(seen) {
             Some(refresh) => refresh.await.map_err(|error| of_login(call, error)),

@@ -91,7 +91,7 @@ impl Client {
         self
     }
 
-    /// Tells the cloud's own answers from those of a proxy, an ingress or a load balancer on the way. The default takes a
+    /// Distinguishes the cloud's own answers from those of a proxy, an ingress or a load balancer on the way. The default takes a
     /// JSON object of JSON type for the cloud's: an ingress that lost its route answers 404, too, with a page, with plain
     /// text, or with nothing at all.
     #[must_use]

@@ -31,7 +31,7 @@ pub struct Config {
     pub response_limit: usize,
     /// How many pages a list may have before it is taken for a loop.
     pub page_limit: usize,
-    /// Names of headers, query parameters and body keys whose values are secret, besides those that everybody knows.
+    /// Names of headers, query parameters and body keys whose values are secret, besides the well-known ones.
     /// Case, `-` and `_` do not matter.
     pub secret_names: Vec<String>,
 }

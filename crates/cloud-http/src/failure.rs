@@ -9,7 +9,7 @@ use std::{fmt, time::Duration};
 /// How much of a body is shown.
 const SNIPPET: usize = 512;
 
-/// Under these names clouds tell what to quote to their support.
+/// Headers with the ID that the cloud's support asks for.
 const REQUEST_IDS: [&str; 6] = [
     "x-openstack-request-id",
     "x-compute-request-id",
@@ -80,7 +80,7 @@ impl Failure {
         &self.what
     }
 
-    /// How long the cloud wants to be left alone, if it said so.
+    /// How long to wait before the next call, if the cloud asks for it.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after

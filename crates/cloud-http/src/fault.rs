@@ -199,7 +199,7 @@ fn causes(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     for cause in chain(error).skip(1) {
         let text = cause.to_string();
-        if !texts.iter().any(|said| said.contains(&text)) {
+        if !texts.iter().any(|known| known.contains(&text)) {
             texts.push(text);
         }
     }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_long_pause_is_told_and_not_waited_for() {
+    async fn a_long_pause_is_reported_without_waiting() {
         let limits = Limits::new(None, None, Duration::from_secs(5));
         limits.pause("list", Duration::from_secs(30));
         let start = Instant::now();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_beyond_the_deadline_is_told_and_not_waited_for() {
+    async fn a_pause_beyond_the_deadline_is_reported_without_waiting() {
         let limits = Limits::new(None, None, Duration::from_secs(5));
         limits.pause("list", Duration::from_secs(3));
         let deadline = Instant::now() + Duration::from_secs(1);

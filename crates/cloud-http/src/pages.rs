@@ -54,7 +54,7 @@ pub enum PagingError {
     Refused {
         /// Which page, from 1.
         page: usize,
-        /// What the cloud said.
+        /// The cloud's answer.
         reason: String,
     },
 }

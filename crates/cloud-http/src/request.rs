@@ -168,7 +168,7 @@ impl Request {
         self
     }
 
-    /// Says what happens if it reaches the cloud twice, where the method does not tell.
+    /// Says what happens if it reaches the cloud twice, where the method does not determine it.
     #[must_use]
     pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
         self.idempotency = idempotency;

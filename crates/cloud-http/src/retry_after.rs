@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, header};
 use jiff::{Timestamp, fmt::rfc2822::DateTimeParser};
 use std::time::Duration;
 
-/// Nobody waits longer on the word of one header.
+/// The longest wait that one header can ask for.
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// The cloud's retry-after, if it is given and valid.

@@ -58,7 +58,7 @@ pub struct ServiceRef {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its UID, which tells apart Services of the same name.
+    /// Its UID, which distinguishes Services of the same name.
     pub uid: String,
 }
 

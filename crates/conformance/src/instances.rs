@@ -48,7 +48,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ),
         case!("instances: the short answer agrees with the full one", liveness),
         case!(
-            "instances: addresses are told, in the same order every time",
+            "instances: addresses are reported in the same order every time",
             stable_addresses
         ),
     ]

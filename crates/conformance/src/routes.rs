@@ -29,7 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!("routes: another cluster's are left alone", other_cluster),
         case!("routes: IPv4 and IPv6 side by side", both_families),
         case!(
-            "routes: addresses, where they are told, are those of the node",
+            "routes: addresses, where they are reported, are those of the node",
             addresses
         ),
         case!("routes: forty at once", many),
@@ -220,7 +220,7 @@ async fn node_addresses(fixture: &Fixture, node: &NodeRef) -> Result<Vec<cloud::
     }
 }
 
-/// The cluster has exactly these routes, as far as the provider and the operator can tell.
+/// The cluster has exactly these routes, according to the provider and the operator.
 async fn listed(fixture: &Fixture, cluster: &str, expected: &[NewRoute]) -> Result<(), Stop> {
     let routes = fixture.list_routes(cluster).await?;
     let listed: BTreeSet<_> = routes.iter().map(|route| (route.destination, target(route))).collect();

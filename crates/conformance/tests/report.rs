@@ -5,7 +5,7 @@ use cloud::{Answer, Detail, Gate, Instances, NodeRef, Provider, Result as CloudR
 use conformance::{Case, Stop, Verdict, World, cases, run, run_all, run_concurrently};
 use std::{sync::Arc, time::Duration};
 
-/// A cloud with one machine that everybody is on, and nothing else.
+/// A cloud with one machine that all nodes are on, and nothing else.
 struct Poor;
 
 #[async_trait]
@@ -93,7 +93,7 @@ fn case(
 async fn a_case_that_hangs_or_panics_does_not_end_the_run() {
     let cases = [
         case("hangs", |_| Box::pin(std::future::pending())),
-        case("panics", |_| Box::pin(async { panic!("as told") })),
+        case("panics", |_| Box::pin(async { panic!("as requested") })),
         case("is fine", |_| Box::pin(async { Ok(()) })),
     ];
     let report = run(&cases, async || Ok(Poor)).await;
@@ -103,14 +103,14 @@ async fn a_case_that_hangs_or_panics_does_not_end_the_run() {
         verdicts,
         [
             failed("no progress for 1s"),
-            failed("panicked: as told"),
+            failed("panicked: as requested"),
             Verdict::Passed
         ]
     );
 }
 
 #[tokio::test]
-async fn a_world_that_cannot_be_made_fails_the_case() {
+async fn a_world_that_cannot_be_created_fails_the_case() {
     let cases = [case("is fine", |_| Box::pin(async { Ok(()) }))];
     let report = run(&cases, async || Err::<Poor, _>(Stop::failed("no credentials"))).await;
     assert_eq!(
@@ -120,7 +120,7 @@ async fn a_world_that_cannot_be_made_fails_the_case() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cases_run_side_by_side_and_are_told_in_their_order() {
+async fn concurrent_cases_are_reported_in_their_order() {
     let cases = [
         case("slow", |_| Box::pin(slept(900))),
         case("quick", |_| Box::pin(slept(100))),

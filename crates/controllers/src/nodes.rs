@@ -42,7 +42,7 @@ pub fn name(node: &Node) -> &str {
     node.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// The UID, which tells apart Nodes of the same name.
+/// The UID, which distinguishes Nodes of the same name.
 #[must_use]
 pub fn uid(node: &Node) -> &str {
     node.metadata.uid.as_deref().unwrap_or_default()

@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn says_the_same_and_rests(
+        fn an_unchanged_result_writes_nothing(
             parts in prop::collection::vec(("[a-z]{1,4}", prop::collection::vec(("[a-z][a-z-]{0,5}", "[ -~\t\n]{0,8}"), 0..4)), 0..4)
         ) {
             let mut document = Document::parse("").expect("a document");

@@ -313,7 +313,7 @@ fn entries_have_places() {
 }
 
 #[test]
-fn subsections_are_told_apart_by_case() {
+fn subsection_names_are_case_sensitive() {
     let text = "[class \"a\"]\nx=1\n[Class \"A\"]\nx=2\n[class]\nx=3\n[CLASS \"a\"]\nx=4\n";
     let document = Document::parse(text).unwrap();
     let read = |name| {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The port that a cloud controller manager serves at unless it is told otherwise.
+/// The port that a cloud controller manager serves at by default.
 pub const SECURE_PORT: i32 = 10258;
 
 /// The form of an image: a repository with an optional registry, tag and digest.

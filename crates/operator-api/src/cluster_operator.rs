@@ -1,4 +1,4 @@
-//! What an operator of the cluster tells the cluster about itself.
+//! The status that an operator reports to the cluster.
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Status {
     /// What to look at when something is wrong; for us also the inventory of what we have made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_objects: Vec<ObjectReference>,
-    /// Whatever somebody else keeps here.
+    /// Fields of other clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<serde_json::Value>,
 }

@@ -48,7 +48,7 @@ pub struct Gate {
 }
 
 impl FeatureGate {
-    /// The features of `version`, if the cluster has said something about it.
+    /// The features of `version`, if the cluster reports them.
     pub fn details(&self, version: &str) -> Option<&Details> {
         self.status
             .feature_gates

@@ -20,7 +20,7 @@ pub struct Spec {
     /// The `ConfigMap` in `openshift-config` with the cloud's configuration.
     #[serde(skip_serializing_if = "crate::is_empty")]
     pub cloud_config: CloudConfig,
-    /// What a platform has to be told.
+    /// The settings of the platform.
     #[serde(skip_serializing_if = "crate::is_empty")]
     pub platform_spec: PlatformSpec,
 }
@@ -47,7 +47,7 @@ pub struct Status {
     /// `SingleReplica`, or one of several words that mean more than one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub control_plane_topology: String,
-    /// Which platform; `None` before the installer has said so.
+    /// Which platform; `None` before the installer has set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_status: Option<PlatformStatus>,
 }

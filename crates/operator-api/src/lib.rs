@@ -1,7 +1,7 @@
 //! The kinds the operator reads and writes: one file a kind, only the fields used.
 //!
 //! What `OpenShift` calls `config.openshift.io/v1` is read leniently: text stays text (a platform this program has never
-//! heard of must not blind it), an absent part is its empty value, and an unknown field is nobody's business here.
+//! heard of must not blind it), an absent part is its empty value, and an unknown field is ignored.
 //! [`CloudControllerManager`] is our own kind, for every other Kubernetes.
 
 #[macro_use]

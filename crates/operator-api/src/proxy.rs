@@ -1,4 +1,4 @@
-//! How the cluster reaches the outside, and whom it trusts there.
+//! How the cluster reaches the outside, and which authorities it trusts.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Status {
     /// For `https://`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub https_proxy: String,
-    /// Whom to call without it.
+    /// Hosts that are called without it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub no_proxy: String,
 }

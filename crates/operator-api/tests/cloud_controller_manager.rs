@@ -41,7 +41,7 @@ async fn apply(name: &str, spec: &Value) -> Result<CloudControllerManager, Strin
 }
 
 #[tokio::test]
-async fn what_is_left_out_is_filled_in() {
+async fn omitted_fields_get_their_defaults() {
     let name = lab::unique("least");
     let read = apply(&name, &json!({"provider": "memory"})).await.unwrap();
     let expected = Spec {
@@ -63,7 +63,7 @@ async fn what_is_left_out_is_filled_in() {
 }
 
 #[tokio::test]
-async fn everything_that_can_be_said_is_kept() {
+async fn all_fields_are_kept() {
     let name = lab::unique("most");
     let spec = json!({
         "provider": "openstack", "managementState": "Unmanaged", "image": "example.com/outrigger:1",

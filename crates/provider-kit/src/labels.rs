@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_out_is_valid(name in ".{0,100}") {
+        fn every_result_is_valid(name in ".{0,100}") {
             prop_assert!(is_valid(&sanitized(&name)));
         }
     }

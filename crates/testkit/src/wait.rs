@@ -37,5 +37,5 @@ where
 
 #[expect(clippy::panic, reason = "this is how a test fails")]
 fn give_up(what: &str, state: &str) -> ! {
-    panic!("waited in vain for {what}: {state}");
+    panic!("gave up waiting for {what}: {state}");
 }

@@ -1,4 +1,4 @@
-// Holds the namespaces of a pod until it is told to end.
+// Holds the namespaces of a pod until it gets a signal.
 package main
 
 import (

@@ -17,7 +17,7 @@ impl ControlPlane {
     pub fn start_controllers(&self) -> Result<()> {
         if self.parts().etcd.is_none() {
             bail!(
-                "the control plane in {} belongs to somebody else",
+                "the control plane in {} belongs to another process",
                 self.folder.display()
             );
         }

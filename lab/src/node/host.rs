@@ -50,7 +50,7 @@ impl Drop for Undo {
 /// Undoes the nodes of processes that are gone together with their guards.
 pub(super) fn sweep(parent: &Path, prefix: &str) {
     for folder in crate::process::orphans(parent, prefix) {
-        // Somebody else may be sweeping too.
+        // Another process may be cleaning up too.
         let _ = spawn(&folder, Stdio::null()).and_then(|mut undo| Ok(undo.wait()?));
     }
 }

@@ -27,8 +27,8 @@ fn text(log: &str) -> String {
     let mut text = String::new();
     for line in log.lines() {
         let mut fields = line.splitn(4, ' ').skip(2);
-        let (tag, said) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
-        text.push_str(said);
+        let (tag, content) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        text.push_str(content);
         if tag != "P" {
             text.push('\n');
         }

@@ -50,9 +50,9 @@ pub(super) fn start(folder: &Path, packages: &Path, network: Network) -> Result<
 /// Loads an archive, and gives its image this name.
 pub(super) fn import(folder: &Path, packages: &Path, archive: &Path, name: &str) -> Result<()> {
     let archive = archive.to_str().context("the path of an image must be readable")?;
-    let said = ctr(folder, packages, &["images", "import", archive])
+    let output = ctr(folder, packages, &["images", "import", archive])
         .with_context(|| format!("cannot import the image {archive}"))?;
-    let given = said
+    let given = output
         .lines()
         .find_map(|line| line.strip_prefix("unpacking ")?.split(' ').next());
     match given {

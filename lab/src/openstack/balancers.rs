@@ -38,7 +38,7 @@ impl OpenStack {
     fn balancer_file(&self, kind: &str, name: &str) -> Result<PathBuf> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.-~".contains(letter);
         if name.is_empty() || name.len() > 255 || !name.chars().all(plain) {
-            bail!("the lab cannot tell a load balancer by the name {name:?}");
+            bail!("the lab cannot identify a load balancer by the name {name:?}");
         }
         Ok(self.folder.join("balancers").join(kind).join(name))
     }

@@ -226,7 +226,7 @@ impl<'a> Admin<'a> {
         text_at(&self.post(Service::Nova, "/v2.1/flavors", flavor).await?, "/flavor/id")
     }
 
-    /// Nobody reads it: an image is a record with a length. Answers its owner too.
+    /// It is never read: an image is a record with a length. Returns its owner too.
     async fn image(&self, name: &str) -> Result<(String, String)> {
         let body = json!({"name": name, "tags": [name], "disk_format": "raw", "container_format": "bare", "visibility": "public"});
         let image = self.post(Service::Glance, "/v2/images", body).await?;

@@ -68,7 +68,7 @@ impl Place<'_> {
         Ok(process("nginx", find("nginx")?, &args))
     }
 
-    /// Tells the broker's processes where they find each other.
+    /// Configures where the broker's processes find each other.
     pub fn epmd(ports: &Ports) -> Result<Process> {
         let args = format!("-address 127.0.0.1 -port {}", ports.epmd);
         Ok(process("epmd", find("epmd")?, &args))

@@ -142,10 +142,10 @@ impl<'a> Project<'a> {
         let mut cache = TcpStream::connect(("127.0.0.1", self.cloud.client.ports().memcached))?;
         cache.write_all(b"flush_all\r\nquit\r\n")?;
         cache.shutdown(Shutdown::Write)?;
-        let mut said = String::new();
-        cache.read_to_string(&mut said)?;
-        if said.trim() != "OK" {
-            bail!("memcached says {said}");
+        let mut state = String::new();
+        cache.read_to_string(&mut state)?;
+        if state.trim() != "OK" {
+            bail!("memcached says {state}");
         }
         Ok(())
     }

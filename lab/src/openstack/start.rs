@@ -183,10 +183,10 @@ impl<'a> Starting<'a> {
     }
 
     fn wait(&mut self, what: &str, ready: impl Fn(&Self) -> Result<bool>) -> Result<()> {
-        let (asked, mut said) = (Instant::now(), Instant::now());
+        let (asked, mut reported) = (Instant::now(), Instant::now());
         while !ready(self)? {
-            if said.elapsed() > Duration::from_secs(10) {
-                said = Instant::now();
+            if reported.elapsed() > Duration::from_secs(10) {
+                reported = Instant::now();
                 eprintln!(
                     "lab: starting OpenStack: {} s, waiting for {what}",
                     self.started.elapsed().as_secs()

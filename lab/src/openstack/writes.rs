@@ -24,7 +24,7 @@ impl OpenStack {
     pub fn spoil_next_write(&self, agent: &str, spoilt: Spoilt) -> Result<()> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.-~".contains(letter);
         if agent.is_empty() || agent.len() > 255 || !agent.chars().all(plain) {
-            bail!("the lab cannot tell who writes by the word {agent:?}");
+            bail!("the lab cannot identify a client by the word {agent:?}");
         }
         let fault = match spoilt {
             Spoilt::Refused => "refuse",

@@ -93,13 +93,13 @@ mod tests {
     #[case::both(&[Family::V6, Family::V4], "", "InternalIP=fd00::1 InternalIP=10.0.0.1")]
     fn describes(#[case] families: &[Family], #[case] dns: &str, #[case] expected: &str) {
         let machine = describe(&interface("10.0.0.1", dns), families).unwrap();
-        let told: Vec<String> = machine
+        let addresses: Vec<String> = machine
             .addresses
             .iter()
             .map(|one| format!("{}={}", one.kind, one.address))
             .collect();
         assert_eq!(
-            (told.join(" ").as_str(), machine.zone.as_deref()),
+            (addresses.join(" ").as_str(), machine.zone.as_deref()),
             (expected, Some("us-east-1a"))
         );
         assert_eq!((machine.power, machine.instance_type), (Power::On, None));

@@ -74,7 +74,7 @@ impl Aws {
     }
 }
 
-/// The configuration does not change while the process runs; the first reload checks it. Credentials are read anew when they expire.
+/// The configuration does not change while the process runs; the first reload checks it. Credentials are read again when they expire.
 #[async_trait]
 impl cloud::Live for Aws {
     async fn reload(&self, _: &LiveData) -> Result<Vec<String>> {

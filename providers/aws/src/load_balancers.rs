@@ -156,7 +156,7 @@ impl Shared {
             Kind::Classic => "network",
         };
         let reason = format!(
-            "cannot update Load Balancer Type annotation: the Service has a {other} load balancer; delete the Service and create it anew"
+            "cannot update Load Balancer Type annotation: the Service has a {other} load balancer; delete the Service and create it again"
         );
         key::TYPE.invalid(reason)
     }

@@ -1,6 +1,6 @@
 //! Security groups: those of the load balancers, and the rules of Services in those of the nodes.
 //!
-//! The nodes share a few groups, and every Service has rules in them. Services are told apart by the descriptions of their rules, or by the
+//! The nodes share a few groups, and every Service has rules in them. Services are distinguished by the descriptions of their rules, or by the
 //! group of their load balancer. Concurrent Services share one read and one write of a group through its lane.
 
 mod nodes;

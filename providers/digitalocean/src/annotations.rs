@@ -87,7 +87,7 @@ provider_kit::annotations! {
     HEALTHCHECK_HEALTHY_THRESHOLD = key!("healthcheck-healthy-threshold"), Integer { least: 0, most: i64::MAX }, Refused,
         "`5`", Always,
         "successes until a node is healthy";
-    ALLOW_RULES = key!("allow-rules"), List, Refused, "everybody", Always,
+    ALLOW_RULES = key!("allow-rules"), List, Refused, "all clients", Always,
         "`ip:` and `cidr:` rules of clients that may connect, if `spec.loadBalancerSourceRanges` is empty";
     DENY_RULES = key!("deny-rules"), List, Refused, "none", Always,
         "`ip:` and `cidr:` rules of clients that may not connect";

@@ -181,7 +181,7 @@ mod tests {
     #[case::the_first_counts("private=10.0.0.1 private=10.0.0.2", "Hostname node, InternalIP 10.0.0.1")]
     #[case::no_private("public=1.2.3.4", "droplet 7 cannot be used: it has no private address")]
     fn addresses_in_order(#[case] networks: &str, #[case] expected: &str) {
-        let told = match Droplets::describe(&machine("active", networks), Detail::Full) {
+        let result = match Droplets::describe(&machine("active", networks), Detail::Full) {
             Ok(instance) => {
                 let texts = instance
                     .addresses
@@ -191,7 +191,7 @@ mod tests {
             }
             Err(error) => error.to_string(),
         };
-        assert_eq!(told, expected);
+        assert_eq!(result, expected);
     }
 
     #[rstest]

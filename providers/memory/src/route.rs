@@ -123,7 +123,7 @@ mod tests {
     #[rstest]
     #[case::tracked(RouteAddresses::Tracked, Some(1))]
     #[case::untracked(RouteAddresses::Untracked, None)]
-    fn tells_addresses_if_it_tracks_them(#[case] tracking: RouteAddresses, #[case] expected: Option<usize>) {
+    fn reports_addresses_if_it_tracks_them(#[case] tracking: RouteAddresses, #[case] expected: Option<usize>) {
         let mut tables = RouteTables::default();
         create(&mut tables, &new("a", "10.0.0.0/24", "1.1.1.1"), tracking);
         assert_eq!(tables.list("c")[0].addresses.as_ref().map(Vec::len), expected);

@@ -10,7 +10,7 @@ use std::{fmt::Write as _, io::Write as _};
 /// As everywhere where there is no time: the digest must not depend on it.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 /// Not root. A number, so that `runAsNonRoot` can be checked. Its group is root's, as of every user on `OpenShift`: what one
-/// container of a Pod writes for another, whose user is somebody else, both may read by that.
+/// container of a Pod writes for another, which runs as another user, both may read by that.
 const USER: &str = "65532:0";
 
 /// A packed image.

@@ -138,20 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn says_why_a_test_failed_and_leaves_out_the_rest() {
+    fn prints_the_failure_and_omits_the_rest() {
         let text = "test good ... ok\ntest bad ... FAILED\n\nfailures:\n\n---- bad stdout ----\n\nthread 'bad' panicked at src/lib.rs:1:2:\nleft is not right\nnote: run with `RUST_BACKTRACE=1`\n\nfailures:\n    bad\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored;\n";
-        let said = Outcome::of(text).failures;
+        let failures = Outcome::of(text).failures;
         assert_eq!(
-            said,
+            failures,
             "---- bad stdout ----\n\nthread 'bad' panicked at src/lib.rs:1:2:\nleft is not right\n"
         );
     }
 
     #[test]
-    fn a_program_that_just_dies_is_quoted_from_its_end() {
+    fn the_last_lines_of_a_crashed_program_are_printed() {
         let text = "a line\n".repeat(99) + "the last one\n";
-        let said = Outcome::of(&text).failures;
-        assert_eq!(said.lines().count(), LINES);
-        assert!(said.ends_with("the last one\n"), "{said}");
+        let failures = Outcome::of(&text).failures;
+        assert_eq!(failures.lines().count(), LINES);
+        assert!(failures.ends_with("the last one\n"), "{failures}");
     }
 }

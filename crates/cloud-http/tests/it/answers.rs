@@ -117,7 +117,7 @@ async fn a_provider_can_explain_answers(
 }
 
 #[tokio::test]
-async fn a_failure_can_be_looked_into() {
+async fn a_failure_exposes_its_cause() {
     let subject = Subject::new(&config());
     let reply = Reply::json(409, r#"{"conflict": {"code": 409}}"#)
         .header("x-openstack-request-id", "req-1")
@@ -200,7 +200,7 @@ async fn more_statuses_can_be_accepted() {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_built_is_told_and_not_sent() {
+async fn a_request_that_cannot_be_built_is_reported_and_not_sent() {
     let subject = Subject::new(&config());
     let server = Server::script(vec![Reply::status(200)]).await;
     let request = Request::get("get_thing", &server.url()).path(["things", ".."]);

@@ -61,7 +61,7 @@ fn token(seen: &Seen) -> &str {
 }
 
 #[tokio::test]
-async fn twenty_refusals_make_one_login() {
+async fn twenty_refusals_cause_one_login() {
     let barrier = Arc::new(Barrier::new(20));
     let server = Server::start(move |seen| {
         let barrier = Arc::clone(&barrier);
@@ -88,7 +88,7 @@ async fn twenty_refusals_make_one_login() {
 }
 
 #[tokio::test]
-async fn the_first_login_is_made_once() {
+async fn concurrent_first_calls_share_one_login() {
     let server = Server::script(vec![Reply::status(200)]).await;
     let login = Login {
         slow: 20 * MS,
@@ -103,7 +103,7 @@ async fn the_first_login_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_late_refusal_of_an_old_token_makes_no_login() {
+async fn a_late_refusal_of_an_old_token_causes_no_login() {
     let late = Arc::new(Barrier::new(2));
     let hold = Arc::clone(&late);
     let server = Server::start(move |seen| {
@@ -184,7 +184,7 @@ async fn missing_is_recognised_after_a_new_login() {
 #[case::not_found(|| Error::NotFound { what: "wrong password".into() }, "denied")]
 #[case::invalid(|| Error::invalid("user", "wrong password"), "denied")]
 #[tokio::test]
-async fn a_failed_login_fails_everybody_who_waits(#[case] fails: fn() -> Error, #[case] expected: &str) {
+async fn a_failed_login_fails_all_waiting_callers(#[case] fails: fn() -> Error, #[case] expected: &str) {
     let server = Server::script(vec![Reply::json(200, "1")]).await;
     let login = Login {
         fails: Some(fails),
@@ -208,7 +208,7 @@ async fn a_failed_login_fails_everybody_who_waits(#[case] fails: fn() -> Error, 
 }
 
 #[tokio::test]
-async fn a_login_goes_on_when_the_first_who_waits_gives_up() {
+async fn a_login_continues_when_the_first_caller_gives_up() {
     let server = Server::script(vec![Reply::json(200, "1")]).await;
     let login = Login {
         slow: 100 * MS,

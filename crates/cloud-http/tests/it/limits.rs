@@ -90,7 +90,7 @@ async fn rate() {
 }
 
 #[tokio::test]
-async fn a_turn_that_comes_too_late_is_told_at_once() {
+async fn a_turn_after_the_deadline_is_reported_at_once() {
     let subject = Subject::new(&Config {
         rate: Some(Rate {
             per_second: 0.01,
@@ -122,7 +122,7 @@ async fn a_turn_that_comes_too_late_is_told_at_once() {
 #[case::zero(0.0)]
 #[case::negative(-1.0)]
 #[case::no_number(f64::NAN)]
-fn a_rate_that_makes_no_sense(#[case] per_second: f64) {
+fn an_invalid_rate_is_refused(#[case] per_second: f64) {
     let metrics = cloud_http::Metrics::register(&prometheus::Registry::new()).unwrap();
     let config = Config {
         rate: Some(Rate { per_second, burst: 1 }),

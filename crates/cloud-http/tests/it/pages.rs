@@ -103,7 +103,7 @@ async fn no_half_lists(#[case] replies: Vec<Reply>, #[case] message: &str, #[cas
 }
 
 #[tokio::test]
-async fn a_first_page_that_is_not_there_is_told_as_such() {
+async fn a_missing_first_page_is_reported_as_not_found() {
     let server = Server::script(vec![Reply::json(404, r#"{"m": 1}"#)]).await;
     let error = collect(
         &Subject::new(&config()).client,

@@ -29,7 +29,7 @@ fn environment(text: &str, proxy: &Server) -> Environment {
 fn given(environment: Environment) -> Config {
     Config {
         proxy: Proxy::Given(environment),
-        // Nobody is where these calls go to, if they do not go to the proxy.
+        // There is no server at the address of these calls: they succeed only through the proxy.
         connect_timeout: 200 * MS,
         retries: Retries {
             attempts: 1,
@@ -86,7 +86,7 @@ async fn goes_through(#[case] variables: &str, #[case] url: &str, #[case] expect
 }
 
 #[tokio::test]
-async fn a_proxy_of_the_environment_is_told_who_we_are() {
+async fn a_proxy_from_the_environment_gets_the_user_agent() {
     let proxy = Server::script(vec![Reply::json(200, r#"{"id": 7}"#)]).await;
     let url = format!("http://me:p%40ss@{}", proxy.address);
     let environment = Environment::of(|name| (name == "HTTP_PROXY").then(|| url.clone()));
@@ -142,7 +142,7 @@ async fn this_machine_is_never_behind_a_proxy(#[case] host: &str) {
 #[rstest]
 #[case("HTTP_PROXY")]
 #[case("HTTPS_PROXY")]
-fn a_proxy_that_is_none_is_told_without_its_password(#[case] name: &str) {
+fn an_invalid_proxy_is_reported_without_its_password(#[case] name: &str) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let environment = Environment::of(|other| (other == name).then(|| "http://me:hush@:x:y".to_owned()));
     let metrics = Metrics::register(&Registry::new()).unwrap();

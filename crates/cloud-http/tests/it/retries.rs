@@ -151,7 +151,7 @@ async fn a_cloud_that_is_down_is_not_hit_harder() {
 }
 
 #[tokio::test]
-async fn the_gate_is_asked_before_each_attempt() {
+async fn the_gate_is_checked_before_each_attempt() {
     let requests_seen = Arc::new(AtomicUsize::new(0));
     let server = Server::script(vec![Reply::status(500)]).await;
     let gate = {

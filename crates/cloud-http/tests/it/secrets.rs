@@ -167,7 +167,7 @@ fn a_config_hides_keys_and_proxy_passwords() {
 }
 
 #[test]
-fn bad_keys_and_proxies_are_told_without_being_shown() {
+fn invalid_keys_and_proxies_are_reported_without_their_values() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let key = format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n");
     for config in [

@@ -44,7 +44,11 @@ async fn retry_after_is_waited_for(#[case] date: Option<&str>, #[case] retry_aft
 #[case::more_than_anybody_waits(patient(), "60", 60)]
 #[case::more_than_the_deadline(Config { deadline: 1000 * MS, ..patient() }, "2", 2)]
 #[tokio::test]
-async fn a_long_retry_after_is_told_at_once(#[case] config: Config, #[case] retry_after: &str, #[case] seconds: u64) {
+async fn a_long_retry_after_is_reported_at_once(
+    #[case] config: Config,
+    #[case] retry_after: &str,
+    #[case] seconds: u64,
+) {
     let server = Server::script(vec![
         Reply::status(429).header("retry-after", retry_after),
         Reply::status(200),

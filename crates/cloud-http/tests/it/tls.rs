@@ -171,7 +171,7 @@ async fn shows_a_client_certificate() {
 #[case::nothing("")]
 #[case::prose("no certificate at all")]
 #[case::garbage("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")]
-fn authorities_that_make_no_sense(#[case] pem: &str) {
+fn invalid_authorities_are_refused(#[case] pem: &str) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let metrics = cloud_http::Metrics::register(&prometheus::Registry::new()).unwrap();
     let config = Config {

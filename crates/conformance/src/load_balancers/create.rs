@@ -25,7 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
             ensure_twice_writes_nothing
         ),
         case!(
-            "load balancers: what is not ready is pending, and nobody waits",
+            "load balancers: what is not ready is pending, and the call does not wait",
             pending
         ),
         case!("load balancers: TCP", tcp),

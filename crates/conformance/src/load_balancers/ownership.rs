@@ -32,7 +32,7 @@ async fn two_uids(fixture: &Fixture) -> Result<(), Stop> {
 async fn two_clusters(fixture: &Fixture) -> Result<(), Stop> {
     if fixture.world().marks() == Marks::ConfiguredCluster {
         return Err(Stop::unable(
-            "tell clusters apart by --cluster-name: its configuration names the cluster",
+            "distinguish clusters by --cluster-name: its configuration names the cluster",
         ));
     }
     let one = fixture.spec(2).await?;

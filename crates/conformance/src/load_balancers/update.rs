@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!("load balancers: a port is added, removed, changed", ports),
         case!("load balancers: source ranges change", source_ranges),
         case!(
-            "load balancers: everybody may connect where no source ranges are given any more",
+            "load balancers: without source ranges any client may connect",
             ranges_not_given
         ),
         case!("load balancers: a change keeps the address", address_stays),

@@ -27,7 +27,7 @@ pub struct BadSelector {
 pub enum Ownership {
     /// This one.
     Ours,
-    /// This one or another: the Node has no provider ID yet, and provider IDs tell the managers' Nodes apart.
+    /// This one or another: the Node has no provider ID yet, and provider IDs distinguish the managers' Nodes.
     Unknown,
     /// Another one.
     Others,

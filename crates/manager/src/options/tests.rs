@@ -44,7 +44,7 @@ fn documented() -> BTreeMap<String, [String; 3]> {
 
 // upstream: TestDefaultFlags
 #[test]
-fn every_flag_of_upstream_is_there_with_its_type_and_default() {
+fn every_upstream_flag_exists_with_its_type_and_default() {
     let case = "default option values";
     let ours = documented();
     let mut differences = String::new();
@@ -317,7 +317,7 @@ fn runs_if_all_is_well() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let problems = invocation(
         "--nosuch --secure-port=x --controllers=servce --cluster-cidr=10.0.0.0/8,11.0.0.0/8 --leader-elect-retry-period=1h \
          --leader-migration-config=/no/such/file --enable-leader-migration",
@@ -378,7 +378,7 @@ fn sections_stand_in_upstreams_order() {
 #[case("contention-profiling")]
 #[case("kube-api-content-type")]
 #[case("min-resync-period")]
-fn flags_without_effect_say_so(#[case] flag: &str) {
+fn flags_without_effect_are_reported(#[case] flag: &str) {
     let help = printed("--help");
     let line = help.lines().find(|line| line.contains(&format!("--{flag} "))).unwrap();
     assert!(line.contains("No effect"), "{line}");

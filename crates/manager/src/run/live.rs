@@ -67,7 +67,7 @@ pub(super) fn follow(process: &Process) -> Result<Option<Following>, String> {
         client: process.clients.plain("cloud-config"),
         recorder: process.events.recorder(process.provider.event_source()),
         changed: Arc::default(),
-        heed_refusals: Instant::now(),
+        watch_refusals_from: Instant::now(),
         sources: Vec::new(),
         reloads,
         accepted,
@@ -158,7 +158,7 @@ struct Follower {
     /// A source has changed.
     changed: Arc<Notify>,
     /// From when on a rejection of the credentials counts.
-    heed_refusals: Instant,
+    watch_refusals_from: Instant,
     sources: Vec<Source>,
     reloads: IntCounterVec,
     accepted: watch::Sender<bool>,
@@ -193,7 +193,7 @@ impl Follower {
             match self.wake(files, limit).await {
                 Woken::Changed => (origin, retry, different) = (Origin::Watch, FIRST_RETRY, true),
                 Woken::Refused => {
-                    self.heed_refusals = Instant::now() + BETWEEN_REFUSALS;
+                    self.watch_refusals_from = Instant::now() + BETWEEN_REFUSALS;
                     origin = Origin::Server;
                 }
                 Woken::TimeIsUp => {}
@@ -293,7 +293,7 @@ impl Follower {
             Some(live) => live.refused().await,
             None => std::future::pending().await,
         }
-        tokio::time::sleep_until(self.heed_refusals).await;
+        tokio::time::sleep_until(self.watch_refusals_from).await;
     }
 }
 

@@ -43,8 +43,8 @@ pub(super) struct Supervisor<'a> {
     watches: CancellationToken,
     watching: JoinSet<&'static str>,
     /// Stopped after the controllers, too: their last events are written before the lease is released.
-    told: CancellationToken,
-    telling: JoinSet<()>,
+    stop_events: CancellationToken,
+    broadcasters: JoinSet<()>,
 }
 
 impl<'a> Supervisor<'a> {
@@ -60,8 +60,8 @@ impl<'a> Supervisor<'a> {
             watched: BTreeSet::new(),
             watches: CancellationToken::new(),
             watching: JoinSet::new(),
-            told: CancellationToken::new(),
-            telling: JoinSet::new(),
+            stop_events: CancellationToken::new(),
+            broadcasters: JoinSet::new(),
         }
     }
 
@@ -131,8 +131,8 @@ impl<'a> Supervisor<'a> {
     /// Writes the events of a controller with its own client, so that a replica that has lost the lease writes none.
     fn write_events(&mut self, client: &kube::Client) -> Broadcaster {
         let events = Broadcaster::new(client.clone(), Some(self.process.event_metrics.clone()));
-        let (broadcaster, end) = (events.clone(), self.told.clone());
-        self.telling.spawn(async move { broadcaster.run(end).await });
+        let (broadcaster, end) = (events.clone(), self.stop_events.clone());
+        self.broadcasters.spawn(async move { broadcaster.run(end).await });
         events
     }
 
@@ -207,8 +207,8 @@ impl<'a> Supervisor<'a> {
             warn!(?grace, "work was not finished in time; the next leader will do it");
         }
         self.tasks.shutdown().await;
-        self.told.cancel();
-        while self.telling.join_next().await.is_some() {}
+        self.stop_events.cancel();
+        while self.broadcasters.join_next().await.is_some() {}
         self.watches.cancel();
         self.watching.shutdown().await;
     }

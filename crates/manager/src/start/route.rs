@@ -75,7 +75,7 @@ mod tests {
     #[case::seldom(GATE, Some((12 * 60 * 60, 24 * 60 * 60)))]
     #[case::resync_period(&format!("{GATE} --min-resync-period=1h"), Some((60 * 60, 2 * 60 * 60)))]
     #[case::never(&format!("{GATE} --min-resync-period=0"), None)]
-    fn everything_is_looked_at_again(#[case] flags: &str, #[case] between: Option<(u64, u64)>) {
+    fn full_reconciles_are_periodic(#[case] flags: &str, #[case] between: Option<(u64, u64)>) {
         let mut options = Options::default();
         options.parsed = options.set("ccm", Vec::new()).parse(flags.split_whitespace()).unwrap();
         let drawn = period(&options);

@@ -313,7 +313,7 @@ fn allocation(#[case] args: &str, #[case] problem: &str) {
 )]
 #[case::orphans_of_our_own("--load-balancer-orphans=delete --cluster-name=one", "")]
 #[case::orphans_reported("--load-balancer-orphans=report", "")]
-fn of_our_own(#[case] args: &str, #[case] problem: &str) {
+fn own_flags(#[case] args: &str, #[case] problem: &str) {
     assert_eq!(problems(args), problem);
 }
 
@@ -323,7 +323,7 @@ fn of_our_own(#[case] args: &str, #[case] problem: &str) {
     "--log-text-split-stream needs --feature-gates=LoggingAlphaOptions=true"
 )]
 #[case::version("--version=v99.0.0", "")]
-fn globally(#[case] args: &str, #[case] problem: &str) {
+fn global_flags(#[case] args: &str, #[case] problem: &str) {
     assert_eq!(problems(args), problem);
 }
 
@@ -406,7 +406,7 @@ fn warns(#[case] args: &str, #[case] warning: &str) {
     ""
 )]
 #[case::what_webhooks_would_need("--webhook-tls-cert-file=/n/b --webhook-tls-private-key-file=/n/c", "")]
-fn what_is_named_but_cannot_be_used(#[case] args: &str, #[case] expected: &str) {
+fn unusable_names_are_reported(#[case] args: &str, #[case] expected: &str) {
     let problems = unusable(args).replace("No such file or directory (os error 2)", "NONE");
     assert_eq!(problems, expected);
 }
@@ -418,6 +418,6 @@ fn what_is_named_but_cannot_be_used(#[case] args: &str, #[case] expected: &str) 
 )]
 #[case::a_star_at_the_end("--authorization-always-allow-paths=/a*,/b", "")]
 #[case::without_a_port("--authorization-always-allow-paths=/a*b --secure-port=0", "")]
-fn paths_that_everybody_may_read(#[case] args: &str, #[case] expected: &str) {
+fn public_paths_need_no_credentials(#[case] args: &str, #[case] expected: &str) {
     assert_eq!(problems(args), expected);
 }

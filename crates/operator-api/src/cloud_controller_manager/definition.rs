@@ -102,7 +102,7 @@ pub(super) fn references(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Parts of specs that were valid when they were taken over: nobody writes them but the operator, and a rule that has changed must not keep it from it.
+/// Parts of specs that were valid when they were taken over: only the operator writes them, and a rule that has changed must not prevent it.
 pub(super) fn claims(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -149,7 +149,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Puts in what is said of the providers.
+/// Adds the texts about the providers.
 fn fill(schema: &mut Value, texts: &Texts) {
     let Texts {
         providers,

@@ -37,13 +37,13 @@ pub struct Scope {
     pub services_without_class: Option<ServicesWithoutClass>,
 }
 
-/// Whether Services without a load balancer class are this manager's. Serve: they get load balancers. Ignore: they are somebody else's. By default they are
+/// Whether Services without a load balancer class are this manager's. Serve: they get load balancers. Ignore: another controller owns them. By default they are
 /// served, unless loadBalancerClasses names some.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServicesWithoutClass {
     /// They get load balancers.
     Serve,
-    /// They are somebody else's.
+    /// Another controller owns them.
     Ignore,
 }
 

@@ -1,4 +1,4 @@
-//! What a platform has to be told.
+//! The settings of a platform.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct PlatformSpec {
     pub vsphere: Option<VSphere>,
 }
 
-/// The vCenters and how the nodes' addresses are told apart.
+/// The vCenters and how the nodes' addresses are selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct VSphere {

@@ -69,7 +69,7 @@ pub struct Azure {
     pub arm_endpoint: String,
 }
 
-/// A cloud that somebody else looks after.
+/// A cloud with an external cloud controller manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct External {
@@ -78,7 +78,7 @@ pub struct External {
     pub cloud_controller_manager: ExternalManager,
 }
 
-/// Somebody else's cloud controller manager.
+/// The external cloud controller manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExternalManager {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[case::no_type(json!({"status": {"platformStatus": {}}}), Some(""))]
 #[case::tomorrow(json!({"status": {"platformStatus": {"type": "Moon", "moon": {"crater": 1}}, "new": true}}), Some("Moon"))]
 #[case::azure_without_its_part(json!({"status": {"platformStatus": {"type": "Azure"}}}), Some("Azure"))]
-fn reads_whatever_is_there(#[case] object: Value, #[case] platform: Option<&str>) {
+fn reads_partial_objects(#[case] object: Value, #[case] platform: Option<&str>) {
     let read: Infrastructure = serde_json::from_value(object).unwrap();
     let status = read.status.platform_status;
     assert_eq!(status.as_ref().map(|status| status.type_.as_str()), platform);

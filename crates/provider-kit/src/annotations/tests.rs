@@ -36,7 +36,7 @@ fn spec(key: &str, value: Option<&str>) -> Spec {
 }
 
 /// What is read, or the sentence that refuses it.
-fn told<T: std::fmt::Debug>(
+fn outcome<T: std::fmt::Debug>(
     row: Annotation,
     value: Option<&str>,
     read: impl Fn(&Annotation, &Spec) -> cloud::Result<T>,
@@ -75,7 +75,7 @@ fn told<T: std::fmt::Debug>(
 #[case::ignored(LOOSE, Some("x"), "None")]
 #[case::negative(LOOSE, Some("-7"), "Some(-7)")]
 fn integers(#[case] row: Annotation, #[case] value: Option<&str>, #[case] expected: &str) {
-    assert_eq!(told(row, value, Annotation::integer), expected);
+    assert_eq!(outcome(row, value, Annotation::integer), expected);
 }
 
 #[rstest]
@@ -91,7 +91,7 @@ fn integers(#[case] row: Annotation, #[case] value: Option<&str>, #[case] expect
 #[case::strict(LOOSE_TRUTH, Some("true"), "Some(true)")]
 #[case::strict_in_capitals(LOOSE_TRUTH, Some("True"), "None")]
 fn booleans(#[case] row: Annotation, #[case] value: Option<&str>, #[case] expected: &str) {
-    assert_eq!(told(row, value, Annotation::boolean), expected);
+    assert_eq!(outcome(row, value, Annotation::boolean), expected);
 }
 
 #[rstest]
@@ -100,7 +100,7 @@ fn booleans(#[case] row: Annotation, #[case] value: Option<&str>, #[case] expect
 #[case::empty_counts_as_not_given(Some(""), "None")]
 #[case::unknown(Some("two"), "invalid annotation x.dev/word: \"two\" is not one of ONE, TWO")]
 fn words(#[case] value: Option<&str>, #[case] expected: &str) {
-    assert_eq!(told(WORD, value, Annotation::word), expected);
+    assert_eq!(outcome(WORD, value, Annotation::word), expected);
 }
 
 #[rstest]
@@ -116,7 +116,7 @@ fn words(#[case] value: Option<&str>, #[case] expected: &str) {
     "invalid annotation x.dev/ports: \"65536\" is not a comma-separated list of port numbers"
 )]
 fn ports(#[case] value: Option<&str>, #[case] expected: &str) {
-    assert_eq!(told(PORTS, value, Annotation::ports), expected);
+    assert_eq!(outcome(PORTS, value, Annotation::ports), expected);
 }
 
 #[rstest]
@@ -127,7 +127,7 @@ fn ports(#[case] value: Option<&str>, #[case] expected: &str) {
     "invalid annotation x.dev/cidrs: \"10.0.0.0\" is not a comma-separated list of CIDRs"
 )]
 fn cidrs(#[case] value: Option<&str>, #[case] expected: &str) {
-    assert_eq!(told(CIDRS, value, Annotation::cidrs), expected);
+    assert_eq!(outcome(CIDRS, value, Annotation::cidrs), expected);
 }
 
 #[test]

@@ -307,7 +307,7 @@ async fn machines_are_described_one_answer_a_node() {
         foreign,
     ];
     let answers = cloud::Instances::describe(&machines, &nodes, cloud::Detail::Full).await;
-    let told: Vec<String> = answers.iter().map(told_answer).collect();
+    let texts: Vec<String> = answers.iter().map(answer_text).collect();
     let expected = [
         "cloud://1",
         "cloud://2",
@@ -315,10 +315,10 @@ async fn machines_are_described_one_answer_a_node() {
         "server cannot be used: it has no address",
         "invalid spec.providerID: it is of another cloud",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(texts, expected);
 }
 
-fn told_answer(answer: &Result<cloud::Answer>) -> String {
+fn answer_text(answer: &Result<cloud::Answer>) -> String {
     match answer {
         Ok(cloud::Answer::Found(instance)) => instance
             .provider_id

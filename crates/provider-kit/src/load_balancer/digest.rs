@@ -29,18 +29,18 @@ impl Digest {
     /// provider's configuration, and what the cloud is able to do.
     pub fn new<'a>(
         spec: &Spec,
-        heeds: impl Fn(&str) -> bool,
+        is_relevant: impl Fn(&str) -> bool,
         hosts: impl IntoIterator<Item = &'a Host>,
         more: &Fields,
     ) -> Self {
         Self {
-            settings: fingerprint(&(settings(spec, heeds), more)),
+            settings: fingerprint(&(settings(spec, is_relevant), more)),
             hosts: fingerprint(&hosts.into_iter().map(host).collect::<BTreeMap<_, _>>()),
         }
     }
 }
 
-fn settings(spec: &Spec, heeds: impl Fn(&str) -> bool) -> Fields {
+fn settings(spec: &Spec, is_relevant: impl Fn(&str) -> bool) -> Fields {
     // A new field of a Service has to be given a name here, or be left out on purpose.
     let Spec {
         cluster,
@@ -59,7 +59,7 @@ fn settings(spec: &Spec, heeds: impl Fn(&str) -> bool) -> Fields {
         hosts: _,
         status: _,
     } = spec;
-    let annotations: Vec<_> = annotations.iter().filter(|(name, _)| heeds(name)).collect();
+    let annotations: Vec<_> = annotations.iter().filter(|(name, _)| is_relevant(name)).collect();
     let mut ranges: Vec<String> = source_ranges.iter().map(ToString::to_string).collect();
     ranges.sort_unstable();
     let affinity = match affinity {

@@ -1,7 +1,7 @@
 mod accounts;
+mod connection;
 mod credentials;
 mod fence;
-mod way;
 
 use super::*;
 use crate::{fence::Fence, version::Info};

@@ -282,7 +282,7 @@ fn refuses_with_one_sentence(#[case] args: &str, #[case] sentence: &str) {
 )]
 #[case::a_value_is_no_flag("--cluster-name --nosuch --nosuch --workers=x", "--nosuch|\"--workers\"")]
 #[case::after_dashes("--nosuch -- a --b", "--nosuch|got \"a\"|--b")]
-fn all_that_is_wrong_is_reported_together(#[case] args: &str, #[case] expected: &str) {
+fn all_problems_are_reported_together(#[case] args: &str, #[case] expected: &str) {
     let problems = Demo::parse(args).1.unwrap_err();
     let expected: Vec<_> = expected.split('|').collect();
     assert_eq!(problems.iter().count(), expected.len(), "{problems}");

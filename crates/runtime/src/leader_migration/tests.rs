@@ -125,7 +125,7 @@ fn validates(#[case] name: &str, #[case] config: Config, #[case] problems: &[&st
 }
 
 #[test]
-fn all_problems_are_told_together() {
+fn all_problems_are_listed_together() {
     let problems = config("", "", &[("a", ""), ("", "")]).validate();
     let expected = [
         "leaderName must be set",
@@ -295,7 +295,7 @@ fn options(#[case] name: &str, #[case] text: Option<String>, #[case] expected: &
 }
 
 #[test]
-fn what_cannot_have_been_meant_is_said_but_starts() {
+fn questionable_flags_are_reported_but_the_program_starts() {
     let warned = |election, migration, file: &str| {
         let resolved = resolve(election, migration, Some(Path::new(file))).unwrap();
         assert_eq!(resolved.config, None);

@@ -164,7 +164,7 @@ fn writes_what_client_go_writes_and_keeps_the_rest(#[case] step: &Step, #[case] 
 }
 
 #[test]
-fn a_new_lease_is_as_client_go_makes_it() {
+fn a_new_lease_equals_that_of_client_go() {
     let record = Record::claim(&Step::Create, &Record::default(), "me", 15, NOW.into());
     let expected = json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -197,7 +197,7 @@ fn a_released_lease_is_as_client_go_leaves_it() {
 #[case::null_spec(json!({ "spec": null }))]
 #[case::empty_spec(json!({ "spec": {} }))]
 #[case::nulls(json!({ "spec": { "holderIdentity": null, "leaseDurationSeconds": null } }))]
-fn a_lease_that_says_nothing_is_free(#[case] lease: Value) {
+fn an_empty_lease_is_free(#[case] lease: Value) {
     let record = Record::of(&lease).unwrap();
     assert!(record.is_free());
     assert_eq!(record, Record::default());

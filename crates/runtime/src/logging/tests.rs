@@ -268,7 +268,7 @@ fn verbosity_chooses(#[case] args: &str, #[case] shown: &str) {
 }
 
 #[test]
-fn json_says_the_verbosity() {
+fn json_has_the_verbosity() {
     let text = logged("-v=6 --logging-format=json", levels);
     let of = |message: &str| {
         let line = text

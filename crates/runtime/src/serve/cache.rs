@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asks_again_when_the_result_has_expired() {
+    async fn an_expired_result_is_requested_again() {
         let (cache, count) = (Cache::default(), Arc::default());
         assert_eq!(ask(&cache, 0, &count).await, Some(1));
         advance(TTL.saturating_sub(Duration::from_millis(1))).await;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asks_once_for_concurrent_callers() {
+    async fn concurrent_callers_cause_one_request() {
         let (cache, count) = (Cache::default(), Arc::default());
         let answers = futures::future::join_all((0..10).map(|_| ask(&cache, 0, &count))).await;
         assert_eq!(answers, [Some(1); 10]);

@@ -89,7 +89,7 @@ impl Child {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_stopped_for_longer_than_its_lease_does_not_write_when_it_goes_on() {
+async fn a_leader_stopped_for_longer_than_its_lease_does_not_write_when_it_resumes() {
     let (plane, name) = (ControlPlane::shared(), unique("stopped"));
     let child = Child::lead(plane, &name).await;
     until("a few writes", async || {

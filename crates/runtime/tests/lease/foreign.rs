@@ -31,7 +31,7 @@ async fn what_others_put_on_the_lease_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_survives_someone_who_writes_all_the_time() {
+async fn a_leader_survives_a_client_that_writes_continuously() {
     let (plane, name) = (ControlPlane::shared(), unique("storm"));
     let leader = Replica::new(plane, &name, "one").lead().await;
     let lost = leader.leadership.lost();
@@ -93,7 +93,7 @@ async fn a_leader_takes_back_a_lease_that_was_cleared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_lease_is_made_anew_by_its_holder_and_taken_by_nobody() {
+async fn a_deleted_lease_is_recreated_by_its_holder_and_taken_by_no_other() {
     let (plane, name) = (ControlPlane::shared(), unique("deleted"));
     let leader = Replica::new(plane, &name, "one").lead().await;
     let standby = Replica::new(plane, &name, "two");
@@ -120,9 +120,9 @@ async fn a_deleted_lease_is_made_anew_by_its_holder_and_taken_by_nobody() {
     standby.await.unwrap().leadership.release().await.unwrap();
 }
 
-/// Nobody can know that the holder is dead; but its time runs out all the same.
+/// Other replicas cannot know that the holder is dead; but its lease expires.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_lease_of_a_dead_holder_is_made_anew_when_its_time_is_over() {
+async fn a_deleted_lease_of_a_dead_holder_is_recreated_when_it_has_expired() {
     let (plane, name) = (ControlPlane::shared(), unique("dead"));
     let leader = Replica::new(plane, &name, "one").lead().await;
     let standby = Replica::new(plane, &name, "two");

@@ -13,7 +13,7 @@ use std::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_replica_makes_the_lease_and_says_so() {
+async fn the_first_replica_creates_the_lease_and_reports_it() {
     let (plane, name) = (ControlPlane::shared(), unique("first"));
     let mut leader = Replica::new(plane, &name, "one_1").lead().await;
     let lease = lease(plane, &name).await;

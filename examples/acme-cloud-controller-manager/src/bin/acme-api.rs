@@ -50,7 +50,7 @@ async fn delete(State(objects): State<Objects>, Path(key): Key) -> (StatusCode, 
     answer(objects.lock().await.remove(&key))
 }
 
-/// A 404 has a body in JSON: a client tells the cloud's own answers from those of a proxy by it.
+/// A 404 has a body in JSON: a client distinguishes the cloud's own answers from those of a proxy by it.
 fn answer(object: Option<Value>) -> (StatusCode, Json<Value>) {
     let missing = || (StatusCode::NOT_FOUND, Json(json!({"error": "it does not exist"})));
     object.map_or_else(missing, |object| (StatusCode::OK, Json(object)))

@@ -94,7 +94,7 @@ mod tests {
     const CREDENTIALS: &str = "# comment\n[default]\naws_access_key_id = A\naws_secret_access_key=B=\n\n[other]\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E\n";
     const CONFIG: &str = "[default]\nregion=r\n[profile role]\nrole_arn = x\nsource_profile = default\n[profile  spaced ]\naws_access_key_id=F\naws_secret_access_key=G\n[half]\n";
 
-    fn told(name: &str, is_selected: bool) -> String {
+    fn summary(name: &str, is_selected: bool) -> String {
         let mut settings = section(CONFIG, name, "profile ");
         settings.extend(section(CREDENTIALS, name, ""));
         match of(&settings, name, is_selected) {
@@ -124,7 +124,7 @@ mod tests {
     #[case::missing("nobody", true, "invalid AWS profile \"nobody\": it has no aws_access_key_id")]
     #[case::not_selected("nobody", false, "none")]
     fn profiles(#[case] name: &str, #[case] is_selected: bool, #[case] expected: &str) {
-        assert_eq!(told(name, is_selected), expected);
+        assert_eq!(summary(name, is_selected), expected);
     }
 
     #[test]

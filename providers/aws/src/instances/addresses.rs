@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    fn told(interfaces: &[&str], families: &[Family], public: &str, dns: &str) -> String {
+    fn summary(interfaces: &[&str], families: &[Family], public: &str, dns: &str) -> String {
         let instance = Instance {
             ip_address: public.into(),
             private_dns_name: dns.into(),
@@ -127,10 +127,10 @@ mod tests {
         };
         match of(&instance, families) {
             Ok(addresses) => {
-                let told = addresses
+                let texts = addresses
                     .iter()
                     .map(|address| format!("{}={}", address.kind, address.address));
-                told.collect::<Vec<_>>().join(" ")
+                texts.collect::<Vec<_>>().join(" ")
             }
             Err(error) => error.report(),
         }
@@ -144,13 +144,13 @@ mod tests {
     #[case::not_in_use(&["0 available 10.0.0.1"], "", "", "")]
     #[case::bad(&["0 in-use x"], "", "", "DescribeInstances is unavailable: \"x\" is not an address")]
     fn ipv4(#[case] interfaces: &[&str], #[case] public: &str, #[case] dns: &str, #[case] expected: &str) {
-        assert_eq!(told(interfaces, &[Family::V4], public, dns), expected);
+        assert_eq!(summary(interfaces, &[Family::V4], public, dns), expected);
     }
 
     #[rstest]
     #[case::first_of_each(&["1 in-use fd00::3", "0 in-use 10.0.0.1 fd00::1 fd00::2"], &[Family::V6], "InternalIP=fd00::1 InternalIP=fd00::3")]
     #[case::both(&["0 in-use 10.0.0.1 fd00::1"], &[Family::V6, Family::V4], "InternalIP=fd00::1 InternalIP=10.0.0.1 InternalDNS=a Hostname=a")]
     fn ipv6(#[case] interfaces: &[&str], #[case] families: &[Family], #[case] expected: &str) {
-        assert_eq!(told(interfaces, families, "", "a"), expected);
+        assert_eq!(summary(interfaces, families, "", "a"), expected);
     }
 }

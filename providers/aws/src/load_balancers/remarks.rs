@@ -102,7 +102,7 @@ fn keeps(row: Annotation, current: &BTreeSet<String>, notes: &mut Notes) {
         current.join(",")
     };
     let message = format!(
-        "{} counts only when the load balancer is created, which keeps what it has: {current}. Create the Service anew to change it",
+        "{} counts only when the load balancer is created, which keeps what it has: {current}. Recreate the Service to change it",
         row.key
     );
     notes.warn(REASON, message);

@@ -119,7 +119,7 @@ async fn throttling_of_one_action_does_not_stop_others() {
 #[case::cut_between_elements(Fault::replace_body("<DescribeInstancesResponse><reservationSet>"))]
 #[case::empty(Fault::replace_body(""))]
 #[tokio::test]
-async fn a_broken_answer_is_asked_for_again(#[case] fault: Fault) {
+async fn an_invalid_answer_is_requested_again(#[case] fault: Fault) {
     let fixture = Fixture::start(1).await;
     fixture.cloud.inject(fault.times(1));
     let answers = fixture

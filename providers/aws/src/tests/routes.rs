@@ -13,15 +13,15 @@ fn new(destination: &str, number: usize) -> NewRoute {
     }
 }
 
-fn told(routes: &[Route]) -> String {
-    let told = |route: &Route| match &route.target {
+fn summary(routes: &[Route]) -> String {
+    let line = |route: &Route| match &route.target {
         RouteTarget::Node(node) => format!("{} -> {node}", route.name),
         RouteTarget::Blackhole => format!("{} -> blackhole", route.name),
         RouteTarget::Unknown => format!("{} -> ?", route.name),
     };
-    let mut told: Vec<String> = routes.iter().map(told).collect();
-    told.sort_unstable();
-    told.join(", ")
+    let mut lines: Vec<String> = routes.iter().map(line).collect();
+    lines.sort_unstable();
+    lines.join(", ")
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn one_route_that_leads_nowhere_does_not_hide_the_others() {
     let aws = fixture.aws();
     let routes = aws.routes().unwrap().list("c").await.unwrap();
     let expected = "c-10.1.1.0/24 -> ip-10-0-0-1.ec2.internal, c-10.1.2.0/24 -> ?, c-10.1.3.0/24 -> blackhole";
-    assert_eq!(told(&routes), expected);
+    assert_eq!(summary(&routes), expected);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn routes_are_created_once_and_in_place_of_blackholes() {
     }
     assert!(routes.create("c", &[new("10.1.1.0/24", 2)]).await[0].is_err());
     assert_eq!(
-        told(&routes.list("c").await.unwrap()),
+        summary(&routes.list("c").await.unwrap()),
         "c-10.1.1.0/24 -> ip-10-0-0-1.ec2.internal, c-10.1.2.0/24 -> ip-10-0-0-2.ec2.internal"
     );
     assert_eq!(fixture.count("DeleteRoute"), 1);

@@ -111,7 +111,7 @@ pub fn balancers(provider: &Aws) -> &dyn LoadBalancers {
     provider.load_balancers().unwrap()
 }
 
-/// Calls until it is done, as the controller does, and writes on the Service what it is told.
+/// Calls until it is done, as the controller does, and writes the result to the Service.
 pub async fn ensure(provider: &Aws, spec: &mut Spec) -> cloud::Result<Notes> {
     loop {
         let Noted { answer, notes } = balancers(provider).ensure(spec).await?;

@@ -18,7 +18,7 @@ async fn lines(lab: &Lab, words: &[&str]) -> Vec<String> {
 #[case::network("nlb", &["DescribeLoadBalancers", "DescribeTargetGroups"])]
 #[case::classic("", &["DescribeLoadBalancers"])]
 #[tokio::test]
-async fn what_matches_is_not_written_and_after_a_restart_hardly_read(#[case] kind: &str, #[case] own: &[&str]) {
+async fn matching_objects_are_not_written_and_rarely_read_after_a_restart(#[case] kind: &str, #[case] own: &[&str]) {
     let lab = Lab::start().await;
     let provider = lab.provider();
     let mut specs: Vec<Spec> = (0..6)
@@ -235,7 +235,7 @@ async fn managed_security_groups_let_clients_in_by_tcp_also_with_tls() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_is_reported() {
+async fn immutable_settings_are_reported() {
     let lab = Lab::start().await;
     let provider = lab.provider();
     let mut spec = lab.service("web", "nlb", &[80]);

@@ -417,7 +417,7 @@ fn usable_nodes(#[case] annotations: &str, #[case] nodes: &str, #[case] expected
         ..spec("80", annotations)
     };
     let kind = kind(&spec, &config(), None).unwrap();
-    let told = match usable(&spec, kind, network(&spec, None).unwrap()) {
+    let result = match usable(&spec, kind, network(&spec, None).unwrap()) {
         Ok(hosts) => hosts
             .iter()
             .map(|host| host.name.as_str())
@@ -425,7 +425,7 @@ fn usable_nodes(#[case] annotations: &str, #[case] nodes: &str, #[case] expected
             .join(" "),
         Err(error) => error.to_string(),
     };
-    assert_eq!(told, expected);
+    assert_eq!(result, expected);
 }
 
 #[rstest]
@@ -480,11 +480,11 @@ fn network_stacks(
         ..spec("80", annotations)
     };
     let existing = existing_stack.map(|stack| existing("network_stack", stack));
-    let told = match ask(&spec, None, existing.as_ref()) {
+    let result = match ask(&spec, None, existing.as_ref()) {
         Ok(request) => request["network_stack"].as_str().unwrap_or("none").to_owned(),
         Err(error) => error.to_string().replace(PREFIX, ""),
     };
-    assert_eq!(told, expected);
+    assert_eq!(result, expected);
 }
 
 #[rstest]
@@ -505,9 +505,9 @@ fn network_stacks(
 )]
 fn types(#[case] annotations: &str, #[case] existing_type: Option<&str>, #[case] expected: &str) {
     let existing = existing_type.map(|kind| existing("type", kind));
-    let told = kind(&spec("80", annotations), &config(), existing.as_ref()).map(str::to_owned);
+    let result = kind(&spec("80", annotations), &config(), existing.as_ref()).map(str::to_owned);
     assert_eq!(
-        told.unwrap_or_else(|error| error.to_string().replace(PREFIX, "")),
+        result.unwrap_or_else(|error| error.to_string().replace(PREFIX, "")),
         expected
     );
 }

@@ -105,7 +105,7 @@ async fn an_existing_load_balancer_is_found(#[case] asked: &str, #[case] named: 
 }
 
 #[tokio::test]
-async fn a_load_balancer_that_is_gone_is_created_again() {
+async fn a_deleted_load_balancer_is_recreated() {
     let fixture = Fixture::start().await;
     let (provider, mut spec) = (fixture.provider(), service(&fixture, 1));
     ensure(balancers(&provider), &mut spec).await.unwrap();
@@ -343,7 +343,7 @@ async fn what_the_api_refuses_is_the_users_to_correct() {
 }
 
 #[tokio::test]
-async fn the_rate_limit_says_when_to_come_back() {
+async fn the_rate_limit_has_a_retry_time() {
     let fixture = Fixture::start().await;
     fixture.cloud.write(|fake, _| fake.rate_limit = Some(0));
     let (provider, fault) = (fixture.provider(), Fault::status(429));

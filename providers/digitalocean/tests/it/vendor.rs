@@ -42,10 +42,10 @@ async fn godo_uses_the_fake() -> Result<()> {
     let fixture = furnished().await;
     let mut command = Command::new(tokio::task::spawn_blocking(|| GODO.program()).await??);
     command.args(["drive", &fixture.url(), TOKEN]);
-    let said = run(command).await?;
+    let output = run(command).await?;
     let expected = "account active\nregions fra1\ndroplets 5\ncreated new\nthen active true [driven]\nrules 2\nload balancers 1\n\
                     firewall succeeded 0\ncertificate lets_encrypt\n";
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
     assert_eq!(fixture.cloud.unknown(), Vec::<String>::new());
     Ok(())
 }
@@ -80,7 +80,7 @@ async fn every_exchange_decodes_into_the_vendors_types() -> Result<()> {
         })
         .collect();
     let program = tokio::task::spawn_blocking(|| GODO.program()).await??;
-    let said = tokio::task::spawn_blocking(move || {
+    let output = tokio::task::spawn_blocking(move || {
         let mut child = Command::new(program)
             .arg("decode")
             .stdin(Stdio::piped())
@@ -96,8 +96,8 @@ async fn every_exchange_decodes_into_the_vendors_types() -> Result<()> {
         check!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8(output.stdout)?)
     });
-    let said = said.await??;
-    assert_eq!(said.lines().count(), routes.len(), "{said}");
+    let output = output.await??;
+    assert_eq!(output.lines().count(), routes.len(), "{output}");
     // All endpoints that the provider has.
     assert_eq!(routes.len(), 17, "{routes:?}");
     Ok(())

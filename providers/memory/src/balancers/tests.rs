@@ -75,7 +75,7 @@ fn gives_an_address_of_each_family(#[case] families: &[IpFamily], #[case] expect
     "198.18.0.1",
     "the quota for addresses is exceeded: spec.loadBalancerIP: 198.18.0.1 is used by another load balancer"
 )]
-fn gives_the_address_asked_for(#[case] ip: &str, #[case] expected: &str) {
+fn assigns_the_requested_address(#[case] ip: &str, #[case] expected: &str) {
     let (mut balancers, now, settings) = (Balancers::default(), Instant::now(), Settings::default());
     ensure(&mut balancers, &spec("other"), now, &settings);
     let spec = Spec {
@@ -90,7 +90,7 @@ fn gives_the_address_asked_for(#[case] ip: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn gives_the_address_that_the_service_had() {
+fn assigns_the_previous_address() {
     let ingress = vec![Ingress {
         ip: Some("198.18.7.7".into()),
         ..Ingress::default()
@@ -135,7 +135,7 @@ fn may_be_pending_for_ever() {
 }
 
 #[test]
-fn goes_away_in_its_own_time() {
+fn is_deleted_after_a_delay() {
     let settings = Settings {
         deletion: 3 * SECOND,
         ..Settings::default()
@@ -182,11 +182,11 @@ fn keeps_each_host_once() {
     let hosts: Vec<_> = balancers.all().map(|balancer| &balancer.hosts[0]).collect();
     assert!(Arc::ptr_eq(hosts[0], hosts[1]));
     for uid in ["one", "two"] {
-        let nobody = Spec {
+        let no_hosts = Spec {
             hosts: [].into(),
             ..spec(uid)
         };
-        ensure(&mut balancers, &nobody, now, &settings);
+        ensure(&mut balancers, &no_hosts, now, &settings);
     }
     assert!(balancers.hosts.is_empty());
 }

@@ -91,7 +91,7 @@ fn a_new_machine_of_an_old_name_has_another_id() {
 #[case::known("a", "memory://i-00000001 On")]
 #[case::name_of_another("a=memory://i-77", "Missing")]
 #[case::deleted("off", "Missing")]
-fn creates_for_who_asks(#[case] asked: &str, #[case] expected: &str) {
+fn creates_machines_for_unknown_nodes(#[case] asked: &str, #[case] expected: &str) {
     let mut machines = machines();
     machines.delete("off");
     let node = node(asked);
@@ -102,7 +102,7 @@ fn creates_for_who_asks(#[case] asked: &str, #[case] expected: &str) {
 #[rstest]
 #[case::one("192.0.2.7", &["Hostname n", "InternalIP 192.0.2.7"])]
 #[case::two("192.0.2.7, 2001:db8::7", &["Hostname n", "InternalIP 192.0.2.7", "InternalIP 2001:db8::7"])]
-fn takes_the_address_that_the_kubelet_was_told(#[case] annotation: &str, #[case] expected: &[&str]) {
+fn uses_the_address_given_to_the_kubelet(#[case] annotation: &str, #[case] expected: &[&str]) {
     let mut machines = Machines::default();
     let annotations = [(PROVIDED_IP.to_owned(), annotation.to_owned())].into();
     machines.auto_create(&NodeRef {

@@ -49,7 +49,7 @@ async fn backs_off(#[case] error: fn() -> Error, #[case] seconds: u64, #[case] l
 }
 
 #[tokio::test(start_paused = true)]
-async fn begins_anew_after_a_success() {
+async fn a_success_resets_the_backoff() {
     let throttle = LoginThrottle::default();
     seconds_of_logins(&throttle, denied, 31).await;
     throttle.log_in(|| false, async { Ok(()) }).await.unwrap();

@@ -39,7 +39,7 @@ fn a_failure_that_will_last_is_reported_at_once() {
 #[case::same(Some(("A", "b")), false)]
 #[case::other_reason(Some(("B", "b")), true)]
 #[case::other_text(Some(("A", "c")), true)]
-fn writes_a_condition_only_if_it_says_something_new(#[case] there: Option<(&str, &str)>, #[case] expected: bool) {
+fn writes_a_condition_only_when_it_changes(#[case] there: Option<(&str, &str)>, #[case] expected: bool) {
     let mut node = node("n", "");
     let began = Time("2020-01-01T00:00:00Z".parse().unwrap());
     node.status.as_mut().unwrap().conditions = there.map(|(reason, message)| {

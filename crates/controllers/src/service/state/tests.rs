@@ -129,7 +129,7 @@ fn without_cloud_objects_the_state_is_forgotten_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_state_of_a_gone_service_is_forgotten_after_a_while() {
+async fn the_state_of_a_deleted_service_is_dropped_after_a_while() {
     let states = ServiceStates::default();
     for back in [false, true] {
         put(&states, with_objects(Phase::Ready, None));

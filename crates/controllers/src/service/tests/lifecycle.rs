@@ -138,7 +138,7 @@ async fn a_pending_load_balancer_is_polled_and_reported_once_if_it_lasts(
     "failed to ensure load balancer: ensure-load-balancer is not supported by this cloud"
 )]
 #[tokio::test]
-async fn a_rejected_service_is_tried_again_when_it_changes(
+async fn a_rejected_service_is_retried_when_it_changes(
     #[case] failure: Failure,
     #[case] expected: &str,
     #[case] report: &str,

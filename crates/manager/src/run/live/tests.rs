@@ -56,7 +56,7 @@ impl Safe {
         self.state.lock().unwrap()
     }
 
-    /// Somebody asks the cloud for something.
+    /// Sends a request to the cloud.
     fn call(&self) {
         let state = self.state();
         if state.in_use != state.right {
@@ -190,7 +190,7 @@ fn follower(provider: Arc<Safe>, server: &Server) -> (Follower, watch::Receiver<
         client: server.client(),
         recorder: Recorder::new("test", tokio::sync::mpsc::channel(100).0),
         changed: Arc::default(),
-        heed_refusals: Instant::now(),
+        watch_refusals_from: Instant::now(),
         sources: Vec::new(),
         reloads: register(&prometheus::Registry::new()).unwrap(),
         accepted,
@@ -200,9 +200,8 @@ fn follower(provider: Arc<Safe>, server: &Server) -> (Follower, watch::Receiver<
     (follower, receiver)
 }
 
-// openstack.md §1.8, item 5
 #[tokio::test(start_paused = true)]
-async fn refused_credentials_are_read_anew_though_nobody_told_of_a_change() {
+async fn refused_credentials_are_read_again_without_a_change_notification() {
     let (safe, server) = (Safe::new(), Server::default());
     server.set("old");
     let (follower, mut accepted) = follower(safe.clone(), &server);
@@ -224,7 +223,7 @@ async fn refused_credentials_are_read_anew_though_nobody_told_of_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_credentials_are_not_read_anew_for_every_call() {
+async fn refused_credentials_are_not_read_again_for_every_call() {
     const CALLS: u64 = 6_000;
     let (safe, server) = (Safe::new(), Server::default());
     server.set("old");
@@ -300,9 +299,9 @@ async fn a_source_that_is_missing_is_a_problem(#[case] source: LiveSource, #[cas
     let (problem, mut problems) = watch::channel(None);
     follower.problem = problem;
     let running = tokio::spawn(follower.run());
-    let told = problems.wait_for(Option::is_some).await.unwrap().clone();
+    let problem = problems.wait_for(Option::is_some).await.unwrap().clone();
     running.abort();
-    assert_eq!((told.as_deref(), safe.tried()), (Some(expected), Vec::new()));
+    assert_eq!((problem.as_deref(), safe.tried()), (Some(expected), Vec::new()));
 }
 
 /// Follows by doing this.
@@ -338,7 +337,7 @@ async fn an_order_to_stop_is_not_an_end_by_itself() {
 }
 
 #[tokio::test]
-async fn work_stops_in_order_when_nobody_follows_any_more() {
+async fn work_stops_in_order_when_no_follower_is_left() {
     let mut dying = following(watch::channel(true).1, async { panic!("on purpose") });
     let stop = CancellationToken::new();
     let mut finished = false;

@@ -24,13 +24,13 @@ use testkit::wait::until;
 const LABEL: &str = "outrigger.test/supervisor";
 
 /// A process that needs no lease, and looks after the Nodes and Services of its own name.
-struct Rig {
+struct Fixture {
     name: String,
     cloud: Cloud,
     process: Process,
 }
 
-impl Rig {
+impl Fixture {
     fn new(flags: &[&str]) -> Self {
         Self::on(Cloud::new(), flags).unwrap()
     }
@@ -179,15 +179,20 @@ async fn pass(time: Duration) {
 
 #[tokio::test]
 async fn a_queue_that_a_slow_cloud_holds_up_is_no_reason_to_start_again() {
-    let rig = Rig::new(&["--concurrent-service-syncs=1"]);
-    let supervisor = rig.supervisor().await;
-    rig.until_green().await;
-    rig.cloud.inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
+    let fixture = Fixture::new(&["--concurrent-service-syncs=1"]);
+    let supervisor = fixture.supervisor().await;
+    fixture.until_green().await;
+    fixture
+        .cloud
+        .inject(Fault::hang().operation(Operation::EnsureLoadBalancer));
     for name in ["a", "b", "c", "d"] {
-        rig.serve(name).await;
+        fixture.serve(name).await;
     }
     until("one to hang and the others to wait", || async {
-        let (hanging, waiting) = (rig.cloud.count(Operation::EnsureLoadBalancer), rig.waiting("service"));
+        let (hanging, waiting) = (
+            fixture.cloud.count(Operation::EnsureLoadBalancer),
+            fixture.waiting("service"),
+        );
         if hanging == 1 && waiting > 2.0 {
             Ok(())
         } else {
@@ -196,82 +201,92 @@ async fn a_queue_that_a_slow_cloud_holds_up_is_no_reason_to_start_again() {
     })
     .await;
     let check = "service-lb-controller-queue";
-    assert_eq!(rig.check(Endpoint::Healthz, check), Some(Ok(())));
+    assert_eq!(fixture.check(Endpoint::Healthz, check), Some(Ok(())));
 
     // Each attempt is given up in time, so that the queue moves, though nothing succeeds.
     for attempts in 2..=4 {
         pass(Duration::from_secs(121)).await;
         tokio::time::resume();
-        rig.cloud
+        fixture
+            .cloud
             .until(|cloud| cloud.count(Operation::EnsureLoadBalancer) >= attempts)
             .await;
     }
     for endpoint in [Endpoint::Healthz, Endpoint::Livez] {
-        assert_eq!(rig.red(endpoint), [""; 0], "{endpoint:?}");
+        assert_eq!(fixture.red(endpoint), [""; 0], "{endpoint:?}");
     }
-    assert_eq!(rig.red(Endpoint::Readyz), ["service-lb-controller-success"]);
+    assert_eq!(fixture.red(Endpoint::Readyz), ["service-lb-controller-success"]);
 
-    rig.cloud.withdraw_all();
-    rig.until_green().await;
-    let cloud = rig.cloud.clone();
+    fixture.cloud.withdraw_all();
+    fixture.until_green().await;
+    let cloud = fixture.cloud.clone();
     cloud.until(|cloud| cloud.load_balancers().len() == 4).await;
-    rig.finish(supervisor).await;
+    fixture.finish(supervisor).await;
 }
 
 #[tokio::test]
 async fn routes_that_a_hanging_cloud_holds_up_are_no_reason_to_start_again() {
-    let rig = Rig::new(&["--cluster-cidr=10.0.0.0/8", "--route-reconciliation-period=100ms"]);
-    rig.cloud.inject(Fault::hang().operation(Operation::ListRoutes));
-    let supervisor = rig.supervisor().await;
+    let fixture = Fixture::new(&["--cluster-cidr=10.0.0.0/8", "--route-reconciliation-period=100ms"]);
+    fixture.cloud.inject(Fault::hang().operation(Operation::ListRoutes));
+    let supervisor = fixture.supervisor().await;
     for attempts in 1..=5 {
-        rig.cloud
+        fixture
+            .cloud
             .until(|cloud| cloud.count(Operation::ListRoutes) >= attempts)
             .await;
         pass(Duration::from_secs(91)).await;
         tokio::time::resume();
     }
     until("the check to be red", || async {
-        let red = rig.red(Endpoint::Readyz);
+        let red = fixture.red(Endpoint::Readyz);
         let expected = red == ["node-route-controller-success"];
         expected.then_some(()).ok_or_else(|| format!("{red:?}"))
     })
     .await;
     for endpoint in [Endpoint::Healthz, Endpoint::Livez] {
-        assert_eq!(rig.red(endpoint), [""; 0], "{endpoint:?}");
+        assert_eq!(fixture.red(endpoint), [""; 0], "{endpoint:?}");
     }
-    rig.cloud.withdraw_all();
-    rig.until_green().await;
-    rig.finish(supervisor).await;
+    fixture.cloud.withdraw_all();
+    fixture.until_green().await;
+    fixture.finish(supervisor).await;
 }
 
 /// A change in the cloud is no change of a Node.
 #[tokio::test]
 async fn routes_are_put_right_also_where_changes_of_nodes_are_watched() {
-    let rig = Rig::new(&[
+    let fixture = Fixture::new(&[
         "--cluster-cidr=10.0.0.0/8",
         "--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true",
         "--route-reconciliation-period=1h",
         "--min-resync-period=100ms",
     ]);
-    let supervisor = rig.supervisor().await;
-    rig.cloud.until(|cloud| cloud.count(Operation::ListRoutes) > 0).await;
-    rig.cloud.add_blackhole(&rig.name, "10.99.0.0/24".parse().unwrap());
-    rig.cloud.until(|cloud| cloud.routes(&rig.name).is_empty()).await;
-    rig.finish(supervisor).await;
+    let supervisor = fixture.supervisor().await;
+    fixture
+        .cloud
+        .until(|cloud| cloud.count(Operation::ListRoutes) > 0)
+        .await;
+    fixture
+        .cloud
+        .add_blackhole(&fixture.name, "10.99.0.0/24".parse().unwrap());
+    fixture
+        .cloud
+        .until(|cloud| cloud.routes(&fixture.name).is_empty())
+        .await;
+    fixture.finish(supervisor).await;
 }
 
 #[tokio::test]
 async fn what_the_cloud_does_not_offer_is_neither_checked_nor_measured() {
     let cloud = Cloud::new();
     cloud.configure(|settings| (settings.load_balancers, settings.routes) = (Offer::No, Offer::No));
-    let rig = Rig::on(cloud, &["--cluster-cidr=10.0.0.0/8"]).unwrap();
-    let supervisor = rig.supervisor().await;
-    let checked = rig
+    let fixture = Fixture::on(cloud, &["--cluster-cidr=10.0.0.0/8"]).unwrap();
+    let supervisor = fixture.supervisor().await;
+    let checked = fixture
         .process
         .checks
         .report(Endpoint::Readyz, &Query::parse("verbose"))
         .body;
-    let families = rig.process.metrics.registry().gather();
+    let families = fixture.process.metrics.registry().gather();
     let measured: Vec<&str> = families.iter().map(prometheus::proto::MetricFamily::name).collect();
     for (check, metric) in [
         ("service-lb-controller", "service_controller_"),
@@ -280,7 +295,7 @@ async fn what_the_cloud_does_not_offer_is_neither_checked_nor_measured() {
         assert!(!checked.contains(check), "{checked}");
         assert!(!measured.iter().any(|name| name.starts_with(metric)), "{measured:?}");
     }
-    rig.finish(supervisor).await;
+    fixture.finish(supervisor).await;
 }
 
 /// All fail at the same time, each for a reason of its own; a restart would help none of them.
@@ -293,26 +308,26 @@ async fn loops_that_do_not_succeed_turn_readiness_red(
     #[case] expected: &str,
     #[case] range: &str,
 ) {
-    let rig = Rig::new(&[
+    let fixture = Fixture::new(&[
         "--controllers=*,node-ipam-controller",
         "--allocate-node-cidrs",
         &format!("--cluster-cidr={range}"),
         "--route-reconciliation-period=200ms",
     ]);
-    let supervisor = rig.supervisor().await;
-    rig.until_green().await;
-    rig.cloud.inject(Fault::fail(failure));
-    let first = rig.join("gone", "ready:Unknown").await;
+    let supervisor = fixture.supervisor().await;
+    fixture.until_green().await;
+    fixture.cloud.inject(Fault::fail(failure));
+    let first = fixture.join("gone", "ready:Unknown").await;
     until("the only range to be given away", || async {
-        let node = Rig::nodes().get(&first).await.map_err(|error| error.to_string())?;
+        let node = Fixture::nodes().get(&first).await.map_err(|error| error.to_string())?;
         let has_a_range = !nodes::pod_cidrs(&node).is_empty();
         has_a_range.then_some(()).ok_or_else(|| "the node has none".to_owned())
     })
     .await;
-    let second = rig.join("new", "tainted ready:True").await;
-    rig.serve("web").await;
-    rig.until_all_failed(&second).await;
-    assert_eq!(rig.red(Endpoint::Readyz), [""; 0], "it is too early");
+    let second = fixture.join("new", "tainted ready:True").await;
+    fixture.serve("web").await;
+    fixture.until_all_failed(&second).await;
+    assert_eq!(fixture.red(Endpoint::Readyz), [""; 0], "it is too early");
 
     pass(Duration::from_secs(61)).await;
     tokio::time::resume();
@@ -328,76 +343,77 @@ async fn loops_that_do_not_succeed_turn_readiness_red(
     ];
     for (check, reason) in expected {
         let message = until(check, || async {
-            match rig.check(Endpoint::Readyz, check) {
+            match fixture.check(Endpoint::Readyz, check) {
                 Some(Err(message)) => Ok(message),
                 other => Err(format!("{other:?}")),
             }
         })
         .await;
         assert!(mentions(&message, reason), "{check}: {message}");
-        assert_eq!(rig.check(Endpoint::Healthz, check), None);
+        assert_eq!(fixture.check(Endpoint::Healthz, check), None);
     }
-    assert_eq!(rig.red(Endpoint::Healthz), [""; 0], "a restart does not help");
+    assert_eq!(fixture.red(Endpoint::Healthz), [""; 0], "a restart does not help");
 
-    rig.cloud.withdraw_all();
+    fixture.cloud.withdraw_all();
     let params = DeleteParams::default();
-    Rig::nodes().delete(&first, &params).await.unwrap();
-    // Nobody has to wait for his next try.
+    Fixture::nodes().delete(&first, &params).await.unwrap();
+    // No work has to wait for its next retry.
     pass(Duration::from_mins(2)).await;
     tokio::time::resume();
-    rig.until_green().await;
-    rig.finish(supervisor).await;
+    fixture.until_green().await;
+    fixture.finish(supervisor).await;
     // It holds the only range, and others may want it.
-    Rig::nodes().delete(&second, &params).await.unwrap();
+    Fixture::nodes().delete(&second, &params).await.unwrap();
 }
 
 /// Nothing will be tried again, so nothing can succeed.
 #[tokio::test]
 async fn a_failure_ends_with_the_object_that_fails() {
-    let rig = Rig::new(&[]);
-    let supervisor = rig.supervisor().await;
-    rig.until_green().await;
-    rig.cloud.inject(Fault::fail(Failure::Unavailable("down".into())));
-    let node = rig.join("new", "tainted ready:True").await;
+    let fixture = Fixture::new(&[]);
+    let supervisor = fixture.supervisor().await;
+    fixture.until_green().await;
+    fixture.cloud.inject(Fault::fail(Failure::Unavailable("down".into())));
+    let node = fixture.join("new", "tainted ready:True").await;
     let failed = |call: &&Call| call.effect == Effect::Failed;
-    rig.cloud
+    fixture
+        .cloud
         .until(|cloud| cloud.calls().iter().filter(failed).count() > 1)
         .await;
     pass(Duration::from_secs(61)).await;
     tokio::time::resume();
     until("the check to be red", || async {
-        let red = rig.red(Endpoint::Readyz);
+        let red = fixture.red(Endpoint::Readyz);
         let expected = red == ["cloud-node-controller-success"];
         expected.then_some(()).ok_or_else(|| format!("{red:?}"))
     })
     .await;
-    Rig::nodes().delete(&node, &DeleteParams::default()).await.unwrap();
-    rig.until_green().await;
-    rig.finish(supervisor).await;
+    Fixture::nodes().delete(&node, &DeleteParams::default()).await.unwrap();
+    fixture.until_green().await;
+    fixture.finish(supervisor).await;
 }
 
 #[tokio::test]
 async fn an_informer_that_dies_ends_the_process() {
-    let rig = Rig::new(&[]);
-    let mut supervisor = rig.supervisor().await;
+    let fixture = Fixture::new(&[]);
+    let mut supervisor = fixture.supervisor().await;
     supervisor.watching.spawn(async { panic!("on purpose") });
     let stop = CancellationToken::new();
     let ended = tokio::time::timeout(Duration::from_mins(1), supervisor.until(&stop)).await;
     let ended = ended.expect("the process to end");
     let message = ended.expect_err("the cache is not updated any more");
     assert!(mentions(&message, "an informer failed: .*on purpose"), "{message}");
-    rig.finish(supervisor).await;
+    fixture.finish(supervisor).await;
 }
 
 /// Another program has the migration lock; a controller that ends by itself must not keep the next leader waiting.
 #[tokio::test]
 async fn the_main_lock_is_given_back_when_a_controller_ends_before_the_migration() {
-    let rig = Rig::new(&[]);
+    let fixture = Fixture::new(&[]);
     let leases: Api<Lease> = Api::namespaced(lab::ControlPlane::shared().client(), "kube-system");
     let params = |name: &str| Params {
         namespace: "kube-system".into(),
-        name: format!("{}-{name}", rig.name),
-        identity: rig.name.clone(),
+        name: format!("{}-{name}", fixture.name),
+        identity: fixture.name.clone(),
         lease_duration: Duration::from_secs(15),
         renew_deadline: Duration::from_secs(10),
         retry_period: Duration::from_secs(2),
@@ -409,8 +425,8 @@ async fn the_main_lock_is_given_back_when_a_controller_ends_before_the_migration
     });
     let theirs = serde_json::from_value(theirs).unwrap();
     leases.create(&PostParams::default(), &theirs).await.unwrap();
-    let elector = |params, fence| election::elector(&rig.process, params, fence).unwrap();
-    let (stop, fences) = (CancellationToken::new(), &rig.process.fences);
+    let elector = |params, fence| election::elector(&fixture.process, params, fence).unwrap();
+    let (stop, fences) = (CancellationToken::new(), &fixture.process.fences);
     let (first, second) = (
         elector(main.clone(), &fences.main),
         elector(migration, &fences.migration),
@@ -420,9 +436,9 @@ async fn the_main_lock_is_given_back_when_a_controller_ends_before_the_migration
         let lease = leases.get(&main.name).await.unwrap();
         lease.spec.and_then(|spec| spec.holder_identity).unwrap_or_default()
     };
-    assert_eq!(holder().await, rig.name);
+    assert_eq!(holder().await, fixture.name);
 
-    let mut supervisor = Supervisor::new(&rig.process);
+    let mut supervisor = Supervisor::new(&fixture.process);
     supervisor.tasks.spawn(async { "some-controller" });
     let ended = election::migrate(held, &mut supervisor, election::Share::All, &stop).await;
     assert_eq!(ended, Err("some-controller ended".to_owned()));
@@ -448,11 +464,11 @@ async fn a_cloud_without_the_mark_of_the_cluster_is_refused_unless_allowed() {
         cloud.configure(|settings| settings.cluster_mark = ClusterMark::Absent);
         cloud
     };
-    let refused = Rig::on(untagged(), &[]).err().expect("a refusal");
+    let refused = Fixture::on(untagged(), &[]).err().expect("a refusal");
     let expected = "no cluster ID was found in the cloud: a cluster ID is required for this cloud to function properly; \
                     tag the instances of the cluster, or set --allow-untagged-cloud";
     assert_eq!(refused, expected);
-    assert!(Rig::on(untagged(), &["--allow-untagged-cloud"]).is_ok());
+    assert!(Fixture::on(untagged(), &["--allow-untagged-cloud"]).is_ok());
 }
 
 #[test]

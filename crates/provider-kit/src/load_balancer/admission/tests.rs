@@ -231,6 +231,6 @@ fn a_service_that_does_not_come_back_is_forgotten() {
 #[case::far_behind(40, 1, 1100)]
 #[case::soon(40, 16, 100)]
 #[case::a_thousand(1000, 1, 5000)]
-fn those_at_the_end_ask_less_often(#[case] ahead: u32, #[case] window: u32, #[case] millis: u64) {
+fn callers_at_the_end_of_the_queue_poll_less_often(#[case] ahead: u32, #[case] window: u32, #[case] millis: u64) {
     assert_eq!(wait(ahead, window), Duration::from_millis(millis));
 }

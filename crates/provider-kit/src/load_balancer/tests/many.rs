@@ -183,7 +183,7 @@ async fn a_cancelled_creation_frees_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_exists_does_not_wait() {
+async fn an_existing_load_balancer_does_not_wait() {
     while_full(async |cloud: &Fake| {
         let mut spec = named("there");
         cloud.add("there", Ownership::Owner);

@@ -119,7 +119,7 @@ async fn tokens_are_kept(
 }
 
 #[tokio::test(start_paused = true)]
-async fn asks_four_times_and_waits_twice_as_long_each_time() {
+async fn retries_four_times_and_doubles_the_wait() {
     let server = Server::default();
     server.set(Broken::Yes);
     let started = Instant::now();

@@ -150,7 +150,7 @@ async fn retries(#[case] method: &str, #[case] plays: &[Play], #[case] expected:
 #[case::throttled(&[Play::Later(429, 1)], "429 after 1")]
 #[case::broken(&[Play::Break], "error after 1")]
 #[tokio::test(start_paused = true)]
-async fn sends_nothing_again_if_told_so(#[case] plays: &[Play], #[case] expected: &str) {
+async fn requests_without_retry_are_sent_once(#[case] plays: &[Play], #[case] expected: &str) {
     let server = Server::that(plays.iter().copied());
     let result = send(
         &client(Policy {
@@ -217,7 +217,7 @@ async fn stops_writes_at_the_fence(#[case] method: &str, #[case] expected: &str)
 }
 
 #[tokio::test(start_paused = true)]
-async fn asks_the_fence_again_before_it_repeats_a_write() {
+async fn checks_the_fence_before_each_retry_of_a_write() {
     let server = Server::that([Play::Later(429, 1)]);
     let fence = Fence::open();
     let client = client(Policy {
@@ -327,7 +327,7 @@ async fn counts_under_the_names_of_client_go() {
 }
 
 #[tokio::test]
-async fn says_who_we_are() {
+async fn sends_the_user_agent() {
     let server = Server::default();
     send(&client(policy(&server)), "GET", "/").await.unwrap();
     let seen = server.seen.lock().unwrap();

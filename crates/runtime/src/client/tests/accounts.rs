@@ -71,7 +71,7 @@ async fn a_service_account_that_is_deleted_comes_back_without_an_error() {
 }
 
 #[tokio::test]
-async fn a_service_account_that_cannot_be_made_is_explained() {
+async fn a_service_account_that_cannot_be_created_is_explained() {
     let plane = ControlPlane::shared();
     let source = Source {
         kubeconfig: Some(plane.kubeconfig_for("alice", &[])),

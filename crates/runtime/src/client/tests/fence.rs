@@ -29,7 +29,7 @@ async fn only_controllers_stand_behind_the_fence() {
 }
 
 #[tokio::test]
-async fn a_write_whose_connection_comes_up_behind_the_fence_is_not_made() {
+async fn a_write_is_not_sent_if_the_fence_closes_while_connecting() {
     let plane = ControlPlane::shared();
     let proxy = Proxy::start().await;
     let blocked = proxy.gate.lock().await;

@@ -193,7 +193,7 @@ async fn an_event_that_is_gone_is_created_again_with_its_count() {
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_in_a_namespace_that_goes_away() {
+async fn a_terminating_namespace_is_not_retried() {
     let client = ControlPlane::shared().client();
     let name = namespace(&client).await;
     let namespaces = Api::<Namespace>::all(client.clone());
@@ -217,7 +217,7 @@ async fn nothing_is_tried_again_in_a_namespace_that_goes_away() {
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_without_permission() {
+async fn a_missing_permission_is_not_retried() {
     let plane = ControlPlane::shared();
     let client = plane.client();
     let namespace = namespace(&client).await;

@@ -335,7 +335,7 @@ fn each_counts_for_itself() {
 
 // upstream: TestEventAggregatorByReasonMessageFunc
 #[test]
-fn says_that_events_were_combined() {
+fn combined_events_are_marked() {
     let limits = Limits {
         similar: 1,
         ..Limits::default()

@@ -284,7 +284,7 @@ proptest! {
 
 /// The property would also hold if no replica ever led.
 #[test]
-fn somebody_leads_nearly_always_when_nothing_goes_wrong() {
+fn without_faults_there_is_nearly_always_a_leader() {
     let world = World::new(vec![vec![], vec![], vec![]], vec![1, 2], RENEW, Release::Never).run();
     let led = |replica: &Replica| Some(replica.led.last()?.1 - replica.led.first()?.0);
     let led: u64 = world.replicas.iter().filter_map(led).sum();

@@ -162,7 +162,7 @@ async fn a_leader_renews_every_period_with_one_request() {
 
 /// As after SIGSTOP and SIGCONT: the time is over when it wakes up.
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_was_stopped_for_long_asks_for_nothing_any_more() {
+async fn a_leader_that_was_stopped_for_long_sends_no_request() {
     let (server, fence) = (Server::default(), Fence::closed());
     let leadership = leader(&server, "one", &fence).await;
     let before = server.requests().len();
@@ -220,7 +220,7 @@ async fn a_standby_that_may_not_watch_takes_a_released_lease_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_without_a_watch_looks_twice_a_second_at_what_costs_nothing() {
+async fn a_standby_without_a_watch_polls_twice_a_second_from_the_cache() {
     let server = Server::default();
     let leadership = leader(&server, "one", &Fence::closed()).await;
     let standby = elector(&server, "standby", &Fence::closed());
@@ -340,7 +340,7 @@ async fn only_a_leader_that_neither_renews_nor_stops_is_unhealthy() {
 }
 
 #[tokio::test]
-async fn bad_parameters_are_refused_before_anything_is_asked() {
+async fn invalid_parameters_are_refused_before_the_first_request() {
     let server = Server::default();
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
     let elector = Elector::new(

@@ -39,7 +39,7 @@ fn delegating_with(client: &Client, change: impl FnOnce(&mut authn::Options, &mu
     Running::start(options(), |metrics| guarded(identify, permit, metrics))
 }
 
-/// Somebody with a token.
+/// A user with a token.
 struct Account {
     name: String,
     token: String,
@@ -253,7 +253,7 @@ async fn only_a_front_proxy_may_name_the_user() {
 }
 
 #[tokio::test]
-async fn the_api_server_is_asked_once_in_a_while() {
+async fn reviews_are_cached() {
     let cluster = ControlPlane::shared();
     let (counted, requests) = Requests::of(cluster.config());
     let long = Duration::from_mins(10);
@@ -293,7 +293,7 @@ async fn the_api_server_is_asked_once_in_a_while() {
 }
 
 #[tokio::test]
-async fn a_missing_permission_is_said_once_in_words() {
+async fn a_missing_permission_is_reported_once() {
     let (log, _guard) = Log::start();
     let cluster = ControlPlane::shared();
     let alice = client_of(cluster, &lab::unique("alice")).await;
@@ -327,7 +327,7 @@ async fn a_missing_permission_is_said_once_in_words() {
 }
 
 #[tokio::test]
-async fn a_lookup_that_is_forbidden_is_said_once_and_tried_again_until_it_is_allowed() {
+async fn a_forbidden_lookup_is_reported_once_and_retried_until_it_is_allowed() {
     let (log, _guard) = Log::start();
     let (cluster, name) = (ControlPlane::shared(), lab::unique("alice"));
     let (alice, requests) = Requests::of(config_of(cluster, &name).await);
@@ -401,7 +401,7 @@ async fn a_lookup_that_is_forbidden_may_be_done_without() {
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_tokens_are_not_looked_at_and_the_rest_is_forbidden() {
+async fn without_an_api_server_tokens_are_ignored_and_other_requests_are_forbidden() {
     let server = Running::start(options(), |metrics| {
         guarded(authn::Options::default(), authz::Options::default(), metrics)
     });
@@ -446,7 +446,7 @@ async fn a_front_proxy_needs_a_name_that_is_allowed() {
 
 /// Waits for an unavailable API server, watches its configuration once it is available, and continues without it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn follows_an_api_server_that_comes_and_goes() {
+async fn survives_outages_of_the_api_server() {
     let cluster = tokio::task::spawn_blocking(|| ControlPlane::start().unwrap())
         .await
         .unwrap();

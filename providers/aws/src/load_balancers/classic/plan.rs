@@ -148,7 +148,7 @@ fn proxy(lb: &ClassicLoadBalancer, asked: &Asked) -> Vec<Step> {
     steps
 }
 
-/// Listeners that are created anew lose their policies.
+/// Listeners that are recreated lose their policies.
 fn tls(lb: &ClassicLoadBalancer, asked: &Asked, kept: &BTreeSet<u16>) -> Vec<Step> {
     let Some(predefined) = &asked.tls_policy else {
         return Vec::new();

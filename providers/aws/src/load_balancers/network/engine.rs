@@ -274,7 +274,7 @@ impl Network {
         Ok(subnets.iter().enumerate().map(mapping).collect())
     }
 
-    /// Deletes the target groups of a Service whose load balancer is gone. Their tags tell whose they are.
+    /// Deletes the target groups of a Service whose load balancer does not exist any more. Their tags identify the owner.
     async fn delete_loose(&self, request: &Request<'_>) -> Result<(), Halt> {
         let service = &request.spec.service;
         let (prefix, record) = (names::target_group_prefix(service), request.record.as_ref());

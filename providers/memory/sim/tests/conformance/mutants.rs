@@ -73,7 +73,7 @@ enum Wrong {
     Wrong::AddressesBeforeId,
     "instances: a provider ID counts more than the addresses of the Node"
 )]
-#[case(Wrong::NoAddresses, "instances: addresses are told, in the same order every time")]
+#[case(Wrong::NoAddresses, "instances: addresses are reported in the same order every time")]
 #[case(Wrong::ShortAnswerWithoutId, "instances: the short answer agrees with the full one")]
 #[case(
     Wrong::BatchFailsForOne,
@@ -85,14 +85,14 @@ enum Wrong {
 #[case(Wrong::EnsureForgetsRanges, "load balancers: source ranges change")]
 #[case(
     Wrong::DefaultRangesAreNone,
-    "load balancers: everybody may connect where no source ranges are given any more"
+    "load balancers: without source ranges any client may connect"
 )]
 #[case(Wrong::EventWithoutReason, "load balancers: ensure makes one that becomes ready")]
 #[case(Wrong::EnsurePanics, "load balancers: TCP")]
 #[case(Wrong::EnsureHangs, "load balancers: TCP")]
 #[case(
     Wrong::NeverPending,
-    "load balancers: what is not ready is pending, and nobody waits"
+    "load balancers: what is not ready is pending, and the call does not wait"
 )]
 #[case(Wrong::UdpIsTcp, "load balancers: UDP")]
 #[case(Wrong::UdpIsTcp, "load balancers: TCP and UDP on the same port")]
@@ -294,7 +294,7 @@ impl LoadBalancers for Mutant {
     async fn ensure(&self, spec: &Spec) -> Result<Noted<Progress<Status>>> {
         let spec = self.taken(spec);
         match self.wrong {
-            Wrong::EnsurePanics => panic!("as told"),
+            Wrong::EnsurePanics => panic!("as requested"),
             Wrong::EnsureHangs => std::future::pending().await,
             Wrong::EnsureMakesAnew => {
                 LoadBalancers::delete(&self.memory, &spec).await?;

@@ -90,7 +90,7 @@ async fn an_invalid_answer_is_an_error(
 
 #[rstest]
 #[tokio::test]
-async fn a_blind_cloud_finds_nothing_and_keeps_everything(
+async fn a_blind_cloud_answers_missing_and_keeps_its_objects(
     #[values(Place::InTheProcess, Place::OverHttp)] place: Place,
 ) {
     let Fixture {

@@ -1,4 +1,4 @@
-//! The way to the API server: trust, proxies, restarts.
+//! The connection to the API server: trust, proxies, restarts.
 
 use super::*;
 use std::net::Ipv4Addr;
@@ -26,7 +26,7 @@ async fn a_certificate_that_we_do_not_trust_is_explained(#[case] mut cluster: Va
 #[case::by_another_name(json!({"tls-server-name": "kubernetes.default.svc"}))]
 #[case::inline(json!({"certificate-authority": "", "certificate-authority-data": "CA"}))]
 #[tokio::test]
-async fn trusts_the_server_as_told(#[case] mut cluster: Value) {
+async fn trusts_the_server_as_configured(#[case] mut cluster: Value) {
     let plane = ControlPlane::shared();
     if cluster["certificate-authority-data"] == "CA" {
         cluster["certificate-authority-data"] = json!(BASE64_STANDARD.encode(std::fs::read(plane.ca_file()).unwrap()));

@@ -166,6 +166,16 @@ async fn before_the_first_install() {
     assert_eq!(world.get(&deployment(), OPERANDS, name).await, None);
 }
 
+/// Without an Infrastructure nothing can be decided, which is reported.
+#[tokio::test]
+async fn without_infrastructure() {
+    let world = World::without_infrastructure().await;
+    let exit = preview(world.common(world.operator())).await;
+    shows(&exit, 2, &[""; 0], &["+kind: Deployment"]);
+    let complaint = "Infrastructure cluster does not exist";
+    assert!(exit.stderr.contains(complaint), "{}", exit.stderr);
+}
+
 /// One object that the server refuses is named, and the others are shown.
 #[tokio::test]
 async fn one_is_refused() {

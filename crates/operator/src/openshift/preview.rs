@@ -2,12 +2,16 @@
 
 use super::{
     inventory,
-    observed::Observed,
+    observed::Read,
     operator::Operator,
     state::{State, Windows},
 };
 use crate::status::{Operands, PartState};
+use operator_api::Infrastructure;
 use std::time::Instant;
+
+/// Why it is not known what should be installed.
+const NO_INFRASTRUCTURE: &str = "Infrastructure cluster does not exist, so the platform is not known";
 
 impl Operator {
     /// The changes, as `kubectl diff` prints them, and what is not known, each in a sentence.
@@ -18,21 +22,15 @@ impl Operator {
         let inventory = inventory::prunable(&observed.inventory(), decision.prune, &self.settings);
         let objects: Vec<_> = decision.all().cloned().collect();
         let preview = self.engine.preview(&objects, &inventory).await;
-        let mut problems = unknown(&state);
-        problems.extend(no_platform(&observed));
+        let mut problems = unknown(&observed.infrastructure, &state);
         problems.extend(preview.failures.iter().map(ToString::to_string));
         (preview.text, problems)
     }
 }
 
-/// Without an Infrastructure a pass does nothing, which is not the same as nothing to change.
-fn no_platform(observed: &Observed) -> Option<String> {
-    let is_absent = matches!(observed.infrastructure, Ok(None));
-    is_absent.then(|| "Infrastructure cluster does not exist, so the platform is not known".to_owned())
-}
-
-/// What could not be decided, each once: operands that wait for a part repeat its message.
-fn unknown(state: &State) -> Vec<String> {
+/// What could not be decided, each once: operands that wait for a part repeat its message. Without an Infrastructure a pass does
+/// nothing, which is not the same as nothing to change.
+fn unknown(infrastructure: &Read<Infrastructure>, state: &State) -> Vec<String> {
     let parts = [&state.cloud_config, &state.trusted_ca].into_iter().flatten();
     let mut problems: Vec<_> = parts
         .filter_map(|outcome| match outcome {
@@ -56,6 +54,9 @@ fn unknown(state: &State) -> Vec<String> {
             problems.push(cause.clone());
         }
     }
+    if matches!(infrastructure, Ok(None)) {
+        problems.push(NO_INFRASTRUCTURE.to_owned());
+    }
     problems
 }
 
@@ -63,6 +64,7 @@ fn unknown(state: &State) -> Vec<String> {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use serde_json::json;
 
     fn failed(cause: &str) -> PartState {
         PartState::Failed(cause.to_owned())
@@ -82,12 +84,20 @@ mod tests {
         #[case] unread: &[&str],
         #[case] expected: &[&str],
     ) {
+        let exists = Ok(Some(
+            serde_json::from_value(json!({"metadata": {}, "spec": {}, "status": {}})).unwrap(),
+        ));
         let state = State {
             cloud_config,
             operands,
             undecided: unread.iter().map(|&cause| cause.to_owned()).collect(),
             ..State::default()
         };
-        assert_eq!(unknown(&state), expected);
+        assert_eq!(unknown(&exists, &state), expected);
+    }
+
+    #[test]
+    fn reports_that_the_infrastructure_does_not_exist() {
+        assert_eq!(unknown(&Ok(None), &State::default()), [NO_INFRASTRUCTURE]);
     }
 }

@@ -14,6 +14,7 @@ mod platform;
 pub mod source;
 mod vsphere;
 
+pub(crate) use content::has_same_meaning;
 pub use content::{Content, Mutability};
 pub use error::Error;
 pub use platform::CloudConfig;

@@ -16,7 +16,7 @@ mod deletions;
 mod engine;
 mod equal;
 mod fields;
-mod owners;
+pub(crate) mod owners;
 mod preview;
 mod prune;
 mod recreate;

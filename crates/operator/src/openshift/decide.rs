@@ -10,12 +10,16 @@ use super::{
 use crate::{
     Key, Lookup, Object, certificates, cloud_config,
     events::Event,
+    operands::owners,
     platforms::{Sources, config_hash},
     status::{CLOUD_CONFIG, TRUSTED_CA},
 };
 use operator_api::cluster_operator::Condition;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
+
+/// Within this time the process that writes `cloud-conf` corrects an edit of it.
+const CORRECTED: Duration = Duration::from_mins(1);
 
 /// What should be in the cluster.
 #[derive(Debug, Default)]
@@ -47,8 +51,8 @@ pub(super) struct Decision {
 pub(super) enum Blocked {
     /// Their configuration cannot be decided by this process.
     ByConfig,
-    /// Another process has not written their configuration yet.
-    ByOtherProcess,
+    /// Another process has not written their configuration yet; it is given up after this time, if there is a limit.
+    ByOtherProcess(Option<Duration>),
     /// Something else.
     By(Problem),
 }
@@ -90,6 +94,35 @@ pub(super) fn decide(observed: &Observed, settings: &Settings) -> Decision {
 }
 
 impl Decision {
+    /// Whether the operands have to wait for their configuration.
+    fn blocked(&mut self, observed: &Observed, synced: &sync::Synced, settings: &Settings) -> Option<Blocked> {
+        if settings.duties.has_sync() {
+            let is_decided = synced.cloud_config.is_ok() && synced.trusted_ca.is_ok();
+            return (!is_decided).then_some(Blocked::ByConfig);
+        }
+        let operator = match &observed.cluster_operator {
+            Ok(operator) => operator.as_ref(),
+            Err(reason) => return Some(Blocked::By(Problem::Transient(reason.clone()))),
+        };
+        let conditions = operator.map(|operator| operator.status.conditions.as_slice());
+        match of_other_process(conditions.unwrap_or_default()) {
+            Ok(true) => {}
+            Ok(false) => return Some(Blocked::ByOtherProcess(None)),
+            Err(problem) => return Some(Blocked::By(problem)),
+        }
+        match CloudConf::of(observed, synced, settings) {
+            CloudConf::AsDesired => None,
+            CloudConf::Edited(left) => Some(Blocked::ByOtherProcess(Some(left))),
+            CloudConf::Different => {
+                let key = Key::config_map(&settings.namespace, cloud_config::NAME);
+                self.remarks.push(format!(
+                    "{key} differs from what this operator would write, and the process that writes it keeps it so: it is used as it is"
+                ));
+                None
+            }
+        }
+    }
+
     fn add_config(&mut self, synced: &sync::Synced, plan: &Result<Plan, Problem>, settings: &Settings) {
         let warnings = |part: &Result<sync::Decided, Problem>| Some(part.clone().map(|decided| decided.warnings));
         self.cloud_config = warnings(&synced.cloud_config);
@@ -118,7 +151,8 @@ impl Decision {
             self.events.insert(Event::Annotation(remark.clone()));
             self.remarks.push(remark);
         }
-        match (plan, blocked(observed, synced, settings)) {
+        let blocked = self.blocked(observed, synced, settings);
+        match (plan, blocked) {
             (Ok(Plan::Leave), _) => {}
             // No configuration is needed to delete operands. What fails beside that is reported all the same.
             (Ok(Plan::Remove), blocked) => {
@@ -188,35 +222,29 @@ impl Decision {
     }
 }
 
-/// Whether the operands have to wait for their configuration.
-fn blocked(observed: &Observed, synced: &sync::Synced, settings: &Settings) -> Option<Blocked> {
-    if settings.duties.has_sync() {
-        let is_decided = synced.cloud_config.is_ok() && synced.trusted_ca.is_ok();
-        return (!is_decided).then_some(Blocked::ByConfig);
-    }
-    let operator = match &observed.cluster_operator {
-        Ok(operator) => operator.as_ref(),
-        Err(reason) => return Some(Blocked::By(Problem::Transient(reason.clone()))),
-    };
-    let conditions = operator.map(|operator| operator.status.conditions.as_slice());
-    match of_other_process(conditions.unwrap_or_default()) {
-        Ok(true) if is_edited(observed, synced, settings) => Some(Blocked::ByOtherProcess),
-        Ok(true) => None,
-        Ok(false) => Some(Blocked::ByOtherProcess),
-        Err(problem) => Some(Blocked::By(problem)),
-    }
+/// Whether `cloud-conf` has the content that this operator would write.
+enum CloudConf {
+    AsDesired,
+    /// The process that writes it corrects it within this time. Pods that were rolled now would be rolled again then.
+    Edited(Duration),
+    /// The process that writes it has had its time: it desires another content.
+    Different,
 }
 
-/// Whether `cloud-conf` is not what it should be: the process that writes it corrects it in a moment. Pods that were rolled now would
-/// be rolled again then.
-fn is_edited(observed: &Observed, synced: &sync::Synced, settings: &Settings) -> bool {
-    let key = Key::config_map(&settings.namespace, cloud_config::NAME);
-    let desired = synced.objects().find(|object| *object.key() == key);
-    match (desired, observed.lookup(&key)) {
-        (Some(desired), Lookup::Found(live)) => ["data", "binaryData"]
-            .iter()
-            .any(|field| desired.value().get(field) != live.get(field)),
-        _ => false,
+impl CloudConf {
+    fn of(observed: &Observed, synced: &sync::Synced, settings: &Settings) -> Self {
+        let key = Key::config_map(&settings.namespace, cloud_config::NAME);
+        let desired = synced.objects().find(|object| *object.key() == key);
+        let (Some(desired), Lookup::Found(live)) = (desired, observed.lookup(&key)) else {
+            return Self::AsDesired;
+        };
+        if cloud_config::has_same_meaning(desired.value(), &live) {
+            return Self::AsDesired;
+        }
+        let since = owners::last_write(&live).map(|written| observed.now.duration_since(written).unsigned_abs());
+        let left = since.and_then(|since| CORRECTED.checked_sub(since));
+        left.filter(|left| !left.is_zero())
+            .map_or(Self::Different, Self::Edited)
     }
 }
 

@@ -90,7 +90,11 @@ impl State {
             None => None,
             Some(Blocked::By(Problem::Terminal(cause))) => Some(Operands::Failed(cause.clone())),
             Some(Blocked::By(Problem::Transient(cause))) => Some(state.operands_failed(cause, windows, now)),
-            Some(Blocked::ByOtherProcess) => Some(Operands::Waiting),
+            Some(Blocked::ByOtherProcess(left)) => {
+                let (again, retry) = (*left, Retry::No);
+                state.next = state.next.or(Next { again, retry });
+                Some(Operands::Waiting)
+            }
             Some(Blocked::ByConfig) => Some(match state.failed_parts() {
                 None => Operands::Waiting,
                 Some(cause) => state.operands_failed(&cause, windows, now),
@@ -273,6 +277,18 @@ mod tests {
         assert_eq!(due(0), (Some(Operands::Failing), Some(OPERANDS_FAIL)));
         assert_eq!(due(130), (Some(Operands::Failing), Some(Duration::from_secs(20))));
         assert_eq!(due(150), (Some(Operands::Failed(transient().to_string())), None));
+    }
+
+    /// Another process may never write what this one would: the wait ends without a change in the cluster.
+    #[test]
+    fn the_next_pass_is_due_when_the_wait_for_another_process_ends() {
+        let left = Some(Duration::from_secs(20));
+        let decision = Decision {
+            blocked: Some(Blocked::ByOtherProcess(left)),
+            ..Decision::default()
+        };
+        let state = State::of(&decision, &mut Windows::default(), Instant::now());
+        assert_eq!((state.operands, state.next.again), (Some(Operands::Waiting), left));
     }
 
     /// Operands wait for a part, and fail when that does.

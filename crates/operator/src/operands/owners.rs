@@ -1,6 +1,7 @@
 //! Whom the fields of an object belong to, by its `metadata.managedFields`.
 
 use super::fields;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// The field manager under which all is applied.
@@ -94,6 +95,14 @@ pub(super) fn last_writer(live: &Value) -> Option<&str> {
     let others = entries(live).filter(|entry| entry.whose == Whose::Foreign);
     let last = others.max_by_key(|entry| entry.raw["time"].as_str().unwrap_or_default().to_owned())?;
     last.raw["manager"].as_str().filter(|name| !name.is_empty())
+}
+
+/// When the object was last written, other than its status.
+pub(crate) fn last_write(live: &Value) -> Option<Timestamp> {
+    let entries = entries(live).filter(|entry| entry.whose != Whose::Subresource);
+    entries
+        .filter_map(|entry| entry.raw["time"].as_str()?.parse().ok())
+        .max()
 }
 
 /// The fields that are ours alone or among others; `None` if we never applied it.

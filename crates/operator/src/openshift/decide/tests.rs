@@ -76,7 +76,7 @@ const OPERANDS: &str =
 #[rstest]
 #[case::everything(Duties::Everything, &format!("ConfigMap {OPERANDS}"))]
 #[case::config_alone(Duties::ConfigSync, "ConfigMap Nothing None")]
-#[case::another_process_has_not_written(Duties::Operands, " Nothing Some(ByOtherProcess)")]
+#[case::another_process_has_not_written(Duties::Operands, " Nothing Some(ByOtherProcess(None))")]
 fn installs(#[case] duties: Duties, #[case] expected: &str) {
     let (_, decision) = complete(aws(), &settings(duties));
     assert_eq!(show(&decision), expected);
@@ -146,7 +146,9 @@ fn what_pods_need_is_read_and_missed() {
     assert!(!is_missed(&decision) && decision.objects.is_empty());
 }
 
-fn operated(observed: &mut Observed, cloud_conf: &str) {
+/// The other process has reported that it works, and `cloud-conf` was written so many seconds ago.
+fn operated(observed: &mut Observed, cloud_conf: &str, seconds: i64) {
+    let written = (observed.now - jiff::SignedDuration::from_secs(seconds)).to_string();
     let conditions: Vec<_> = [CLOUD_CONFIG.available, TRUSTED_CA.available]
         .map(|type_| json!({"type": type_, "status": "True", "lastTransitionTime": "2026-11-16T05:00:00Z"}))
         .into();
@@ -154,26 +156,32 @@ fn operated(observed: &mut Observed, cloud_conf: &str) {
         "metadata": {}, "spec": {}, "status": {"conditions": conditions}
     }))));
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
-                     "metadata": {"name": "cloud-conf", "namespace": NAMESPACE}, "data": {"cloud.conf": cloud_conf}});
+                     "metadata": {"name": "cloud-conf", "namespace": NAMESPACE, "managedFields": [
+                         {"manager": "first", "operation": "Update", "time": "1969-12-01T00:00:00Z"},
+                         {"manager": "last", "operation": "Update", "time": written},
+                     ]}, "data": {"cloud.conf": cloud_conf}});
     let key = Key::config_map(NAMESPACE, cloud_config::NAME);
     observed.objects.insert(key, Lookup::Found(Arc::new(map)));
 }
 
-/// Another process corrects `cloud-conf` in a moment: Pods are not rolled for what it is until then.
-#[test]
-fn an_edit_that_another_process_corrects_rolls_nothing() {
+/// Another process corrects `cloud-conf` in a moment: Pods are not rolled for what it is until then. One that does not correct it
+/// wants it so, as the Go operator's may.
+#[rstest]
+#[case::edited("edited", 0, " Nothing Some(ByOtherProcess(Some(60s)))", 0)]
+#[case::nearly_over("edited", 59, " Nothing Some(ByOtherProcess(Some(1s)))", 0)]
+#[case::not_corrected("edited", 60, OPERANDS, 1)]
+#[case::as_desired("", 0, OPERANDS, 0)]
+fn waits_until_another_process_corrects_cloud_conf(
+    #[case] edit: &str,
+    #[case] seconds: i64,
+    #[case] expected: &str,
+    #[case] remarks: usize,
+) {
     let settings = settings(Duties::Operands);
     let synced = sync::decide(&complete(aws(), &settings).0, &settings);
-    let desired = synced.objects().next().unwrap().value()["data"]["cloud.conf"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let desired = &synced.objects().next().unwrap().value()["data"]["cloud.conf"];
     let mut observed = aws();
-    operated(&mut observed, "edited");
+    operated(&mut observed, &format!("{}{edit}", desired.as_str().unwrap()), seconds);
     let (_, decision) = complete(observed, &settings);
-    assert_eq!(show(&decision), " Nothing Some(ByOtherProcess)");
-    let mut observed = aws();
-    operated(&mut observed, &desired);
-    let (_, decision) = complete(observed, &settings);
-    assert_eq!(show(&decision), OPERANDS);
+    assert_eq!((show(&decision).as_str(), decision.remarks.len()), (expected, remarks));
 }

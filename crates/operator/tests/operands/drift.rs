@@ -19,7 +19,7 @@ fn in_container(path: &str) -> String {
     format!("{CONTAINER}{path}")
 }
 
-// W17: ports of a Service are compared.
+// operator.md §10.9, and the first part of W17: ports of a Service are looked at.
 #[rstest]
 #[case::namespace("Namespace", add("/metadata/labels/k8s-app", "x"))]
 #[case::account("ServiceAccount", add("/automountServiceAccountToken", true))]
@@ -138,7 +138,30 @@ async fn what_is_deleted_comes_back_for_every_kind() {
     assert_eq!(writes.len(), 2 * everything.len() - 1, "{writes:#?}");
 }
 
-// A user's label is kept, the system's is reverted.
+/// Nothing runs without a workload, so one that is deleted again and again is recreated at once each time; another object is left
+/// alone for a while.
+#[tokio::test]
+async fn a_deleted_workload_is_recreated_at_once() {
+    let world = World::new("deleted").await;
+    let (engine, desired) = (world.engine(), vec![world.of("Deployment"), world.of("ServiceMonitor")]);
+    engine.converge(desired.clone(), &[], &Uncached).await;
+    // Ten within a minute are a contest.
+    for _ in 0..100 {
+        for object in &desired {
+            if world.find(object.key()).await.is_some() {
+                world.delete(object.key()).await;
+            }
+        }
+        let report = engine.converge(desired.clone(), &[], &Uncached).await;
+        assert_eq!(report.outcome(desired[0].key()), Some(&Outcome::Created));
+        if report.failures().any(|failure| failure.key == *desired[1].key()) {
+            return;
+        }
+    }
+    panic!("the other object is never left alone");
+}
+
+// operator.md §10.9: a user's label is kept, the system's is reverted.
 #[tokio::test]
 async fn metadata_of_users_stays_for_every_kind() {
     let world = World::new("labels").await;

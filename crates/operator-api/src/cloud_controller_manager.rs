@@ -23,10 +23,10 @@ use std::collections::BTreeMap;
 pub const SECURE_PORT: i32 = 10258;
 
 /// The form of an image: a repository with an optional registry, tag and digest.
-const IMAGE: &str = "^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$";
+pub const IMAGE: &str = "^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$";
 
 /// The form of a cluster's name: without blanks, because it becomes part of names and tags in the cloud.
-const CLUSTER_NAME: &str = r"^\S+$";
+pub const CLUSTER_NAME: &str = r"^\S+$";
 
 /// The flags that `extraArgs` may not contain: the operator sets them, most of them from fields, or relies on their defaults.
 pub const OWN_FLAGS: &[&str] = &[

@@ -11,8 +11,9 @@ use super::{
 use crate::Key;
 use operator_api::{
     CloudControllerManager,
-    cloud_controller_manager::{OWN_FLAGS, Routes, Spec},
+    cloud_controller_manager::{CLUSTER_NAME, IMAGE, OWN_FLAGS, Routes, Spec},
 };
+use regex_lite::Regex;
 use std::collections::BTreeSet;
 
 /// The longest name that leaves room for what is put after it.
@@ -31,6 +32,7 @@ pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags:
     }
     problems.extend(provider(spec, providers));
     problems.extend(references(spec));
+    problems.extend(forms(spec));
     problems.extend(controllers(spec));
     problems.extend(args(spec, flags));
     if spec.routes == Routes::Enabled && spec.cluster_cidrs.is_empty() {
@@ -77,6 +79,22 @@ fn references(spec: &Spec) -> Option<String> {
     let config = spec.cloud_config.as_ref()?;
     let either = config.config_map.is_some() != config.secret.is_some();
     (!either).then(|| "spec.cloudConfig must name either a configMap or a secret".to_owned())
+}
+
+/// The form of texts, as the present definition requires it.
+fn forms(spec: &Spec) -> Vec<String> {
+    let image = "is not an image: it has the form [registry/]repository[:tag][@digest]";
+    let cluster_name = "may not contain blanks: it becomes part of names in the cloud";
+    let fields = [
+        ("image", &spec.image, IMAGE, image),
+        ("clusterName", &spec.cluster_name, CLUSTER_NAME, cluster_name),
+    ];
+    let wrong = fields.into_iter().filter_map(|(field, value, form, problem)| {
+        let value = value.as_ref()?;
+        let has_form = Regex::new(form).is_ok_and(|form| form.is_match(value));
+        (!has_form).then(|| format!("spec.{field} {value:?} {problem}"))
+    });
+    wrong.collect()
 }
 
 fn controllers(spec: &Spec) -> Vec<String> {

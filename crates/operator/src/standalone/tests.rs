@@ -312,7 +312,7 @@ fn the_definition_names_the_providers() {
 #[test]
 fn values_cannot_change_a_manifest() {
     let tricky = "a\": {b: 'c'}\n- d # ${name} $(X)";
-    let spec = json!({"provider": "memory", "env": [{"name": "A", "value": tricky}], "clusterName": tricky});
+    let spec = json!({"provider": "memory", "env": [{"name": "A", "value": tricky}], "clusterName": r#"a":{b:'c'}#${name}$(X)"#});
     let objects = made(spec.clone());
     assert_eq!(pod(&objects)["containers"][0]["env"][0]["value"], tricky);
     assert_eq!(objects, made(spec), "and it is the same each time");
@@ -363,6 +363,15 @@ fn two_managers_share_nothing() {
     "spec.routes is Enabled but spec.clusterCIDRs is empty: name the networks of the pods"
 )]
 #[case::no_replicas(json!({"provider": "memory", "replicas": 0}), "spec.replicas must be at least 1, not 0")]
+#[case::no_image(
+    json!({"provider": "memory", "image": "UPPER case:::"}),
+    "spec.image \"UPPER case:::\" is not an image: it has the form [registry/]repository[:tag][@digest]"
+)]
+#[case::an_image(json!({"provider": "memory", "image": "localhost:5000/a/outrigger:dev"}), "")]
+#[case::a_cluster_name_with_blanks(
+    json!({"provider": "memory", "clusterName": "a b"}),
+    "spec.clusterName \"a b\" may not contain blanks: it becomes part of names in the cloud"
+)]
 #[case::a_label_that_is_none(
     json!({"provider": "memory", "scope": {"nodeSelector": {"matchLabels": {"a": "b,c"}}}}),
     "spec.scope.nodeSelector: \"b,c\" cannot be in a label"

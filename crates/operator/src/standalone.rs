@@ -204,11 +204,6 @@ fn credentials_variable(spec: &Spec, providers: &[Provider]) -> Option<Value> {
     }
 }
 
-/// Everything that is wrong with the spec of a manager.
-fn problems(manager: &CloudControllerManager, settings: &Settings) -> Vec<String> {
-    check::problems(manager, &settings.providers, &settings.flags)
-}
-
 /// An object that is owned by the manager.
 fn owned(mut object: Value, manager: &CloudControllerManager) -> Result<Object, Problem> {
     own(&mut object, manager);

@@ -12,7 +12,6 @@ use crate::{
     operands::{
         Report,
         health::{self, Rollout},
-        kinds,
         report::Class,
     },
     rollout::{Judgement, Workload},
@@ -37,7 +36,6 @@ const PODS_FAIL: &str = "PodsFail";
 
 impl Operator {
     pub(super) async fn removed(&mut self, name: &str, inventory: Vec<Key>) -> Found {
-        self.watch(name, inventory.iter().cloned()).await;
         let report = self.engine.remove_all(&inventory, &self.cache).await;
         events::emit(&self.clients.recorder, &report);
         let pending = report.waiting();
@@ -65,7 +63,6 @@ impl Operator {
         objects: Vec<Object>,
         inventory: Vec<Key>,
     ) -> Found {
-        self.watch(&manager.name_any(), inventory.iter().cloned()).await;
         let mut all: BTreeSet<_> = objects.iter().map(|object| object.key().clone()).collect();
         all.extend(inventory.iter().cloned());
         let is_new = all.len() > inventory.len() || !scope::is_settled(manager);
@@ -134,12 +131,6 @@ impl Operator {
         let window = &mut self.remembered(name).window;
         failed(problem, || window.failed(Instant::now()), inventory)
     }
-}
-
-/// What the manager's objects are, by its own word.
-pub(super) fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
-    let related = manager.status.iter().flat_map(|status| &status.related_objects);
-    related.filter_map(kinds::key).collect()
 }
 
 /// What is told of the Pods, while this is waited for.

@@ -1,4 +1,4 @@
-//! The objects of a manager, decided purely from its spec, from what is in the cluster and from the operator's own files.
+//! What becomes of a manager, decided purely from its spec, from what is in the cluster and from the operator's own files.
 
 use super::{
     Context, Error, Monitoring, Settings, check, names, owned,
@@ -10,79 +10,161 @@ use crate::{
     Key, Lookup, Object, certificates,
     events::Event,
     monitoring,
+    operands::kinds,
     platforms::{
         Images, Sources,
         config_hash::{self, Need},
     },
 };
+use jiff::Timestamp;
 use kube::ResourceExt;
-use operator_api::CloudControllerManager;
+use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason of the condition of a manager whose spec is not valid.
 const INVALID: &str = "InvalidSpec";
 
+/// What is in the cluster for a manager, complete before anything is decided. What could not be read is an error, never a guess.
+pub(super) struct Observed<'a> {
+    pub(super) manager: &'a CloudControllerManager,
+    /// Why it cannot have the scope that it asks for.
+    pub(super) refused: Option<&'a Problem>,
+    /// The content of the file with the operator's own image.
+    pub(super) images: Result<String, String>,
+    /// Every object that a decision reads.
+    pub(super) objects: BTreeMap<Key, Lookup>,
+    pub(super) now: Timestamp,
+}
+
+/// What should become of a manager.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// The operator changes nothing.
+    Unmanaged,
+    /// All its objects are deleted.
+    Remove,
+    /// It is not installed, for this reason; what runs goes on.
+    Refuse(Problem),
+    /// Its objects are written.
+    Apply,
+}
+
 /// What should be in the cluster for a manager.
+#[derive(Debug)]
 pub(super) struct Decision {
-    /// All objects but those of the serving certificate; or why there are none.
-    pub(super) objects: Result<Vec<Object>, Problem>,
+    pub(super) action: Action,
+    /// The objects, without those of [`certificate`](Self::certificate).
+    pub(super) objects: Vec<Object>,
+    /// The serving certificate of the manager, if it is installed.
+    pub(super) certificate: Option<certificates::Names>,
+    /// The objects that may be deleted if they are not desired.
+    pub(super) prune: Vec<Key>,
     /// What holds, and is reported once.
     pub(super) events: BTreeSet<Event>,
-    /// The objects without which the Pods cannot start, and that do not exist.
-    pub(super) missing: BTreeSet<Key>,
+    /// What a roll-out waits for, each in a sentence.
+    pub(super) remarks: Vec<String>,
     /// The objects that this decision depends on.
     pub(super) reads: BTreeSet<Key>,
 }
 
-/// Decides. `objects` are those that were observed, and `images` is the file with the operator's own image.
-pub(super) fn decide(
-    manager: &CloudControllerManager,
-    objects: &BTreeMap<Key, Lookup>,
-    images: &Result<String, String>,
-    settings: &Settings,
-) -> Decision {
-    let mut decision = Decision {
-        objects: Ok(Vec::new()),
-        events: BTreeSet::new(),
-        missing: BTreeSet::new(),
-        reads: BTreeSet::new(),
+impl Decision {
+    fn new(action: Action) -> Self {
+        Self {
+            action,
+            objects: Vec::new(),
+            certificate: None,
+            prune: Vec::new(),
+            events: BTreeSet::new(),
+            remarks: Vec::new(),
+            reads: BTreeSet::new(),
+        }
+    }
+
+    /// Installs nothing, for this reason.
+    pub(super) fn refuse(&mut self, problem: Problem) {
+        self.action = Action::Refuse(problem);
+        self.objects.clear();
+        self.certificate = None;
+        self.prune.clear();
+        self.remarks.clear();
+    }
+}
+
+/// The objects of a manager, according to its status.
+pub(super) fn inventory(manager: &CloudControllerManager) -> Vec<Key> {
+    let related = manager.status.iter().flat_map(|status| &status.related_objects);
+    related.filter_map(kinds::key).collect()
+}
+
+/// Decides.
+pub(super) fn decide(observed: &Observed<'_>, settings: &Settings) -> Decision {
+    let manager = observed.manager;
+    let mut decision = match manager.spec.management_state {
+        ManagementState::Unmanaged => Decision::new(Action::Unmanaged),
+        ManagementState::Removed => Decision {
+            prune: inventory(manager),
+            ..Decision::new(Action::Remove)
+        },
+        ManagementState::Managed => Decision::new(Action::Apply),
     };
-    decision.objects = decision.render(manager, objects, images, settings);
+    if decision.action == Action::Apply {
+        match decision.render(observed, settings) {
+            Ok(objects) => {
+                decision.objects = objects;
+                decision.prune = inventory(manager);
+            }
+            Err(problem) => decision.refuse(problem),
+        }
+    }
+    if decision.action != Action::Remove {
+        // Its Pods are counted whatever else is known.
+        let deployment = names::deployment(&manager.name_any(), &settings.namespace);
+        decision.reads.insert(deployment);
+    }
+    decision.reads.extend(decision.prune.iter().cloned());
     decision
 }
 
+/// Everything that is wrong with the spec of a manager.
+fn problems(manager: &CloudControllerManager, settings: &Settings) -> Vec<String> {
+    let taken = check::taken(&manager.name_any(), &settings.reserved);
+    let problems = check::problems(manager, &settings.providers, &settings.flags);
+    taken.into_iter().chain(problems).collect()
+}
+
 impl Decision {
-    fn render(
-        &mut self,
-        manager: &CloudControllerManager,
-        observed: &BTreeMap<Key, Lookup>,
-        images: &Result<String, String>,
-        settings: &Settings,
-    ) -> Result<Vec<Object>, Problem> {
-        let name = manager.name_any();
-        if let Some(taken) = check::taken(&name, &settings.reserved) {
-            return Err(Problem::Terminal((INVALID, taken)));
+    fn render(&mut self, observed: &Observed<'_>, settings: &Settings) -> Result<Vec<Object>, Problem> {
+        let manager = observed.manager;
+        let problems = problems(manager, settings);
+        if let Some(refused) = observed.refused {
+            return Err(refused.clone().with(&problems));
         }
-        let image = image(manager, images, settings).map_err(Problem::Terminal)?;
+        if !problems.is_empty() {
+            return Err(Problem::Terminal((INVALID, problems.join("; "))));
+        }
+        let image = image(manager, &observed.images, settings).map_err(Problem::Terminal)?;
         let context = Context {
             namespace: &settings.namespace,
             image: &image,
             providers: &settings.providers,
             flags: &settings.flags,
         };
-        let certificates = names::certificates(&name, &settings.namespace);
+        let certificates = names::certificates(&manager.name_any(), &settings.namespace);
         let mut objects = resources(manager, &context).map_err(|error| invalid(&error))?;
         if settings.monitoring == Monitoring::Served {
             objects.extend(monitored(manager, &certificates)?);
         }
         self.reads.extend(objects.iter().map(|object| object.key().clone()));
-        self.reads.extend([
-            certificates.ca_secret(),
-            certificates.serving_secret(),
-            certificates.bundle(),
-        ]);
-        let sources = self.sources(&objects, observed, &settings.namespace)?;
+        self.reads.insert(certificates.bundle());
+        let sources = self.sources(&objects, &observed.objects, &settings.namespace)?;
+        for key in [certificates.ca_secret(), certificates.serving_secret()] {
+            self.reads.insert(key.clone());
+            if let Some(Lookup::Unknown(reason)) = observed.objects.get(&key) {
+                return Err(Problem::unread(format!("cannot read {key}: {reason}")));
+            }
+        }
+        self.certificate = Some(certificates);
         if !follows(manager, &settings.providers) {
             for object in &mut objects {
                 let mut value = object.clone().into_value();
@@ -102,6 +184,7 @@ impl Decision {
     ) -> Result<Sources, Problem> {
         let mut sources = Sources::default();
         let mut unread = None;
+        let mut missing = BTreeSet::new();
         for object in objects {
             for reference in config_hash::references(object.value()) {
                 let key = reference.key(namespace);
@@ -109,7 +192,7 @@ impl Decision {
                 match observed.get(&key) {
                     Some(Lookup::Found(value)) => add(&mut sources, &key, value)?,
                     Some(Lookup::Absent) if reference.need == Need::Required => {
-                        self.missing.insert(key);
+                        missing.insert(key.to_string());
                         let workload = object.key().clone();
                         self.events.insert(Event::Missing { workload, reference });
                     }
@@ -118,6 +201,10 @@ impl Decision {
                     None => unread = Some(format!("{key} has not been read yet")),
                 }
             }
+        }
+        if !missing.is_empty() {
+            let missing = missing.into_iter().collect::<Vec<_>>().join(", ");
+            self.remarks.push(format!("Pods wait for {missing}: create it"));
         }
         unread.map_or(Ok(sources), |reason| Err(Problem::unread(reason)))
     }

@@ -1,6 +1,6 @@
 //! What everything is called that belongs to one manager.
 
-use crate::certificates;
+use crate::{Key, certificates};
 use operator_api::CloudControllerManager;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,11 @@ const MAKER: &str = "app.kubernetes.io/managed-by";
 /// What everything that makes up the manager `name` is called: `ServiceAccount`, Deployment, Service, lock and so on.
 pub fn full(name: &str) -> String {
     format!("{name}-cloud-controller-manager")
+}
+
+/// The Deployment of a manager.
+pub(super) fn deployment(name: &str, namespace: &str) -> Key {
+    Key::namespaced("apps/v1", "Deployment", namespace, &full(name))
 }
 
 /// The Secret with the certificate of its secure port.

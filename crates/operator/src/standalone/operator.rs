@@ -2,13 +2,12 @@
 
 use super::{
     Settings,
-    apply::inventory,
-    decide::{Decision, decide},
+    decide::{Action, Decision, Observed, decide, inventory},
     observe::{self, Managers},
     status::{Found, Problem, State},
 };
 use crate::{
-    Key, Lookup, Object,
+    Key, Lookup,
     cache::{Cache, Selection},
     certificates,
     clients::Clients,
@@ -20,11 +19,11 @@ use crate::{
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
-use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
+use operator_api::CloudControllerManager;
 use runtime::health::Pulse;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, mem,
     path::Path,
     sync::Arc,
     time::Duration,
@@ -160,7 +159,7 @@ impl Operator {
         let name = manager.name_any();
         let remembered = self.remembered(&name);
         remembered.invalid.clear();
-        let before = std::mem::take(&mut remembered.reads);
+        let before = mem::take(&mut remembered.reads);
         let found = self.state(manager, refused).await;
         if found.next.retry == Retry::WithBackOff {
             // What a failed pass did not get to read is watched as before.
@@ -171,76 +170,79 @@ impl Operator {
 
     async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
         let (name, inventory) = (manager.name_any(), inventory(manager));
-        if manager.spec.management_state == ManagementState::Removed {
-            self.clients.metrics.certificates(&name, None);
-            return self.removed(&name, inventory).await;
-        }
-        // Its Pods are counted whatever else is known.
-        self.watch(&name, [self.deployment(&name)]).await;
-        if manager.spec.management_state == ManagementState::Unmanaged {
-            return Found {
+        let mut decision = self.decide(manager, refused).await;
+        let events = mem::take(&mut decision.events);
+        let reported = &mut self.managers.entry(name.clone()).or_default().reported;
+        reported.report(&self.clients.recorder, events);
+        match decision.action {
+            Action::Unmanaged => Found {
                 state: State::Unmanaged,
                 inventory,
                 ..Found::default()
-            };
-        }
-        if let Some(refused) = refused {
-            let problems = super::problems(manager, &self.settings);
-            return self.failed(&name, refused.clone().with(&problems), inventory);
-        }
-        let decision = self.observe(manager).await;
-        let reported = &mut self.managers.entry(name.clone()).or_default().reported;
-        reported.report(&self.clients.recorder, decision.events.clone());
-        match self.objects(manager, &decision) {
-            Ok(objects) => {
-                let found = self.managed(manager, objects, inventory).await;
-                found.missing(&decision.missing)
+            },
+            Action::Remove => self.removed(&name, decision.prune).await,
+            Action::Refuse(problem) => self.failed(&name, problem, inventory),
+            Action::Apply => {
+                let found = self.managed(manager, decision.objects, decision.prune).await;
+                found.waiting_for(&decision.remarks)
             }
-            Err(problem) => self.failed(&name, problem, inventory),
         }
     }
 
     /// Observes and decides, until everything that the decision reads was observed.
-    pub(super) async fn observe(&mut self, manager: &CloudControllerManager) -> Decision {
+    pub(super) async fn decide(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Decision {
         let name = manager.name_any();
         loop {
             let remembered = self.managers.entry(name.clone()).or_default();
             let objects = remembered.reads.iter().map(|key| (key.clone(), self.cache.find(key)));
-            let objects: BTreeMap<Key, Lookup> = objects.collect();
-            let decision = decide(manager, &objects, &self.images, &self.settings);
+            let observed = Observed {
+                manager,
+                refused,
+                images: self.images.clone(),
+                objects: objects.collect(),
+                now: Timestamp::now(),
+            };
+            let mut decision = decide(&observed, &self.settings);
             if decision.reads.is_subset(&remembered.reads) {
+                self.issue(&observed, &mut decision);
                 return decision;
             }
             self.watch(&name, decision.reads).await;
         }
     }
 
-    /// The objects of a decision, with those of the serving certificate: existing ones if they are valid, new ones otherwise.
-    pub(super) fn objects(
-        &self,
-        manager: &CloudControllerManager,
-        decision: &Decision,
-    ) -> Result<Vec<Object>, Problem> {
-        let mut objects = decision.objects.clone()?;
-        let name = manager.name_any();
-        let names = super::names::certificates(&name, &self.settings.namespace);
-        let find = |key: &Key| match self.cache.find(key) {
-            Lookup::Found(secret) => Ok(Some(secret)),
-            Lookup::Absent => Ok(None),
-            Lookup::Unknown(reason) => Err(Problem::unread(format!("cannot read {key}: {reason}"))),
+    /// Adds the objects of the serving certificate, which are not decided purely: the existing ones if they are valid, new ones with
+    /// new keys otherwise.
+    fn issue(&self, observed: &Observed<'_>, decision: &mut Decision) {
+        let name = observed.manager.name_any();
+        let Some(names) = decision.certificate.take() else {
+            if decision.action == Action::Remove {
+                self.clients.metrics.certificates(&name, None);
+            }
+            return;
         };
-        let (ca, serving) = (find(&names.ca_secret())?, find(&names.serving_secret())?);
+        let find = |key: &Key| match observed.objects.get(key) {
+            Some(Lookup::Found(secret)) => Some(secret.clone()),
+            Some(Lookup::Absent | Lookup::Unknown(_)) | None => None,
+        };
+        let (ca, serving) = (find(&names.ca_secret()), find(&names.serving_secret()));
         let live = certificates::Live {
             ca: ca.as_deref(),
             serving: serving.as_deref(),
         };
-        let issued = certificates::desired(Timestamp::now(), live, &names)
-            .map_err(|error| Problem::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())))?;
-        self.clients.metrics.certificates(&name, Some(&issued));
-        for object in issued.objects() {
-            objects.push(super::owned(object.into_value(), manager)?);
+        let issued = certificates::desired(observed.now, live, &names)
+            .map_err(|error| Problem::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())));
+        let objects = issued.and_then(|issued| {
+            self.clients.metrics.certificates(&name, Some(&issued));
+            let objects = issued.objects().into_iter();
+            objects
+                .map(|object| super::owned(object.into_value(), observed.manager))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        match objects {
+            Ok(objects) => decision.objects.extend(objects),
+            Err(problem) => decision.refuse(problem),
         }
-        Ok(objects)
     }
 
     /// What is remembered of a manager.

@@ -1,8 +1,7 @@
 //! What a pass would change, without changing it.
 
-use super::{apply::inventory, observe, operator::Operator};
+use super::{decide::Action, observe, operator::Operator};
 use kube::ResourceExt;
-use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementState};
 
 impl Operator {
     /// What would be changed, as `kubectl diff` prints it, and what is not known, each in a sentence that names the manager.
@@ -19,33 +18,18 @@ impl Operator {
         let mut text = String::new();
         for manager in &managers.readable {
             let name = manager.name_any();
-            let result = match refusals.get(&name) {
-                Some(problem) if manager.spec.management_state == ManagementState::Managed => {
-                    (String::new(), vec![problem.message().1.clone()])
+            let decision = self.decide(manager, refusals.get(&name)).await;
+            match decision.action {
+                Action::Unmanaged => {}
+                Action::Refuse(problem) => problems.push(about(&name, &problem.message().1)),
+                Action::Remove | Action::Apply => {
+                    let preview = self.engine.preview(&decision.objects, &decision.prune).await;
+                    let failures = preview.failures.iter();
+                    problems.extend(failures.map(|failure| about(&name, &failure.to_string())));
+                    text += &preview.text;
                 }
-                _ => self.preview_one(manager).await,
-            };
-            text += &result.0;
-            problems.extend(result.1.iter().map(|why| about(&name, why)));
+            }
         }
         (text, problems)
-    }
-
-    async fn preview_one(&mut self, manager: &CloudControllerManager) -> (String, Vec<String>) {
-        let objects = match manager.spec.management_state {
-            ManagementState::Unmanaged => return (String::new(), Vec::new()),
-            ManagementState::Removed => Ok(Vec::new()),
-            ManagementState::Managed => {
-                let decision = self.observe(manager).await;
-                self.objects(manager, &decision)
-            }
-        };
-        match objects {
-            Ok(objects) => {
-                let preview = self.engine.preview(&objects, &inventory(manager)).await;
-                (preview.text, preview.failures.iter().map(ToString::to_string).collect())
-            }
-            Err(problem) => (String::new(), vec![problem.message().1.clone()]),
-        }
     }
 }

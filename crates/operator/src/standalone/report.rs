@@ -6,7 +6,8 @@ use super::{
     operator::Operator,
     status::{self, Found, TYPES},
 };
-use crate::{Key, monitoring::Truth};
+use crate::monitoring::Truth;
+use jiff::Timestamp;
 use kube::{
     Api, ResourceExt,
     api::{DynamicObject, Patch, PatchParams},
@@ -22,7 +23,8 @@ impl Operator {
     pub(super) async fn report(&self, manager: &CloudControllerManager, found: &Found) -> bool {
         let name = manager.name_any();
         let before = manager.status.clone().unwrap_or_default();
-        let after = status::next(manager, &before, found, &self.cache.find(&self.deployment(&name)));
+        let deployment = names::deployment(&name, &self.settings.namespace);
+        let after = status::next(manager, &before, found, &self.cache.find(&deployment), Timestamp::now());
         for (condition, truth) in status::gauges(&after, found.state) {
             self.clients.metrics.condition(&name, condition, truth);
         }
@@ -48,7 +50,7 @@ impl Operator {
             warn!(manager = name, %why, "a CloudControllerManager is not valid; it is ignored");
             remembered.invalid.clone_from(why);
         }
-        match status::unreadable(object, why) {
+        match status::unreadable(object, why, Timestamp::now()) {
             Some(status) => self.write(name, status).await,
             None => true,
         }
@@ -60,11 +62,6 @@ impl Operator {
             self.clients.metrics.condition(name, condition, Truth::Unknown);
         }
         self.clients.metrics.certificates(name, None);
-    }
-
-    /// The Deployment of a manager.
-    pub(super) fn deployment(&self, name: &str) -> Key {
-        Key::namespaced("apps/v1", "Deployment", &self.settings.namespace, &names::full(name))
     }
 
     async fn write(&self, name: &str, status: Value) -> bool {

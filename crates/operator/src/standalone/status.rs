@@ -17,7 +17,6 @@ use operator_api::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 #[cfg(test)]
 mod tests;
@@ -128,7 +127,13 @@ impl Line {
 }
 
 /// The status after what was found, and what is known of the Deployment.
-pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Found, deployment: &Lookup) -> Status {
+pub(super) fn next(
+    manager: &CloudControllerManager,
+    before: &Status,
+    found: &Found,
+    deployment: &Lookup,
+    now: Timestamp,
+) -> Status {
     let number = |pointer: &str, unknown: Option<i32>| match deployment {
         Lookup::Found(live) => {
             let number = live.pointer(pointer).and_then(Value::as_i64);
@@ -162,7 +167,7 @@ pub(super) fn next(manager: &CloudControllerManager, before: &Status, found: &Fo
         ready_replicas: number("/status/readyReplicas", before.ready_replicas),
     };
     for line in lines {
-        set(&mut status.conditions, line, manager.metadata.generation);
+        set(&mut status.conditions, line, manager.metadata.generation, now);
     }
     status.message = message(&status);
     status
@@ -209,11 +214,16 @@ pub(super) fn gauges(status: &Status, state: State) -> [(&'static str, Truth); 3
 }
 
 /// The status of an object that cannot be read, as a patch; `None` if it says so already.
-pub(super) fn unreadable(object: &Value, why: &str) -> Option<Value> {
+pub(super) fn unreadable(object: &Value, why: &str, now: Timestamp) -> Option<Value> {
     let before = Vec::<Condition>::deserialize(&object["status"]["conditions"]).unwrap_or_default();
     let mut after = before.clone();
     let generation = object["metadata"]["generation"].as_i64();
-    set(&mut after, Line::new("Degraded", "True", "Unreadable", why), generation);
+    set(
+        &mut after,
+        Line::new("Degraded", "True", "Unreadable", why),
+        generation,
+        now,
+    );
     (after != before).then(|| json!({ "conditions": after, "message": why }))
 }
 
@@ -244,11 +254,12 @@ pub(super) fn failed(problem: Problem, verdict: impl FnOnce() -> Verdict, invent
 }
 
 impl Found {
-    /// The same, with the objects without which the Pods cannot start, and that do not exist.
-    pub(super) fn missing(mut self, missing: &BTreeSet<Key>) -> Self {
-        if let (Some((_, message)), false) = (&mut self.progressing, missing.is_empty()) {
-            let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
-            *message = format!("{message}; Pods wait for {}: create it", names.join(", "));
+    /// The same, with what a roll-out waits for.
+    pub(super) fn waiting_for(mut self, remarks: &[String]) -> Self {
+        if let Some((_, message)) = &mut self.progressing {
+            for remark in remarks {
+                *message = format!("{message}; {remark}");
+            }
         }
         self
     }
@@ -279,8 +290,8 @@ fn availability(found: &Found, available: Result<i32, &Lookup>, wanted: i32, bef
     }
 }
 
-fn set(conditions: &mut Vec<Condition>, line: Line, generation: Option<i64>) {
-    let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default();
+fn set(conditions: &mut Vec<Condition>, line: Line, generation: Option<i64>, now: Timestamp) {
+    let now = Timestamp::from_second(now.as_second()).unwrap_or_default();
     let Line {
         type_,
         truth,

@@ -3,6 +3,7 @@ use crate::standalone::{
     Cluster,
     provider::{Config, Credentials, Needs},
 };
+use rstest::rstest;
 use serde_json::Value;
 
 fn settings() -> Settings {
@@ -26,42 +27,101 @@ fn manager(spec: Value) -> CloudControllerManager {
     CloudControllerManager::new("a", serde_json::from_value(spec).unwrap())
 }
 
-fn decided(spec: Value) -> Decision {
+fn decided(manager: &CloudControllerManager, refused: Option<&Problem>) -> Decision {
     let images = Ok(json!({"cloudControllerManagerOperator": "example.test/outrigger:1"}).to_string());
-    let (manager, mut objects) = (manager(spec), BTreeMap::new());
+    let mut observed = Observed {
+        manager,
+        refused,
+        images,
+        objects: BTreeMap::new(),
+        now: Timestamp::UNIX_EPOCH,
+    };
     loop {
-        let decision = decide(&manager, &objects, &images, &settings());
+        let decision = decide(&observed, &settings());
         let unread: Vec<_> = decision
             .reads
             .iter()
-            .filter(|key| !objects.contains_key(*key))
+            .filter(|key| !observed.objects.contains_key(*key))
             .cloned()
             .collect();
         if unread.is_empty() {
             return decision;
         }
-        objects.extend(unread.into_iter().map(|key| (key, Lookup::Absent)));
+        observed
+            .objects
+            .extend(unread.into_iter().map(|key| (key, Lookup::Absent)));
     }
 }
 
-#[test]
-fn a_secret_that_does_not_exist_is_named() {
-    let decision = decided(json!({"provider": "memory", "credentials": {"secret": {"name": "keys"}}}));
-    assert!(decision.objects.is_ok());
-    assert_eq!(decision.missing, [Key::secret("ns", "keys")].into());
-    assert_eq!(decision.events.len(), 1);
+fn show(decision: &Decision) -> String {
+    let prune: Vec<_> = decision.prune.iter().map(ToString::to_string).collect();
+    let objects = decision.objects.len().min(1);
+    format!("{:?} {objects} [{}]", decision.action, prune.join(", "))
+}
+
+fn overlap() -> Problem {
+    Problem::Terminal(("ScopeOverlap", "in conflict with b".to_owned()))
+}
+
+#[rstest]
+#[case::managed("Managed", None, "Apply 1 [Service ns/x]")]
+#[case::unmanaged("Unmanaged", None, "Unmanaged 0 []")]
+#[case::removed("Removed", None, "Remove 0 [Service ns/x]")]
+#[case::refused(
+    "Managed",
+    Some(overlap()),
+    "Refuse(Terminal((\"ScopeOverlap\", \"in conflict with b\"))) 0 []"
+)]
+#[case::refused_but_unmanaged("Unmanaged", Some(overlap()), "Unmanaged 0 []")]
+#[case::refused_but_removed("Removed", Some(overlap()), "Remove 0 [Service ns/x]")]
+fn actions(#[case] state: &str, #[case] refused: Option<Problem>, #[case] expected: &str) {
+    let mut manager = manager(json!({"provider": "memory", "managementState": state}));
+    let related = json!([{"group": "", "resource": "services", "namespace": "ns", "name": "x"}]);
+    manager.status = Some(serde_json::from_value(json!({ "relatedObjects": related })).unwrap());
+    assert_eq!(show(&decided(&manager, refused.as_ref())), expected);
 }
 
 #[test]
-fn a_flag_that_the_manager_does_not_have_is_refused() {
-    let problem = |spec| decided(spec).objects.err();
-    assert_eq!(
-        problem(json!({"provider": "memory", "extraArgs": ["--profiling=false"]})),
-        None
-    );
-    let message = "spec.extraArgs: the manager has no flag --profilin: correct or remove it".to_owned();
-    let unknown = json!({"provider": "memory", "extraArgs": ["--profilin"]});
-    assert_eq!(problem(unknown), Some(Problem::Terminal((INVALID, message))));
-    let another = json!({"provider": "memory", "extraArgs": ["--profilin"], "image": "example.test/other:1"});
-    assert_eq!(problem(another), None);
+fn a_secret_that_does_not_exist_is_reported() {
+    let manager = manager(json!({"provider": "memory", "credentials": {"secret": {"name": "keys"}}}));
+    let decision = decided(&manager, None);
+    assert_eq!(decision.action, Action::Apply);
+    assert_eq!(decision.remarks, ["Pods wait for Secret ns/keys: create it"]);
+    assert_eq!(decision.events.len(), 1);
+}
+
+#[rstest]
+#[case::valid(json!({"extraArgs": ["--profiling=false"]}), None, "")]
+#[case::unknown_flag(
+    json!({"extraArgs": ["--profilin"]}), None,
+    "InvalidSpec: spec.extraArgs: the manager has no flag --profilin: correct or remove it"
+)]
+#[case::unknown_flag_of_another_image(json!({"extraArgs": ["--profilin"], "image": "example.test/other:1"}), None, "")]
+#[case::overlap_beside_other_problems(
+    json!({"replicas": 0}), Some(overlap()),
+    "ScopeOverlap: in conflict with b; spec.replicas must be at least 1, not 0"
+)]
+fn refusals(#[case] mut spec: Value, #[case] refused: Option<Problem>, #[case] expected: &str) {
+    spec["provider"] = json!("memory");
+    let message = match decided(&manager(spec), refused.as_ref()).action {
+        Action::Refuse(problem) => format!("{}: {}", problem.message().0, problem.message().1),
+        _ => String::new(),
+    };
+    assert_eq!(message, expected);
+}
+
+/// Pods are not rolled, and no certificate is replaced, for what could not be read.
+#[test]
+fn what_cannot_be_read_is_no_reason_to_change() {
+    let manager = manager(json!({"provider": "memory"}));
+    let key = names::certificates("a", "ns").ca_secret();
+    let observed = Observed {
+        manager: &manager,
+        refused: None,
+        images: Ok(json!({"cloudControllerManagerOperator": "example.test/outrigger:1"}).to_string()),
+        objects: [(key.clone(), Lookup::Unknown("403".to_owned()))].into(),
+        now: Timestamp::UNIX_EPOCH,
+    };
+    let expected = Action::Refuse(Problem::unread(format!("cannot read {key}: 403")));
+    assert_eq!(decide(&observed, &settings()).action, expected);
 }

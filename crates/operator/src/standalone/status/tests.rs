@@ -1,7 +1,9 @@
 use super::*;
 use crate::control::Retry;
 use rstest::rstest;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn manager() -> CloudControllerManager {
     let spec = serde_json::from_value(json!({"provider": "memory"})).unwrap();
@@ -63,7 +65,7 @@ fn lines(status: &Status) -> String {
 fn conditions(#[case] deployment: Lookup, #[case] progressing: &str, #[case] degraded: &str, #[case] expected: &str) {
     let found = found(State::Managed, progressing, degraded);
     assert_eq!(
-        lines(&next(&manager(), &Status::default(), &found, &deployment)),
+        lines(&next(&manager(), &Status::default(), &found, &deployment, NOW)),
         expected
     );
 }
@@ -76,15 +78,15 @@ fn why_nothing_runs_is_said_where_that_is(#[case] available: i64, #[case] expect
         down: Some("Pod a: CrashLoopBackOff".to_owned()),
         ..found(State::Managed, "", "")
     };
-    let said = lines(&next(&manager(), &Status::default(), &found, &running(available)));
+    let said = lines(&next(&manager(), &Status::default(), &found, &running(available), NOW));
     assert_eq!(said.lines().next(), Some(expected));
 }
 
 #[test]
 fn what_could_not_be_read_is_as_it_was() {
     let (manager, found) = (manager(), found(State::Managed, "", ""));
-    let before = next(&manager, &Status::default(), &found, &running(1));
-    let after = next(&manager, &before, &found, &Lookup::Unknown("no answer".to_owned()));
+    let before = next(&manager, &Status::default(), &found, &running(1), NOW);
+    let after = next(&manager, &before, &found, &Lookup::Unknown("no answer".to_owned()), NOW);
     assert_eq!(after, before);
     assert_eq!((after.replicas, after.ready_replicas), (Some(2), Some(1)));
 }
@@ -97,7 +99,13 @@ fn what_could_not_be_read_is_as_it_was() {
 #[case::it_cannot_be_removed(State::Removed, "y", Some(1), "Available:Unknown Progressing:False Degraded:True")]
 fn gauges_are(#[case] state: State, #[case] degraded: &str, #[case] available: Option<i64>, #[case] expected: &str) {
     let deployment = available.map_or(Lookup::Absent, running);
-    let status = next(&manager(), &Status::default(), &found(state, "", degraded), &deployment);
+    let status = next(
+        &manager(),
+        &Status::default(),
+        &found(state, "", degraded),
+        &deployment,
+        NOW,
+    );
     let told = gauges(&status, state).map(|(type_, truth)| format!("{type_}:{truth:?}"));
     assert_eq!(told.join(" "), expected);
 }
@@ -108,7 +116,7 @@ fn what_is_removed_wakes_nobody() {
         inventory: Vec::new(),
         ..found(State::Removed, "", "")
     };
-    let status = next(&manager(), &Status::default(), &removed, &Lookup::Absent);
+    let status = next(&manager(), &Status::default(), &removed, &Lookup::Absent, NOW);
     assert!(lines(&status).starts_with("Available=False Removed"));
     assert!(
         gauges(&status, State::Removed)
@@ -117,18 +125,27 @@ fn what_is_removed_wakes_nobody() {
     );
 }
 
+const LEFT: Duration = Duration::from_secs(20);
+
+/// The pass at which a failure has to be reported is due then, and not with the next retry some time after that.
 #[rstest]
-#[case::somebody_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "degraded R x")]
-#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "degraded R x, again")]
-#[case::it_may_pass(Problem::Transient(("R", "x".to_owned())), Verdict::Wait(std::time::Duration::ZERO), "progressing Retrying x, again")]
-#[case::it_lasts(Problem::Transient(("R", "x".to_owned())), Verdict::Tell, "degraded R x, again")]
-fn problems_are_told(#[case] problem: Problem, #[case] verdict: Verdict, #[case] expected: &str) {
+#[case::the_user_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x")]
+#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x, retry")]
+#[case::it_may_pass(
+    Problem::Transient(("R", "x".to_owned())),
+    Verdict::Wait(LEFT),
+    "progressing Retrying x, retry, again after 20s"
+)]
+#[case::it_lasts(Problem::Transient(("R", "x".to_owned())), Verdict::Tell, "degraded R x, retry")]
+fn problems_are_reported(#[case] problem: Problem, #[case] verdict: Verdict, #[case] expected: &str) {
     let found = failed(problem, || verdict, Vec::new());
-    let part = |name: &str, said: &Option<Message>| said.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
+    let part =
+        |name: &str, message: &Option<Message>| message.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
     let parts = [
         part("progressing", &found.progressing),
         part("degraded", &found.degraded),
-        (found.next.retry == Retry::WithBackOff).then(|| "again".to_owned()),
+        (found.next.retry == Retry::WithBackOff).then(|| "retry".to_owned()),
+        found.next.again.map(|left| format!("again after {left:?}")),
     ];
     assert_eq!(parts.into_iter().flatten().collect::<Vec<_>>().join(", "), expected);
 }
@@ -136,11 +153,11 @@ fn problems_are_told(#[case] problem: Problem, #[case] verdict: Verdict, #[case]
 #[test]
 fn an_unreadable_object_is_told_once() {
     let mut object = json!({"metadata": {"generation": 3}, "status": {"replicas": "many"}});
-    let patch = unreadable(&object, "spec.replicas: no number").unwrap();
+    let patch = unreadable(&object, "spec.replicas: no number", NOW).unwrap();
     assert_eq!(patch["conditions"][0]["message"], "spec.replicas: no number");
     object["status"]["conditions"] = patch["conditions"].clone();
-    assert_eq!(unreadable(&object, "spec.replicas: no number"), None);
-    assert!(unreadable(&object, "spec.provider: no text").is_some());
+    assert_eq!(unreadable(&object, "spec.replicas: no number", NOW), None);
+    assert!(unreadable(&object, "spec.provider: no text", NOW).is_some());
 }
 
 /// What may be running is written down before it runs, and crossed out when it does not run any more.
@@ -162,10 +179,10 @@ fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str
         hold,
         ..found(State::Managed, "", "")
     };
-    let status = next(&manager(), &before, &found, &running(1));
+    let status = next(&manager(), &before, &found, &running(1), NOW);
     assert_eq!(status.claims, after.iter().map(claim).collect::<Vec<_>>());
     found.inventory.clear();
-    let status = next(&manager(), &before, &found, &Lookup::Absent);
+    let status = next(&manager(), &before, &found, &Lookup::Absent, NOW);
     assert_eq!(status.claims, [], "nothing is there");
 }
 
@@ -182,17 +199,17 @@ fn the_message_is_that_of_the_worst_condition(
     #[case] expected: &str,
 ) {
     let found = found(State::Managed, progressing, degraded);
-    let status = next(&manager(), &Status::default(), &found, &running(available));
+    let status = next(&manager(), &Status::default(), &found, &running(available), NOW);
     assert_eq!(status.message, expected);
 }
 
 #[test]
 fn objects_that_do_not_exist_are_in_the_message() {
-    let missing = [Key::secret("ns", "keys")].into();
-    let waits = found(State::Managed, "rolling out Deployment a", "").missing(&missing);
+    let remarks = ["Pods wait for Secret ns/keys: create it".to_owned()];
+    let waits = found(State::Managed, "rolling out Deployment a", "").waiting_for(&remarks);
     let expected = "rolling out Deployment a; Pods wait for Secret ns/keys: create it";
     assert_eq!(waits.progressing.unwrap().1, expected);
-    assert_eq!(found(State::Managed, "", "").missing(&missing).progressing, None);
+    assert_eq!(found(State::Managed, "", "").waiting_for(&remarks).progressing, None);
 }
 
 #[test]
@@ -209,7 +226,7 @@ fn further_problems_are_reported_together() {
 #[test]
 fn a_message_has_an_end() {
     let found = found(State::Managed, &"x".repeat(100_000), "");
-    let status = next(&manager(), &Status::default(), &found, &running(1));
+    let status = next(&manager(), &Status::default(), &found, &running(1), NOW);
     let said = &status.condition("Progressing").unwrap().message;
     assert!(said.len() < 5_000 && said.ends_with('…'), "{}", said.len());
 }

@@ -29,7 +29,7 @@ use tracing::warn;
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a new watch may take to say what is there before the operator goes on without it.
+/// How long a new watch may take to list its objects before the operator goes on without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A kind, as its objects are asked for.
@@ -168,7 +168,7 @@ impl Cache {
         self.running.insert(selection.clone(), Running { store, task });
     }
 
-    /// Cache this, too, and waits until each new watch has said what is there.
+    /// Cache this, too, and waits until each new watch has listed its objects.
     pub async fn want_also(&mut self, more: impl IntoIterator<Item = Selection>) {
         let all = self.running.keys().cloned().chain(more).collect();
         self.want(&all).await;
@@ -190,7 +190,7 @@ impl Cache {
     /// All objects of a kind that is watched as a whole.
     ///
     /// # Errors
-    /// Why nobody knows which there are.
+    /// Why it is not known which exist.
     pub fn all(&self, resource: &Resource) -> Result<Vec<Arc<serde_json::Value>>, String> {
         match self.running.get(&Selection::all(resource)) {
             Some(running) => running.store.all(),
@@ -254,7 +254,7 @@ async fn watch(client: Client, selection: Selection, store: Store, changed: Arc<
         if failed(&store, &selection, &error) {
             changed.notify_one();
         }
-        // A watch that is taken up again says nothing until something changes. A new one says what is there.
+        // A watch that is resumed has no event until something changes. A new one begins with a list.
         tokio::time::sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);
     }
@@ -262,7 +262,7 @@ async fn watch(client: Client, selection: Selection, store: Store, changed: Arc<
 
 fn failed(store: &Store, selection: &Selection, error: &watcher::Error) -> bool {
     if matches!(error, watcher::Error::WatchFailed(_)) {
-        // It broke off, and is begun again: what was seen is still believed.
+        // It ended, and is started again: what was seen is still used.
         return false;
     }
     let state = if is_unserved(error) {

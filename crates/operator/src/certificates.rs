@@ -5,12 +5,12 @@
 //! | object | what is in it |
 //! |---|---|
 //! | Secret [`CA_SECRET`] | the authority: `tls.crt`, `tls.key`, and while it has one its predecessor's certificate as `previous.crt` |
-//! | Secret [`SERVING_SECRET`] | what the manager serves with: `tls.crt`, `tls.key`; the manager reads it anew by itself |
+//! | Secret [`SERVING_SECRET`] | what the manager serves with: `tls.crt`, `tls.key`; the manager reloads it by itself |
 //! | `ConfigMap` [`BUNDLE`] | what callers trust: the authority and its predecessor under [`BUNDLE_KEY`] |
 //!
-//! Read [`plan()`] first: it looks at the two Secrets and says what to do, purely. A new authority is trusted for a day before
+//! Read [`plan()`] first: it decides purely from the two Secrets what to do. A new authority is trusted for a day before
 //! anything is signed with it, because callers take their time to read the bundle; and a predecessor stays in the bundle
-//! for as long as it is valid, so that what it signed is believed until it is replaced. Whatever is missing, edited or
+//! for as long as it is valid, so that what it signed is trusted until it is replaced. Whatever is missing, edited or
 //! broken is issued again.
 
 mod issue;

@@ -1,7 +1,7 @@
 //! The cloud configuration that the operands read: chosen from its sources, transformed for the platform.
 //!
 //! Read [`decide`] first. Everything here is pure: what is in the cluster comes in as a [`World`], what should be in it
-//! goes out as a [`Decision`]. A transform is idempotent, keeps what it does not know, and says which key is wrong.
+//! goes out as a [`Decision`]. A transform is idempotent, keeps what it does not know, and names the key that is wrong.
 
 mod aws;
 mod azure;

@@ -26,7 +26,7 @@ pub(crate) trait Reconcile {
     const CONTROLLER: &'static str;
 
     /// Reads the operator's own files.
-    fn read_files(&mut self) -> Files;
+    fn read_files(&mut self) -> FileChange;
 
     /// One pass. It marks `pulse` after each part that may take long.
     async fn pass(&mut self, pulse: &Pulse) -> Next;
@@ -34,7 +34,7 @@ pub(crate) trait Reconcile {
 
 /// Whether files are what they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Files {
+pub(crate) enum FileChange {
     Changed,
     Unchanged,
 }
@@ -155,7 +155,7 @@ impl<R: Reconcile> Loop<R> {
                 () = self.changed.notified() => return,
                 () = &mut until => return,
                 () = tokio::time::sleep(FILES.saturating_sub(self.read.elapsed())) => {
-                    if self.read_files() == Files::Changed {
+                    if self.read_files() == FileChange::Changed {
                         return;
                     }
                 }
@@ -163,9 +163,9 @@ impl<R: Reconcile> Loop<R> {
         }
     }
 
-    fn read_files(&mut self) -> Files {
+    fn read_files(&mut self) -> FileChange {
         if self.read.elapsed() < FILES {
-            return Files::Unchanged;
+            return FileChange::Unchanged;
         }
         self.read = Instant::now();
         self.reconciler.read_files()

@@ -21,10 +21,10 @@ pub const PROGRAM: &str = "azure-config-credentials-injector";
 /// What to do with the identity that the virtual machine itself has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ManagedIdentity {
-    /// As the configuration says.
+    /// As configured.
     #[default]
     AsConfigured,
-    /// It is not used, whatever the configuration says.
+    /// It is not used, whatever is configured.
     Disabled,
 }
 
@@ -58,7 +58,7 @@ pub struct Injected {
 pub enum Used {
     /// The credentials.
     Credentials,
-    /// What the virtual machine itself has, as the configuration says so.
+    /// The identity of the virtual machine, as configured.
     ManagedIdentity,
 }
 

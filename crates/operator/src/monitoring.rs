@@ -1,4 +1,4 @@
-//! What Prometheus is told: where metrics are, whom to trust, and when somebody has to be woken up.
+//! The objects for Prometheus: where metrics are, which certificates to trust, and when to raise an alert.
 //!
 //! The objects are plain YAML in this folder. [`operand`] is for a manager that serves metrics with the certificate of
 //! [`crate::certificates`]; [`operator`] is for the operator itself. Both need the API `monitoring.coreos.com/v1`, which is there

@@ -1,4 +1,4 @@
-//! Which flags kubelet, kube-controller-manager and kube-apiserver need for their cloud: the config observer.
+//! Which flags kubelet, kube-controller-manager and kube-apiserver need for their cloud.
 //!
 //! A cluster's cloud code runs in one of two places. **In-tree**, all three programs know the cloud by its name
 //! (`--cloud-provider=openstack`) and read its configuration (`--cloud-config`). **External**, a cloud controller manager does the
@@ -42,7 +42,7 @@ use operator_api::{feature_gate, infrastructure::PlatformStatus};
 /// What is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
-    /// Of the Infrastructure; `None` before the installer has said so.
+    /// Of the Infrastructure; `None` before the installer has written it.
     pub platform: Option<&'a PlatformStatus>,
     /// The value of [`ANNOTATION`].
     pub annotation: Option<&'a str>,
@@ -71,9 +71,9 @@ pub enum Volumes {
 /// Who runs the cloud's loops now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Owner {
-    /// Nobody: the cluster is new, or between two steps.
+    /// No program: the cluster is new, or between two steps.
     #[default]
-    Nobody,
+    None,
     /// kube-controller-manager.
     InTree,
     /// The operands.
@@ -88,7 +88,7 @@ impl Owner {
         match (kube_controller_manager, cluster_operator) {
             (_, Some("True")) => Self::External,
             (Some("True"), _) => Self::InTree,
-            _ => Self::Nobody,
+            _ => Self::None,
         }
     }
 }
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub kube_apiserver: Flags,
     /// What the operator does.
     pub operands: Operands,
-    /// What a user should know: a value that says nothing, or one that cannot be followed.
+    /// What a user should know: a value that is invalid, or one that cannot be followed.
     pub problem: Option<String>,
 }
 
@@ -121,7 +121,7 @@ pub enum Operands {
     Remove,
 }
 
-/// Says which flags there have to be now.
+/// Returns the flags that are needed now.
 #[must_use]
 pub fn observe(inputs: &Inputs<'_>) -> Outcome {
     let (place, problem) = place::decide(inputs);
@@ -129,13 +129,13 @@ pub fn observe(inputs: &Inputs<'_>) -> Outcome {
     let (core, kubelet) = match (place, inputs.owner) {
         // The operands still run: nothing may start before they are gone.
         (Place::InTree(_) | Place::Nowhere, Owner::External) => (external(inputs), external(inputs)),
-        // kube-controller-manager still runs the loops: new nodes are still its work.
+        // Kube-controller-manager still runs the loops: new nodes are still its work.
         (Place::External, Owner::InTree) => (place, in_tree(inputs)),
         _ => (place, place),
     };
     let operands = match (place, inputs.owner) {
-        _ if inputs.annotation.map(crate::platforms::external::wish)
-            == Some(crate::platforms::external::Wish::InTree) =>
+        _ if inputs.annotation.map(crate::platforms::external::requested)
+            == Some(crate::platforms::external::Request::InTree) =>
         {
             Operands::Remove
         }

@@ -1,4 +1,4 @@
-//! The operator on `OpenShift`: the Infrastructure says where the cluster runs, and everything else follows from it.
+//! The operator on `OpenShift`: the Infrastructure names the platform, and everything else follows from it.
 //!
 //! A pass of [`Operator`](operator::Operator) observes the cluster ([`observe`]), decides purely ([`decide`]), applies, and reports
 //! in the `ClusterOperator`.

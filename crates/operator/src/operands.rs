@@ -25,4 +25,4 @@ pub use diff::{Step, compare};
 pub use engine::{Engine, Reader, Uncached};
 pub use owners::MANAGER;
 pub use preview::Preview;
-pub use report::{Action, Class, Event, Failure, Outcome, Report};
+pub use report::{Action, Class, Failure, ObjectEvent, Outcome, Report};

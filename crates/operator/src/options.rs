@@ -14,9 +14,9 @@ use runtime::{
 
 /// The name of the lock of the operator.
 pub const OPERATOR_LOCK: &str = "cluster-cloud-controller-manager-leader";
-/// The name of the lock of whoever writes the cloud configuration.
+/// The name of the lock of the process that writes the cloud configuration.
 pub const SYNC_LOCK: &str = "cluster-cloud-config-sync-leader";
-/// Where operands live unless something else is said.
+/// The namespace of the operands by default.
 pub const MANAGED_NAMESPACE: &str = "openshift-cloud-controller-manager";
 
 const ABOUT: &str = "Installs, configures, upgrades and removes the cloud controller manager.";
@@ -334,7 +334,7 @@ mod tests {
         }
     }
 
-    /// What a customised Deployment may say to klog, as klog spells it, in both programs.
+    /// The klog flags that a customised Deployment may have, as klog spells them, in both programs.
     #[rstest]
     fn klogs_flags_are_accepted_without_effect(
         #[values(Role::Operator, Role::ConfigSync)] role: Role,
@@ -371,11 +371,11 @@ mod tests {
         );
         let name = line.trim_start_matches('-').split(['=', ' ']).next().expect("a name");
         let help = parse(role, "--help").expect_err("printed").remove(0);
-        let said = help
+        let message = help
             .lines()
             .find(|text| text.split_whitespace().next() == Some(&format!("--{}", name.replace('_', "-"))));
         assert!(
-            said.is_some_and(|text| text.contains("Accepted, without effect")),
+            message.is_some_and(|text| text.contains("Accepted, without effect")),
             "{name}: {help}"
         );
     }
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn says_everything_that_is_wrong_at_once() {
+    fn reports_all_problems_at_once() {
         let problems = parse(
             Role::Operator,
             "--metrics-bind-address=here --namespace= --leader-elect-lease-duration=1s \

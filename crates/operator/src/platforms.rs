@@ -80,7 +80,7 @@ pub struct Platform {
 pub enum Provider {
     /// This project's, in the operator's own image.
     Ours,
-    /// Somebody else's, so images.json has to name an image.
+    /// An image of another project, which images.json has to name.
     Theirs,
 }
 
@@ -88,7 +88,7 @@ pub enum Provider {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Somebody has to complete images.json.
+    /// images.json is not complete.
     #[error("images.json names no image for platform {platform}: missing {}", fields.join("; "))]
     Images {
         /// The platform.

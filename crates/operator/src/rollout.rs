@@ -1,6 +1,6 @@
-//! How the workloads are, as far as the cluster is to be told.
+//! The state of the workloads, as far as it is reported.
 
-mod pace;
+mod progress;
 
 use crate::{
     Key,
@@ -12,7 +12,7 @@ use crate::{
 };
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client, api::ListParams};
-use pace::Pace;
+use progress::Progress;
 use runtime::client::explain;
 use serde_json::Value;
 use std::{
@@ -21,15 +21,15 @@ use std::{
 };
 use tracing::debug;
 
-/// How long nothing may run before that is told: a node that restarts is not an outage.
+/// How long nothing may run before that is reported: a node that restarts is not an outage.
 const DOWN: Duration = Duration::from_secs(15);
-/// How long a change may not get on, or nothing may run, before that is a failure; and how long a change that gets on may leave
-/// nothing running before that is told.
+/// How long a change may make no progress, or nothing may run, before that is a failure; and how long a change that makes progress may leave
+/// nothing running before that is reported.
 const UNWELL: Duration = Duration::from_secs(150);
 /// How long some of the Pods may be missing before that is a failure: nodes join, leave and restart all the time. And how long a
-/// change that gets on may leave nothing running.
+/// change that makes progress may leave nothing running.
 const PARTIAL: Duration = Duration::from_mins(10);
-/// How long Pods have to run after an outage before that is believed: without a readiness probe a Pod that crashes is available
+/// How long Pods have to run after an outage before it counts as over: without a readiness probe a Pod that crashes is available
 /// until it does.
 const CALM: Duration = Duration::from_secs(30);
 /// The same for Pods that have crashed again and again: they may do so with minutes in between.
@@ -48,10 +48,10 @@ pub(crate) struct Patience {
     down: Window,
     unwell: Window,
     partial: Window,
-    /// A change is on its way and nothing runs: until that is told, and until it is a failure.
+    /// A change is being rolled out and nothing runs: until that is reported, and until it is a failure.
     idle: Window,
     stuck: Window,
-    pace: Pace,
+    progress: Progress,
 }
 
 impl Workload {
@@ -70,7 +70,7 @@ impl Workload {
     }
 }
 
-/// What to tell, and when to look again although nothing changes.
+/// What to report, and when the next pass is due although nothing changes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
     pub(crate) operands: Operands,
@@ -85,13 +85,13 @@ impl Default for Patience {
             partial: Window::new(PARTIAL),
             idle: Window::new(UNWELL),
             stuck: Window::new(PARTIAL),
-            pace: Pace::default(),
+            progress: Progress::default(),
         }
     }
 }
 
 impl Patience {
-    /// Judges the workloads now; if they have not been well their Pods are asked why.
+    /// Judges the workloads now; if they are not healthy their Pods are read, which have the reason.
     pub(crate) async fn examine(
         &mut self,
         client: &Client,
@@ -99,7 +99,7 @@ impl Patience {
         mut workloads: Vec<Workload>,
     ) -> Judgement {
         let troubled = [&self.down, &self.unwell, &self.partial].map(Window::is_open);
-        if troubled.contains(&true) || self.pace.hangs(Instant::now()) {
+        if troubled.contains(&true) || self.progress.hangs(Instant::now()) {
             add_pods(client, namespace, &mut workloads).await;
             return self.judge(&workloads, Instant::now());
         }
@@ -125,7 +125,7 @@ impl Patience {
             }
         }
         if !stalled.is_empty() || underway.is_empty() {
-            self.pace = Pace::default();
+            self.progress = Progress::default();
         }
         if !stalled.is_empty() {
             return self.stalled(&stalled, workloads, now);
@@ -151,13 +151,13 @@ impl Patience {
             self.down.works(now, calm(workloads))
         };
         match (self.unwell.failed(now), left) {
-            (Verdict::Tell, _) if nothing_runs => told(Operands::Outage(why)),
-            (Verdict::Wait(left), _) | (Verdict::Tell, Some(left)) => wait(left),
-            (Verdict::Tell, None) => told(Operands::Limping(why)),
+            (Verdict::Report, _) if nothing_runs => judged(Operands::Outage(why)),
+            (Verdict::Wait(left), _) | (Verdict::Report, Some(left)) => wait(left),
+            (Verdict::Report, None) => judged(Operands::Impaired(why)),
         }
     }
 
-    /// A change is on its way. One that leaves nothing running has to arrive some time.
+    /// A change is being rolled out. One that leaves nothing running may not take for ever.
     fn underway(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
         for window in [&mut self.down, &mut self.unwell, &mut self.partial] {
             window.worked();
@@ -171,8 +171,8 @@ impl Patience {
         let more = idle.iter().filter(|each| !what.contains(each));
         let why = || what.iter().chain(more.clone()).cloned().collect::<Vec<_>>().join("; ");
         match (self.idle.failed(now), self.stuck.failed(now)) {
-            (_, Verdict::Tell) => told(Operands::Outage(why())),
-            (Verdict::Tell, Verdict::Wait(left)) => Judgement {
+            (_, Verdict::Report) => judged(Operands::Outage(why())),
+            (Verdict::Report, Verdict::Wait(left)) => Judgement {
                 operands: Operands::Down(why()),
                 again: Some(left),
             },
@@ -183,7 +183,7 @@ impl Patience {
         }
     }
 
-    /// A change gets on, or hangs: then it is said where, and why.
+    /// A change makes progress, or is stuck: then the message says where, and why.
     fn rolling(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
         let missing = || {
             let all = workloads.iter().map(health);
@@ -191,9 +191,9 @@ impl Patience {
                 .map(|health| health.to_string())
                 .collect::<Vec<_>>()
         };
-        let (said, left) = self.pace.look(what, now, missing);
+        let (message, left) = self.progress.look(what, now, missing);
         Judgement {
-            operands: Operands::Progressing(said.unwrap_or_else(|| rolling(workloads))),
+            operands: Operands::Progressing(message.unwrap_or_else(|| rolling(workloads))),
             again: Some(left),
         }
     }
@@ -209,10 +209,10 @@ impl Patience {
             return self.down(&down, now);
         }
         let calm = calm(workloads);
-        let told_down = self.down.is_told() || self.unwell.is_told();
+        let was_reported = self.down.is_reported() || self.unwell.is_reported();
         let left = [self.down.works(now, calm), self.unwell.works(now, calm)];
         match left.into_iter().flatten().max() {
-            Some(left) if told_down => wait(left),
+            Some(left) if was_reported => wait(left),
             _ => self.running(&partial, calm, now),
         }
     }
@@ -220,14 +220,14 @@ impl Patience {
     /// Something runs; is it everything?
     fn running(&mut self, partial: &[String], calm: Duration, now: Instant) -> Judgement {
         if partial.is_empty() {
-            let told_partial = self.partial.is_told();
+            let was_reported = self.partial.is_reported();
             return match self.partial.works(now, calm) {
-                Some(left) if told_partial => wait(left),
-                _ => told(Operands::Done),
+                Some(left) if was_reported => wait(left),
+                _ => judged(Operands::Done),
             };
         }
         match self.partial.failed(now) {
-            Verdict::Tell => told(Operands::Limping(partial.join("; "))),
+            Verdict::Report => judged(Operands::Impaired(partial.join("; "))),
             Verdict::Wait(left) => Judgement {
                 operands: Operands::Done,
                 again: Some(left),
@@ -238,8 +238,8 @@ impl Patience {
     fn down(&mut self, why: &[String], now: Instant) -> Judgement {
         let why = why.join("; ");
         match (self.down.failed(now), self.unwell.failed(now)) {
-            (_, Verdict::Tell) => told(Operands::Outage(why)),
-            (Verdict::Tell, Verdict::Wait(left)) => Judgement {
+            (_, Verdict::Report) => judged(Operands::Outage(why)),
+            (Verdict::Report, Verdict::Wait(left)) => Judgement {
                 operands: Operands::Down(why),
                 again: Some(left),
             },
@@ -248,7 +248,7 @@ impl Patience {
     }
 }
 
-/// All of them, from the announcement to the end, so that this is said once.
+/// All of them, from the announcement to the end, so that the message does not change.
 fn rolling(workloads: &[Workload]) -> Vec<String> {
     health::rolling(workloads.iter().map(|workload| &workload.key))
 }
@@ -270,7 +270,7 @@ fn idle(workload: &Workload) -> Option<String> {
     is_idle.then(|| health.to_string())
 }
 
-/// How long Pods have to run before that is believed.
+/// How long Pods have to run before an outage counts as over.
 fn calm(workloads: &[Workload]) -> Duration {
     if workloads.iter().any(crashes) { STEADY } else { CALM }
 }
@@ -287,7 +287,7 @@ fn wait(left: Duration) -> Judgement {
     }
 }
 
-/// Asks for the Pods of workloads that are not well: they know why.
+/// Reads the Pods of workloads that are not healthy: they have the reason.
 async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) {
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
     for workload in workloads {
@@ -309,7 +309,7 @@ async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) 
     }
 }
 
-fn told(operands: Operands) -> Judgement {
+fn judged(operands: Operands) -> Judgement {
     Judgement { operands, again: None }
 }
 

@@ -93,7 +93,7 @@ impl Process {
         let metrics = Metrics::new(&version).map_err(failed)?;
         let cluster = Cluster::new(&options, name, &metrics)?;
         let checks = Checks::new(metrics.slis().clone());
-        // The original's, which say no more than that somebody answers.
+        // Those of the original: they report only that the program answers.
         checks.add("health", Scope::Live, || Ok(()));
         checks.add("check", Scope::Ready, || Ok(()));
         Ok(Self {
@@ -198,7 +198,7 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
     }
 }
 
-/// As the original: what is not said is unknown.
+/// As the original: what is not set is unknown.
 fn release(variable: Option<String>) -> String {
     variable
         .filter(|release| !release.is_empty())

@@ -1,6 +1,6 @@
 //! A cloud controller manager on any Kubernetes: from a [`CloudControllerManager`] to the objects that run it.
 //!
-//! [`resources`] is pure: what is in the YAML files beside it, with values put in after the YAML has been read. [`scope::overlaps`] says
+//! [`resources`] is pure: what is in the YAML files beside it, with values put in after the YAML has been read. [`scope::overlaps`] decides
 //! which managers would interfere with each other. [`leftovers`] are the Pods of those that were deleted.
 //!
 //! What is not among the objects: the namespace and the `ClusterRole` [`names::CLUSTER_ROLE`], which come with the operator and stay with it, and the
@@ -40,7 +40,7 @@ use operator_api::{
 };
 use provider::{Credentials, Provider};
 use serde_json::{Value, json};
-use status::Problem;
+use status::Cause;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 const ALWAYS: [&str; 3] = [
@@ -182,7 +182,7 @@ fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
     .into()
 }
 
-/// The user's variables, and where the credentials are unless the user says something else.
+/// The user's variables, and where the credentials are unless the user sets another value.
 fn set_env(pod: &mut Value, spec: &Spec, providers: &[Provider]) {
     let mut env: Vec<Value> = spec.env.iter().map(|variable| json!(variable)).collect();
     let credentials = credentials_variable(spec, providers);
@@ -205,13 +205,13 @@ fn credentials_variable(spec: &Spec, providers: &[Provider]) -> Option<Value> {
 }
 
 /// An object that is owned by the manager.
-fn owned(mut object: Value, manager: &CloudControllerManager) -> Result<Object, Problem> {
+fn owned(mut object: Value, manager: &CloudControllerManager) -> Result<Object, Cause> {
     own(&mut object, manager);
     valid(object)
 }
 
-fn valid(object: Value) -> Result<Object, Problem> {
-    Object::new(object).map_err(|error| Problem::Terminal(("InvalidManifest", error.to_string())))
+fn valid(object: Value) -> Result<Object, Cause> {
+    Object::new(object).map_err(|error| Cause::Terminal(("InvalidManifest", error.to_string())))
 }
 
 /// Makes the manager the owner of an object, and adds its labels.

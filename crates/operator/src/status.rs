@@ -1,6 +1,6 @@
-//! What the cluster is told about the operator: the conditions of its `ClusterOperator`, decided purely.
+//! The status of the operator: the conditions of its `ClusterOperator`, decided purely.
 //!
-//! [`next`] turns what a pass has found out into the next status; [`Window`] tells a blip from a failure.
+//! [`next`] turns the summary of a pass into the next status; [`Window`] distinguishes a short interruption from a failure.
 
 mod conditions;
 mod window;
@@ -41,63 +41,63 @@ const NOT_ROLLED_OUT: &str = "nothing has been rolled out yet";
 /// A part of the operator with conditions of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// The type that says that it works.
+    /// The type that is true if it works.
     pub available: &'static str,
-    /// The type that says that it does not.
+    /// The type that is true if it does not.
     pub degraded: &'static str,
     title: &'static str,
     task: &'static str,
 }
 
-/// How a part fares.
+/// The state of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartState {
     /// As it should.
     Fine,
     /// As it should, but there is something a user should know.
     Warning(String),
-    /// It has failed, but not for long: nothing is said yet.
+    /// It has failed, but not for long: nothing is reported yet.
     Failing,
     /// It fails, for this reason.
     Failed(String),
 }
 
-/// How the operands fare.
+/// The state of the operands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operands {
     /// They are as they should be, and so are their Pods; or there are none on this platform.
     Done,
-    /// They have been changed and are not all there yet: what is waited for.
+    /// They have been changed and are not all rolled out yet: what is waited for.
     Progressing(Vec<String>),
     /// They are as they should be, but nothing runs.
     Down(String),
-    /// They cannot be told yet: another part has not spoken.
+    /// They are not known yet: another part has not reported.
     Waiting,
-    /// Something has failed, but not for long: nothing is said yet.
+    /// Something has failed, but not for long: nothing is reported yet.
     Failing,
-    /// The same, or another part has not spoken; but something runs.
+    /// The same, or another part has not reported; but something runs.
     Running,
-    /// Something fails, for this reason; nobody has looked whether anything runs.
+    /// Something fails, for this reason; it is not known whether anything runs.
     Failed(String),
     /// Something fails, for this reason, but something runs.
-    Limping(String),
+    Impaired(String),
     /// Something fails, for this reason, and nothing runs.
     Outage(String),
 }
 
 impl Operands {
-    /// What became of the objects, together with how their Pods are: neither is a reason to be silent about the other.
+    /// What became of the objects, together with how their Pods are: neither hides the other.
     #[must_use]
     pub fn and(self, pods: Self) -> Self {
-        use Operands::{Done, Down, Failed, Failing, Limping, Outage, Progressing, Running, Waiting};
+        use Operands::{Done, Down, Failed, Failing, Impaired, Outage, Progressing, Running, Waiting};
         let both = |objects: &str, pods: &str| format!("{objects}; {pods}");
         match (self, pods) {
             (Failed(cause), Down(why) | Outage(why)) => Outage(both(&cause, &why)),
-            (Failed(cause), Limping(why)) => Limping(both(&cause, &why)),
-            (Failed(cause), Done | Running) => Limping(cause),
+            (Failed(cause), Impaired(why)) => Impaired(both(&cause, &why)),
+            (Failed(cause), Done | Running) => Impaired(cause),
             (Progressing(waiting), Down(why)) => Down(both(&waiting.join("; "), &why)),
             (Progressing(waiting), Outage(why)) => Outage(both(&waiting.join("; "), &why)),
-            (Waiting | Failing, pods @ (Down(_) | Outage(_) | Limping(_))) => pods,
+            (Waiting | Failing, pods @ (Down(_) | Outage(_) | Impaired(_))) => pods,
             (Waiting | Failing, Done | Running) => Running,
             (objects, _) => objects,
         }
@@ -113,27 +113,27 @@ pub struct Summary {
     pub trusted_ca: Option<PartState>,
     /// The operands.
     pub operands: Option<Operands>,
-    /// What is not as it should be and harms nobody.
+    /// Informational messages.
     pub remarks: Vec<String>,
-    /// What keeps operands that do not fare well from being done.
+    /// What keeps operands from being rolled out.
     pub obstacles: Vec<String>,
-    /// What the operator has made, or is about to make.
+    /// What the operator has created, or is about to create.
     pub related: Vec<ObjectReference>,
     /// The version that is being rolled out.
     pub release: String,
 }
 
-/// The status after this summary. Equal to `before` if there is nothing new to say.
+/// The status after this summary. Equal to `before` if nothing has changed.
 #[must_use]
 pub fn next(before: &Status, summary: &Summary, now: Timestamp) -> Status {
     let mut status = before.clone();
     for (part, outcome) in [(CLOUD_CONFIG, &summary.cloud_config), (TRUSTED_CA, &summary.trusted_ca)] {
         if let Some(outcome) = outcome {
-            part.tell(&mut status.conditions, outcome, now);
+            part.report(&mut status.conditions, outcome, now);
         }
     }
     if let Some(operands) = &summary.operands {
-        tell(&mut status, operands, summary, now);
+        report(&mut status, operands, summary, now);
     }
     if !summary.related.is_empty() {
         status.related_objects.clone_from(&summary.related);
@@ -142,7 +142,7 @@ pub fn next(before: &Status, summary: &Summary, now: Timestamp) -> Status {
 }
 
 impl Part {
-    fn tell(self, conditions: &mut Vec<Condition>, outcome: &PartState, now: Timestamp) {
+    fn report(self, conditions: &mut Vec<Condition>, outcome: &PartState, now: Timestamp) {
         let works = format!("{} works as expected", self.title);
         let (available, reason, message) = match outcome {
             PartState::Failing => return,
@@ -158,13 +158,13 @@ impl Part {
         set(conditions, self.degraded, degraded, reason, &message, now);
     }
 
-    /// Whether the part has said that it works.
+    /// Whether the part has reported that it works.
     #[must_use]
     pub fn works(self, conditions: &[Condition]) -> bool {
         is_true(conditions, self.available)
     }
 
-    /// What it says when it does not.
+    /// Its message if it does not.
     #[must_use]
     pub fn complaint(self, conditions: &[Condition]) -> Option<&str> {
         let degraded = conditions.iter().find(|condition| condition.type_ == self.degraded)?;
@@ -172,7 +172,7 @@ impl Part {
     }
 }
 
-fn tell(status: &mut Status, operands: &Operands, summary: &Summary, now: Timestamp) {
+fn report(status: &mut Status, operands: &Operands, summary: &Summary, now: Timestamp) {
     let Summary {
         release,
         remarks,
@@ -188,9 +188,9 @@ fn tell(status: &mut Status, operands: &Operands, summary: &Summary, now: Timest
         Operands::Waiting | Operands::Failing => not_installed(&mut status.conditions, obstacles, release, now),
         Operands::Running => again(status, now),
         Operands::Done => {
-            let said: Vec<_> = [available(release)].iter().chain(remarks).cloned().collect();
+            let message: Vec<_> = [available(release)].iter().chain(remarks).cloned().collect();
             let all = &mut status.conditions;
-            set(all, "Available", "True", "AsExpected", &said.join("; "), now);
+            set(all, "Available", "True", "AsExpected", &message.join("; "), now);
             set(all, "Progressing", "False", "AsExpected", "", now);
             set(all, "Degraded", "False", "AsExpected", "", now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
@@ -211,7 +211,7 @@ fn tell(status: &mut Status, operands: &Operands, summary: &Summary, now: Timest
             set(&mut status.conditions, "Available", "False", NOTHING_RUNS, why, now);
         }
         Operands::Failed(cause) => failed(&mut status.conditions, cause, moving, release, now),
-        Operands::Limping(cause) => {
+        Operands::Impaired(cause) => {
             again(status, now);
             failed(&mut status.conditions, cause, moving, release, now);
         }
@@ -226,7 +226,7 @@ fn tell(status: &mut Status, operands: &Operands, summary: &Summary, now: Timest
     }
 }
 
-/// The conditions of a first installation that cannot start: they exist from the beginning, and say what is missing.
+/// The conditions of a first installation that cannot start: they exist from the beginning, and name what is missing.
 fn not_installed(conditions: &mut Vec<Condition>, obstacles: &[String], release: &str, now: Timestamp) {
     first(conditions, "Available", SYNCING, NOT_ROLLED_OUT, now);
     if conditions.iter().any(|condition| condition.type_ == "Progressing") {
@@ -248,12 +248,12 @@ fn progressing(conditions: &mut Vec<Condition>, waiting: &[String], moving: bool
     set(conditions, "Progressing", "True", reason, &message, now);
 }
 
-/// What is said of a version that is on its way.
+/// The message about a version that is being rolled out.
 fn towards(release: &str) -> String {
     format!("Progressing towards operator: {release}")
 }
 
-/// What is to be told about an upgrade that begins with this status: its condition. What it waits for meanwhile begins nothing.
+/// The condition of an upgrade that begins with this status. A change of what it waits for is no beginning.
 #[must_use]
 pub fn upgrade<'a>(before: &Status, after: &'a Status, release: &str) -> Option<&'a Condition> {
     let begun = |condition: &&Condition| {
@@ -296,27 +296,27 @@ fn again(status: &mut Status, now: Timestamp) {
     }
 }
 
-/// What is said of a version that runs.
+/// The message about a version that runs.
 fn available(version: &str) -> String {
     format!("Cluster Cloud Controller Manager Operator is available at {version}")
 }
 
-/// Says `False` where nothing has been said before.
+/// Sets `False` where nothing has been reported before.
 fn first(conditions: &mut Vec<Condition>, type_: &str, reason: &str, message: &str, now: Timestamp) {
     if conditions
         .iter()
-        .all(|condition| condition.type_ != type_ || is_unsaid(condition))
+        .all(|condition| condition.type_ != type_ || is_before_rollout(condition))
     {
         set(conditions, type_, "False", reason, message, now);
     }
 }
 
-/// Whether a condition is one that we have set while nothing was there yet.
-fn is_unsaid(condition: &Condition) -> bool {
+/// Whether a condition is one from before the first roll-out.
+fn is_before_rollout(condition: &Condition) -> bool {
     condition.status == "False" && matches!(condition.reason.as_str(), SYNCING | "SyncingFailed")
 }
 
-/// Whether a condition is there and true.
+/// Whether a condition exists and is true.
 #[must_use]
 pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
     let found = conditions.iter().find(|condition| condition.type_ == type_);

@@ -1,7 +1,7 @@
 //! The bundle of certificates that the operands trust.
 //!
 //! [`sources`] finds the bundles, [`merge`] makes one of them, [`config_map`] is the object that holds it. All of it is
-//! pure. A source that is wrong is left out and said, so that one mistake does not take the trust from everything else.
+//! pure. A source that is wrong is left out and reported, so that one mistake does not take the trust from everything else.
 
 mod certificate;
 mod pem;
@@ -101,7 +101,7 @@ pub enum Error {
 /// Finds the bundles of the user.
 ///
 /// `proxy_name` is the Proxy's `spec.trustedCA.name`, `proxy` the `ConfigMap` of that name in `openshift-config`, and
-/// `cloud_conf` what is in the operands' `cloud-conf`. What is named and not there is said.
+/// `cloud_conf` what is in the operands' `cloud-conf`. What is named and does not exist is reported.
 pub fn sources<'a>(
     system: &'a str,
     proxy_name: &str,
@@ -144,7 +144,7 @@ pub fn merge(sources: &Sources<'_>, now: Timestamp) -> Result<Merged, Error> {
     let users = users.into_iter().filter_map(|(source, text)| Some((source, text?)));
     for (source, text) in users.chain([(Source::System, sources.system)]) {
         let certificates = merged.accept(source, text)?;
-        // those of the image are nobody's to replace
+        // Those of the image cannot be replaced by the user
         let warned = certificates.iter().filter(|_| source != Source::System);
         let warnings = warned.filter_map(|certificate| certificate.warning(now));
         merged

@@ -112,7 +112,7 @@ async fn api(object: &Value, client: &Client) -> Api<DynamicObject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
     let kind = GroupVersionKind::gvk(group, version, text("/kind"));
-    // Everybody may ask which kinds there are; the administrator is only faster.
+    // All users may list the kinds; the administrator is only faster.
     let (resource, capabilities) = discovery::pinned_kind(&PLANE.client(), &kind).await.unwrap();
     match capabilities.scope {
         Scope::Cluster => Api::all_with(client.clone(), &resource),
@@ -327,7 +327,7 @@ fn every_kind_is_known_to_the_operator() {
 
 /// The documents say how the image comes into the manifest, and that reaches every place where one is named.
 #[test]
-fn the_image_is_named_where_the_documents_say() {
+fn the_image_is_named_as_documented() {
     let line = |text: &'static str| text.lines().find(|line| line.starts_with("sed -i 's|")).unwrap();
     assert_eq!(line(README), line(DOCUMENTATION));
     assert!(OPERATOR.contains(line(README)), "{}", line(README));

@@ -152,7 +152,7 @@ async fn a_sealed_configuration_is_deleted_by_hand() {
     for part in [
         "kube-cloud-config",
         "cannot delete resource",
-        "it cannot be changed: delete it by hand, and it is made anew",
+        "it cannot be changed: delete it by hand, and it is recreated",
     ] {
         assert!(message.contains(part), "{part} is not in {message}");
     }

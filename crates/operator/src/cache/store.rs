@@ -57,7 +57,7 @@ impl Store {
         }
     }
 
-    /// Everything; or why nobody knows.
+    /// Everything; or why it is not known.
     pub(super) fn all(&self) -> Result<Vec<Arc<Value>>, String> {
         match &*self.0.state.borrow() {
             State::Synced | State::Unserved => Ok(self.read().values().cloned().collect()),
@@ -66,7 +66,7 @@ impl Store {
         }
     }
 
-    /// Waits until the watch has said what is there, or why it cannot.
+    /// Waits until the watch has listed the objects, or reported why it cannot.
     pub(super) async fn started(&self) {
         let mut state = self.0.state.subscribe();
         // The sender lives as long as `self`, so this cannot fail.
@@ -81,7 +81,7 @@ impl Store {
         self.0.state.send_replace(state);
     }
 
-    /// Takes in what somebody else than the watch has seen. What the watch knows to be gone since does not come back.
+    /// Stores an object that was not received from the watch. One that the watch has seen deleted since is not stored.
     pub(super) fn saw(&self, key: &Key, value: &Arc<Value>) {
         let gone = self.read().get(key).is_none() && version(value) <= self.0.newest.load(Ordering::Relaxed);
         if !gone {
@@ -89,7 +89,7 @@ impl Store {
         }
     }
 
-    /// Takes an object in, or out; one that is older than what is known changes nothing. Says whether it is news.
+    /// Takes an object in, or out; one that is older than what is known changes nothing. Returns whether something changed.
     pub(super) fn put(&self, key: &Key, value: Option<Arc<Value>>) -> bool {
         let mut objects = self.write();
         match value {
@@ -105,7 +105,7 @@ impl Store {
         }
     }
 
-    /// Takes in what the watch says. Says whether it is news.
+    /// Stores an event of the watch. Returns whether something changed.
     pub(super) fn apply(
         &self,
         resource: &Resource,
@@ -164,7 +164,7 @@ fn keyed(resource: &Resource, object: DynamicObject) -> (Key, Arc<Value>) {
         name: object.name_any(),
     };
     let mut value = serde_json::to_value(object).unwrap_or_default();
-    // Items of a list do not say what they are.
+    // Items of a list have no apiVersion and kind.
     value["apiVersion"] = resource.api_version.clone().into();
     value["kind"] = resource.kind.clone().into();
     (key, Arc::new(value))

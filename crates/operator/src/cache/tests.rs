@@ -35,7 +35,7 @@ async fn create(api: &Api<ConfigMap>, name: &str) {
 }
 
 #[tokio::test]
-async fn sees_what_it_was_told_to_and_nothing_else() {
+async fn caches_what_was_selected_and_nothing_else() {
     let client = lab::ControlPlane::shared().client();
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     let (mine, other) = (lab::unique("mine"), lab::unique("other"));
@@ -84,7 +84,7 @@ async fn what_was_just_written_is_not_overwritten_by_an_older_look() {
 }
 
 #[tokio::test]
-async fn a_kind_that_nobody_serves_is_absent() {
+async fn objects_of_a_kind_that_is_not_served_are_absent() {
     let client = lab::ControlPlane::shared().client();
     let mut cache = Cache::new(client, Arc::default());
     let unknown = Resource::new("nowhere.example/v1", "Thing", "things");
@@ -100,17 +100,17 @@ async fn a_kind_that_nobody_serves_is_absent() {
 
 /// A copy from before a deletion does not bring the object back.
 #[test]
-fn what_is_gone_stays_gone() {
+fn a_deleted_object_stays_deleted() {
     let object = |version: &str| -> DynamicObject {
         let object = json!({"metadata": {"name": "x", "namespace": "default", "resourceVersion": version}});
         serde_json::from_value(object).expect("an object")
     };
     let copy = |version: &str| Arc::new(serde_json::to_value(object(version)).expect("JSON"));
     let (store, mut listing) = (Store::default(), BTreeMap::new());
-    let mut tell = |event| store.apply(&config_maps(), event, &mut listing);
-    tell(watcher::Event::InitDone);
-    tell(watcher::Event::Apply(object("5")));
-    tell(watcher::Event::Delete(object("7")));
+    let mut apply = |event| store.apply(&config_maps(), event, &mut listing);
+    apply(watcher::Event::InitDone);
+    apply(watcher::Event::Apply(object("5")));
+    apply(watcher::Event::Delete(object("7")));
     store.saw(&key("x"), &copy("5"));
     assert_eq!(store.find(&key("x")), Lookup::Absent);
     store.saw(&key("x"), &copy("8"));
@@ -119,9 +119,9 @@ fn what_is_gone_stays_gone() {
 
 /// W19: why something is not known is the API server's word, not ours.
 #[tokio::test]
-async fn w19_what_may_not_be_watched_says_why() {
+async fn w19_a_forbidden_watch_has_its_reason() {
     let plane = lab::ControlPlane::shared();
-    let user = lab::unique("nobody");
+    let user = lab::unique("no-rights");
     let kubeconfig = kube::config::Kubeconfig::read_from(plane.kubeconfig_for(&user, &[])).expect("a kubeconfig");
     let options = kube::config::KubeConfigOptions::default();
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;

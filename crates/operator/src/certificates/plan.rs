@@ -22,7 +22,7 @@ pub enum Plan {
     IssueServing(Reason),
     /// A new authority. The old one stays trusted, and what it signed stays, if it will do.
     RotateCa(Reason, Serving),
-    /// Everything anew: without an authority there is nothing to go on with.
+    /// Everything is issued again: without an authority nothing can be kept.
     IssueAll(Reason),
 }
 

@@ -14,7 +14,7 @@ pub(super) const CERT: &str = "tls.crt";
 pub(super) const KEY: &str = "tls.key";
 pub(super) const PREVIOUS: &str = "previous.crt";
 
-/// A certificate, and what it says.
+/// A certificate and its fields.
 pub(super) struct Certificate {
     pub(super) pem: String,
     pub(super) der: CertificateDer<'static>,

@@ -76,7 +76,7 @@ impl Cluster {
             "CA is no PEM" => ca["data"]["tls.crt"] = encoded("-----BEGIN CERTIFICATE-----"),
             "CA is no base64" => ca["data"]["tls.crt"] = "?".into(),
             "CA is a leaf" => ca["data"] = serving["data"].clone(),
-            "CA is somebody's" => *ca = somebodys(),
+            "CA is foreign" => *ca = foreign_ca(),
             "another CA" => *ca = other.ca.unwrap(),
             "serving gone" => self.serving = None,
             "serving without a certificate" => serving["data"] = Value::Null,
@@ -100,7 +100,7 @@ fn decoded(secret: &Value, key: &str) -> String {
 }
 
 /// An authority that works, but not one of ours.
-fn somebodys() -> Value {
+fn foreign_ca() -> Value {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -161,7 +161,7 @@ fn time_passes(#[case] days: i32, #[case] step: &str) {
     "issue the CA and the serving certificate: the CA: it is not an authority of the operator"
 )]
 #[case(
-    "CA is somebody's",
+    "CA is foreign",
     "issue the CA and the serving certificate: the CA: it is not an authority of the operator"
 )]
 #[case("another CA", "issue the serving certificate: it is not signed by the authority")]
@@ -208,7 +208,7 @@ fn a_renamed_service_gets_a_certificate_for_its_name() {
 #[case("openstack-cloud-controller-manager.clouds.svc.cluster.local")]
 #[case("localhost")]
 #[case("127.0.0.1")]
-fn callers_believe_it(#[case] name: &str) {
+fn callers_trust_it(#[case] name: &str) {
     let cluster = Cluster::installed();
     let soon = start() - SKEW + SignedDuration::from_secs(1);
     for now in [soon, start(), start() + DAY * 89] {
@@ -226,7 +226,7 @@ fn a_pass_changes_nothing_that_is_in_order() {
     assert_eq!((cluster.ca, cluster.serving), (before.ca, before.serving));
 }
 
-/// Two years a day at a time: whoever read the bundle yesterday believes what is served today, and the other way round.
+/// Two years a day at a time: a client with yesterday's bundle trusts what is served today, and the other way round.
 #[test]
 fn a_rotation_overlaps() {
     let mut cluster = Cluster::installed();

@@ -8,7 +8,7 @@ use gcfg::{Document, Part, Place};
 pub(crate) enum SecurityGroups {
     /// Always.
     Managed,
-    /// As the file says.
+    /// As in the file.
     AsConfigured,
 }
 
@@ -48,7 +48,7 @@ const OVERRIDES: [&str; 6] = [
     "SigningName",
 ];
 
-/// Lets the health probe of all Services be the one of kube-proxy unless the user says otherwise.
+/// Lets the health probe of all Services be the one of kube-proxy unless the user sets another value.
 ///
 /// The layout, and the two zero values that are always written, are the Go operator's: where a file has only what that
 /// knows, the result is its result byte for byte.
@@ -76,7 +76,7 @@ struct Checked {
     port: i64,
 }
 
-/// What the operand would refuse is better said here, where a user sees it.
+/// What the operand would refuse is reported here, where a user sees it.
 fn check(document: &Document) -> Result<Checked, gcfg::Error> {
     let global = document.section("Global");
     for key in texts() {
@@ -96,7 +96,7 @@ fn texts() -> impl Iterator<Item = &'static str> {
     GLOBAL.into_iter().filter(move |key| !other.contains(key))
 }
 
-/// Takes known keys away that say nothing: to the operand they are not there.
+/// Removes known keys without a value: the operand ignores them.
 fn drop_empty(document: &mut Document) {
     let global = document.section("Global");
     let mut empty: Vec<_> = texts()

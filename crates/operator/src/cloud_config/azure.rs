@@ -57,7 +57,7 @@ pub(crate) fn transform_stack(text: &str) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// What the operand would refuse is better said here, where a user sees it.
+/// What the operand would refuse is reported here, where a user sees it.
 fn read(text: &str) -> Result<Document, String> {
     let document = Document::parse(KEY, text)?;
     keys::check(&document).map_err(|problem| at_key(&problem))?;

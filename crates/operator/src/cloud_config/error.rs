@@ -3,7 +3,7 @@
 /// Why there is no cloud configuration to give, in one sentence that can stand in a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Somebody has to change something: trying again does not help.
+    /// The user has to change something: a retry does not help.
     #[error("{0}")]
     Terminal(String),
     /// Something has not been seen yet: trying again may help.

@@ -16,7 +16,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Reads an object. The error says which file, where and what, in one sentence without any value.
+    /// Reads an object. The error names file, position and problem, in one sentence without any value.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err(format!("{file} is empty: write a JSON object"));

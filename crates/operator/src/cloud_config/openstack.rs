@@ -17,10 +17,10 @@ const CREDENTIALS: [(&str, &str); 3] = [
     ("cloud", "openstack"),
 ];
 
-/// What load balancers are like unless the user says otherwise.
+/// What load balancers are like unless the user sets another value.
 const LOAD_BALANCERS: [(&str, &str); 2] = [("max-shared-lb", "1"), ("manage-security-groups", "true")];
 
-/// Takes what only the in-tree provider reads away, and says where the credentials are.
+/// Removes what only the in-tree provider reads, and adds where the credentials are.
 ///
 /// The layout is the Go operator's, so that the result is its result byte for byte unless there are comments.
 pub(crate) fn transform(text: &str) -> Result<String, String> {

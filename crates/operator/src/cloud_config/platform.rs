@@ -15,7 +15,7 @@ pub enum CloudConfig {
     Aws,
     /// That of Microsoft's own clouds.
     Azure,
-    /// Azure Stack Hub's, in somebody's own data centre.
+    /// Azure Stack Hub's, in a data centre of the user.
     AzureStack,
     /// `OpenStack`'s.
     OpenStack,
@@ -29,8 +29,8 @@ impl CloudConfig {
     /// # Errors
     /// If the Infrastructure does not say where it is.
     pub fn of(infrastructure: &Infrastructure) -> Result<Self, Error> {
-        let unsaid = || Error::Terminal("the Infrastructure \"cluster\" has no status.platformStatus".to_owned());
-        let status = infrastructure.status.platform_status.as_ref().ok_or_else(unsaid)?;
+        let no_platform = || Error::Terminal("the Infrastructure \"cluster\" has no status.platformStatus".to_owned());
+        let status = infrastructure.status.platform_status.as_ref().ok_or_else(no_platform)?;
         Ok(platforms::Platform::find(status).map_or(Self::None, |platform| platform.cloud_config))
     }
 

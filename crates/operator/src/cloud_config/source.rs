@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::infrastructure::CloudConfig;
 use std::collections::BTreeMap;
 
-/// What vSphere's configuration starts from, if nobody has written one: all of it comes from the Infrastructure.
+/// What vSphere's configuration starts from, if there is none: all of it comes from the Infrastructure.
 const SEED: &str = "global: {}\nvcenter: {}\n";
 
 /// A source, with its configuration under the key `cloud.conf`.

@@ -1,4 +1,4 @@
-//! Sources of the cloud configuration, and which one counts.
+//! Sources and decisions.
 
 use super::{Content, Decision, Error, Mutability, World, decide, transform};
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
@@ -156,7 +156,7 @@ fn cluster_text(cluster: &Cluster) -> String {
     cluster.data()["cloud.conf"].as_str().expect("text").to_owned()
 }
 
-// The Go operator says "… does not exist in source configmap /".
+// The Go operator says "… does not exist in source configmap /" .
 #[rstest]
 #[case::no_map(
     Cluster::on("AWS").names("c", "k"),
@@ -205,7 +205,7 @@ fn a_key_among_the_bytes_is_named() {
 }
 
 #[test]
-fn a_missing_map_without_a_key_is_said() {
+fn a_missing_map_without_a_key_is_reported() {
     let decision = Cluster::on("GCP").names("c", "").decide().expect("decision");
     let warning = "ConfigMap openshift-config/c does not exist, but spec.cloudConfig of the Infrastructure names it: \
                    an empty cloud configuration is used instead";
@@ -222,7 +222,7 @@ fn a_missing_map_without_a_key_is_said() {
 #[case::empty("")]
 fn platforms_without_a_configuration(#[case] platform: &str) {
     let mut cluster = Cluster::on(platform).names("c", "k");
-    // nor do they wait for anything (W12)
+    // Nor do they wait for anything (W12)
     (cluster.network, cluster.gates) = (None, None);
     assert_eq!(cluster.decide(), Ok(Decision::default()));
     let refused = Error::Terminal("this platform has no cloud configuration".to_owned());

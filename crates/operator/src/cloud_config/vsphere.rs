@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// Sections by name, each with its keys.
 type Tree = Map<String, Value>;
 
-/// Brings a configuration into the operand's notation, with what the cluster says about itself.
+/// Brings a configuration into the operand's notation, with the values of the cluster.
 ///
 /// It is laid out as the Go operator does. Unknown keys are kept, comments are not.
 pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<String, String> {

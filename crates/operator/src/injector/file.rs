@@ -26,14 +26,14 @@ pub(super) fn find(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Writes a file, or leaves what was there: nobody ever sees half of it.
+/// Writes a file, or keeps the previous one: no reader ever sees half of it.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let temporary = Path::new(&name);
     let written = create(temporary, text).and_then(|()| fs::rename(temporary, path));
     written.map_err(|error| {
-        // a leftover would hold the secret; that there may be none to remove does not matter
+        // A leftover would hold the secret; that there may be none to remove does not matter
         drop(fs::remove_file(temporary));
         problem("write", path, &error)
     })

@@ -31,7 +31,7 @@ pub struct Flags {
 
 /// Whether a token of the cluster may be used instead of a secret.
 ///
-/// The Go program ignores this flag, and some of its manifests leave it out where a token is used: unless it is said to be
+/// The Go program ignores this flag, and some of its manifests leave it out where a token is used: unless it is explicitly
 /// false, what the credentials say counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WorkloadIdentity {

@@ -1,4 +1,4 @@
-//! The injector of Azure's credentials, W22.
+//! W22,
 
 use super::{Credentials, Flags, Invocation, Login, ManagedIdentity, Used, WorkloadIdentity, inject, run};
 use rstest::rstest;
@@ -148,7 +148,7 @@ fn a_missing_configuration_is_named_before_anything_else() {
 #[case::argument("x", "x")]
 fn flags_are_checked(#[case] arg: &str, #[case] part: &str) {
     let error = main([arg]).expect_err("refused");
-    // one sentence, and not the whole help
+    // One sentence, and not the whole help
     assert!(error.contains(part) && !error.contains('\n'), "{error}");
 }
 
@@ -173,7 +173,7 @@ fn flags_are_those_of_the_go_program() {
     );
     assert_eq!(flags.disable_identity_extension_auth, Switch::Off);
 
-    // upstream's Deployment
+    // Upstream's Deployment
     let args = [
         "--cloud-config-file-path=/etc/cloud-config/cloud.conf",
         "--output-file-path=/etc/merged-cloud-config/cloud.conf",
@@ -229,7 +229,7 @@ fn help_lists_the_flags() {
     }
 }
 
-// The Go program lets everybody read the secret (W22).
+// The Go program lets all users read the secret (W22).
 #[test]
 fn w22_the_result_is_not_for_everybody() {
     let folder = Folder::with("{}", SECRET);
@@ -266,7 +266,7 @@ fn nothing_of_the_secret_is_printed() {
 }
 
 #[test]
-fn injecting_twice_is_injecting_once() {
+fn injection_is_idempotent() {
     let token = Login::Token {
         file: "/t".to_owned(),
         tenant: "t".to_owned(),
@@ -308,7 +308,11 @@ fn injecting_twice_is_injecting_once() {
     Used::Credentials
 )]
 #[case::unsaid("{}", ManagedIdentity::AsConfigured, Used::Credentials)]
-fn a_managed_identity_that_wins_is_said(#[case] config: &str, #[case] machine: ManagedIdentity, #[case] used: Used) {
+fn a_managed_identity_that_takes_precedence_is_reported(
+    #[case] config: &str,
+    #[case] machine: ManagedIdentity,
+    #[case] used: Used,
+) {
     let credentials = Credentials {
         client_id: "id".to_owned(),
         login: Login::Secret("s".to_owned().into()),

@@ -66,7 +66,7 @@ impl Metrics {
         self.reconciles.of(name)
     }
 
-    /// Says how a condition of an object is.
+    /// Records the state of a condition of an object.
     pub fn condition(&self, name: &str, condition: &str, truth: Truth) {
         let labels = [name, condition];
         match truth {
@@ -77,7 +77,7 @@ impl Metrics {
         }
     }
 
-    /// Says when the certificates of an object expire; `None` if it has none.
+    /// Records when the certificates of an object expire; `None` if it has none.
     pub fn certificates(&self, name: &str, issued: Option<&crate::certificates::Issued>) {
         self.expires(name, "CA", issued.map(crate::certificates::Issued::ca_expires));
         self.expires(

@@ -57,7 +57,7 @@ fn alerts_look_at_metrics_that_exist() {
         .iter()
         .filter(|name| **name != "up" && !is_registered(name))
         .collect();
-    assert!(unknown.is_empty(), "nobody registers {unknown:?}");
+    assert!(unknown.is_empty(), "no program registers {unknown:?}");
     assert!(!is_registered("node_controller_no_such_seconds_bucket"));
 }
 
@@ -79,7 +79,7 @@ fn the_five_indicators_have_their_objectives(#[case] metric: &str, #[case] objec
 }
 
 #[test]
-fn alerts_say_what_is_wrong_and_how_bad_it_is() {
+fn alerts_have_a_description_and_a_severity() {
     let objects = both();
     for rule in rules(&objects) {
         let alert = rule["alert"].as_str().unwrap();

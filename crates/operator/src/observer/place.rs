@@ -1,7 +1,7 @@
 //! Where a cluster's cloud code runs.
 
 use super::Inputs;
-use crate::platforms::external::{ANNOTATION, Wish, is_external, wish};
+use crate::platforms::external::{ANNOTATION, Request, is_external, requested};
 use operator_api::{feature_gate::Details, infrastructure::PlatformStatus};
 
 /// Where the cloud code runs.
@@ -42,15 +42,15 @@ pub(super) fn decide(inputs: &Inputs<'_>) -> (Place, Option<String>) {
     };
     let in_tree = in_tree_name(platform, inputs.kubernetes);
     let default = by_default(platform, inputs.gates, in_tree);
-    match inputs.annotation.map(wish) {
+    match inputs.annotation.map(requested) {
         None => (default, None),
-        Some(Wish::External) => (Place::External, without_manager(platform)),
-        Some(Wish::InTree) => match (in_tree, default) {
+        Some(Request::External) => (Place::External, without_manager(platform)),
+        Some(Request::InTree) => match (in_tree, default) {
             (Some(name), _) => (Place::InTree(name), None),
             (None, Place::Nowhere) => (Place::Nowhere, None),
             (None, _) => (default, Some(impossible(platform, inputs.kubernetes))),
         },
-        Some(Wish::Unclear) => (default, Some(unclear(inputs.annotation.unwrap_or_default()))),
+        Some(Request::Unclear) => (default, Some(unclear(inputs.annotation.unwrap_or_default()))),
     }
 }
 

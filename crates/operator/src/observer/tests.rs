@@ -4,7 +4,7 @@ use operator_api::infrastructure::platform_status::{Azure, External, ExternalMan
 use rstest::rstest;
 
 /// Every platform, on a Kubernetes that has clouds in its tree and on one that has not, with each value of the annotation.
-/// An exclamation mark: the user is told something.
+/// An exclamation mark: there is a message for the user.
 const PLACES: &str = "
     platform         1.    none      empty      true       false      maybe
     AWS              24    external  external   external   aws        external!
@@ -71,7 +71,7 @@ fn inputs(platform: &PlatformStatus) -> Inputs<'_> {
         kubernetes: 24,
         cloud_config: Some("cloud.conf"),
         volumes: Volumes::Csi,
-        owner: Owner::Nobody,
+        owner: Owner::None,
     }
 }
 
@@ -170,7 +170,7 @@ fn gates_of_older_clusters(#[case] name: &str, #[case] gated: &str, #[case] kube
 const FILE: &str = "--cloud-config=/etc/kubernetes/static-pod-resources/configmaps/cloud-config/";
 
 /// kubelet, kube-controller-manager, kube-apiserver.
-fn told(outcome: &Outcome) -> [String; 3] {
+fn reported(outcome: &Outcome) -> [String; 3] {
     let programs = [
         &outcome.kubelet,
         &outcome.kube_controller_manager,
@@ -203,7 +203,7 @@ fn flags(#[case] annotation: &str, #[case] cloud_config: Option<&str>, #[case] e
         cloud_config,
         ..inputs(&platform)
     };
-    assert_eq!(told(&observe(&inputs)), expected);
+    assert_eq!(reported(&observe(&inputs)), expected);
 }
 
 #[rstest]
@@ -226,8 +226,8 @@ fn volumes_in_the_tree(#[case] name: &str, #[case] annotation: &str, #[case] con
         volumes: Volumes::InTree,
         ..inputs(&platform)
     });
-    let [kubelet, told, apiserver] = told(&outcome);
-    assert_eq!(told, controller_manager);
+    let [kubelet, reported, apiserver] = reported(&outcome);
+    assert_eq!(reported, controller_manager);
     assert!(
         !kubelet.contains("volume") && !apiserver.contains("external"),
         "{kubelet} {apiserver}"
@@ -251,13 +251,13 @@ fn short(outcome: &Outcome) -> String {
 }
 
 #[rstest]
-#[case::new_cluster("true", Owner::Nobody, "x-- Run")]
+#[case::new_cluster("true", Owner::None, "x-- Run")]
 #[case::upgrade_begins("true", Owner::InTree, "n-- Wait")]
-#[case::upgrade_let_go("true", Owner::Nobody, "x-- Run")]
+#[case::upgrade_let_go("true", Owner::None, "x-- Run")]
 #[case::upgrade_is_done("true", Owner::External, "x-- Run")]
-#[case::new_cluster_inside("false", Owner::Nobody, "nnn Remove")]
+#[case::new_cluster_inside("false", Owner::None, "nnn Remove")]
 #[case::downgrade_begins("false", Owner::External, "x-- Remove")]
-#[case::downgrade_operands_gone("false", Owner::Nobody, "nnn Remove")]
+#[case::downgrade_operands_gone("false", Owner::None, "nnn Remove")]
 #[case::downgrade_is_done("false", Owner::InTree, "nnn Remove")]
 fn one_step_after_the_other(#[case] annotation: &str, #[case] owner: Owner, #[case] expected: &str) {
     let platform = platform("OpenStack");
@@ -270,12 +270,12 @@ fn one_step_after_the_other(#[case] annotation: &str, #[case] owner: Owner, #[ca
 }
 
 #[rstest]
-#[case::bootstrapping(None, None, Owner::Nobody)]
+#[case::bootstrapping(None, None, Owner::None)]
 #[case::before(Some("True"), None, Owner::InTree)]
-#[case::let_go(Some("False"), None, Owner::Nobody)]
+#[case::let_go(Some("False"), None, Owner::None)]
 #[case::after(Some("False"), Some("True"), Owner::External)]
 #[case::both_claim_it(Some("True"), Some("True"), Owner::External)]
-#[case::unknown(Some("Unknown"), Some("Unknown"), Owner::Nobody)]
+#[case::unknown(Some("Unknown"), Some("Unknown"), Owner::None)]
 fn owners(#[case] kcm: Option<&str>, #[case] co: Option<&str>, #[case] owner: Owner) {
     assert_eq!(Owner::of(kcm, co), owner);
 }
@@ -284,7 +284,7 @@ fn owners(#[case] kcm: Option<&str>, #[case] co: Option<&str>, #[case] owner: Ow
 #[test]
 fn without_a_tree_to_go_back_to_flags_stay() {
     let platform = platform("OpenStack");
-    for owner in [Owner::External, Owner::Nobody, Owner::InTree] {
+    for owner in [Owner::External, Owner::None, Owner::InTree] {
         let outcome = observe(&Inputs {
             annotation: Some("false"),
             kubernetes: 35,
@@ -296,7 +296,7 @@ fn without_a_tree_to_go_back_to_flags_stay() {
 }
 
 #[test]
-fn without_a_platform_nothing_is_told() {
+fn without_a_platform_there_are_no_flags() {
     let outcome = observe(&Inputs {
         platform: None,
         ..inputs(&platform("AWS"))

@@ -1,6 +1,6 @@
 //! The annotation of the Infrastructure that deletes the operands.
 
-use crate::platforms::external::{ANNOTATION, Wish, is_external, wish};
+use crate::platforms::external::{ANNOTATION, Request, is_external, requested};
 use kube::ResourceExt;
 use operator_api::Infrastructure;
 
@@ -11,18 +11,18 @@ pub(super) fn remark(infrastructure: &Infrastructure) -> Option<String> {
     // An Infrastructure without a platform is being written.
     let platform = platform.filter(|platform| !platform.type_.is_empty())?;
     let type_ = &platform.type_;
-    match wish(value) {
-        Wish::External if is_external(platform) || type_ == "External" => None,
-        Wish::External => Some(format!(
+    match requested(value) {
+        Request::External if is_external(platform) || type_ == "External" => None,
+        Request::External => Some(format!(
             "{ANNOTATION} makes the cloud provider of platform {type_:?} external, and the operator has no cloud controller manager \
              for it: nodes stay uninitialized until another one is installed"
         )),
-        Wish::InTree if is_external(platform) => Some(format!(
+        Request::InTree if is_external(platform) => Some(format!(
             "{ANNOTATION} is false, so the cloud controller manager is deleted; but Kubernetes itself has no cloud provider for \
              platform {type_:?}: new nodes stay uninitialized until another manager is installed"
         )),
-        Wish::InTree => None,
-        Wish::Unclear => Some(format!(
+        Request::InTree => None,
+        Request::Unclear => Some(format!(
             "{ANNOTATION} is {value:?}, which is neither true nor false: it is ignored"
         )),
     }

@@ -4,7 +4,7 @@ use super::{
     Problem, Settings, annotation,
     inventory::Prune,
     observed::Observed,
-    operands::{self, Plan, Wanted},
+    operands::{self, OperandPlan, Wanted},
     sync,
 };
 use crate::{
@@ -123,12 +123,12 @@ impl Decision {
         }
     }
 
-    fn add_config(&mut self, synced: &sync::Synced, plan: &Result<Plan, Problem>, settings: &Settings) {
+    fn add_config(&mut self, synced: &sync::Synced, plan: &Result<OperandPlan, Problem>, settings: &Settings) {
         let warnings = |part: &Result<sync::Decided, Problem>| Some(part.clone().map(|decided| decided.warnings));
         self.cloud_config = warnings(&synced.cloud_config);
         self.trusted_ca = warnings(&synced.trusted_ca);
         self.config = synced.objects().cloned().collect();
-        if matches!(plan, Ok(Plan::Remove)) {
+        if matches!(plan, Ok(OperandPlan::Remove)) {
             // It is for the operands, and is deleted with them.
             let cloud_conf = Key::config_map(&settings.namespace, cloud_config::NAME);
             self.config.retain(|object| *object.key() != cloud_conf);
@@ -137,7 +137,7 @@ impl Decision {
 
     fn add_operands(
         &mut self,
-        plan: Result<Plan, Problem>,
+        plan: Result<OperandPlan, Problem>,
         synced: &sync::Synced,
         observed: &Observed,
         settings: &Settings,
@@ -153,15 +153,15 @@ impl Decision {
         }
         let blocked = self.blocked(observed, synced, settings);
         match (plan, blocked) {
-            (Ok(Plan::Leave), _) => {}
+            (Ok(OperandPlan::Unknown), _) => {}
             // No configuration is needed to delete operands. What fails beside that is reported all the same.
-            (Ok(Plan::Remove), blocked) => {
+            (Ok(OperandPlan::Remove), blocked) => {
                 self.prune = Prune::All;
                 self.blocked = blocked;
             }
             (_, Some(blocked)) => self.block(blocked),
             (Err(problem), None) => self.block(Blocked::By(problem)),
-            (Ok(Plan::Want(wanted)), None) => {
+            (Ok(OperandPlan::Install(wanted)), None) => {
                 let written = if settings.duties.has_sync() {
                     synced.objects().collect()
                 } else {

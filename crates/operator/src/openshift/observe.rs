@@ -4,7 +4,7 @@ use super::{
     Settings,
     decide::{Decision, decide},
     inventory::{candidates, names_operands},
-    observed::{Files, Observed, Read, typed},
+    observed::{Observed, OwnFiles, Read, typed},
     operator::Operator,
 };
 use crate::{
@@ -88,7 +88,7 @@ pub(super) fn read_platform(cache: &Cache) -> Result<(Option<Infrastructure>, Op
     Ok((INFRASTRUCTURE.read(cache)?, CLUSTER_OPERATOR.read(cache)?))
 }
 
-impl Files {
+impl OwnFiles {
     pub(super) fn read(settings: &Settings) -> Self {
         let text =
             |path: &Path| fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()));

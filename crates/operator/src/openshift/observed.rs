@@ -19,7 +19,7 @@ pub(super) struct Observed {
     pub(super) api_server: Read<ApiServer>,
     pub(super) cluster_version: Read<ClusterVersion>,
     pub(super) cluster_operator: Read<ClusterOperator>,
-    pub(super) files: Files,
+    pub(super) files: OwnFiles,
     /// Every other object that a decision reads.
     pub(super) objects: BTreeMap<Key, Lookup>,
     /// Operands that exist although the `ClusterOperator` does not list them; or why they could not be searched.
@@ -29,7 +29,7 @@ pub(super) struct Observed {
 
 /// The files of the operator's own Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Files {
+pub(super) struct OwnFiles {
     pub(super) images: Result<String, String>,
     pub(super) system_bundle: Result<String, String>,
 }

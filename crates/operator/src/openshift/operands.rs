@@ -3,20 +3,20 @@
 use super::{Problem, Settings, observed::Observed};
 use crate::{
     Object,
-    platforms::{self, Images, Platform, Setting, Sources, Topology, external::Verdict, gates, images, tls},
+    platforms::{self, Images, Platform, Setting, Sources, Topology, external::Provisioning, gates, images, tls},
 };
 use operator_api::Infrastructure;
 use std::collections::BTreeMap;
 
 /// What should become of the operands.
 #[derive(Debug)]
-pub(super) enum Plan {
-    /// These should be there, and nothing else of ours.
-    Want(Box<Wanted>),
-    /// None should be there: what is ours goes.
+pub(super) enum OperandPlan {
+    /// These should exist, and nothing else of ours.
+    Install(Box<Wanted>),
+    /// None should exist: ours are deleted.
     Remove,
-    /// Nothing is to be done, and nothing is known that would allow to remove anything.
-    Leave,
+    /// It is not known which should exist: nothing is changed.
+    Unknown,
 }
 
 /// Operands, and what they are made from.
@@ -24,7 +24,7 @@ pub(super) enum Plan {
 pub(super) struct Wanted {
     pub(super) setting: Setting,
     pub(super) platform: &'static Platform,
-    /// What the cluster asks for and cannot have.
+    /// What the cluster asks for and is not supported.
     pub(super) warnings: Vec<String>,
 }
 
@@ -40,36 +40,39 @@ impl Wanted {
     }
 }
 
-/// Whether the cluster says that no operands should be there, rather than nothing.
+/// Whether the cluster asks for no operands, rather than for nothing yet.
 pub(super) fn are_unwanted(infrastructure: &Infrastructure) -> Result<bool, Problem> {
     let none = BTreeMap::default();
     let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
     let status = infrastructure.status.platform_status.as_ref();
-    let verdict = platforms::external::verdict(status, annotations);
-    let verdict = verdict.map_err(|error| Problem::Transient(error.to_string()))?;
-    // An Infrastructure that says nothing is being written: no reason to take anything away.
+    let provisioning = platforms::external::provisioning(status, annotations);
+    let provisioning = provisioning.map_err(|error| Problem::Transient(error.to_string()))?;
+    // An Infrastructure without a platform is being written: no reason to delete anything.
     let Some(status) = status.filter(|status| !status.type_.is_empty()) else {
         return Ok(false);
     };
-    Ok(match verdict {
-        Verdict::Provision => Platform::find(status).is_none(),
-        Verdict::NotExternal | Verdict::BroughtAlong | Verdict::NoOperands | Verdict::SwitchedOff => true,
+    Ok(match provisioning {
+        Provisioning::Provision => Platform::find(status).is_none(),
+        Provisioning::NotExternal
+        | Provisioning::BroughtAlong
+        | Provisioning::NoOperands
+        | Provisioning::SwitchedOff => true,
     })
 }
 
 /// Decides from what is in the cluster.
-pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<Plan, Problem> {
+pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<OperandPlan, Problem> {
     let Some(infrastructure) = observed.infrastructure.as_ref().map_err(Problem::transient)? else {
-        return Ok(Plan::Leave);
+        return Ok(OperandPlan::Unknown);
     };
     if are_unwanted(infrastructure)? {
-        return Ok(Plan::Remove);
+        return Ok(OperandPlan::Remove);
     }
     let Some(status) = infrastructure.status.platform_status.clone() else {
-        return Ok(Plan::Leave);
+        return Ok(OperandPlan::Unknown);
     };
     let Some(platform) = Platform::find(&status) else {
-        return Ok(Plan::Leave);
+        return Ok(OperandPlan::Unknown);
     };
     let proxy = observed.proxy.as_ref().map_err(Problem::transient)?;
     let (tls, warnings) = tls(observed, settings.tls.as_ref())?;
@@ -84,7 +87,7 @@ pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<Plan, Pro
         tls,
         sources: Sources::default(),
     };
-    Ok(Plan::Want(Box::new(Wanted {
+    Ok(OperandPlan::Install(Box::new(Wanted {
         setting,
         platform,
         warnings,
@@ -100,7 +103,7 @@ fn images(observed: &Observed) -> Result<Images, Problem> {
     images::Images::parse(text).map_err(|error| Problem::Terminal(runtime::logging::chain(&error).to_string()))
 }
 
-/// The gates that are on, or why nobody knows.
+/// The enabled gates, or why they are not known.
 pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>, String> {
     let gate = observed
         .feature_gate
@@ -110,7 +113,7 @@ pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>,
     gates::enabled(&gate, release, version.as_ref()).map_err(|error| error.to_string())
 }
 
-/// What managers are to speak, and what of it cannot be had.
+/// The TLS settings of managers, and what the cluster asks for that is not supported.
 fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<(tls::Settings, Vec<String>), Problem> {
     if let Some(flags) = flags {
         return Ok((flags.clone(), Vec::new()));

@@ -4,8 +4,8 @@ use super::{
     Problem, Settings,
     decide::{Blocked, Decision},
     inventory::{self, Prune, workloads},
-    observed::{Files, Observed},
-    state::{self, State, Windows},
+    observed::{Observed, OwnFiles},
+    state::{self, PassState, Windows},
 };
 use crate::{
     Key, Lookup, Object,
@@ -29,7 +29,7 @@ pub(crate) struct Operator {
     pub(super) clients: Clients,
     pub(super) cache: Cache,
     pub(super) engine: Engine,
-    pub(super) files: Files,
+    pub(super) files: OwnFiles,
     /// The objects that the last decision read.
     pub(super) reads: BTreeSet<Key>,
     /// Operands that exist without being listed; `None` before they were searched.
@@ -47,7 +47,7 @@ impl Operator {
         Self {
             cache: Cache::new(clients.read.clone(), changed),
             engine: Engine::new(clients.write.clone()),
-            files: Files::read(&settings),
+            files: OwnFiles::read(&settings),
             settings,
             clients,
             reads: BTreeSet::new(),
@@ -63,14 +63,14 @@ impl Operator {
 impl Reconcile for Operator {
     const CONTROLLER: &'static str = "clusteroperator";
 
-    fn read_files(&mut self) -> control::Files {
-        let files = Files::read(&self.settings);
+    fn read_files(&mut self) -> control::FileChange {
+        let files = OwnFiles::read(&self.settings);
         if files == self.files {
-            return control::Files::Unchanged;
+            return control::FileChange::Unchanged;
         }
         info!("the operator's own files have changed");
         self.files = files;
-        control::Files::Changed
+        control::FileChange::Changed
     }
 
     async fn pass(&mut self, _: &Pulse) -> Next {
@@ -78,7 +78,7 @@ impl Reconcile for Operator {
         self.issue(&observed, &mut decision);
         let events = mem::take(&mut decision.events);
         self.reported.report(&self.clients.recorder, events);
-        let mut state = State::of(&decision, &mut self.windows, Instant::now());
+        let mut state = PassState::of(&decision, &mut self.windows, Instant::now());
         for cause in &state.undecided {
             warn!(%cause, "cannot decide; retrying");
         }
@@ -145,14 +145,14 @@ impl Operator {
 
     /// Lists new objects before they are created: a process that is killed in between leaves nothing behind that the next one does
     /// not know of. Returns whether they are listed.
-    async fn announce(&mut self, observed: &mut Observed, keys: &[Key], inventory: &[Key], state: &State) -> bool {
+    async fn announce(&mut self, observed: &mut Observed, keys: &[Key], inventory: &[Key], state: &PassState) -> bool {
         let is_new = |key: &Key| inventory::is_inventoried(key) && !inventory.contains(key);
         if !self.settings.duties.has_operands() || !keys.iter().any(is_new) || state.operands.is_some() {
             return true;
         }
-        let announced = State {
+        let announced = PassState {
             operands: Some(Operands::Progressing(health::rolling(&workloads(keys)))),
-            ..State::default()
+            ..PassState::default()
         };
         self.report(observed, &inventory::with(inventory, keys), &announced)
             .await
@@ -187,7 +187,7 @@ impl Operator {
     }
 
     /// How the Pods are, whatever became of the objects.
-    async fn examine(&mut self, report: &Report, workloads: &[Key], state: &mut State) {
+    async fn examine(&mut self, report: &Report, workloads: &[Key], state: &mut PassState) {
         if !self.settings.duties.has_operands() {
             return;
         }

@@ -16,7 +16,7 @@ pub(crate) fn selections() -> [Selection; 2] {
     observe::platform_selections()
 }
 
-/// The type of the platform if it has operands; or why nobody knows.
+/// The type of the platform if it has operands; or why that is not known.
 pub(crate) fn platform(cache: &Cache) -> Result<Option<String>, String> {
     let (infrastructure, operator) = observe::read_platform(cache)?;
     decide(infrastructure.as_ref(), operator.as_ref())

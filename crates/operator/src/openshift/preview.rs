@@ -4,7 +4,7 @@ use super::{
     inventory,
     observed::Read,
     operator::Operator,
-    state::{State, Windows},
+    state::{PassState, Windows},
 };
 use crate::status::{Operands, PartState};
 use operator_api::Infrastructure;
@@ -18,7 +18,7 @@ impl Operator {
     pub(crate) async fn preview(&mut self) -> (String, Vec<String>) {
         let (observed, mut decision) = self.observe().await;
         self.issue(&observed, &mut decision);
-        let state = State::of(&decision, &mut Windows::default(), Instant::now());
+        let state = PassState::of(&decision, &mut Windows::default(), Instant::now());
         let inventory = inventory::prunable(&observed.inventory(), decision.prune, &self.settings);
         let objects: Vec<_> = decision.all().cloned().collect();
         let preview = self.engine.preview(&objects, &inventory).await;
@@ -30,7 +30,7 @@ impl Operator {
 
 /// What could not be decided, each once: operands that wait for a part repeat its message. Without an Infrastructure a pass does
 /// nothing, which is not the same as nothing to change.
-fn unknown(infrastructure: &Read<Infrastructure>, state: &State) -> Vec<String> {
+fn unknown(infrastructure: &Read<Infrastructure>, state: &PassState) -> Vec<String> {
     let parts = [&state.cloud_config, &state.trusted_ca].into_iter().flatten();
     let mut problems: Vec<_> = parts
         .filter_map(|outcome| match outcome {
@@ -45,7 +45,7 @@ fn unknown(infrastructure: &Read<Infrastructure>, state: &State) -> Vec<String> 
         }
         _ => {}
     }
-    // What may pass by itself is no failure yet, but the reason why nobody can say.
+    // What may pass by itself is no failure yet, but the reason why it is not known.
     for cause in &state.undecided {
         if !problems
             .iter()
@@ -78,7 +78,7 @@ mod tests {
     #[case::another_process_is_waited_for(None, Some(Operands::Waiting), &[], &["the cloud configuration or the certificates are not known yet"])]
     #[case::it_may_pass(Some(PartState::Failing), Some(Operands::Waiting), &["cannot read Proxy cluster: 403"], &["cannot read Proxy cluster: 403"])]
     #[case::each_once(Some(failed("cannot read x")), Some(Operands::Failing), &["cannot read x", "cannot read y", "cannot read y"], &["cannot read x", "cannot read y"])]
-    fn says_what_nobody_knows(
+    fn reports_what_is_not_known(
         #[case] cloud_config: Option<PartState>,
         #[case] operands: Option<Operands>,
         #[case] unread: &[&str],
@@ -87,17 +87,17 @@ mod tests {
         let exists = Ok(Some(
             serde_json::from_value(json!({"metadata": {}, "spec": {}, "status": {}})).unwrap(),
         ));
-        let state = State {
+        let state = PassState {
             cloud_config,
             operands,
             undecided: unread.iter().map(|&cause| cause.to_owned()).collect(),
-            ..State::default()
+            ..PassState::default()
         };
         assert_eq!(unknown(&exists, &state), expected);
     }
 
     #[test]
     fn reports_that_the_infrastructure_does_not_exist() {
-        assert_eq!(unknown(&Ok(None), &State::default()), [NO_INFRASTRUCTURE]);
+        assert_eq!(unknown(&Ok(None), &PassState::default()), [NO_INFRASTRUCTURE]);
     }
 }

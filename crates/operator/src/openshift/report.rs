@@ -1,6 +1,6 @@
 //! Reports in the `ClusterOperator` and in events.
 
-use super::{inventory::related, observe::cluster_operator, observed::Observed, operator::Operator, state::State};
+use super::{inventory::related, observe::cluster_operator, observed::Observed, operator::Operator, state::PassState};
 use crate::{Key, monitoring::Truth, operands::MANAGER, status};
 use k8s_openapi::{api::core::v1, jiff::Timestamp};
 use kube::{Api, Client, api::PostParams};
@@ -14,7 +14,7 @@ use tracing::warn;
 
 impl Operator {
     /// Writes the status if it differs. Returns whether it is as it should be now.
-    pub(super) async fn report(&mut self, observed: &mut Observed, inventory: &[Key], state: &State) -> bool {
+    pub(super) async fn report(&mut self, observed: &mut Observed, inventory: &[Key], state: &PassState) -> bool {
         let operator = match &observed.cluster_operator {
             Ok(operator) => operator.as_ref(),
             Err(reason) => {

@@ -33,7 +33,7 @@ pub(super) struct Windows {
 
 /// How the parts are doing.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct PassState {
     pub(super) cloud_config: Option<PartState>,
     pub(super) trusted_ca: Option<PartState>,
     pub(super) operands: Option<Operands>,
@@ -59,7 +59,7 @@ impl Default for Windows {
 
 impl Windows {
     /// A part works once its objects have been written; and one that waits for another does not fail.
-    pub(super) fn close(&mut self, state: &State) {
+    pub(super) fn close(&mut self, state: &PassState) {
         if matches!(
             state.operands,
             None | Some(Operands::Progressing(_) | Operands::Waiting)
@@ -77,7 +77,7 @@ impl Windows {
     }
 }
 
-impl State {
+impl PassState {
     /// After a decision.
     pub(super) fn of(decision: &Decision, windows: &mut Windows, now: Instant) -> Self {
         let mut state = Self {
@@ -122,7 +122,7 @@ impl State {
 
     fn part_failed(&mut self, cause: &str, window: &mut Window, now: Instant) -> PartState {
         match self.verdict(window, now) {
-            Verdict::Tell => PartState::Failed(cause.to_owned()),
+            Verdict::Report => PartState::Failed(cause.to_owned()),
             Verdict::Wait(_) => PartState::Failing,
         }
     }
@@ -135,7 +135,7 @@ impl State {
 
     fn operands_verdict(&mut self, cause: &str, windows: &mut Windows, now: Instant) -> Operands {
         match self.verdict(&mut windows.operands, now) {
-            Verdict::Tell => Operands::Failed(cause.to_owned()),
+            Verdict::Report => Operands::Failed(cause.to_owned()),
             Verdict::Wait(_) => Operands::Failing,
         }
     }
@@ -144,7 +144,7 @@ impl State {
     fn verdict(&mut self, window: &mut Window, now: Instant) -> Verdict {
         let verdict = window.failed(now);
         let again = match verdict {
-            Verdict::Tell => None,
+            Verdict::Report => None,
             Verdict::Wait(left) => Some(left),
         };
         let retry = Retry::WithBackOff;
@@ -232,27 +232,27 @@ mod tests {
     #[case::as_it_should_be(None, Verdict::Wait(OPERANDS_FAIL))]
     #[case::progressing(Some(Operands::Progressing(Vec::new())), Verdict::Wait(OPERANDS_FAIL))]
     #[case::waits_for_another(Some(Operands::Waiting), Verdict::Wait(OPERANDS_FAIL))]
-    #[case::fails(Some(Operands::Failing), Verdict::Tell)]
-    #[case::terminal(Some(Operands::Failed("x".to_owned())), Verdict::Tell)]
+    #[case::fails(Some(Operands::Failing), Verdict::Report)]
+    #[case::terminal(Some(Operands::Failed("x".to_owned())), Verdict::Report)]
     fn waiting_is_not_failing(#[case] operands: Option<Operands>, #[case] later: Verdict) {
         let (mut windows, start) = (Windows::default(), Instant::now());
         windows.operands.failed(start);
-        windows.close(&State {
+        windows.close(&PassState {
             operands,
-            ..State::default()
+            ..PassState::default()
         });
         assert_eq!(windows.operands.failed(start + OPERANDS_FAIL), later);
     }
 
     #[rstest]
-    #[case::decided_but_not_written(PartState::Failing, Verdict::Tell)]
+    #[case::decided_but_not_written(PartState::Failing, Verdict::Report)]
     #[case::written(PartState::Fine, Verdict::Wait(PARTS_FAIL))]
     fn a_part_works_once_it_is_written(#[case] part: PartState, #[case] later: Verdict) {
         let (mut windows, start) = (Windows::default(), Instant::now());
         windows.cloud_config.failed(start);
-        windows.close(&State {
+        windows.close(&PassState {
             cloud_config: Some(part),
-            ..State::default()
+            ..PassState::default()
         });
         assert_eq!(windows.cloud_config.failed(start + PARTS_FAIL), later);
     }
@@ -271,7 +271,7 @@ mod tests {
         };
         let at = |second| start + Duration::from_secs(second);
         let mut due = |second| {
-            let state = State::of(&decision, &mut windows, at(second));
+            let state = PassState::of(&decision, &mut windows, at(second));
             (state.operands, state.next.again)
         };
         assert_eq!(due(0), (Some(Operands::Failing), Some(OPERANDS_FAIL)));
@@ -287,7 +287,7 @@ mod tests {
             blocked: Some(Blocked::ByOtherProcess(left)),
             ..Decision::default()
         };
-        let state = State::of(&decision, &mut Windows::default(), Instant::now());
+        let state = PassState::of(&decision, &mut Windows::default(), Instant::now());
         assert_eq!((state.operands, state.next.again), (Some(Operands::Waiting), left));
     }
 
@@ -302,7 +302,7 @@ mod tests {
             blocked: Some(Blocked::ByConfig),
             ..Decision::default()
         };
-        let state = State::of(&decision, &mut Windows::default(), Instant::now());
+        let state = PassState::of(&decision, &mut Windows::default(), Instant::now());
         assert_eq!(state.operands, Some(expected));
         assert_eq!(state.next.retry, Retry::WithBackOff);
     }

@@ -62,7 +62,7 @@ impl<'a> Call<'a> {
         };
         let (params, patch) = (with_mode(params, mode), Patch::Apply(wanted));
         match self.send(self.endpoint()?.patch(name, &params, &patch)).await? {
-            // It is ours by force, so this can only be somebody who wrote at the same moment.
+            // It is ours by force, so this can only be another write at the same moment.
             Err(kube::Error::Api(status)) if status.code == 409 => self.patch(name, &params, &patch).await,
             answer => answer.map_err(|error| self.failure(&error)),
         }

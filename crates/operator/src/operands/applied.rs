@@ -1,4 +1,4 @@
-//! What was applied last, so that a wish which the server keeps in its own words is not repeated for ever.
+//! What was applied last, so that a value which the server normalizes is not applied again for ever.
 
 use super::contest::Contest;
 use crate::Key;
@@ -23,7 +23,7 @@ struct Entry {
 }
 
 impl Applied {
-    /// Remembers that applying `wanted` at this moment made the object what it is. If that was wanted before, somebody has
+    /// Remembers that applying `wanted` at this moment made the object what it is. If that was wanted before, another program has
     /// changed it in between.
     pub(super) fn remember(&self, key: &Key, wanted: &Value, live: &Value, now: Instant) {
         let (wanted, mut applied) = (hash(wanted), self.lock());
@@ -42,7 +42,7 @@ impl Applied {
         applied.insert(key.clone(), entry);
     }
 
-    /// Whether somebody changes the object back again and again, so that this is not to be applied at this moment.
+    /// Whether another program changes the object back again and again, so that this is not to be applied at this moment.
     pub(super) fn is_contested(&self, key: &Key, wanted: &Value, now: Instant) -> bool {
         let is_paused = |entry: &Entry| entry.wanted == hash(wanted) && entry.contest.is_paused(now);
         self.lock().get(key).is_some_and(is_paused)
@@ -75,7 +75,7 @@ fn version(live: &Value) -> Option<u64> {
     live["metadata"]["resourceVersion"].as_str()?.parse().ok()
 }
 
-/// What changes in an object only if somebody writes to it, rather than to its status.
+/// What changes in an object only by a write to it, rather than to its status.
 fn fingerprint(live: &Value) -> u64 {
     let mut live = live.clone();
     if let Some(fields) = live.as_object_mut() {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_wish_is_no_repair() {
+    fn a_new_desired_state_is_no_repair() {
         let (applied, now) = (Applied::default(), Instant::now());
         for number in 0..100 {
             applied.remember(&key(), &json!({ "spec": number }), &live(), now);

@@ -3,7 +3,7 @@
 use super::{
     api::{Call, Mode},
     diff::{self, Step, compare},
-    engine::{CONCURRENCY, Engine, Reader, belongs},
+    engine::{CONCURRENCY, Engine, Reader, owned_by_other},
     kinds::{self, Rank},
     owners, prune,
     recreate::{self, Replaced},
@@ -20,7 +20,7 @@ use std::{
 use tracing::{debug, info};
 
 /// What is decided for an object.
-struct Plan {
+struct ObjectPlan {
     object: Object,
     live: Option<Arc<Value>>,
     step: Step,
@@ -45,7 +45,7 @@ impl Engine {
             .cloned()
             .collect();
 
-        let mut ranks: BTreeMap<Rank, Vec<Plan>> = BTreeMap::new();
+        let mut ranks: BTreeMap<Rank, Vec<ObjectPlan>> = BTreeMap::new();
         for (key, plan) in self.plan_all(desired, cache).await {
             match plan {
                 Ok((rank, plan)) => ranks.entry(rank).or_default().push(plan),
@@ -84,14 +84,14 @@ impl Engine {
         &self,
         desired: BTreeMap<Key, Object>,
         cache: &dyn Reader,
-    ) -> Vec<(Key, std::result::Result<(Rank, Plan), Failure>)> {
+    ) -> Vec<(Key, std::result::Result<(Rank, ObjectPlan), Failure>)> {
         let plans = desired
             .into_iter()
             .map(|(key, object)| async move { (key, self.plan(object, cache).await) });
         stream::iter(plans).buffer_unordered(CONCURRENCY).collect().await
     }
 
-    async fn plan(&self, object: Object, cache: &dyn Reader) -> std::result::Result<(Rank, Plan), Failure> {
+    async fn plan(&self, object: Object, cache: &dyn Reader) -> std::result::Result<(Rank, ObjectPlan), Failure> {
         let key = object.key();
         let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Action::Create, &error))?;
         let live = self.look(key, cache).await?;
@@ -103,16 +103,16 @@ impl Engine {
         }
         debug!(%key, %step, "compared");
         if let Step::Leave { owner } = &step {
-            return Err(belongs(key, owner));
+            return Err(owned_by_other(key, owner));
         }
         let is_contested = || self.applied.is_contested(key, &diff::wanted(&object), Instant::now());
         if may_wait(&step, kind.rank) && is_contested() {
-            return Err(contested(key, live.as_deref()));
+            return Err(left_alone(key, live.as_deref()));
         }
-        Ok((kind.rank, Plan { object, live, step }))
+        Ok((kind.rank, ObjectPlan { object, live, step }))
     }
 
-    async fn carry_out_all(&self, plans: Vec<Plan>, report: &mut Report) {
+    async fn carry_out_all(&self, plans: Vec<ObjectPlan>, report: &mut Report) {
         let results = plans.into_iter().map(|plan| async move {
             let result = self.carry_out(&plan).await;
             (plan.object.key().clone(), result)
@@ -123,13 +123,13 @@ impl Engine {
         }
     }
 
-    async fn carry_out(&self, plan: &Plan) -> Result {
-        let Plan { object, live, step } = plan;
+    async fn carry_out(&self, plan: &ObjectPlan) -> Result {
+        let ObjectPlan { object, live, step } = plan;
         let (key, wanted) = (object.key(), diff::wanted(object));
         let call = |action| Call::new(&self.client, key, action);
         let (outcome, written) = match (step, live.as_deref()) {
             (Step::Keep, _) => return (Outcome::Kept, live.clone()),
-            (Step::Leave { owner }, _) => return (Outcome::Failed(belongs(key, owner)), live.clone()),
+            (Step::Leave { owner }, _) => return (Outcome::Failed(owned_by_other(key, owner)), live.clone()),
             (Step::Create, _) | (_, None) => (Outcome::Created, call(Action::Create).apply(&wanted, Mode::Real).await),
             (Step::Apply { .. }, _) => (Outcome::Updated, call(Action::Update).apply(&wanted, Mode::Real).await),
             (Step::Repair { managed_fields, .. }, Some(live)) => {
@@ -173,10 +173,10 @@ impl Engine {
             .take_over(&live["metadata"]["resourceVersion"], managed_fields)
             .await;
         if taken.is_err_and(|failure| failure.class == Class::Transient) {
-            // Somebody wrote in between: once more, from what is there now.
+            // It was written in between: once more, from what is there now.
             let fresh = call.find().await?;
             if let Step::Leave { owner } = compare(object, fresh.as_ref()) {
-                return Err(belongs(object.key(), &owner));
+                return Err(owned_by_other(object.key(), &owner));
             }
             if let (Step::Repair { managed_fields, .. }, Some(fresh)) = (compare(object, fresh.as_ref()), fresh) {
                 call.take_over(&fresh["metadata"]["resourceVersion"], &managed_fields)
@@ -197,7 +197,7 @@ fn may_wait(step: &Step, rank: Rank) -> bool {
 }
 
 /// The workloads that may be written; the others wait for something they read that is there and could not be changed.
-fn hold_back(workloads: Vec<Plan>, report: &mut Report) -> Vec<Plan> {
+fn hold_back(workloads: Vec<ObjectPlan>, report: &mut Report) -> Vec<ObjectPlan> {
     let mut ready = Vec::new();
     for plan in workloads {
         match unwritten(&plan, report) {
@@ -212,7 +212,7 @@ fn hold_back(workloads: Vec<Plan>, report: &mut Report) -> Vec<Plan> {
 }
 
 /// What a workload would read as it was before. For what is not there its Pods wait by themselves.
-fn unwritten(plan: &Plan, report: &Report) -> Option<Key> {
+fn unwritten(plan: &ObjectPlan, report: &Report) -> Option<Key> {
     if plan.step == Step::Keep {
         return None;
     }
@@ -222,15 +222,15 @@ fn unwritten(plan: &Plan, report: &Report) -> Option<Key> {
         .find(|key| matches!(report.outcome(key), Some(Outcome::Failed(_))) && report.object(key).is_some())
 }
 
-/// What is said of an object that is left alone: always the same, so that it is told once.
-fn contested(key: &Key, live: Option<&Value>) -> Failure {
-    let who = live.and_then(owners::last_writer);
-    let who = who.map_or_else(|| "somebody".to_owned(), |who| format!("somebody ({who})"));
-    let reason = format!("{who} changes it back again and again, so it is left alone for a while");
+/// The failure for an object that is left alone: always the same, so that it is reported once.
+fn left_alone(key: &Key, live: Option<&Value>) -> Failure {
+    let writer = live.and_then(owners::last_writer);
+    let program = writer.map_or_else(String::new, |writer| format!(" ({writer})"));
+    let reason = format!("another program{program} changes it back again and again, so it is left alone for a while");
     Failure::new(key, Action::Update, Class::Transient, reason)
 }
 
-/// One that is wanted twice is not written at all: nobody knows which of the two is meant.
+/// One that is wanted twice is not written at all: it is not known which of the two is meant.
 fn once_each(desired: Vec<Object>, report: &mut Report) -> BTreeMap<Key, Object> {
     let mut objects = BTreeMap::new();
     for object in desired {

@@ -1,11 +1,11 @@
-//! Somebody else who changes an object back: it is repaired at once at first, and ever more slowly if it goes on.
+//! Another program that changes an object back: it is repaired at once at first, and with back-off if that continues.
 
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
 };
 
-/// So many repairs within this time are nobody's accident.
+/// So many repairs within this time are no accident.
 const REPAIRS: usize = 10;
 const WHILE: Duration = Duration::from_mins(1);
 /// How long the object is left alone then; each further repair doubles it.
@@ -60,7 +60,7 @@ mod tests {
     #[case::now_and_then(100, 10, 100)]
     #[case::a_few(9, 0, 9)]
     // Ten in a row, and then at 19 s, 39 s, 79 s, 159 s, 319 s, 619 s and 919 s.
-    #[case::somebody_insists(1_000, 1, 17)]
+    #[case::insists(1_000, 1, 17)]
     #[case::at_once(1_000, 0, 10)]
     fn repairs(#[case] times: u64, #[case] every: u64, #[case] expected: usize) {
         let (start, mut contest, mut repairs) = (Instant::now(), Contest::default(), 0);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_is_forgiven() {
+    fn a_contest_that_ended_is_forgotten() {
         let (start, mut contest) = (Instant::now(), Contest::default());
         for _ in 0..REPAIRS {
             contest.repaired(start);

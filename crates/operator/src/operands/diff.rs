@@ -2,7 +2,7 @@
 //!
 //! Nothing is remembered between two comparisons, neither here nor in annotations: the server itself keeps in
 //! `managedFields` which fields are whose. So a field that we once applied and do not want any more, and one that
-//! somebody else has added, are found also by a process that has just started.
+//! another program has added, are found also by a process that has just started.
 
 use super::{equal, fields, owners};
 use crate::Object;
@@ -22,7 +22,7 @@ pub enum Step {
         /// Which, like `spec.replicas`.
         why: Vec<String>,
     },
-    /// Somebody has added fields that nobody asked for. They become ours, and are then left out of what is applied.
+    /// Another program has added fields that are not desired. They become ours, and are then left out of what is applied.
     Repair {
         /// Which, and those that are not as wanted.
         why: Vec<String>,
@@ -34,7 +34,7 @@ pub enum Step {
         /// Which, in words.
         why: String,
     },
-    /// It is somebody else's, as wanted or not: it is not touched.
+    /// Another controller owns it: it is not changed.
     Leave {
         /// The kind and the name of the controller to which it belongs.
         owner: String,
@@ -56,13 +56,13 @@ impl fmt::Display for Step {
 
 /// Decides what has to be done to the object that is there, if it is.
 ///
-/// `live` must have its `managedFields`: without them nobody knows whose its fields are, and it is applied.
+/// `live` must have its `managedFields`: without them the owners of its fields are not known, and it is applied.
 pub fn compare(desired: &Object, live: Option<&Value>) -> Step {
     let Some(live) = live else { return Step::Create };
     let wanted = wanted(desired);
     // What goes anyway is waited for.
     let stays = live["metadata"].get("deletionTimestamp").is_none();
-    if let Some(owner) = owners::stranger(&wanted, live).filter(|_| stays) {
+    if let Some(owner) = owners::other_owner(&wanted, live).filter(|_| stays) {
         return Step::Leave { owner };
     }
     if let Some(why) = conflict(&desired.key().kind, &wanted, live) {
@@ -144,7 +144,7 @@ fn encode(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Takes away what is said to be nothing: to Kubernetes that is not said at all.
+/// Removes empty values: Kubernetes treats them as absent.
 pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -156,7 +156,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// How `kubectl rollout restart` has Pods made anew.
+/// How `kubectl rollout restart` has Pods recreated.
 const RESTARTED: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// What others may set without us minding: metadata, a restart, and what controllers of the cluster fill in.
@@ -219,8 +219,8 @@ fn conflict(kind: &str, wanted: &Value, live: &Value) -> Option<String> {
             live,
             &["/spec/clusterIP", "/spec/clusterIPs/0", "/spec/ipFamilies/0"],
         ),
-        "ConfigMap" => sealed(wanted, live),
-        "Secret" => sealed(wanted, live).or_else(|| fixed(wanted, live, &["/type"])),
+        "ConfigMap" => immutable(wanted, live),
+        "Secret" => immutable(wanted, live).or_else(|| fixed(wanted, live, &["/type"])),
         _ => None,
     }
 }
@@ -235,7 +235,7 @@ fn fixed(wanted: &Value, live: &Value, pointers: &[&str]) -> Option<String> {
     Some(format!("{} cannot be changed", found[1..].replace('/', ".")))
 }
 
-fn sealed(wanted: &Value, live: &Value) -> Option<String> {
+fn immutable(wanted: &Value, live: &Value) -> Option<String> {
     let same = |field: &str| {
         let content = |value: &Value| value.get(field).cloned().unwrap_or_else(|| json!({}));
         content(wanted) == content(live)

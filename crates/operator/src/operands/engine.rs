@@ -39,7 +39,7 @@ pub struct Engine {
     pub(super) applied: Applied,
     pub(super) deletions: Deletions,
     pub(super) patience: Duration,
-    /// The kind to which belongs what it writes; `None` if that is nobody's.
+    /// The kind that owns what it writes; `None` if there is no owner.
     pub(super) owner: Option<&'static str>,
 }
 
@@ -79,8 +79,8 @@ impl Engine {
     }
 }
 
-/// What is said of an object that another controller looks after.
-pub(super) fn belongs(key: &Key, owner: &str) -> Failure {
+/// The failure for an object that another controller owns.
+pub(super) fn owned_by_other(key: &Key, owner: &str) -> Failure {
     let reason = format!("it belongs to {owner}, so it is left alone: delete that, or give it another name");
     Failure::new(key, Action::Update, Class::Refused, reason)
 }

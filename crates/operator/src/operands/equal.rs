@@ -97,14 +97,14 @@ impl Found {
 
 static WHOLE: Value = Value::Null;
 
-/// A set that covers nothing: one with nobody's field in it, since the empty one covers everything.
+/// A set that covers nothing: one with a field that no object has, since the empty one covers everything.
 static NOTHING: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| {
     let mut set = Map::new();
     set.insert(".".to_owned(), Value::Object(Map::new()));
     Value::Object(set)
 });
 
-/// What the server leaves out because it says nothing; but a label, a key of a `ConfigMap` and their like are there also
+/// What the server leaves out because it has no value; but a label, a key of a `ConfigMap` and their like are there also
 /// if they are empty.
 fn is_dropped(value: &Value, path: &Path) -> bool {
     let maps = [
@@ -192,7 +192,7 @@ fn same_item(keys: &[&str], wanted: &Value, live: &Value) -> bool {
     })
 }
 
-/// The fields by which the server tells the items of a list apart; it takes all other lists as a whole.
+/// The fields by which the server distinguishes the items of a list; it takes all other lists as a whole.
 fn merge_keys(path: &Path) -> Option<&'static [&'static str]> {
     let parts = path.parts();
     let (list, above) = parts.split_last()?;

@@ -247,7 +247,7 @@ fn split_at(set: &Value, keep: &dyn Fn(&[String]) -> bool, path: &mut Path) -> (
                 return;
             }
             let (mut above, mut other) = split_at(below, keep, path);
-            // Whoever set nothing else in it has set it for that.
+            // A manager that set nothing else in it has set it for that.
             if let (Some(kept), Some(rest)) = (above.as_object_mut(), other.as_object_mut())
                 && !kept.is_empty()
                 && rest.keys().all(|name| name == ".")

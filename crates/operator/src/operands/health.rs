@@ -8,7 +8,7 @@ use std::fmt;
 
 /// From how many restarts on a container has crashed again and again.
 const AGAIN_AND_AGAIN: i64 = 3;
-/// What the kubelet says of such a container while it waits.
+/// The kubelet's reason for such a container while it waits.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// How far the last change of a workload has come.
@@ -18,7 +18,7 @@ pub enum Rollout {
     Complete,
     /// It is on its way, and what is missing.
     Underway(String),
-    /// It does not get on, and what the cluster says about that.
+    /// It makes no progress, and the reason that the cluster reports.
     Stalled(String),
 }
 
@@ -33,7 +33,7 @@ pub struct Health {
     pub available: i64,
     /// What to make of it.
     pub state: State,
-    /// Why Pods wait, as the cluster says it, each reason once: `Pod x and 2 more: ErrImagePull: no such image`
+    /// Why Pods wait, as the cluster reports it, each reason once: `Pod x and 2 more: ErrImagePull: no such image`
     pub waiting: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct Health {
 pub enum State {
     /// As many as there should be.
     Well,
-    /// A change is on its way, so nobody can say yet.
+    /// A change is being rolled out, so it is not known yet.
     Changing,
     /// Some.
     Partial,
@@ -85,19 +85,19 @@ pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
     }
 }
 
-/// What is said while workloads are rolled out. How far each has come is not: that changes with every Pod, and every word of it is
+/// The message while workloads are rolled out. How far each is is not part of it: that changes with every Pod, and each change is
 /// a write.
 pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Vec<String> {
     let names: Vec<_> = workloads.into_iter().map(ToString::to_string).collect();
     Vec::from_iter((!names.is_empty()).then(|| format!("rolling out {}", names.join(", "))))
 }
 
-/// What is said of a workload that is not there.
+/// The message about a workload that does not exist.
 pub(crate) fn absent(key: &Key) -> String {
     format!("{key} is not there yet")
 }
 
-/// How many Pods of a workload work. `pods` are those that belong to it, as far as they are known: they say why not.
+/// How many Pods of a workload work. `pods` are those that belong to it, as far as they are known: they have the reason.
 pub fn health(key: &Key, live: Option<&Value>, pods: &[&Value]) -> Health {
     let (wanted, available) = match live {
         None => (0, 0),
@@ -148,7 +148,7 @@ fn deployment(key: &Key, live: &Value) -> Rollout {
     };
     let (updated, wanted) = (number(live, "/status/updatedReplicas"), number(live, "/spec/replicas"));
     match (text("status"), text("reason")) {
-        // Where Pods are recreated this is still said of the old ones until they are gone.
+        // Where Pods are recreated the old ones are reported like this until they are deleted.
         ("True", "NewReplicaSetAvailable") if updated > 0 || wanted == 0 => Rollout::Complete,
         ("False", "ProgressDeadlineExceeded") => Rollout::Stalled(format!("{key}: {}", text("message"))),
         _ => Rollout::Underway(format!("{key}: {updated} of {wanted} Pods updated")),

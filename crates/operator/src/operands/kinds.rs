@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(key(&other("extensions", "deployments")), None);
     }
 
-    // operator.md W17: a Service is of v1; `core/v1` is nothing.
+    // Operator.md W17: a Service is of v1; `core/v1` is nothing.
     #[rstest]
     #[case("v1", "Service", "/api/v1/namespaces/ns/services")]
     #[case("core/v1", "Service", "Service of core/v1 is not a kind that the operator manages")]

@@ -1,4 +1,4 @@
-//! Whom the fields of an object belong to, by its `metadata.managedFields`.
+//! The owners of the fields of an object, by its `metadata.managedFields`.
 
 use super::fields;
 use jiff::Timestamp;
@@ -16,13 +16,13 @@ const PREDECESSORS: [&str; 3] = [
 
 /// A field manager's part of an object.
 struct Entry<'a> {
-    whose: Whose,
+    ownership: Ownership,
     fields: &'a Value,
     raw: &'a Value,
 }
 
 #[derive(PartialEq, Eq)]
-enum Whose {
+enum Ownership {
     Ours,
     /// Of the Go operator, or written by us but not by server-side apply.
     Inherited,
@@ -34,14 +34,14 @@ enum Whose {
 impl<'a> Entry<'a> {
     fn of(raw: &'a Value) -> Self {
         let text = |field: &str| raw[field].as_str().unwrap_or_default();
-        let whose = match (text("manager"), text("operation")) {
-            _ if !text("subresource").is_empty() => Whose::Subresource,
-            (MANAGER, "Apply") => Whose::Ours,
-            (manager, _) if manager == MANAGER || PREDECESSORS.contains(&manager) => Whose::Inherited,
-            _ => Whose::Foreign,
+        let ownership = match (text("manager"), text("operation")) {
+            _ if !text("subresource").is_empty() => Ownership::Subresource,
+            (MANAGER, "Apply") => Ownership::Ours,
+            (manager, _) if manager == MANAGER || PREDECESSORS.contains(&manager) => Ownership::Inherited,
+            _ => Ownership::Foreign,
         };
         Self {
-            whose,
+            ownership,
             fields: &raw["fieldsV1"],
             raw,
         }
@@ -56,9 +56,9 @@ fn entries(live: &Value) -> impl Iterator<Item = Entry<'_>> {
         .map(Entry::of)
 }
 
-/// Whether we or the Go operator ever wrote this object, rather than somebody else one of the same name.
+/// Whether we or the Go operator ever wrote this object, rather than another program one of the same name.
 pub(super) fn is_ours(live: &Value) -> bool {
-    entries(live).any(|entry| matches!(entry.whose, Whose::Ours | Whose::Inherited))
+    entries(live).any(|entry| matches!(entry.ownership, Ownership::Ours | Ownership::Inherited))
 }
 
 /// What a release brings along has this owner. The operator is brought along, too: what it takes over from there is no stranger's.
@@ -66,7 +66,7 @@ const RELEASE: &str = "ClusterVersion";
 
 /// The controller to which an object belongs, if that is another than the one to which ours is to belong: its kind and name. It would change
 /// everything back, or lose what runs.
-pub(super) fn stranger(wanted: &Value, live: &Value) -> Option<String> {
+pub(super) fn other_owner(wanted: &Value, live: &Value) -> Option<String> {
     let theirs = controller(live).filter(|owner| owner["kind"] != RELEASE)?;
     // Not by its UID: of two with one name one is gone, and what was its is ours.
     let identity = |owner: &Value| {
@@ -92,14 +92,14 @@ fn controller(object: &Value) -> Option<&Value> {
 
 /// Who else wrote to an object last: the name of the field manager.
 pub(super) fn last_writer(live: &Value) -> Option<&str> {
-    let others = entries(live).filter(|entry| entry.whose == Whose::Foreign);
+    let others = entries(live).filter(|entry| entry.ownership == Ownership::Foreign);
     let last = others.max_by_key(|entry| entry.raw["time"].as_str().unwrap_or_default().to_owned())?;
     last.raw["manager"].as_str().filter(|name| !name.is_empty())
 }
 
 /// When the object was last written, other than its status.
 pub(crate) fn last_write(live: &Value) -> Option<Timestamp> {
-    let entries = entries(live).filter(|entry| entry.whose != Whose::Subresource);
+    let entries = entries(live).filter(|entry| entry.ownership != Ownership::Subresource);
     entries
         .filter_map(|entry| entry.raw["time"].as_str()?.parse().ok())
         .max()
@@ -108,24 +108,24 @@ pub(crate) fn last_write(live: &Value) -> Option<Timestamp> {
 /// The fields that are ours alone or among others; `None` if we never applied it.
 pub(super) fn ours(live: &Value) -> Option<&Value> {
     entries(live)
-        .find(|entry| entry.whose == Whose::Ours)
+        .find(|entry| entry.ownership == Ownership::Ours)
         .map(|entry| entry.fields)
 }
 
 /// The fields of others that become ours with [`takeover`]: all of the Go operator's, and what `left` does not leave to
-/// whoever else set it.
+/// the program that set it.
 pub(super) fn taken(live: &Value, left: &dyn Fn(&[String]) -> bool) -> Vec<Value> {
-    let taken = entries(live).filter_map(|entry| match entry.whose {
-        Whose::Ours | Whose::Subresource => None,
-        Whose::Inherited => Some(entry.fields.clone()),
-        Whose::Foreign => Some(fields::split(entry.fields, left).1),
+    let taken = entries(live).filter_map(|entry| match entry.ownership {
+        Ownership::Ours | Ownership::Subresource => None,
+        Ownership::Inherited => Some(entry.fields.clone()),
+        Ownership::Foreign => Some(fields::split(entry.fields, left).1),
     });
     taken.collect()
 }
 
 /// Whether the Go operator's name is still on it.
 pub(super) fn is_inherited(live: &Value) -> bool {
-    entries(live).any(|entry| entry.whose == Whose::Inherited)
+    entries(live).any(|entry| entry.ownership == Ownership::Inherited)
 }
 
 /// `managedFields` under which all of [`taken`] is ours, so that the next apply removes what it does not want.
@@ -141,10 +141,10 @@ pub(super) fn takeover(live: &Value, api_version: &str, left: &dyn Fn(&[String])
         "fieldsType": "FieldsV1",
         "fieldsV1": own,
     })];
-    rest.extend(entries(live).filter_map(|entry| match entry.whose {
-        Whose::Ours | Whose::Inherited => None,
-        Whose::Subresource => Some(entry.raw.clone()),
-        Whose::Foreign => reduced(&entry, left),
+    rest.extend(entries(live).filter_map(|entry| match entry.ownership {
+        Ownership::Ours | Ownership::Inherited => None,
+        Ownership::Subresource => Some(entry.raw.clone()),
+        Ownership::Foreign => reduced(&entry, left),
     }));
     Value::Array(rest)
 }

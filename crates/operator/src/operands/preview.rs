@@ -3,7 +3,7 @@
 use super::{
     api::{Call, Mode},
     diff::{self, Step, compare},
-    engine::{Engine, Uncached, belongs},
+    engine::{Engine, Uncached, owned_by_other},
     fields, kinds, owners, prune, recreate,
     report::{Action, Class, Failure},
     text,
@@ -22,7 +22,7 @@ pub struct Preview {
 }
 
 impl Engine {
-    /// What [`converge`](Self::converge) would change. The server itself says what would come of each object, without
+    /// What [`converge`](Self::converge) would change. The server itself reports the result for each object, without
     /// keeping it.
     pub async fn preview(&self, desired: &[Object], inventory: &[Key]) -> Preview {
         let mut preview = Preview::default();
@@ -48,7 +48,7 @@ impl Engine {
         let call = |action| Call::new(&self.client, key, action);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
-            (Step::Leave { owner }, _) => return Err(belongs(key, &owner)),
+            (Step::Leave { owner }, _) => return Err(owned_by_other(key, &owner)),
             (Step::Create, _) | (_, None) => match call(Action::Create).apply(&wanted, Mode::DryRun).await {
                 Err(failure) if waits_for_its_role(&failure, &wanted, all) => wanted,
                 created => created?,
@@ -94,7 +94,7 @@ fn waits_for_its_role(failure: &Failure, wanted: &Value, all: &BTreeSet<&Key>) -
 /// the server asked for its defaults.
 async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value, Failure> {
     let mut merged = match call.apply(wanted, Mode::DryRun).await {
-        // Beside what somebody else has put there ours may be wrong: two ports of one name.
+        // Together with fields of another program ours may be invalid: two ports of one name.
         Err(failure) if failure.class == Class::Refused => overlaid(live, wanted),
         merged => merged?,
     };

@@ -32,7 +32,7 @@ pub(super) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
 
 impl Engine {
     /// Removes everything in the inventory that is ours: workloads first, and all that they need only once their Pods are
-    /// gone. Until then the report says what is [pending](Report::pending); call it again.
+    /// gone. Until then the report names what is [pending](Report::pending); call it again.
     pub async fn remove_all(&self, inventory: &[Key], cache: &dyn Reader) -> Report {
         let mut report = Report::default();
         let (workloads, rest) = by_rank(inventory.iter().cloned().collect());
@@ -57,7 +57,7 @@ impl Engine {
         Ok(live.is_some_and(|live| owners::is_ours(&live) && !is_owned(&live)))
     }
 
-    /// Deletes workloads. Says which of them is not gone by then.
+    /// Deletes workloads. Returns one that still exists by then.
     pub(super) async fn stop_all(
         &self,
         workloads: Vec<Key>,
@@ -74,7 +74,7 @@ impl Engine {
         workloads.into_iter().find(is_there)
     }
 
-    /// What went in an earlier run, and was not gone by its end, is told now that it is.
+    /// A deletion that began in an earlier run and was not complete by its end is reported now that it is.
     fn see_off(&self, key: &Key, report: &mut Report) {
         match report.outcome(key) {
             Some(Outcome::Pending(_)) => self.deletions.begins(key),
@@ -165,7 +165,7 @@ impl Engine {
     }
 }
 
-/// Says of objects that they wait for the end of a workload.
+/// Reports that objects wait for the deletion of a workload.
 pub(super) fn wait_for(workload: &Key, keys: impl IntoIterator<Item = Key>, report: &mut Report) {
     for key in keys {
         report.add(key, (Outcome::Pending(format!("waits for {workload}")), None));
@@ -178,7 +178,7 @@ fn deletion(key: &Key, live: Option<&Value>, owner: Option<&str>) -> Outcome {
         None => Outcome::Gone,
         Some(_) if key.kind == "Namespace" => Outcome::Left("namespaces are never deleted".to_owned()),
         Some(live) if !owners::is_ours(live) => Outcome::Left("it was not made by the operator".to_owned()),
-        Some(live) if belongs_elsewhere(live, owner) => Outcome::Left("it belongs to somebody else".to_owned()),
+        Some(live) if belongs_elsewhere(live, owner) => Outcome::Left("it is owned by another object".to_owned()),
         Some(live) if live["metadata"].get("deletionTimestamp").is_some() => {
             Outcome::Pending("it is being deleted".to_owned())
         }

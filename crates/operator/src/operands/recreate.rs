@@ -24,7 +24,7 @@ pub(super) enum Replaced {
 }
 
 /// Puts an object in the place of one that is there. The old one is only deleted once the server would take the new one, and
-/// for what runs Pods nobody waits.
+/// the end of Pods is not waited for.
 pub(super) async fn replace(
     call: &Call<'_>,
     wanted: &Value,
@@ -55,15 +55,15 @@ pub(super) async fn replace(
     Err(call.fail(Class::Transient, why))
 }
 
-/// What the server would take, but somebody else has to make room for.
+/// What the server would accept once the user has deleted the old object.
 fn by_hand(mut failure: Failure) -> Failure {
     if failure.class == Class::Refused {
-        failure.reason += "; it cannot be changed: delete it by hand, and it is made anew";
+        failure.reason += "; it cannot be changed: delete it by hand, and it is recreated";
     }
     failure
 }
 
-/// The same under another name, which nobody has yet.
+/// The same under another name that is not used yet.
 pub(super) fn rehearsal(wanted: &Value) -> Value {
     const SUFFIX: &str = "-dry-run";
     let mut rehearsal = wanted.clone();

@@ -92,7 +92,7 @@ impl fmt::Display for Action {
 pub enum Class {
     /// It may be over the next time: a conflict, an API server that is busy or away, a namespace that is going.
     Transient,
-    /// It will be refused again until somebody changes something: a permission, a policy, the object.
+    /// It will be refused again until something is changed: a permission, a policy, the object.
     Refused,
     /// The cluster does not know this kind: its definition is not installed.
     Unserved,
@@ -100,9 +100,9 @@ pub enum Class {
     Fenced,
 }
 
-/// Something to tell the user about an object, under the reasons that the Go operator uses.
+/// An event about an object, under the reasons that the Go operator uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct ObjectEvent<'a> {
     /// About which object.
     pub key: &'a Key,
     /// How bad it is.
@@ -118,7 +118,7 @@ pub struct Event<'a> {
 pub enum Severity {
     /// As it should be.
     Normal,
-    /// Somebody should look.
+    /// The user should check it.
     Warning,
 }
 
@@ -209,8 +209,8 @@ impl Report {
         kept.map(|(key, _)| key.clone()).collect()
     }
 
-    /// What to tell the user.
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+    /// The message.
+    pub fn events(&self) -> impl Iterator<Item = ObjectEvent<'_>> {
         self.outcomes
             .iter()
             .flat_map(|(key, outcome)| recreating(key, outcome).into_iter().chain(event(key, outcome)))
@@ -225,13 +225,13 @@ impl fmt::Debug for Report {
 }
 
 /// The original says beforehand that it replaces something.
-fn recreating<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
+fn recreating<'a>(key: &'a Key, outcome: &Outcome) -> Option<ObjectEvent<'a>> {
     let tried = match outcome {
         Outcome::Recreated => true,
         Outcome::Failed(failure) => failure.action == Action::Recreate,
         _ => false,
     };
-    tried.then(|| Event {
+    tried.then(|| ObjectEvent {
         key,
         severity: Severity::Normal,
         reason: "ResourceRecreating",
@@ -239,9 +239,9 @@ fn recreating<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
     })
 }
 
-fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
+fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<ObjectEvent<'a>> {
     let good = |reason, message: &str| {
-        Some(Event {
+        Some(ObjectEvent {
             key,
             severity: Severity::Normal,
             reason,
@@ -262,7 +262,7 @@ fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<Event<'a>> {
                 Action::Recreate => "ResourceRecreateFailed",
                 Action::Delete => "ResourceDeleteFailed",
             };
-            Some(Event {
+            Some(ObjectEvent {
                 key,
                 severity: Severity::Warning,
                 reason,
@@ -306,7 +306,7 @@ impl Failure {
         }
     }
 
-    /// Whether something that harms nobody stays where it is not wanted any more, because we may not delete its kind: the Go
+    /// Whether something harmless is kept although it is not desired any more, because we may not delete its kind: the Go
     /// operator never deletes, so the rights that come with it do not say so. A workload is another matter: two of them fight.
     pub fn is_left_behind(&self) -> bool {
         let may_not = self.class == Class::Refused && self.reason.contains("cannot delete resource");
@@ -398,7 +398,7 @@ mod tests {
         );
     }
 
-    // The reasons of events.
+    // The names of events.
     #[rstest]
     #[case(Outcome::Created, &["ResourceCreateSuccess"])]
     #[case(Outcome::Updated, &["ResourceUpdateSuccess"])]
@@ -412,7 +412,7 @@ mod tests {
     #[case(failed(Action::Update), &["ResourceUpdateFailed"])]
     #[case(failed(Action::Recreate), &["ResourceRecreating", "ResourceRecreateFailed"])]
     #[case(failed(Action::Delete), &["ResourceDeleteFailed"])]
-    fn outcomes_are_told(#[case] outcome: Outcome, #[case] expected: &[&str]) {
+    fn events_of_outcomes(#[case] outcome: Outcome, #[case] expected: &[&str]) {
         let mut report = Report::default();
         report.add(key(), (outcome, None));
         let reasons: Vec<_> = report.events().map(|event| event.reason).collect();
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(report.waiting(), expected);
     }
 
-    // Roles that the Go operator's rights do not let anybody delete; a workload that stays is a failure.
+    // Roles that may not be deleted with the rights of the Go operator; a workload that is kept is a failure.
     #[rstest]
     #[case::a_role("ClusterRole", "rbac.authorization.k8s.io/v1", Action::Delete, Class::Refused, true)]
     #[case::a_workload("Deployment", "apps/v1", Action::Delete, Class::Refused, false)]
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_removed_stays_in_the_inventory() {
+    fn an_object_that_could_not_be_deleted_stays_in_the_inventory() {
         let named = |name: &str| Key {
             name: name.into(),
             ..key()

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// On an Infrastructure: false deletes the operands, true or empty counts as external whatever the platform.
 pub const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
 
-/// What a value of the annotation asks for.
+/// What a value of the annotation requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Request {
     /// A cloud controller manager.
     External,
     /// The cloud provider of Kubernetes itself.
@@ -20,26 +20,26 @@ pub enum Wish {
 
 /// Reads a value of the annotation, as Go reads booleans.
 #[must_use]
-pub fn wish(value: &str) -> Wish {
+pub fn requested(value: &str) -> Request {
     match value.trim() {
-        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Wish::External,
-        "0" | "f" | "F" | "false" | "False" | "FALSE" => Wish::InTree,
-        _ => Wish::Unclear,
+        "" | "1" | "t" | "T" | "true" | "True" | "TRUE" => Request::External,
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Request::InTree,
+        _ => Request::Unclear,
     }
 }
 
 /// What the operator does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Provisioning {
     /// Runs the operands.
     Provision,
-    /// Nothing: the platform needs no cloud code, or has it inside of Kubernetes. What was there goes.
+    /// Nothing: the platform needs no cloud code, or has it inside of Kubernetes. What exists is deleted.
     NotExternal,
-    /// Nothing: the cluster's owner brings a manager along.
+    /// Nothing: the user installs a manager.
     BroughtAlong,
-    /// Nothing: the platform's cloud code is outside, but nobody has given us any for it.
+    /// Nothing: the platform's cloud code is outside, but this operator has no manager for it.
     NoOperands,
-    /// Nothing: an annotation says that Kubernetes' own cloud code is to be used. What was there goes.
+    /// Nothing: an annotation says that Kubernetes' own cloud code is to be used. What exists is deleted.
     SwitchedOff,
 }
 
@@ -52,18 +52,18 @@ pub struct NoPlatform;
 ///
 /// # Errors
 /// If the platform is not known.
-pub fn verdict(
+pub fn provisioning(
     platform: Option<&PlatformStatus>,
     annotations: &BTreeMap<String, String>,
-) -> Result<Verdict, NoPlatform> {
+) -> Result<Provisioning, NoPlatform> {
     let status = platform.ok_or(NoPlatform)?;
-    let wish = annotations.get(ANNOTATION).map(|value| wish(value));
-    Ok(match wish {
-        Some(Wish::InTree) => Verdict::SwitchedOff,
-        _ if status.type_ == "External" => Verdict::BroughtAlong,
-        None | Some(Wish::Unclear) if !is_external(status) => Verdict::NotExternal,
-        _ if Platform::find(status).is_none() => Verdict::NoOperands,
-        _ => Verdict::Provision,
+    let requested = annotations.get(ANNOTATION).map(|value| requested(value));
+    Ok(match requested {
+        Some(Request::InTree) => Provisioning::SwitchedOff,
+        _ if status.type_ == "External" => Provisioning::BroughtAlong,
+        None | Some(Request::Unclear) if !is_external(status) => Provisioning::NotExternal,
+        _ if Platform::find(status).is_none() => Provisioning::NoOperands,
+        _ => Provisioning::Provision,
     })
 }
 
@@ -74,7 +74,7 @@ pub fn is_known(status: &PlatformStatus) -> bool {
 }
 
 /// Whether the platform's cloud code is outside of Kubernetes' own programs. Of the platform `External` the Infrastructure says
-/// whether somebody brings a manager along.
+/// whether the user installs a manager.
 pub fn is_external(status: &PlatformStatus) -> bool {
     // Beside the platforms that have operands: their cloud code is outside, and not ours to run.
     const FURTHER: [&str; 2] = ["AlibabaCloud", "KubeVirt"];
@@ -109,52 +109,52 @@ mod tests {
 
     // The platforms, whether they are external, and what happens with the annotation.
     #[rstest]
-    #[case::aws("AWS", true, Verdict::Provision)]
-    #[case::azure("Azure/AzurePublicCloud", true, Verdict::Provision)]
-    #[case::azure_without_details("Azure", true, Verdict::Provision)]
-    #[case::azure_stack_hub("Azure/AzureStackCloud", true, Verdict::Provision)]
-    #[case::gcp("GCP", true, Verdict::Provision)]
-    #[case::ibm("IBMCloud", true, Verdict::Provision)]
-    #[case::powervs("PowerVS", true, Verdict::Provision)]
-    #[case::openstack("OpenStack", true, Verdict::Provision)]
-    #[case::vsphere("VSphere", true, Verdict::Provision)]
-    #[case::nutanix("Nutanix", true, Verdict::Provision)]
-    #[case::external("External/External", true, Verdict::BroughtAlong)]
-    #[case::external_without_a_manager("External/None", false, Verdict::BroughtAlong)]
-    #[case::external_without_a_word("External", false, Verdict::BroughtAlong)]
-    #[case::alibaba("AlibabaCloud", true, Verdict::NoOperands)]
-    #[case::kubevirt("KubeVirt", true, Verdict::NoOperands)]
-    #[case::bare_metal("BareMetal", false, Verdict::NotExternal)]
-    #[case::none("None", false, Verdict::NotExternal)]
-    #[case::libvirt("Libvirt", false, Verdict::NotExternal)]
-    #[case::ovirt("oVirt", false, Verdict::NotExternal)]
-    #[case::equinix("EquinixMetal", false, Verdict::NotExternal)]
-    #[case::of_tomorrow("Tomorrow", false, Verdict::NotExternal)]
-    #[case::another_spelling("aws", false, Verdict::NotExternal)]
-    #[case::empty("", false, Verdict::NotExternal)]
-    fn judges(#[case] platform: &str, #[case] external: bool, #[case] expected: Verdict) {
+    #[case::aws("AWS", true, Provisioning::Provision)]
+    #[case::azure("Azure/AzurePublicCloud", true, Provisioning::Provision)]
+    #[case::azure_without_details("Azure", true, Provisioning::Provision)]
+    #[case::azure_stack_hub("Azure/AzureStackCloud", true, Provisioning::Provision)]
+    #[case::gcp("GCP", true, Provisioning::Provision)]
+    #[case::ibm("IBMCloud", true, Provisioning::Provision)]
+    #[case::powervs("PowerVS", true, Provisioning::Provision)]
+    #[case::openstack("OpenStack", true, Provisioning::Provision)]
+    #[case::vsphere("VSphere", true, Provisioning::Provision)]
+    #[case::nutanix("Nutanix", true, Provisioning::Provision)]
+    #[case::external("External/External", true, Provisioning::BroughtAlong)]
+    #[case::external_without_a_manager("External/None", false, Provisioning::BroughtAlong)]
+    #[case::external_without_a_word("External", false, Provisioning::BroughtAlong)]
+    #[case::alibaba("AlibabaCloud", true, Provisioning::NoOperands)]
+    #[case::kubevirt("KubeVirt", true, Provisioning::NoOperands)]
+    #[case::bare_metal("BareMetal", false, Provisioning::NotExternal)]
+    #[case::none("None", false, Provisioning::NotExternal)]
+    #[case::libvirt("Libvirt", false, Provisioning::NotExternal)]
+    #[case::ovirt("oVirt", false, Provisioning::NotExternal)]
+    #[case::equinix("EquinixMetal", false, Provisioning::NotExternal)]
+    #[case::of_tomorrow("Tomorrow", false, Provisioning::NotExternal)]
+    #[case::another_spelling("aws", false, Provisioning::NotExternal)]
+    #[case::empty("", false, Provisioning::NotExternal)]
+    fn judges(#[case] platform: &str, #[case] external: bool, #[case] expected: Provisioning) {
         let status = status(platform);
         assert_eq!(is_external(&status), external);
-        assert_eq!(verdict(Some(&status), &BTreeMap::new()), Ok(expected));
+        assert_eq!(provisioning(Some(&status), &BTreeMap::new()), Ok(expected));
     }
 
     #[rstest]
-    #[case::provisioned("AWS", "true", Verdict::Provision)]
-    #[case::present_is_enough("AWS", "", Verdict::Provision)]
-    #[case::switched_off("AWS", "false", Verdict::SwitchedOff)]
-    #[case::spelt_otherwise("AWS", " False", Verdict::SwitchedOff)]
-    #[case::neither("AWS", "off", Verdict::Provision)]
-    #[case::neither_anywhere("BareMetal", "on", Verdict::NotExternal)]
-    #[case::off_for_any("None", "false", Verdict::SwitchedOff)]
-    #[case::on_without_operands("BareMetal", "true", Verdict::NoOperands)]
-    #[case::not_ours("External", "true", Verdict::BroughtAlong)]
-    fn heeds_the_annotation(#[case] platform: &str, #[case] value: &str, #[case] expected: Verdict) {
+    #[case::provisioned("AWS", "true", Provisioning::Provision)]
+    #[case::present_is_enough("AWS", "", Provisioning::Provision)]
+    #[case::switched_off("AWS", "false", Provisioning::SwitchedOff)]
+    #[case::spelt_otherwise("AWS", " False", Provisioning::SwitchedOff)]
+    #[case::neither("AWS", "off", Provisioning::Provision)]
+    #[case::neither_anywhere("BareMetal", "on", Provisioning::NotExternal)]
+    #[case::off_for_any("None", "false", Provisioning::SwitchedOff)]
+    #[case::on_without_operands("BareMetal", "true", Provisioning::NoOperands)]
+    #[case::not_ours("External", "true", Provisioning::BroughtAlong)]
+    fn heeds_the_annotation(#[case] platform: &str, #[case] value: &str, #[case] expected: Provisioning) {
         let annotations = [(ANNOTATION.to_owned(), value.to_owned())].into();
-        assert_eq!(verdict(Some(&status(platform)), &annotations), Ok(expected));
+        assert_eq!(provisioning(Some(&status(platform)), &annotations), Ok(expected));
     }
 
     #[test]
     fn needs_a_platform() {
-        assert_eq!(verdict(None, &BTreeMap::new()), Err(NoPlatform));
+        assert_eq!(provisioning(None, &BTreeMap::new()), Err(NoPlatform));
     }
 }

@@ -1,4 +1,4 @@
-//! Which features of the cluster the managers are told of.
+//! Which features of the cluster are passed to the managers.
 
 use operator_api::{ClusterVersion, FeatureGate};
 
@@ -9,16 +9,16 @@ pub const KNOWN: [&str; 3] = [
     "ControllerManagerReleaseLeaderElectionLockOnExit",
 ];
 
-/// The version of a build that is not a release: it takes the cluster's word for its version.
+/// The version of a build that is not a release: the version of the cluster counts.
 const SNAPSHOT: &str = "0.0.1-snapshot";
 
-/// The cluster does not say yet which features this version has. It will: try again.
+/// The `FeatureGate` has no entry for this version yet: it is retried.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "FeatureGate cluster has no entry for version {version:?}, only for {}",
     listed(known)
 )]
-pub struct Unsaid {
+pub struct NoEntry {
     version: String,
     known: Vec<String>,
 }
@@ -31,12 +31,12 @@ pub fn enabled(
     gate: &FeatureGate,
     release: &str,
     cluster_version: Option<&ClusterVersion>,
-) -> Result<Vec<String>, Unsaid> {
+) -> Result<Vec<String>, NoEntry> {
     let version = match release {
         SNAPSHOT => cluster_version.and_then(version_of).unwrap_or(release),
         release => release,
     };
-    let unsaid = || Unsaid {
+    let no_entry = || NoEntry {
         version: version.to_owned(),
         known: gate
             .status
@@ -45,7 +45,7 @@ pub fn enabled(
             .map(|details| details.version.clone())
             .collect(),
     };
-    let details = gate.details(version).ok_or_else(unsaid)?;
+    let details = gate.details(version).ok_or_else(no_entry)?;
     Ok(details.enabled.iter().map(|gate| gate.name.clone()).collect())
 }
 
@@ -55,7 +55,7 @@ pub fn passed(enabled: &[String]) -> String {
     known.map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
 }
 
-/// The version that the cluster is being changed to; if it does not say, the newest it has been.
+/// The version that the cluster is being changed to; if there is none, the newest it has been.
 fn version_of(cluster: &ClusterVersion) -> Option<&str> {
     let newest = cluster.status.history.first().map(|update| update.version.as_str());
     [Some(cluster.status.desired.version.as_str()), newest]

@@ -39,7 +39,7 @@ pub enum ParseError {
 }
 
 impl Images {
-    /// Reads `images.json`. Keys that nobody needs are left alone, and of two that are the same the last one counts.
+    /// Reads `images.json`. Keys that are not needed are ignored, and of two that are the same the last one counts.
     ///
     /// # Errors
     /// If it is not a JSON object, or an image is not a text. A missing key is nothing wrong yet.
@@ -92,7 +92,7 @@ pub struct Chosen {
 
 /// Finds an image for every container of a platform.
 ///
-/// One that `images.json` names is somebody's wish. Without one, the manager is ours where we have it.
+/// An image that `images.json` names is used. Without one, the manager is ours where we have it.
 pub fn choose(platform: &Platform, images: &Images) -> Result<Chosen, Error> {
     let mut chosen = Chosen {
         provider: Provider::Theirs,

@@ -57,7 +57,7 @@ mod tests {
         {"name": "HTTPS_PROXY", "value": "s"},
         {"name": "NO_PROXY", "value": "n"},
     ]))]
-    fn goes_to_the_end(#[case] proxy: Values, #[case] expected: Value) {
+    fn proxy_variables_are_last(#[case] proxy: Values, #[case] expected: Value) {
         let spec = json!({"containers": [{"env": [{"name": "A", "value": "1"}]}]});
         let mut object = json!({"kind": "Deployment", "spec": {"template": {"spec": spec}}});
         put(&mut object, &proxy);

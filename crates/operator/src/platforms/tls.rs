@@ -34,9 +34,9 @@ pub enum Source {
 pub struct Resolved {
     /// What to speak.
     pub settings: Settings,
-    /// Who said so.
+    /// Where they come from.
     pub source: Source,
-    /// What to tell the log.
+    /// What is logged.
     pub warnings: Vec<String>,
 }
 

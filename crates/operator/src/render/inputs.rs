@@ -1,4 +1,4 @@
-//! What the given manifests say.
+//! The content of the given manifests.
 
 use super::{CLOUD_CONFIG, Problem};
 use crate::{
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The key that says where the services of Azure Stack Hub are, and the file for it.
+/// The key with the endpoints of Azure Stack Hub, and the file for it.
 const ENDPOINTS: (&str, &str) = ("endpoints", "endpoints.conf");
 /// The certificates that the configuration of `OpenStack` refers to as `ca-file`.
 const CA_BUNDLE: &str = "ca-bundle.pem";
@@ -37,7 +37,7 @@ pub struct Inputs {
 pub struct Document {
     /// Where it is; for messages.
     pub path: PathBuf,
-    /// What it says.
+    /// Its content.
     pub text: String,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Document {
     }
 }
 
-/// What they say.
+/// Their content.
 pub struct Read {
     /// Everything but the configuration.
     pub setting: Setting,

@@ -1,4 +1,4 @@
-//! What a user can say.
+//! The options of a user.
 
 use super::Problem;
 use runtime::{
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const ABOUT: &str = "Writes what the machine that starts a cluster needs: a static Pod that initialises the first nodes, and\n\
                      the cloud's configuration. Nothing is written if anything is wrong.";
 
-/// What a user can say.
+/// The options of a user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Where to write.

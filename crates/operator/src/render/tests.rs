@@ -315,7 +315,7 @@ fn finds_the_configuration(#[case] config: String, #[case] expected: Option<&str
 
 /// Go writes a list that is not there like that.
 #[test]
-fn what_is_null_is_not_said() {
+fn null_is_not_rendered() {
     let nulls =
         "    type: VSphere\n    aws: null\n    vsphere:\n      apiServerInternalIPs: null\n      ingressIPs: ~\n";
     let nulls = infrastructure("VSphere").replace("    type: VSphere\n", nulls);
@@ -510,7 +510,7 @@ fn reads_flags() {
 }
 
 #[test]
-fn documents_do_not_print_what_they_say() {
+fn debug_output_has_no_values() {
     let printed = format!("{:?}", inputs("top", "secret", Some("password")));
     assert!(
         !printed.contains("secret") && !printed.contains("password"),

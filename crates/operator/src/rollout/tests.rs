@@ -38,28 +38,28 @@ fn last(story: impl IntoIterator<Item = (u64, Workload)>) -> String {
     judged.split('(').next().unwrap_or_default().to_owned()
 }
 
-// W4: Pods that do not work are told, and a short interruption is not.
+// W4: Pods that do not work are reported, and a short interruption is not.
 #[rstest]
 #[case::well(&[(0, 2, THERE)], "Done")]
 #[case::rolling(&[(0, 0, ON_ITS_WAY)], "Progressing")]
 #[case::one_is_missing(&[(0, 1, THERE), (150, 1, THERE)], "Done")]
-#[case::one_is_missing_for_long(&[(0, 1, THERE), (600, 1, THERE)], "Limping")]
+#[case::one_is_missing_for_long(&[(0, 1, THERE), (600, 1, THERE)], "Impaired")]
 #[case::nothing_runs(&[(0, 0, THERE)], "Failing")]
 #[case::nothing_runs_for_a_while(&[(0, 0, THERE), (15, 0, THERE)], "Down")]
 #[case::nothing_runs_for_long(&[(0, 0, THERE), (150, 0, THERE)], "Outage")]
 #[case::a_blip(&[(0, 0, THERE), (10, 2, THERE)], "Done")]
 #[case::two_blips(&[(0, 0, THERE), (10, 2, THERE), (41, 0, THERE)], "Failing")]
 #[case::stuck(&[(0, 0, TOO_SLOW)], "Failing")]
-#[case::stuck_for_long(&[(0, 1, TOO_SLOW), (150, 1, TOO_SLOW)], "Limping")]
+#[case::stuck_for_long(&[(0, 1, TOO_SLOW), (150, 1, TOO_SLOW)], "Impaired")]
 #[case::stuck_and_one_is_up_and_down(&[(0, 0, TOO_SLOW), (150, 0, TOO_SLOW), (160, 1, TOO_SLOW)], "Failing")]
-#[case::stuck_and_one_is_up(&[(0, 0, TOO_SLOW), (150, 0, TOO_SLOW), (160, 1, TOO_SLOW), (190, 1, TOO_SLOW)], "Limping")]
+#[case::stuck_and_one_is_up(&[(0, 0, TOO_SLOW), (150, 0, TOO_SLOW), (160, 1, TOO_SLOW), (190, 1, TOO_SLOW)], "Impaired")]
 #[case::stuck_with_nothing(&[(0, 0, TOO_SLOW), (150, 0, TOO_SLOW)], "Outage")]
 // A Pod without a readiness probe is available until it crashes.
 #[case::up_and_down(&[(0, 0, THERE), (5, 2, THERE), (10, 0, THERE), (12, 2, THERE), (16, 0, THERE)], "Down")]
 #[case::up_after_it_was_told(&[(0, 0, THERE), (15, 0, THERE), (20, 2, THERE)], "Failing")]
 #[case::up_and_down_for_long(&[(0, 0, THERE), (15, 0, THERE), (40, 2, THERE), (60, 0, THERE), (150, 0, THERE)], "Outage")]
 #[case::up_for_good(&[(0, 0, THERE), (15, 0, THERE), (20, 2, THERE), (50, 2, THERE)], "Done")]
-#[case::one_of_two_is_up_and_down(&[(0, 1, THERE), (300, 2, THERE), (310, 1, THERE), (600, 1, THERE)], "Limping")]
+#[case::one_of_two_is_up_and_down(&[(0, 1, THERE), (300, 2, THERE), (310, 1, THERE), (600, 1, THERE)], "Impaired")]
 #[case::one_of_two_is_back(&[(0, 1, THERE), (600, 1, THERE), (610, 2, THERE)], "Failing")]
 #[case::one_of_two_is_back_for_good(&[(0, 1, THERE), (600, 1, THERE), (610, 2, THERE), (640, 2, THERE)], "Done")]
 // A change that does not arrive.
@@ -128,7 +128,7 @@ fn absent() {
 }
 
 #[test]
-fn an_outage_says_why() {
+fn an_outage_has_its_reason() {
     let (start, mut patience) = (Instant::now(), Patience::default());
     let mut waiting = workload(2, 0, ON_ITS_WAY);
     waiting.pods = vec![pod(0, "ImagePullBackOff")];
@@ -155,26 +155,26 @@ fn daemon_set(updated: i64) -> Workload {
     Workload::new(key("DaemonSet"), Some(Arc::new(live)))
 }
 
-/// However many Pods are rolled, one after the other, one sentence is said; and it is the one that was said before there were any.
+/// However many Pods are replaced, one after the other, the message stays the same, from before the first one on.
 #[test]
 fn pods_that_roll_are_not_counted() {
     let (start, mut patience) = (Instant::now(), Patience::default());
     let other = || workload(2, 2, THERE);
-    let mut said: Vec<_> = (0..50_u32)
+    let mut message: Vec<_> = (0..50_u32)
         .map(|second| {
             let now = start + Duration::from_secs(second.into());
             patience.judge(&[other(), daemon_set(second.into())], now).operands
         })
         .collect();
     let unseen = Workload::new(key("DaemonSet"), None);
-    said.push(
+    message.push(
         patience
             .judge(&[other(), unseen], start + Duration::from_secs(50))
             .operands,
     );
-    said.dedup();
+    message.dedup();
     let once = "rolling out Deployment ns/a, DaemonSet ns/a".to_owned();
-    assert_eq!(said, [Operands::Progressing(vec![once])]);
+    assert_eq!(message, [Operands::Progressing(vec![once])]);
 }
 
 /// One that hangs is counted, with the causes.

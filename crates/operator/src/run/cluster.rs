@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_may_be_set() {
+    fn names_what_may_be_set() {
         let problem = choose("", &[HOME], false).unwrap_err();
         for part in [
             "--kubeconfig",

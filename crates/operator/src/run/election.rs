@@ -223,7 +223,7 @@ fn chosen(given: [GoDuration; 3], topology: Option<&str>) -> [Duration; 3] {
     durations.map(GoDuration::std)
 }
 
-/// How many machines the control plane has, if somebody says so in time.
+/// How many machines the control plane has, if the API server answers in time.
 async fn topology(client: &kube::Client) -> Option<String> {
     let api: kube::Api<Infrastructure> = kube::Api::all(client.clone());
     let answer = tokio::time::timeout(GLANCE, api.get("cluster")).await;
@@ -242,7 +242,7 @@ mod tests {
     #[case::nobody_says([0, 0, 0], None, [137, 107, 26])]
     #[case::all_given([15, 10, 2], None, [15, 10, 2])]
     #[case::some_given([200, 0, 0], None, [200, 107, 26])]
-    fn w26_who_may_take_his_time(#[case] given: [i32; 3], #[case] topology: Option<&str>, #[case] expected: [u64; 3]) {
+    fn w26_progress_deadlines(#[case] given: [i32; 3], #[case] topology: Option<&str>, #[case] expected: [u64; 3]) {
         let chosen = chosen(given.map(GoDuration::from_secs), topology);
         assert_eq!(chosen.map(|duration| duration.as_secs()), expected);
     }

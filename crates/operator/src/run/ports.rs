@@ -1,4 +1,4 @@
-//! The ports: health for everybody on this machine, metrics for those who may.
+//! The ports: health without authentication on this machine, metrics for authorized clients.
 
 use super::{Process, Program, profile};
 use crate::platforms::tls;
@@ -19,12 +19,12 @@ use tokio::{sync::watch, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
-/// How long the API server may take to say who somebody is, and what he may do.
+/// How long the API server may take to authenticate or authorize a client.
 const REVIEW: Duration = Duration::from_secs(10);
-/// How long its answers are believed.
+/// How long its answers are cached.
 const ALLOWED: Duration = Duration::from_mins(1);
 const DENIED: Duration = Duration::from_secs(10);
-/// How long to wait for a port that somebody has taken meanwhile.
+/// How long to wait for a port that another program uses meanwhile.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// The ports, while they are served.
@@ -89,7 +89,7 @@ async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Se
         let mut serving = std::pin::pin!(server.run(round.clone()));
         tokio::select! {
             () = &mut serving => return,
-            // Nobody follows the profile any more only when everything ends.
+            // The profile is not followed any more only when everything ends.
             Ok(()) = changes.changed() => {}
         }
         round.cancel();
@@ -145,7 +145,7 @@ impl Door {
         Server::bind(options, self.chain()?, &self.counted).map_err(|error| taken("--metrics-bind-address", &error))
     }
 
-    /// Binds what was bound a moment ago; somebody may have been quicker.
+    /// Binds what was bound a moment ago; another program may have been quicker.
     async fn bind_again(&self, settings: &tls::Settings) -> Server {
         loop {
             match self.bind(of_cluster(settings)) {
@@ -197,7 +197,7 @@ fn parsed(tls: &tls::Settings) -> Result<Profile, String> {
 }
 
 /// The same for what a cluster asks for, which may be nothing that this program has: then it is the newest version, whose suites
-/// nobody can choose.
+/// no user can choose.
 fn of_cluster(tls: &tls::Settings) -> Profile {
     parsed(tls).unwrap_or_else(|problem| {
         warn!("metrics port: {problem}; serving TLS 1.3 only");

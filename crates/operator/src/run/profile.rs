@@ -15,14 +15,14 @@ use tokio_util::sync::CancellationToken;
 
 const API: &str = "config.openshift.io/v1";
 
-/// What the cluster asks for. What cannot be had of it is told where operands are given the same.
+/// What the cluster asks for. What is not supported is reported where operands get the same.
 pub(super) fn resolved(server: Option<&ApiServer>) -> tls::Settings {
     let resolved = tls::resolve("", &[], server.map(|server| &server.spec));
     // Only flags can be wrong, and none are asked.
     resolved.map_or_else(|_| tls::Settings::default(), |resolved| resolved.settings)
 }
 
-/// Tells of every change of the profile until it is stopped.
+/// Sends every change of the profile until it is stopped.
 pub(super) async fn follow(client: Client, settings: watch::Sender<tls::Settings>, stop: CancellationToken) {
     stop.run_until_cancelled(async {
         if !is_openshift(&client, &stop).await {
@@ -54,7 +54,7 @@ async fn is_openshift(client: &Client, stop: &CancellationToken) -> bool {
     true
 }
 
-/// What the `APIServer` asks for, which need not be there; `None` if nobody knows.
+/// What the `APIServer` asks for, which need not exist; `None` if that is not known.
 fn look(cache: &Cache) -> Option<tls::Settings> {
     match cache.find(&Key::of_cluster(API, "APIServer", "cluster")) {
         Lookup::Absent => Some(resolved(None)),

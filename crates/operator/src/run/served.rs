@@ -83,7 +83,7 @@ impl Served {
 
 /// Waits until the cluster has something for the operator to do.
 pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<Served> {
-    let mut told = String::new();
+    let mut logged = String::new();
     loop {
         let problem = match stop.run_until_cancelled(client.list_api_groups()).await? {
             Ok(list) => {
@@ -95,9 +95,9 @@ pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<S
             }
             Err(error) => explain(&error),
         };
-        if problem != told {
+        if problem != logged {
             warn!("waiting: {problem}");
-            told = problem;
+            logged = problem;
         }
         stop.run_until_cancelled(sleep(AGAIN)).await?;
     }

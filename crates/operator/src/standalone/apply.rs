@@ -3,7 +3,7 @@
 use super::{
     operator::Operator,
     scope,
-    status::{Found, Hold, Message, Problem, State, failed},
+    status::{Cause, ClaimUpdate, Found, Management, Message, failed},
 };
 use crate::{
     Key, Object,
@@ -51,7 +51,7 @@ impl Operator {
             }
         };
         Found {
-            state: State::Removed,
+            state: Management::Removed,
             progressing: found.progressing.or(removing),
             ..found
         }
@@ -67,7 +67,7 @@ impl Operator {
         all.extend(inventory.iter().cloned());
         let is_new = all.len() > inventory.len() || !scope::is_settled(manager);
         if is_new && !self.announce(manager, all).await {
-            let problem = Problem::Transient(("CannotReport", "the status cannot be written".to_owned()));
+            let problem = Cause::Transient(("CannotReport", "the status cannot be written".to_owned()));
             return self.failed(&manager.name_any(), problem, inventory);
         }
         let report = self.engine.converge(objects, &inventory, &self.cache).await;
@@ -75,19 +75,19 @@ impl Operator {
         self.cache.learn(&report);
         match problem("SyncingFailed", &report) {
             Some(problem) => Found {
-                hold: Hold::Also,
+                claims: ClaimUpdate::Add,
                 ..self.failed(&manager.name_any(), problem, report.inventory())
             },
             None => self.judged(manager, &report).await,
         }
     }
 
-    /// What is about to be made, and what it will look after, is written down before it is made. Says whether it is.
+    /// Records in the status what is about to be created, and its claim, before it is created. Returns whether it is recorded.
     async fn announce(&self, manager: &CloudControllerManager, all: BTreeSet<Key>) -> bool {
         let announced = Found {
             progressing: Some(("Installing", "objects are being written".to_owned())),
             inventory: all.into_iter().collect(),
-            hold: Hold::Also,
+            claims: ClaimUpdate::Add,
             ..Found::default()
         };
         self.report(manager, &announced).await
@@ -107,14 +107,14 @@ impl Operator {
         let is_there = |key: &Key| key.kind == "Deployment" && report.object(key).is_some();
         let deployments = report.outcomes().filter(|(key, _)| is_there(key));
         let workloads: Vec<_> = deployments.map(|(key, _)| Workload::of(report, key)).collect();
-        let (hold, waiting) = (hold(&workloads), waiting(&workloads));
+        let (claims, waiting) = (claims(&workloads), waiting(&workloads));
         let (client, namespace) = (self.clients.read.clone(), self.settings.namespace.clone());
         let remembered = self.remembered(&manager.name_any());
         remembered.window.worked();
         let Judgement { operands, again } = remembered.patience.examine(&client, &namespace, workloads).await;
         Found {
             inventory: report.inventory(),
-            hold,
+            claims,
             next: Next {
                 again,
                 retry: Retry::No,
@@ -123,9 +123,9 @@ impl Operator {
         }
     }
 
-    /// What is told about a problem now.
-    pub(super) fn failed(&mut self, name: &str, problem: Problem, inventory: Vec<Key>) -> Found {
-        if let Problem::Refused((_, cause)) | Problem::Transient((_, cause)) = &problem {
+    /// What is reported about a cause now.
+    pub(super) fn failed(&mut self, name: &str, problem: Cause, inventory: Vec<Key>) -> Found {
+        if let Cause::Refused((_, cause)) | Cause::Transient((_, cause)) = &problem {
             warn!(manager = name, %cause, "not everything could be done; trying again");
         }
         let window = &mut self.remembered(name).window;
@@ -133,7 +133,7 @@ impl Operator {
     }
 }
 
-/// What is told of the Pods, while this is waited for.
+/// What is reported about the Pods, while this is waited for.
 fn reported(manager: &CloudControllerManager, operands: Operands, waiting: &[String]) -> Found {
     let rolling = |waiting: &[String]| (!waiting.is_empty()).then(|| (ROLLING_OUT, waiting.join("; ")));
     let mut found = Found::default();
@@ -145,11 +145,11 @@ fn reported(manager: &CloudControllerManager, operands: Operands, waiting: &[Str
             found.degraded = still(manager, "Degraded", PODS_FAIL);
             found.down = Some(why);
         }
-        Operands::Failed(why) | Operands::Limping(why) | Operands::Outage(why) => {
+        Operands::Failed(why) | Operands::Impaired(why) | Operands::Outage(why) => {
             found.progressing = rolling(waiting);
             found.degraded = Some((PODS_FAIL, why));
         }
-        // Nothing is said yet that was not said before.
+        // The conditions stay as they were.
         Operands::Failing => {
             found.progressing = still(manager, "Progressing", ROLLING_OUT);
             found.degraded = still(manager, "Degraded", PODS_FAIL);
@@ -159,7 +159,7 @@ fn reported(manager: &CloudControllerManager, operands: Operands, waiting: &[Str
     found
 }
 
-/// What is said of a change that is not rolled out, also if it does not get on.
+/// The messages about a change that is not rolled out, also if it makes no progress.
 fn waiting(workloads: &[Workload]) -> Vec<String> {
     if workloads.iter().all(is_rolled_out) {
         return Vec::new();
@@ -171,31 +171,31 @@ fn is_rolled_out(workload: &Workload) -> bool {
     health::rollout(&workload.key, workload.live.as_deref()) == Rollout::Complete
 }
 
-/// Pods of before are there until the change is rolled out.
-fn hold(workloads: &[Workload]) -> Hold {
+/// Pods with the previous spec exist until the change is rolled out.
+fn claims(workloads: &[Workload]) -> ClaimUpdate {
     if !workloads.is_empty() && workloads.iter().all(is_rolled_out) {
-        Hold::Only
+        ClaimUpdate::Replace
     } else {
-        Hold::Also
+        ClaimUpdate::Add
     }
 }
 
-/// What a manager's status says about its Pods.
+/// The condition about Pods in a manager's status.
 fn still(manager: &CloudControllerManager, type_: &str, reason: &'static str) -> Option<Message> {
-    let said = manager.status.as_ref()?.condition(type_)?;
-    (said.status == "True" && said.reason == reason).then(|| (reason, said.message.clone()))
+    let message = manager.status.as_ref()?.condition(type_)?;
+    (message.status == "True" && message.reason == reason).then(|| (reason, message.message.clone()))
 }
 
-/// What failed, and whether anybody has to do something about it.
-fn problem(reason: &'static str, report: &Report) -> Option<Problem> {
+/// What failed, and whether the user has to act.
+fn problem(reason: &'static str, report: &Report) -> Option<Cause> {
     let failures: BTreeSet<_> = report.failures().map(ToString::to_string).collect();
     let refused = |class: Class| matches!(class, Class::Refused | Class::Unserved);
     let is_refused = report.failures().any(|failure| refused(failure.class));
-    let said = (reason, failures.into_iter().collect::<Vec<_>>().join("; "));
-    match (said.1.is_empty(), is_refused) {
+    let message = (reason, failures.into_iter().collect::<Vec<_>>().join("; "));
+    match (message.1.is_empty(), is_refused) {
         (true, _) => None,
-        (false, true) => Some(Problem::Refused(said)),
-        (false, false) => Some(Problem::Transient(said)),
+        (false, true) => Some(Cause::Refused(message)),
+        (false, false) => Some(Cause::Transient(message)),
     }
 }
 
@@ -233,19 +233,19 @@ mod tests {
     )]
     #[case::for_long("False", Operands::Outage(why()), "", "Degraded: 0 of 2")]
     #[case::for_long_in_a_roll_out("False", Operands::Outage(why()), "a Pod", "Progressing: a Pod, Degraded: 0 of 2")]
-    #[case::too_few("False", Operands::Limping(why()), "", "Degraded: 0 of 2")]
+    #[case::too_few("False", Operands::Impaired(why()), "", "Degraded: 0 of 2")]
     #[case::all_is_well("True", Operands::Done, "", "")]
-    fn tells(#[case] before: &str, #[case] operands: Operands, #[case] waiting: &str, #[case] expected: &str) {
+    fn reports(#[case] before: &str, #[case] operands: Operands, #[case] waiting: &str, #[case] expected: &str) {
         let waiting: Vec<_> = Some(waiting.to_owned())
             .into_iter()
             .filter(|what| !what.is_empty())
             .collect();
         let found = reported(&manager(before), operands, &waiting);
-        let said = |type_: &str, said: Option<Message>| said.map(|(_, message)| format!("{type_}: {message}"));
+        let message = |type_: &str, message: Option<Message>| message.map(|(_, message)| format!("{type_}: {message}"));
         let down = found.down.map(|why| format!("down: {why}"));
         let all = [
-            said("Progressing", found.progressing),
-            said("Degraded", found.degraded),
+            message("Progressing", found.progressing),
+            message("Degraded", found.degraded),
             down,
         ];
         assert_eq!(all.into_iter().flatten().collect::<Vec<_>>().join(", "), expected);

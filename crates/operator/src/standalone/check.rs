@@ -1,4 +1,4 @@
-//! What is wrong with a spec, in sentences for whoever wrote it.
+//! What is wrong with a spec, in sentences for its author.
 //!
 //! Most of this an API server with the present definition refuses at once; an older definition, or none of its rules, may still let it through.
 
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// The longest name that leaves room for what is put after it.
 const LONGEST: usize = 38;
 
-/// Everything that is wrong, each in one sentence that says what to do; empty if nothing is.
+/// Everything that is wrong, each in one sentence with the remedy; empty if nothing is.
 pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags: &[String]) -> Vec<String> {
     let spec = &manager.spec;
     let name = manager.metadata.name.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@ use super::{
     Context, Error, Monitoring, Settings, check, names, owned,
     provider::{self, Changes, Provider},
     resources,
-    status::{Message, Problem},
+    status::{Cause, Message},
 };
 use crate::{
     Key, Lookup, Object, certificates,
@@ -29,7 +29,7 @@ const INVALID: &str = "InvalidSpec";
 pub(super) struct Observed<'a> {
     pub(super) manager: &'a CloudControllerManager,
     /// Why it cannot have the scope that it asks for.
-    pub(super) refused: Option<&'a Problem>,
+    pub(super) refused: Option<&'a Cause>,
     /// The content of the file with the operator's own image.
     pub(super) images: Result<String, String>,
     /// Every object that a decision reads.
@@ -45,7 +45,7 @@ pub(super) enum Action {
     /// All its objects are deleted.
     Remove,
     /// It is not installed, for this reason; what runs goes on.
-    Refuse(Problem),
+    Refuse(Cause),
     /// Its objects are written.
     Apply,
 }
@@ -82,7 +82,7 @@ impl Decision {
     }
 
     /// Installs nothing, for this reason.
-    pub(super) fn refuse(&mut self, problem: Problem) {
+    pub(super) fn refuse(&mut self, problem: Cause) {
         self.action = Action::Refuse(problem);
         self.objects.clear();
         self.certificate = None;
@@ -134,16 +134,16 @@ fn problems(manager: &CloudControllerManager, settings: &Settings) -> Vec<String
 }
 
 impl Decision {
-    fn render(&mut self, observed: &Observed<'_>, settings: &Settings) -> Result<Vec<Object>, Problem> {
+    fn render(&mut self, observed: &Observed<'_>, settings: &Settings) -> Result<Vec<Object>, Cause> {
         let manager = observed.manager;
         let problems = problems(manager, settings);
         if let Some(refused) = observed.refused {
             return Err(refused.clone().with(&problems));
         }
         if !problems.is_empty() {
-            return Err(Problem::Terminal((INVALID, problems.join("; "))));
+            return Err(Cause::Terminal((INVALID, problems.join("; "))));
         }
-        let image = image(manager, &observed.images, settings).map_err(Problem::Terminal)?;
+        let image = image(manager, &observed.images, settings).map_err(Cause::Terminal)?;
         let context = Context {
             namespace: &settings.namespace,
             image: &image,
@@ -161,7 +161,7 @@ impl Decision {
         for key in [certificates.ca_secret(), certificates.serving_secret()] {
             self.reads.insert(key.clone());
             if let Some(Lookup::Unknown(reason)) = observed.objects.get(&key) {
-                return Err(Problem::unread(format!("cannot read {key}: {reason}")));
+                return Err(Cause::unread(format!("cannot read {key}: {reason}")));
             }
         }
         self.certificate = Some(certificates);
@@ -181,7 +181,7 @@ impl Decision {
         objects: &[Object],
         observed: &BTreeMap<Key, Lookup>,
         namespace: &str,
-    ) -> Result<Sources, Problem> {
+    ) -> Result<Sources, Cause> {
         let mut sources = Sources::default();
         let mut unread = None;
         let mut missing = BTreeSet::new();
@@ -206,16 +206,16 @@ impl Decision {
             let missing = missing.into_iter().collect::<Vec<_>>().join(", ");
             self.remarks.push(format!("Pods wait for {missing}: create it"));
         }
-        unread.map_or(Ok(sources), |reason| Err(Problem::unread(reason)))
+        unread.map_or(Ok(sources), |reason| Err(Cause::unread(reason)))
     }
 }
 
-fn add(sources: &mut Sources, key: &Key, value: &serde_json::Value) -> Result<(), Problem> {
+fn add(sources: &mut Sources, key: &Key, value: &serde_json::Value) -> Result<(), Cause> {
     let added = match key.kind.as_str() {
         "Secret" => serde_json::from_value(value.clone()).map(|secret| sources.add_secret(&secret)),
         _ => serde_json::from_value(value.clone()).map(|map| sources.add_config_map(&map)),
     };
-    added.map_err(|error| Problem::unread(format!("{key} is not valid: {error}")))
+    added.map_err(|error| Cause::unread(format!("{key} is not valid: {error}")))
 }
 
 fn image(
@@ -235,17 +235,17 @@ fn image(
     })
 }
 
-fn invalid(error: &Error) -> Problem {
-    Problem::Terminal(match error {
+fn invalid(error: &Error) -> Cause {
+    Cause::Terminal(match error {
         Error::Spec(_) => (INVALID, error.to_string()),
         Error::Manifest(_) => ("InvalidManifest", error.to_string()),
     })
 }
 
 /// How Prometheus finds the manager's metrics, which certificates it trusts, and when it raises alerts.
-fn monitored(manager: &CloudControllerManager, certificates: &certificates::Names) -> Result<Vec<Object>, Problem> {
+fn monitored(manager: &CloudControllerManager, certificates: &certificates::Names) -> Result<Vec<Object>, Cause> {
     let objects = monitoring::operand(&certificates.namespace, &certificates.service)
-        .map_err(|error| Problem::Terminal(("InvalidManifest", runtime::logging::chain(&error).to_string())))?;
+        .map_err(|error| Cause::Terminal(("InvalidManifest", runtime::logging::chain(&error).to_string())))?;
     let objects = objects.into_iter().map(|object| {
         let mut value = object.into_value();
         if value["kind"] == "ServiceMonitor" {

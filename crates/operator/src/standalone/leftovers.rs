@@ -115,7 +115,7 @@ mod tests {
     #[case::what_makes_pods("ReplicaSet", object(&json!({}), &json!(2), &json!({}), &claim()), "10300")]
     #[case::of_an_earlier_revision("ReplicaSet", object(&json!({}), &json!(0), &json!({}), &claim()), "nothing")]
     #[case::a_deployment("Deployment", object(&json!({}), &json!(1), &json!({}), &claim()), "10300")]
-    fn says_what_it_looks_after(#[case] kind: &str, #[case] object: Value, #[case] port: &str) {
+    fn has_the_claim_of_its_manager(#[case] kind: &str, #[case] object: Value, #[case] port: &str) {
         let found = Leftover::of(kind, &object);
         let ports = found.as_ref().map_or("nothing".to_owned(), |found| {
             let claim = found.claim.as_ref();

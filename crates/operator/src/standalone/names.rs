@@ -10,7 +10,7 @@ pub const CLUSTER_ROLE: &str = "outrigger:cloud-controller-manager";
 pub const MANAGED_BY: &str = "outrigger-operator";
 /// The label with the name of the manager.
 pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
-/// The labels that the Pods of all managers have, and nobody else's.
+/// The labels of the Pods of all managers, and of no other Pods.
 const NAME: (&str, &str) = ("app.kubernetes.io/name", "cloud-controller-manager");
 const MAKER: &str = "app.kubernetes.io/managed-by";
 
@@ -38,7 +38,7 @@ pub fn certificates(name: &str, namespace: &str) -> certificates::Names {
     }
 }
 
-/// What tells its Pods from all others. A Deployment keeps it for life, so nothing that can change is in it.
+/// The selector of its Pods. It cannot be changed in a Deployment, so nothing that can change is in it.
 pub fn selector(name: &str) -> BTreeMap<&'static str, String> {
     [(NAME.0, NAME.1.to_owned()), (INSTANCE, name.to_owned())].into()
 }

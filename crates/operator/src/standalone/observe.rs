@@ -1,9 +1,9 @@
-//! The managers that there are. What cannot be read is said, not left out.
+//! The managers of the cluster. One that cannot be read is reported, not left out.
 
 use super::{
     leftovers::Leftover,
     scope::{self, Lasts},
-    status::Problem,
+    status::Cause,
 };
 use crate::{Key, cache::Resource};
 use kube::ResourceExt;
@@ -17,19 +17,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 const API: &str = "outrigger.dev/v1alpha1";
 pub(super) const KIND: &str = "CloudControllerManager";
-/// The reason of the condition of a manager of which nobody can say whether it would meet another.
+/// The reason of the condition of a manager of which it is not known whether it overlaps with another.
 const UNKNOWN: &str = "ScopeUnknown";
 
-/// Every manager that is there and stays.
+/// Every manager that exists and is not being deleted.
 #[derive(Debug, Default)]
 pub(super) struct Managers {
     pub(super) readable: Vec<CloudControllerManager>,
     pub(super) unreadable: Vec<Unreadable>,
-    /// Those that do not stay: Kubernetes takes care of them, but until they are gone their Pods may run.
+    /// Those that are being deleted: Kubernetes takes care of them, but until they are gone their Pods may run.
     leaving: Vec<CloudControllerManager>,
 }
 
-/// An object of our kind that says what cannot be: of a definition that is older or younger than this program.
+/// An object of our kind that is not valid: of a definition that is older or newer than this program.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     pub(super) name: String,
@@ -64,19 +64,18 @@ impl Managers {
         self.readable.iter().map(ResourceExt::name_any).chain(unreadable)
     }
 
-    /// Whether everybody who is to run runs with what he asks for.
+    /// Whether every managed one runs with what it asks for.
     pub(super) fn all_settled(&self) -> bool {
         let runs = |manager: &&CloudControllerManager| manager.spec.management_state == ManagementState::Managed;
         self.readable.iter().filter(runs).all(scope::is_settled)
     }
 
-    /// The managers that are not run, each with the reason. What remains of others stands in the way, and so do the platform's own, and not to
-    /// know of them.
+    /// The managers that are not run, each with the reason: leftovers of others, the platform's own manager, or that these are not known.
     pub(super) fn refusals(
         &self,
         leftovers: &Result<Vec<Leftover>, String>,
         platform: &Result<Option<Claim>, String>,
-    ) -> BTreeMap<String, Problem> {
+    ) -> BTreeMap<String, Cause> {
         let mut overlaps: BTreeMap<String, Vec<scope::Overlap>> = BTreeMap::new();
         let left = leftovers.as_deref().unwrap_or_default();
         let own = platform.as_ref().ok().and_then(Option::as_ref);
@@ -84,10 +83,10 @@ impl Managers {
             overlaps.entry(overlap.refused.clone()).or_default().push(overlap);
         }
         let overlaps = overlaps.into_iter();
-        let mut refusals: BTreeMap<_, Problem> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
-        let doubt = self.doubt().map(|doubt| Problem::Terminal((UNKNOWN, doubt)));
+        let mut refusals: BTreeMap<_, Cause> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
+        let doubt = self.doubt().map(|doubt| Cause::Terminal((UNKNOWN, doubt)));
         let ignorance = leftovers.as_ref().err().or(platform.as_ref().err()).cloned();
-        let ignorance = ignorance.map(|reason| Problem::Transient((UNKNOWN, reason)));
+        let ignorance = ignorance.map(|reason| Cause::Transient((UNKNOWN, reason)));
         if let Some(problem) = doubt.or(ignorance) {
             for manager in self.readable.iter().filter(|manager| !scope::is_settled(manager)) {
                 refusals.entry(manager.name_any()).or_insert_with(|| problem.clone());
@@ -96,7 +95,7 @@ impl Managers {
         refusals
     }
 
-    /// Whether the scope of a manager that is new or changed meets that of one which cannot be read nobody knows.
+    /// Why it is not known whether the scope of a new or changed manager overlaps: another one cannot be read.
     fn doubt(&self) -> Option<String> {
         let names: Vec<_> = self.unreadable.iter().map(|each| format!("{:?}", each.name)).collect();
         (!names.is_empty()).then(|| {
@@ -107,13 +106,13 @@ impl Managers {
 }
 
 /// Why a manager is not run. What passes by itself is an alarm only if it lasts.
-fn refusal(overlaps: &[scope::Overlap]) -> Problem {
+fn refusal(overlaps: &[scope::Overlap]) -> Cause {
     let sentences: Vec<_> = overlaps.iter().map(|overlap| overlap.sentence.as_str()).collect();
-    let said = (scope::OVERLAP, sentences.join("; "));
+    let message = (scope::OVERLAP, sentences.join("; "));
     if overlaps.iter().all(|overlap| overlap.lasts == Lasts::UntilGone) {
-        Problem::Transient(said)
+        Cause::Transient(message)
     } else {
-        Problem::Terminal(said)
+        Cause::Terminal(message)
     }
 }
 
@@ -162,12 +161,12 @@ mod tests {
     #[case::deeper(json!({"provider": "memory", "cloudConfig": {"secret": {}}}), "spec.cloudConfig: missing field `name`")]
     #[case::nothing(json!({}), "missing field `provider`")]
     #[case::the_provider(json!({"provider": 1}), "spec.provider: invalid type: integer `1`, expected a string")]
-    fn says_which_field_is_wrong(#[case] spec: Value, #[case] why: &str) {
+    fn names_the_invalid_field(#[case] spec: Value, #[case] why: &str) {
         let fine = object("fine", &json!({"provider": "memory"}));
         let managers = Managers::of(&[fine, object("wrong", &spec)]);
         assert_eq!(managers.names().collect::<Vec<_>>(), ["fine", "wrong"]);
         assert_eq!(managers.unreadable[0].why, why);
-        let Problem::Terminal((reason, sentence)) = &managers.refusals(&Ok(Vec::new()), &Ok(None))["fine"] else {
+        let Cause::Terminal((reason, sentence)) = &managers.refusals(&Ok(Vec::new()), &Ok(None))["fine"] else {
             panic!("it passes by itself");
         };
         assert_eq!(*reason, "ScopeUnknown");
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_deleted_is_left_to_kubernetes() {
+    fn a_deleted_manager_is_left_to_kubernetes() {
         let mut going = (*object("going", &json!({"provider": "memory"}))).clone();
         going["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
         let managers = Managers::of(&[Arc::new(going)]);
@@ -187,9 +186,9 @@ mod tests {
         json!([{"group": "apps", "resource": "deployments", "namespace": "ns", "name": "x"}])
     }
 
-    /// A finalizer of somebody else's may keep it for long.
+    /// A finalizer of another program may keep it for long.
     #[test]
-    fn what_is_being_deleted_runs_until_it_is_gone() {
+    fn a_manager_keeps_its_scope_until_it_is_deleted() {
         let mut going = (*object("going", &json!({"provider": "memory"}))).clone();
         going["metadata"]["deletionTimestamp"] = json!("2026-11-16T05:00:00Z");
         going["status"] = json!({ "relatedObjects": related() });
@@ -201,9 +200,9 @@ mod tests {
         );
     }
 
-    /// Whoever runs already goes on, but does not change places.
+    /// A running manager keeps running, but may not change its scope.
     #[test]
-    fn what_cannot_be_read_stops_nobody() {
+    fn an_unreadable_manager_stops_no_running_one() {
         let mut runs = (*object("runs", &json!({"provider": "memory"}))).clone();
         runs["status"] = json!({ "relatedObjects": related() });
         let managers = Managers::of(&[Arc::new(runs.clone()), object("wrong", &json!({}))]);
@@ -216,9 +215,9 @@ mod tests {
         );
     }
 
-    /// Of one that is gone its Pods may be left: that passes, so nobody is woken up at once; and whoever runs is not stopped.
+    /// Pods of a deleted manager may be left over: that passes, so there is no alert at once; and a running manager is not stopped.
     #[test]
-    fn what_is_left_of_one_that_is_gone_is_waited_for() {
+    fn leftover_pods_of_a_deleted_manager_are_waited_for() {
         let spec = |cloud: &str, port: u16| {
             let scope = json!({"providerIDSchemes": [cloud], "loadBalancerClasses": [cloud]});
             json!({"provider": "memory", "securePort": port, "scope": scope})
@@ -234,14 +233,14 @@ mod tests {
         assert!(!managers.all_settled());
         let refusals = managers.refusals(&Ok(vec![left]), &Ok(None));
         assert_eq!(refusals.keys().collect::<Vec<_>>(), ["new"]);
-        assert!(matches!(&refusals["new"], Problem::Transient((scope::OVERLAP, why)) if why.contains("Pod ns/gone-1")));
-        let nobody_knows = managers.refusals(&Err("cannot list pods: no".to_owned()), &Ok(None));
-        assert_eq!(nobody_knows.keys().collect::<Vec<_>>(), ["new"]);
-        let unknown = Problem::Transient((UNKNOWN, "cannot list pods: no".to_owned()));
-        assert_eq!(nobody_knows["new"], unknown);
+        assert!(matches!(&refusals["new"], Cause::Transient((scope::OVERLAP, why)) if why.contains("Pod ns/gone-1")));
+        let unlisted = managers.refusals(&Err("cannot list pods: no".to_owned()), &Ok(None));
+        assert_eq!(unlisted.keys().collect::<Vec<_>>(), ["new"]);
+        let unknown = Cause::Transient((UNKNOWN, "cannot list pods: no".to_owned()));
+        assert_eq!(unlisted["new"], unknown);
     }
 
-    /// Whoever runs goes on, also if the platform comes later; but he is told.
+    /// A running manager keeps running, also if the platform is set later; but the conflict is reported.
     #[rstest]
     #[case::all_of_it("AWS", json!({}), "ScopeOverlap")]
     #[case::nodes_of_its_own("AWS", json!({"scope": {"providerIDSchemes": ["memory"]}, "securePort": 10300}), "ScopeOverlap")]
@@ -261,7 +260,11 @@ mod tests {
         json!({"scope": {"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
         "ScopeOverlap"
     )]
-    fn the_platforms_own_goes_first(#[case] platform: &str, #[case] mut spec: Value, #[case] expected: &str) {
+    fn the_manager_of_the_platform_has_precedence(
+        #[case] platform: &str,
+        #[case] mut spec: Value,
+        #[case] expected: &str,
+    ) {
         spec["provider"] = json!("memory");
         let mut runs = (*object("runs", &spec)).clone();
         let claim = Claim::of(&serde_json::from_value(spec.clone()).unwrap());
@@ -278,12 +281,12 @@ mod tests {
             if let Some(problem) = refused {
                 let why = format!("in conflict with the platform's own manager ({platform}), which goes first: ");
                 assert!(
-                    matches!(problem, Problem::Terminal((_, said)) if said.starts_with(&why)),
+                    matches!(problem, Cause::Terminal((_, message)) if message.starts_with(&why)),
                     "{problem:?}"
                 );
             }
         }
-        let nobody_knows = Managers::of(&[object("new", &spec)]).refusals(&Ok(Vec::new()), &Err("no".to_owned()));
-        assert_eq!(nobody_knows["new"], Problem::Transient((UNKNOWN, "no".to_owned())));
+        let unknown = Managers::of(&[object("new", &spec)]).refusals(&Ok(Vec::new()), &Err("no".to_owned()));
+        assert_eq!(unknown["new"], Cause::Transient((UNKNOWN, "no".to_owned())));
     }
 }

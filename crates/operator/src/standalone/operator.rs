@@ -4,14 +4,14 @@ use super::{
     Settings,
     decide::{Action, Decision, Observed, decide, inventory},
     observe::{self, Managers},
-    status::{Found, Problem, State},
+    status::{Cause, Found, Management},
 };
 use crate::{
     Key, Lookup,
     cache::{Cache, Selection},
     certificates,
     clients::Clients,
-    control::{Files, Next, Reconcile, Retry},
+    control::{FileChange, Next, Reconcile, Retry},
     events::Reported,
     operands::Engine,
     rollout::Patience,
@@ -88,14 +88,14 @@ impl Operator {
 impl Reconcile for Operator {
     const CONTROLLER: &'static str = "cloudcontrollermanager";
 
-    fn read_files(&mut self) -> Files {
+    fn read_files(&mut self) -> FileChange {
         let images = text(&self.settings.images);
         if images == self.images {
-            return Files::Unchanged;
+            return FileChange::Unchanged;
         }
         info!(file = %self.settings.images.display(), "the operator's own file has changed");
         self.images = images;
-        Files::Changed
+        FileChange::Changed
     }
 
     async fn pass(&mut self, pulse: &Pulse) -> Next {
@@ -155,7 +155,7 @@ impl Operator {
     }
 
     /// Reconciles one manager.
-    async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
+    async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Cause>) -> Found {
         let name = manager.name_any();
         let remembered = self.remembered(&name);
         remembered.invalid.clear();
@@ -168,7 +168,7 @@ impl Operator {
         found
     }
 
-    async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Found {
+    async fn state(&mut self, manager: &CloudControllerManager, refused: Option<&Cause>) -> Found {
         let (name, inventory) = (manager.name_any(), inventory(manager));
         let mut decision = self.decide(manager, refused).await;
         let events = mem::take(&mut decision.events);
@@ -176,7 +176,7 @@ impl Operator {
         reported.report(&self.clients.recorder, events);
         match decision.action {
             Action::Unmanaged => Found {
-                state: State::Unmanaged,
+                state: Management::Unmanaged,
                 inventory,
                 ..Found::default()
             },
@@ -190,7 +190,7 @@ impl Operator {
     }
 
     /// Observes and decides, until everything that the decision reads was observed.
-    pub(super) async fn decide(&mut self, manager: &CloudControllerManager, refused: Option<&Problem>) -> Decision {
+    pub(super) async fn decide(&mut self, manager: &CloudControllerManager, refused: Option<&Cause>) -> Decision {
         let name = manager.name_any();
         loop {
             let remembered = self.managers.entry(name.clone()).or_default();
@@ -231,7 +231,7 @@ impl Operator {
             serving: serving.as_deref(),
         };
         let issued = certificates::desired(observed.now, live, &names)
-            .map_err(|error| Problem::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())));
+            .map_err(|error| Cause::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())));
         let objects = issued.and_then(|issued| {
             self.clients.metrics.certificates(&name, Some(&issued));
             let objects = issued.objects().into_iter();

@@ -26,7 +26,7 @@ impl Operator {
         Ok(platform.as_deref().map(claim))
     }
 
-    /// The watches that tell whether the platform has a manager.
+    /// The watches that are needed to know whether the platform has a manager.
     pub(super) fn platform_selections(&self, managers: &Managers) -> Vec<Selection> {
         match self.settings.cluster {
             Cluster::OpenShift if !managers.readable.is_empty() => platform_manager::selections().into(),

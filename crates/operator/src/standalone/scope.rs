@@ -1,4 +1,4 @@
-//! Which managers would get into each other's way.
+//! Which managers would interfere with each other.
 //!
 //! Two managers must never look after the same node: each would find machines of the other cloud missing and delete their nodes. Nor must
 //! they serve the same Service, nor want the same port of a node.
@@ -38,39 +38,39 @@ pub struct Overlap {
 /// How long a manager cannot have what it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
-    /// Until somebody changes one of the two, or a change of the other is rolled out.
+    /// Until one of the two is changed, or a change of the other is rolled out.
     UntilChanged,
-    /// Until what is left of the other is gone: nobody is told when it is.
+    /// Until the leftovers of the other are deleted, which is not watched.
     UntilGone,
 }
 
 /// Every manager whose scope is not taken because of another one's.
 ///
-/// One that is refused stands in nobody's way with what it asks for; but what its Pods look after meanwhile is its own, as is what Pods
-/// look after that a change has not replaced yet, or that are being removed; or that remain of one which is gone. The `platform`'s own manager
-/// goes before all others.
+/// A refused manager does not reserve the scope that it asks for, but keeps the scope that its running Pods still serve; so do Pods that a
+/// change has not replaced yet, that are being removed, or that are left over from a deleted manager. The `platform`'s own manager has
+/// precedence over all others.
 pub fn overlaps(managers: &[CloudControllerManager], remains: &[Leftover], platform: Option<&Claim>) -> Vec<Overlap> {
-    let mut stands: Vec<Stand> = managers.iter().map(Stand::of).collect();
-    leave(&mut stands, remains);
-    stands.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
+    let mut candidates: Vec<Candidate> = managers.iter().map(Candidate::of).collect();
+    leave(&mut candidates, remains);
+    candidates.sort_by(|a, b| (!a.is_settled, &a.age).cmp(&(!b.is_settled, &b.age)));
     let mut overlaps = Vec::new();
-    for index in 0..stands.len() {
-        let one = &stands[index];
+    for index in 0..candidates.len() {
+        let one = &candidates[index];
         let Some(asked) = &one.asked else { continue };
-        let others = stands.iter().filter(|other| other.name != one.name);
+        let others = candidates.iter().filter(|other| other.name != one.name);
         let own = platform.and_then(|platform| beside(one, asked, platform));
         let met = others.filter_map(|other| between(one, asked, other));
         let found: Vec<Overlap> = own.into_iter().chain(met).collect();
         if found.is_empty() {
-            stands[index].is_accepted = true;
+            candidates[index].is_accepted = true;
         }
         overlaps.extend(found);
     }
     overlaps
 }
 
-/// Whether a manager meets the platform's own, which nobody can ask to change.
-fn beside(one: &Stand, asked: &Claim, platform: &Claim) -> Option<Overlap> {
+/// Whether a manager overlaps with the platform's own, which cannot be changed.
+fn beside(one: &Candidate, asked: &Claim, platform: &Claim) -> Option<Overlap> {
     let apart = match platform.scope.provider_id_schemes.as_slice() {
         [] => "run no controllers of nodes in this one: spec.controllers".to_owned(),
         schemes => format!(
@@ -88,19 +88,19 @@ fn beside(one: &Stand, asked: &Claim, platform: &Claim) -> Option<Overlap> {
     })
 }
 
-/// Whether it runs with exactly what it asks for. Such a one goes on: whoever asks for a change that would meet it is refused, also if he
-/// is older, and keeps running with the scope he had.
+/// Whether it runs with exactly what it asks for. Such a manager keeps running: another one with a change that would overlap is refused,
+/// also if it is older, and keeps running with its previous scope.
 pub(super) fn is_settled(manager: &CloudControllerManager) -> bool {
     held(manager).contains(&Claim::of(&manager.spec))
 }
 
-/// Where a manager stands.
-struct Stand {
+/// A manager that may be accepted.
+struct Candidate {
     name: String,
     age: Age,
     /// What it is to look after.
     asked: Option<Claim>,
-    /// What its Pods may be looking after.
+    /// How the claims of its Pods change.
     held: Vec<Claim>,
     /// What runs all the same.
     remains: Vec<Leftover>,
@@ -109,7 +109,7 @@ struct Stand {
     is_accepted: bool,
 }
 
-impl Stand {
+impl Candidate {
     fn of(manager: &CloudControllerManager) -> Self {
         let goes =
             manager.spec.management_state == ManagementState::Removed || manager.metadata.deletion_timestamp.is_some();
@@ -124,7 +124,7 @@ impl Stand {
         }
     }
 
-    /// One that is not there any more.
+    /// One that does not exist any more.
     fn gone(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -138,22 +138,22 @@ impl Stand {
     }
 }
 
-/// Gives everybody what is left of his. Who is there says himself what Pods look after that do not.
-fn leave(stands: &mut Vec<Stand>, remains: &[Leftover]) {
-    let there = stands.len();
+/// Assigns leftovers to their managers. For Pods without a claim the status of a manager that exists has it.
+fn leave(candidates: &mut Vec<Candidate>, remains: &[Leftover]) {
+    let there = candidates.len();
     for one in remains {
-        let index = stands.iter().position(|stand| stand.name == one.manager);
+        let index = candidates.iter().position(|candidate| candidate.name == one.manager);
         let index = index.unwrap_or_else(|| {
-            stands.push(Stand::gone(&one.manager));
-            stands.len() - 1
+            candidates.push(Candidate::gone(&one.manager));
+            candidates.len() - 1
         });
         if index >= there || one.claim.is_some() {
-            stands[index].remains.push(one.clone());
+            candidates[index].remains.push(one.clone());
         }
     }
 }
 
-/// What a manager's Pods may be looking after: its status says so before they are made.
+/// The claims of a manager's Pods: its status has them before the Pods are created.
 fn held(manager: &CloudControllerManager) -> Vec<Claim> {
     let Some(status) = &manager.status else {
         return Vec::new();
@@ -171,7 +171,7 @@ fn held(manager: &CloudControllerManager) -> Vec<Claim> {
     known.into_iter().collect()
 }
 
-/// When it was made, as far as the API server has said so, and its name.
+/// The time of its creation, if the API server has set one, and its name.
 type Age = (bool, Option<Timestamp>, String);
 
 /// The oldest first; one that the API server has not seen yet is the youngest.
@@ -180,8 +180,8 @@ fn age(manager: &CloudControllerManager) -> Age {
     (created.is_none(), created, manager.name_any())
 }
 
-/// Whether somebody who asks for this meets another one: what that one has been granted; or, unless he runs with it already, what its Pods look after.
-fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
+/// Whether a manager that asks for this overlaps with another one: with what that one has been granted; or, unless it runs already, with what that one's Pods serve.
+fn between(one: &Candidate, asked: &Claim, other: &Candidate) -> Option<Overlap> {
     let overlap = |how: &str, reasons: BTreeSet<String>, lasts: Lasts| {
         let (by, reasons) = (other.name.clone(), reasons.into_iter().collect::<Vec<_>>());
         (!reasons.is_empty()).then(|| Overlap {
@@ -221,7 +221,7 @@ fn between(one: &Stand, asked: &Claim, other: &Stand) -> Option<Overlap> {
     granted.or_else(held).or_else(remains)
 }
 
-/// How to tell the nodes of two managers apart.
+/// How to keep the nodes of two managers apart.
 const APART: &str = "tell them apart by spec.scope.nodeSelector or spec.scope.providerIDSchemes of both";
 
 fn reasons(a: &Claim, b: &Claim, apart: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a manager's resource says, decided purely.
+//! The status of a manager, decided purely.
 
 use crate::{
     Key, Lookup,
@@ -27,7 +27,7 @@ pub(super) const TYPES: [&str; 3] = ["Available", "Progressing", "Degraded"];
 /// What became of one manager, and when to look again.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) state: State,
+    pub(super) state: Management,
     /// What is being waited for.
     pub(super) progressing: Option<Message>,
     /// What is wrong.
@@ -35,8 +35,8 @@ pub(super) struct Found {
     /// Why nothing runs, once that has been so for a while.
     pub(super) down: Option<String>,
     pub(super) inventory: Vec<Key>,
-    /// What its Pods may be looking after.
-    pub(super) hold: Hold,
+    /// How the claims of its Pods change.
+    pub(super) claims: ClaimUpdate,
     /// When the next pass is due.
     pub(super) next: Next,
 }
@@ -46,16 +46,16 @@ pub(super) type Message = (&'static str, String);
 
 /// Why a manager is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum Cause {
     /// The user has to fix the cause: it is reported at once.
     Terminal(Message),
-    /// Somebody has to change something elsewhere: it is told at once, and tried again.
+    /// Something else has to be changed: it is reported at once, and retried.
     Refused(Message),
-    /// It may pass by itself: it is tried again, and an alarm only when it lasts.
+    /// It may pass by itself: it is retried, and reported as degraded only if it lasts.
     Transient(Message),
 }
 
-impl Problem {
+impl Cause {
     /// Something could not be read.
     pub(super) fn unread(reason: String) -> Self {
         Self::Transient(("CannotRead", reason))
@@ -77,9 +77,9 @@ impl Problem {
     }
 }
 
-/// What is to be said about the Pods.
+/// Which Pods are reported.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Management {
     /// How many there are.
     #[default]
     Managed,
@@ -87,16 +87,16 @@ pub(super) enum State {
     Removed,
 }
 
-/// What the Pods may be looking after.
+/// How the claims of the Pods change.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// What they did.
+pub(super) enum ClaimUpdate {
+    /// They do not.
     #[default]
-    AsBefore,
-    /// That, and what the spec says: some may be of before, some of now.
-    Also,
-    /// What the spec says: there are no others any more.
-    Only,
+    Keep,
+    /// That of the spec is added: some Pods may have the previous one.
+    Add,
+    /// That of the spec is the only one.
+    Replace,
 }
 
 /// A condition as it will be.
@@ -117,9 +117,9 @@ impl Line {
         }
     }
 
-    /// It holds, for this reason; or there is nothing to be said.
-    fn of(type_: &'static str, said: Option<&Message>) -> Self {
-        match said {
+    /// It is true, for this reason; or false.
+    fn of(type_: &'static str, message: Option<&Message>) -> Self {
+        match message {
             Some((reason, message)) => Self::new(type_, "True", reason, message),
             None => Self::new(type_, "False", "AsExpected", ""),
         }
@@ -160,7 +160,7 @@ pub(super) fn next(
         claims: claims(manager, before, found),
         version: match (is_done, found.state) {
             (true, _) => runtime::version::Info::current().to_string(),
-            (_, State::Removed) => String::new(),
+            (_, Management::Removed) => String::new(),
             _ => before.version.clone(),
         },
         replicas: number("/status/replicas", before.replicas),
@@ -183,14 +183,14 @@ fn message(status: &Status) -> String {
     wrong.into_iter().next().unwrap_or_default()
 }
 
-/// What nobody else may have: as long as there is anything, what may be running.
+/// The claims that no other manager may have: those of what may be running.
 fn claims(manager: &CloudControllerManager, before: &Status, found: &Found) -> Vec<Claim> {
     let asked = Claim::of(&manager.spec);
-    match found.hold {
+    match found.claims {
         _ if found.inventory.is_empty() => Vec::new(),
-        Hold::AsBefore => before.claims.clone(),
-        Hold::Also => also(&before.claims, asked),
-        Hold::Only => vec![asked],
+        ClaimUpdate::Keep => before.claims.clone(),
+        ClaimUpdate::Add => also(&before.claims, asked),
+        ClaimUpdate::Replace => vec![asked],
     }
 }
 
@@ -203,17 +203,17 @@ fn also(claims: &[Claim], claim: Claim) -> Vec<Claim> {
     all
 }
 
-/// What the conditions are for those who watch numbers: nobody is woken up because of a manager that is not wanted.
-pub(super) fn gauges(status: &Status, state: State) -> [(&'static str, Truth); 3] {
-    let gone = state == State::Removed && status.related_objects.is_empty();
+/// The conditions as metrics: a manager that is not wanted raises no alert.
+pub(super) fn gauges(status: &Status, state: Management) -> [(&'static str, Truth); 3] {
+    let gone = state == Management::Removed && status.related_objects.is_empty();
     TYPES.map(|type_| {
         let truth = status.condition(type_).map(|condition| Truth::of(&condition.status));
-        let silent = gone || (state == State::Removed && type_ == "Available");
+        let silent = gone || (state == Management::Removed && type_ == "Available");
         (type_, truth.filter(|_| !silent).unwrap_or(Truth::Unknown))
     })
 }
 
-/// The status of an object that cannot be read, as a patch; `None` if it says so already.
+/// The status of an object that cannot be read, as a patch; `None` if it is up to date.
 pub(super) fn unreadable(object: &Value, why: &str, now: Timestamp) -> Option<Value> {
     let before = Vec::<Condition>::deserialize(&object["status"]["conditions"]).unwrap_or_default();
     let mut after = before.clone();
@@ -227,19 +227,19 @@ pub(super) fn unreadable(object: &Value, why: &str, now: Timestamp) -> Option<Va
     (after != before).then(|| json!({ "conditions": after, "message": why }))
 }
 
-/// What is told of a problem; of one that may pass, how long it has lasted decides.
-pub(super) fn failed(problem: Problem, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
+/// How a cause is reported; for one that may pass, that depends on how long it has lasted.
+pub(super) fn failed(problem: Cause, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
     let (mut progressing, mut degraded) = (None, None);
     let mut next = match problem {
-        Problem::Terminal(_) => Next::default(),
-        Problem::Refused(_) | Problem::Transient(_) => Next::FAILED,
+        Cause::Terminal(_) => Next::default(),
+        Cause::Refused(_) | Cause::Transient(_) => Next::FAILED,
     };
     match problem {
-        Problem::Terminal(said) | Problem::Refused(said) => degraded = Some(said),
-        Problem::Transient(said) => match verdict() {
-            Verdict::Tell => degraded = Some(said),
+        Cause::Terminal(message) | Cause::Refused(message) => degraded = Some(message),
+        Cause::Transient(message) => match verdict() {
+            Verdict::Report => degraded = Some(message),
             Verdict::Wait(left) => {
-                progressing = Some(("Retrying", said.1));
+                progressing = Some(("Retrying", message.1));
                 next.again = Some(left);
             }
         },
@@ -265,19 +265,19 @@ impl Found {
     }
 }
 
-/// How many Pods work; `Err` if nobody knows, and then what was said before is said again.
+/// How many Pods work; on `Err` that is not known, and the condition stays as it was.
 fn availability(found: &Found, available: Result<i32, &Lookup>, wanted: i32, before: &Status) -> Line {
     let line = |truth: &str, reason: &str, message: &str| Line::new("Available", truth, reason, message);
     match (found.state, available, &found.degraded) {
-        (State::Unmanaged, ..) => line("Unknown", "Unmanaged", "the operator touches nothing"),
-        (State::Removed, ..) => line("False", "Removed", "the manager is not wanted"),
-        (State::Managed, Err(unknown), _) => match (before.condition("Available"), unknown) {
-            (Some(said), _) => line(&said.status, &said.reason, &said.message),
+        (Management::Unmanaged, ..) => line("Unknown", "Unmanaged", "the operator touches nothing"),
+        (Management::Removed, ..) => line("False", "Removed", "the manager is not wanted"),
+        (Management::Managed, Err(unknown), _) => match (before.condition("Available"), unknown) {
+            (Some(message), _) => line(&message.status, &message.reason, &message.message),
             (None, Lookup::Unknown(reason)) => line("Unknown", "CannotRead", reason),
             (None, _) => line("Unknown", "CannotRead", ""),
         },
-        (State::Managed, Ok(0), Some((reason, why))) => line("False", reason, why),
-        (State::Managed, Ok(available), _) => {
+        (Management::Managed, Ok(0), Some((reason, why))) => line("False", reason, why),
+        (Management::Managed, Ok(available), _) => {
             let (truth, reason) = if available > 0 {
                 ("True", "AsExpected")
             } else {

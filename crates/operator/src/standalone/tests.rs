@@ -119,7 +119,7 @@ fn everything_is_labelled_and_owned() {
 }
 
 #[test]
-fn the_least_is_said_with_few_flags() {
+fn a_minimal_spec_has_few_flags() {
     let expected = [
         "ccm",
         "--cloud-provider=memory",
@@ -166,7 +166,7 @@ fn every_flag_it_sets_is_refused_in_extra_args(#[case] mut spec: Value) {
     }
 }
 
-/// What is not said twice, and what the manager itself makes of it.
+/// Flags are not repeated, and the manager itself accepts them.
 #[test]
 fn the_manager_takes_the_flags() {
     let args = args(full());

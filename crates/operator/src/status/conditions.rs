@@ -3,8 +3,7 @@
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use operator_api::cluster_operator::Condition;
 
-/// What a message may have, in bytes. An API server takes eight times as much; but what nobody reads to its end keeps nobody
-/// from being told.
+/// The longest message, in bytes. An API server accepts eight times as much, but a truncated message is still reported.
 const LONGEST: usize = 4096;
 
 /// Sets a condition. The time of its transition moves only when its status does.
@@ -52,7 +51,7 @@ mod tests {
     #[case::too_long("x", 4097, 4096)]
     #[case::far_too_long("x", 1_000_000, 4096)]
     #[case::between_two_letters("€", 2000, 4095)]
-    fn a_message_has_an_end(#[case] letter: &str, #[case] times: usize, #[case] length: usize) {
+    fn a_long_message_is_truncated(#[case] letter: &str, #[case] times: usize, #[case] length: usize) {
         let message = letter.repeat(times);
         let mut conditions = Vec::new();
         set(
@@ -63,8 +62,8 @@ mod tests {
             &message,
             Timestamp::UNIX_EPOCH,
         );
-        let said = &conditions[0].message;
-        assert_eq!(said.len(), length);
-        assert_eq!(said.ends_with('…'), message.len() > LONGEST);
+        let message = &conditions[0].message;
+        assert_eq!(message.len(), length);
+        assert_eq!(message.ends_with('…'), message.len() > LONGEST);
     }
 }

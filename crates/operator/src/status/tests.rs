@@ -127,7 +127,7 @@ fn show(status: &Status) -> String {
 )]
 #[case::w4_one_of_two_runs_again(
     down("5.0.0"),
-    Operands::Limping("Deployment a: 1 of 2 Pods available".to_owned()),
+    Operands::Impaired("Deployment a: 1 of 2 Pods available".to_owned()),
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
      Progressing=False/AsExpected/\n\
      Degraded=True/SyncingFailed/Failed to resync for operator: 5.0.0 because Deployment a: 1 of 2 Pods available\n\
@@ -149,7 +149,7 @@ fn show(status: &Status) -> String {
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
      Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
 )]
-fn tells(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
+fn reports(#[case] before: Status, #[case] operands: Operands, #[case] after: &str) {
     assert_eq!(show(&next(&before, &report(operands), at(NOW))), after);
 }
 
@@ -161,18 +161,18 @@ fn changing(version: &str) -> Status {
     next(&installed(version), &report(Operands::Progressing(waiting)), at(THEN))
 }
 
-/// What is waited for while something fails is what it is now, not what it was before. Nobody who does not change anything begins to.
+/// The message of Progressing while something fails is the current one. Without a change Progressing stays False.
 #[rstest]
 #[case::a_blip(changing("5.0.0"), Operands::Failing, "AsExpected/cannot create Service a: no")]
 #[case::some_run(changing("5.0.0"), Operands::Running, "AsExpected/cannot create Service a: no")]
 #[case::for_long(changing("5.0.0"), failed(), "AsExpected/cannot create Service a: no")]
 #[case::during_an_upgrade(
     changing("4.0.0"),
-    Operands::Limping("no".to_owned()),
+    Operands::Impaired("no".to_owned()),
     "SyncingResources/Progressing towards operator: 5.0.0: cannot create Service a: no"
 )]
 #[case::nothing_is_changed(installed("5.0.0"), Operands::Failing, "AsExpected/")]
-fn tells_what_is_in_the_way(#[case] before: Status, #[case] operands: Operands, #[case] expected: &str) {
+fn obstacles_are_reported(#[case] before: Status, #[case] operands: Operands, #[case] expected: &str) {
     let obstacles = vec!["cannot create Service a: no".to_owned()];
     let report = Summary {
         obstacles,
@@ -197,7 +197,7 @@ fn tells_what_is_in_the_way(#[case] before: Status, #[case] operands: Operands, 
     );
 }
 
-/// An upgrade is told when it begins, and not again with everything it waits for.
+/// The event of an upgrade is emitted when it begins, and not again with everything it waits for.
 #[rstest]
 #[case::first_install(Status::default(), "5.0.0", waits(), true)]
 #[case::upgrade(installed("4.0.0"), "5.0.0", waits(), true)]
@@ -228,7 +228,7 @@ fn an_upgrade_begins_once(
     PartState::Failed("ConfigMap openshift-config/x has no key y".to_owned()),
     "False True Cloud Config Controller failed to sync cloud config: ConfigMap openshift-config/x has no key y"
 )]
-fn tells_of_parts(#[case] outcome: PartState, #[case] expected: &str) {
+fn conditions_of_parts(#[case] outcome: PartState, #[case] expected: &str) {
     let report = Summary {
         cloud_config: Some(outcome),
         operands: None,
@@ -242,7 +242,7 @@ fn tells_of_parts(#[case] outcome: PartState, #[case] expected: &str) {
         format!("{} {} {}", available.status, degraded.status, degraded.message),
         expected
     );
-    // W1: a part never tells a version.
+    // W1: a part never reports a version.
     assert_eq!(status.versions, []);
 }
 
@@ -265,9 +265,8 @@ fn the_time_moves_only_with_the_status() {
     assert_eq!(times, [THEN, THEN, NOW, NOW]);
 }
 
-// Conditions of earlier operators.
 #[test]
-fn what_is_left_of_the_hand_over_goes() {
+fn the_condition_of_the_hand_over_is_removed() {
     let mut before = installed("5.0.0");
     set(
         &mut before.conditions,
@@ -281,9 +280,9 @@ fn what_is_left_of_the_hand_over_goes() {
     assert!(after.conditions.iter().all(|each| each.type_ != "CloudControllerOwner"));
 }
 
-/// What cannot be removed is said, and nothing is worse for it.
+/// Objects that cannot be deleted are reported, and change no condition.
 #[test]
-fn what_is_left_behind_is_said() {
+fn kept_objects_are_reported() {
     let mut done = report(Operands::Done);
     done.remarks.push("cannot delete ClusterRole x: may not".to_owned());
     let status = next(&installed("5.0.0"), &done, at(NOW));
@@ -297,7 +296,7 @@ fn what_is_left_behind_is_said() {
 
 /// W2, W5: whatever is found, from wherever: a condition that is not as it should be says why.
 #[rstest]
-fn every_complaint_says_why(
+fn every_failure_has_its_reason(
     #[values(Status::default(), installed("4.0.0"), installed("5.0.0"), down("5.0.0"))] before: Status,
     #[values(
         Operands::Done,
@@ -308,7 +307,7 @@ fn every_complaint_says_why(
         Operands::Failing,
         Operands::Running,
         Operands::Failed("x".to_owned()),
-        Operands::Limping("x".to_owned()),
+        Operands::Impaired("x".to_owned()),
         Operands::Outage("x".to_owned())
     )]
     operands: Operands,
@@ -340,8 +339,8 @@ fn dead() -> Operands {
 #[rstest]
 #[case::fails_and_nothing_runs(failed(), dead(), Operands::Outage("no; dead".to_owned()))]
 #[case::fails_and_nothing_runs_since_now(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]
-#[case::fails_and_some_run(failed(), Operands::Limping("one".to_owned()), Operands::Limping("no; one".to_owned()))]
-#[case::fails_and_all_run(failed(), Operands::Done, Operands::Limping("no".to_owned()))]
+#[case::fails_and_some_run(failed(), Operands::Impaired("one".to_owned()), Operands::Impaired("no; one".to_owned()))]
+#[case::fails_and_all_run(failed(), Operands::Done, Operands::Impaired("no".to_owned()))]
 #[case::fails_and_nobody_can_say(failed(), Operands::Failing, failed())]
 #[case::fails_and_rolls_out(failed(), Operands::Progressing(Vec::new()), failed())]
 #[case::a_blip_and_nothing_runs(Operands::Failing, dead(), dead())]

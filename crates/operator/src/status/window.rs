@@ -1,4 +1,4 @@
-//! How long something may fail before anybody is told: an API server that restarts is not worth an alert.
+//! How long something may fail before it is reported: an API server that restarts is not worth an alert.
 
 use std::time::{Duration, Instant};
 
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 pub struct Window {
     threshold: Duration,
     since: Option<Instant>,
-    /// Since when it works again, and how long it has to before that is believed.
+    /// Since when it works again, and how long it has to before the failure counts as over.
     recovering: Option<(Instant, Duration)>,
-    told: Told,
+    report: Report,
     /// How long after a failure the next one is a first one again, and when the last one was.
     forgets: Option<Duration>,
     last: Option<Instant>,
 }
 
-/// Whether somebody knows of the failure.
+/// Whether the failure has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Report {
     Yes,
     No,
 }
 
-/// Whether a failure is to be told.
+/// Whether a failure is to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Not yet: it may pass within this time.
     Wait(Duration),
     /// It has lasted.
-    Tell,
+    Report,
 }
 
 impl Window {
@@ -39,14 +39,13 @@ impl Window {
             threshold,
             since: None,
             recovering: None,
-            told: Told::No,
+            report: Report::No,
             forgets: None,
             last: None,
         }
     }
 
-    /// The same for what is not looked at all the time: after so long without a failure nobody knows what was in between, and the
-    /// next failure is a first one.
+    /// The same for what is not checked all the time: after so long without a failure the next one is a first one.
     #[must_use]
     pub fn forgetting(self, after: Duration) -> Self {
         Self {
@@ -63,8 +62,8 @@ impl Window {
         };
     }
 
-    /// It works at this moment, which is believed once it has lasted so long: what goes up and down is down. Says how long
-    /// it still has to.
+    /// It works at this moment. The failure is over once that has lasted so long: what goes up and down is down. Returns how long it
+    /// still has to.
     pub fn works(&mut self, now: Instant, calm: Duration) -> Option<Duration> {
         self.since?;
         let (since, _) = *self.recovering.get_or_insert((now, calm));
@@ -92,8 +91,8 @@ impl Window {
         if let Some(left) = left(self.threshold, since, now) {
             return Verdict::Wait(left);
         }
-        self.told = Told::Yes;
-        Verdict::Tell
+        self.report = Report::Yes;
+        Verdict::Report
     }
 
     /// Whether it has failed without a success that lasted.
@@ -102,10 +101,10 @@ impl Window {
         self.since.is_some()
     }
 
-    /// Whether the failure was told.
+    /// Whether the failure was reported.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.told == Told::Yes
+    pub fn is_reported(&self) -> bool {
+        self.report == Report::Yes
     }
 }
 
@@ -126,14 +125,14 @@ mod tests {
     #[rstest]
     #[case::first("fail 0", "wait 150")]
     #[case::below_the_threshold("fail 0, fail 100", "wait 50")]
-    #[case::at_the_threshold("fail 0, fail 150", "tell")]
-    #[case::above_the_threshold("fail 0, fail 40, fail 151", "tell")]
+    #[case::at_the_threshold("fail 0, fail 150", "report")]
+    #[case::above_the_threshold("fail 0, fail 40, fail 151", "report")]
     #[case::a_success_starts_again("fail 0, work 100, fail 151", "wait 150")]
-    #[case::it_is_told_again("fail 0, fail 150, fail 160", "tell")]
-    #[case::up_and_down_is_down("fail 0, up 100, up 120, fail 129, fail 150", "tell")]
-    #[case::up_and_down_after_it_was_told("fail 0, fail 150, up 160, fail 170", "tell")]
+    #[case::it_is_reported_again("fail 0, fail 150, fail 160", "report")]
+    #[case::up_and_down_is_down("fail 0, up 100, up 120, fail 129, fail 150", "report")]
+    #[case::up_and_down_after_the_report("fail 0, fail 150, up 160, fail 170", "report")]
     #[case::up_for_long_enough("fail 0, up 100, up 130, fail 151", "wait 150")]
-    #[case::up_without_a_look("fail 0, up 100, fail 131", "wait 150")]
+    #[case::up_between_two_passes("fail 0, up 100, fail 131", "wait 150")]
     fn windows(#[case] story: &str, #[case] verdict: &str) {
         let start = Instant::now();
         let mut window = Window::new(THRESHOLD);
@@ -151,7 +150,7 @@ mod tests {
             }
             last = match window.failed(now) {
                 Verdict::Wait(left) => format!("wait {}", left.as_secs()),
-                Verdict::Tell => "tell".to_owned(),
+                Verdict::Report => "report".to_owned(),
             };
         }
         assert_eq!(last, verdict);
@@ -160,19 +159,19 @@ mod tests {
     // After a gap it starts again; a failure now and then within it counts.
     #[rstest]
     #[case::a_gap_starts_again(&[0, 150], Verdict::Wait(THRESHOLD))]
-    #[case::a_gap_starts_again_after_it_was_told(&[0, 100, 160, 400], Verdict::Wait(THRESHOLD))]
-    #[case::no_gap(&[0, 149, 151], Verdict::Tell)]
-    #[case::told_after_the_new_start(&[0, 200, 300, 350], Verdict::Tell)]
+    #[case::a_gap_starts_again_after_the_report(&[0, 100, 160, 400], Verdict::Wait(THRESHOLD))]
+    #[case::no_gap(&[0, 149, 151], Verdict::Report)]
+    #[case::reported_after_the_new_start(&[0, 200, 300, 350], Verdict::Report)]
     fn staleness(#[case] failures: &[u64], #[case] verdict: Verdict) {
         let start = Instant::now();
         let mut window = Window::new(THRESHOLD).forgetting(THRESHOLD);
-        let said = failures
+        let verdicts = failures
             .iter()
             .map(|second| window.failed(start + Duration::from_secs(*second)));
-        assert_eq!(said.last(), Some(verdict));
+        assert_eq!(verdicts.last(), Some(verdict));
     }
 
-    // W4: how long it still has to work, and whether somebody waits to hear that it does.
+    // W4: how long it still has to work, and whether the failure was reported.
     #[test]
     fn a_recovery_takes_its_time() {
         let start = Instant::now();
@@ -183,10 +182,10 @@ mod tests {
         window.failed(at(150));
         assert_eq!(window.works(at(160), CALM), Some(CALM));
         assert_eq!(window.works(at(170), CALM), Some(Duration::from_secs(20)));
-        // Whoever has been seen to crash again and again has to run longer.
+        // Pods that have crashed again and again have to run longer.
         assert_eq!(window.works(at(180), CALM * 2), Some(Duration::from_secs(40)));
-        assert!(window.is_open() && window.is_told());
+        assert!(window.is_open() && window.is_reported());
         assert_eq!(window.works(at(220), CALM * 2), None);
-        assert!(!window.is_open() && !window.is_told());
+        assert!(!window.is_open() && !window.is_reported());
     }
 }

@@ -43,7 +43,7 @@ fn certificate(number: usize, block: Block) -> Result<Certificate, Flaw> {
     }
     let parsed = X509Certificate::from_der(&der).ok().filter(|(rest, _)| rest.is_empty());
     let Some((_, parsed)) = parsed else {
-        let why = format!("certificate {number} is not an X.509 certificate: copy it anew or remove it");
+        let why = format!("certificate {number} is not an X.509 certificate: copy it again or remove it");
         return Err(Flaw::Strange(why));
     };
     let (name, validity) = (parsed.subject().to_string(), parsed.validity());

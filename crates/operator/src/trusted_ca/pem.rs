@@ -76,7 +76,7 @@ fn boundary(line: &str) -> Option<Boundary<'_>> {
     Some(match (begin, end) {
         (Some(label), _) => Boundary::Begin(label),
         (_, Some(label)) => Boundary::End(label),
-        // a ruler above a comment is not ours
+        // A ruler above a comment is not ours
         _ if !rest.starts_with("BEGIN ") && !rest.starts_with("END ") => return None,
         _ => Boundary::Broken,
     })
@@ -107,7 +107,7 @@ impl Open {
         }
         let body: String = self.body.split_whitespace().collect();
         let bytes = BASE64_STANDARD.decode(body);
-        let bytes = bytes.map_err(|_| format!("what stands below line {} is not base64: copy it anew", self.line));
+        let bytes = bytes.map_err(|_| format!("what stands below line {} is not base64: copy it again", self.line));
         Block {
             label: self.label,
             bytes,

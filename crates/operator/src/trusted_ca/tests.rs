@@ -1,4 +1,4 @@
-//! The trusted CA bundle, with real certificates.
+//! The trusted certificates, with real ones.
 
 use super::{Error, Merged, Source, Sources, config_map, merge, pem, sources};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -102,9 +102,9 @@ fn texts_stay(#[case] cloud: Option<String>, #[case] proxy: Option<String>, #[ca
 #[case::text("hello".to_owned(), "it holds no certificate")]
 #[case::not_base64(
     "-----BEGIN CERTIFICATE-----\n***\n-----END CERTIFICATE-----\n".to_owned(),
-    "certificate 1 cannot be read: what stands below line 1 is not base64: copy it anew"
+    "certificate 1 cannot be read: what stands below line 1 is not base64: copy it again"
 )]
-#[case::not_x509(PROXY.clone() + &junk(), "certificate 2 is not an X.509 certificate: copy it anew or remove it")]
+#[case::not_x509(PROXY.clone() + &junk(), "certificate 2 is not an X.509 certificate: copy it again or remove it")]
 #[case::a_key(
     PROXY.clone() + &KeyPair::generate().expect("key").serialize_pem(),
     "block 2 is of the kind \"PRIVATE KEY\", not \"CERTIFICATE\": remove it"
@@ -127,18 +127,18 @@ fn texts_stay(#[case] cloud: Option<String>, #[case] proxy: Option<String>, #[ca
 )]
 #[case::several(
     junk() + &PROXY + &junk(),
-    "certificate 1 is not an X.509 certificate: copy it anew or remove it; certificate 3 is not an X.509 \
-     certificate: copy it anew or remove it"
+    "certificate 1 is not an X.509 certificate: copy it again or remove it; certificate 3 is not an X.509 \
+     certificate: copy it again or remove it"
 )]
-fn a_bad_source_is_said_and_hides_no_other(#[case] bad: String, #[case] why: &str) {
+fn a_bad_source_is_reported_and_the_others_are_used(#[case] bad: String, #[case] why: &str) {
     let cloud = merged(Some(&bad), Some(&PROXY), &SYSTEM).expect("merged");
     assert_eq!(names(&cloud.bundle), ["proxy", "system", "system-2"]);
-    let said: Vec<_> = cloud
+    let message: Vec<_> = cloud
         .skipped
         .iter()
         .map(|skipped| (skipped.source, skipped.why.as_str()))
         .collect();
-    assert_eq!(said, [(Source::CloudConfig, why)]);
+    assert_eq!(message, [(Source::CloudConfig, why)]);
 
     let proxy = merged(Some(&CLOUD), Some(&bad), &SYSTEM).expect("merged");
     assert_eq!(names(&proxy.bundle), ["cloud", "system", "system-2"]);
@@ -154,7 +154,7 @@ fn a_bad_source_is_said_and_hides_no_other(#[case] bad: String, #[case] why: &st
 #[case::cut_off(PROXY.lines().take(3).collect::<Vec<_>>().join("\n") + "\n", "it begins in line 1 and does not end: add its last line")]
 #[case::not_base64(
     "-----BEGIN CERTIFICATE-----\n***\n-----END CERTIFICATE-----\n".to_owned(),
-    "what stands below line 1 is not base64: copy it anew"
+    "what stands below line 1 is not base64: copy it again"
 )]
 #[case::other_end(
     PROXY.replace("END CERTIFICATE", "END X"),
@@ -167,8 +167,8 @@ fn what_cannot_be_read_is_left_out_alone(#[case] unreadable: String, #[case] why
         "a certificate of the bundle of the cloud configuration (key ca-bundle.pem) is not used: certificate 1 cannot be \
          read: {why}"
     );
-    let said: Vec<_> = merged.skipped.iter().map(ToString::to_string).collect();
-    assert_eq!(said, [expected]);
+    let message: Vec<_> = merged.skipped.iter().map(ToString::to_string).collect();
+    assert_eq!(message, [expected]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn of_the_systems_only_bad_certificates_are_left_out() {
     let merged = merged(None, None, &(junk() + &SYSTEM)).expect("merged");
     assert_eq!(names(&merged.bundle), ["system", "system-2"]);
     let expected = "a certificate of the bundle of the system is not used: certificate 1 is not an X.509 certificate: \
-                    copy it anew or remove it";
+                    copy it again or remove it";
     assert_eq!(merged.skipped[0].to_string(), expected);
 }
 
@@ -188,7 +188,7 @@ fn of_the_systems_only_bad_certificates_are_left_out() {
 #[case::junk(
     junk(),
     "the bundle of the system holds no certificate that can be used: certificate 1 is not an X.509 certificate: copy \
-     it anew or remove it"
+     it again or remove it"
 )]
 fn without_the_systems_there_is_nothing(#[case] system: String, #[case] expected: &str) {
     assert_eq!(
@@ -211,7 +211,7 @@ fn without_the_systems_there_is_nothing(#[case] system: String, #[case] expected
     2030,
     Some("the bundle of the proxy (spec.trustedCA): certificate 1 (CN=old) is not valid before 2027-01-01T00:00:00Z")
 )]
-fn an_expired_certificate_stays_with_a_warning(#[case] from: i32, #[case] to: i32, #[case] warning: Option<&str>) {
+fn an_expired_certificate_is_kept_with_a_warning(#[case] from: i32, #[case] to: i32, #[case] warning: Option<&str>) {
     let text = certificate("old", |params| {
         params.not_before = date_time_ymd(from, 1, 1);
         params.not_after = date_time_ymd(to, 1, 1);
@@ -222,7 +222,7 @@ fn an_expired_certificate_stays_with_a_warning(#[case] from: i32, #[case] to: i3
 }
 
 #[test]
-fn nobody_is_told_of_the_systems_expired_ones() {
+fn expired_certificates_of_the_system_are_not_reported() {
     let old = certificate("old", |params| params.not_after = date_time_ymd(2025, 1, 1));
     assert_eq!(merged(None, None, &old).expect("merged").warnings, Vec::<String>::new());
 }
@@ -296,7 +296,7 @@ fn bundles_are_found(
     #[case] map: Option<Value>,
     #[case] cloud: Option<&str>,
     #[case] proxy: Option<&str>,
-    #[case] said: &[&str],
+    #[case] message: &[&str],
 ) {
     let map: Option<ConfigMap> = map.map(|data| serde_json::from_value(json!({ "data": data })).expect("ConfigMap"));
     let cloud_conf = cloud.map(|text| BTreeMap::from([("ca-bundle.pem".to_owned(), text.to_owned())]));
@@ -309,7 +309,7 @@ fn bundles_are_found(
             system: "s"
         }
     );
-    assert_eq!(skipped.iter().map(ToString::to_string).collect::<Vec<_>>(), said);
+    assert_eq!(skipped.iter().map(ToString::to_string).collect::<Vec<_>>(), message);
 }
 
 #[test]

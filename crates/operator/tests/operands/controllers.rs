@@ -70,7 +70,7 @@ async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
         format!("{key}: 2 of 2 Pods available")
     );
 
-    // operator.md W4: rolled out, and dead since.
+    // Operator.md W4: rolled out, and dead since.
     set_ready(&pods, "False").await;
     let live = deployment(&world, |live| health(&key, Some(live), &[]).available == 0).await;
     assert_eq!(health(&key, Some(&live), &[]).state, State::Unavailable);
@@ -154,7 +154,7 @@ async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mu
     converge_until(world, pods, desired, inventory, new).await;
 }
 
-// operator.md W18: of a workload that is replaced, and of one that takes another's place, the new Pods wait for the old ones.
+// Operator.md W18: of a workload that is replaced, and of one that takes another's place, the new Pods wait for the old ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_of_a_kind_never_run_at_the_same_time() {
     let plane = lab::ControlPlane::start().unwrap();

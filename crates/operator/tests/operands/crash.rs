@@ -99,7 +99,7 @@ async fn during_an_upgrade() {
     }
 }
 
-/// Two that both believe to be the one.
+/// Two processes that both run as the leader.
 #[tokio::test]
 async fn two_at_once_end_as_one() {
     let (world, undisturbed) = (World::new("two").await, World::new("calm").await);

@@ -19,7 +19,7 @@ fn in_container(path: &str) -> String {
     format!("{CONTAINER}{path}")
 }
 
-// operator.md §10.9, and the first part of W17: ports of a Service are looked at.
+// And the first part of W17: ports of a Service are looked at.
 #[rstest]
 #[case::namespace("Namespace", add("/metadata/labels/k8s-app", "x"))]
 #[case::account("ServiceAccount", add("/automountServiceAccountToken", true))]
@@ -112,14 +112,14 @@ async fn edits_are_reverted(#[case] kind: &str, #[case] edit: Value) {
     let writes = world.writes();
     assert!(writes.len() <= 3, "{writes:?}");
 
-    // operator.md W28: one repair, then quiet; also for one that has just started.
+    // Operator.md W28: one repair, then quiet; also for one that has just started.
     assert_all(&engine.converge(object.clone(), &[], &Uncached).await, &Outcome::Kept);
     assert_all(&world.converge(&object).await, &Outcome::Kept);
     assert_eq!(world.writes(), writes);
 }
 
 #[tokio::test]
-async fn what_is_deleted_comes_back_for_every_kind() {
+async fn deleted_objects_of_every_kind_are_recreated() {
     let world = World::new("delete").await;
     let (engine, everything) = (world.engine(), world.everything());
     engine.converge(everything.clone(), &[], &Uncached).await;
@@ -154,16 +154,19 @@ async fn a_deleted_workload_is_recreated_at_once() {
         }
         let report = engine.converge(desired.clone(), &[], &Uncached).await;
         assert_eq!(report.outcome(desired[0].key()), Some(&Outcome::Created));
-        if report.failures().any(|failure| failure.key == *desired[1].key()) {
+        if report
+            .failures()
+            .any(|failure| failure.key.as_ref() == desired[1].key())
+        {
             return;
         }
     }
     panic!("the other object is never left alone");
 }
 
-// operator.md §10.9: a user's label is kept, the system's is reverted.
+// A user's label is kept, the system's is reverted.
 #[tokio::test]
-async fn metadata_of_users_stays_for_every_kind() {
+async fn metadata_of_users_is_kept_for_every_kind() {
     let world = World::new("labels").await;
     let everything = world.everything();
     world.converge(&everything).await;
@@ -196,7 +199,7 @@ async fn metadata_of_users_stays_for_every_kind() {
 }
 
 #[tokio::test]
-async fn a_restart_by_kubectl_stays() {
+async fn a_restart_by_kubectl_is_kept() {
     let world = World::new("restart").await;
     let deployment = vec![world.of("Deployment")];
     world.converge(&deployment).await;
@@ -211,9 +214,9 @@ async fn a_restart_by_kubectl_stays() {
     assert_eq!(live.pointer("/spec/paused"), None);
 }
 
-/// Made by somebody with `kubectl create` before us: what the server's defaults filled in for them is theirs as well.
+/// Created with `kubectl create` before us: the server's defaults in it have the same owner.
 #[tokio::test]
-async fn what_somebody_made_before_us_becomes_ours_once() {
+async fn an_existing_object_is_adopted_once() {
     let world = World::new("before").await;
     for object in world
         .everything()
@@ -230,9 +233,9 @@ async fn what_somebody_made_before_us_becomes_ours_once() {
     assert_eq!(world.writes(), writes);
 }
 
-/// Whoever else applies fields to our objects by server-side apply loses them, also if they repeat ours.
+/// Fields that another program applies to our objects by server-side apply are removed, also if they repeat ours.
 #[tokio::test]
-async fn another_that_applies_loses_its_fields() {
+async fn fields_of_another_applier_are_removed() {
     let world = World::new("gitops").await;
     let deployment = vec![world.of("Deployment")];
     let key = deployment[0].key();

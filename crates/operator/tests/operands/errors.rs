@@ -1,4 +1,4 @@
-//! What the server refuses is told in words, and stops nobody else.
+//! What the server refuses is reported, and stops no other object.
 
 use crate::world::{World, assert_all, client, outcomes, with};
 use operator::{
@@ -13,7 +13,7 @@ fn failure(report: &Report) -> Failure {
     failures[0].clone()
 }
 
-// operator.md W17: the first error does not stop the rest.
+// Operator.md W17: the first error does not stop the rest.
 #[tokio::test]
 async fn w17_one_failing_object_does_not_stop_the_others() {
     let world = World::new("first").await;
@@ -125,7 +125,7 @@ async fn grant(world: &World, user: &str, verbs: &[&str]) {
 
 /// A policy of the cluster stands for whatever refuses by admission; it names itself.
 #[tokio::test]
-async fn whoever_refuses_is_named() {
+async fn the_refusing_webhook_is_named() {
     let world = World::new("policy").await;
     let name = world.namespace.clone();
     let policy = world.object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", json!({ "spec": {
@@ -202,7 +202,7 @@ async fn a_webhook_is_named() {
 async fn a_namespace_that_is_going_is_named() {
     let world = World::new("going").await;
     world.converge(&[world.of("Service")]).await;
-    // Nobody is there who would finish it.
+    // No controller is running that would finish it.
     world.delete(world.namespace().key()).await;
     let failure = failure(&world.converge(&[world.of("ConfigMap")]).await);
     assert!(
@@ -260,9 +260,9 @@ async fn a_field_that_does_not_exist_is_named() {
     assert!(failure.to_string().contains("spec.prots"), "{failure}");
 }
 
-// operator.md W19: two objects of one name in two namespaces are two objects.
+// Operator.md W19: two objects of one name in two namespaces are two objects.
 #[tokio::test]
-async fn w19_namespaces_tell_objects_apart() {
+async fn w19_objects_are_distinguished_by_namespace() {
     let (here, there) = (World::new("here").await, World::new("there").await);
     let elsewhere = with(
         &with(&here.of("ConfigMap"), "/metadata/namespace", json!(there.namespace)),

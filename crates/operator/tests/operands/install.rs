@@ -39,9 +39,9 @@ async fn one_write_an_object_and_none_when_nothing_changed() {
     );
 }
 
-// operator.md W17: what an object needs is there before it.
+// Operator.md W17: what an object needs is there before it.
 #[tokio::test]
-async fn w17_what_is_needed_is_made_first() {
+async fn w17_dependencies_are_created_first() {
     let world = World::new("order").await;
     world.converge(&world.everything()).await;
     let rank = |write: &String| {
@@ -203,7 +203,7 @@ async fn copies_save_all_requests_and_late_ones_do_no_harm() {
 }
 
 #[tokio::test]
-async fn one_that_is_wanted_twice_is_refused_and_the_others_are_made() {
+async fn duplicate_objects_are_refused_and_the_others_created() {
     let world = World::new("twice").await;
     let config_map = world.of("ConfigMap");
     let report = world

@@ -75,7 +75,7 @@ async fn of_every_kind_with_at_most_two_writes() {
 }
 
 #[tokio::test]
-async fn what_it_made_and_we_do_not_want_is_pruned() {
+async fn unwanted_objects_of_the_predecessor_are_pruned() {
     let world = World::new("orphan").await;
     let (theirs, users) = (world.of("ConfigMap"), world.of("Secret"));
     world

@@ -129,7 +129,7 @@ fn changed(diff: &str) -> Vec<String> {
 
 // The real one, about objects that are made, changed and neither.
 #[tokio::test]
-async fn says_the_same_as_kubectl_diff() {
+async fn prints_the_same_as_kubectl_diff() {
     let world = World::new("kubectl").await;
     let kinds = [
         "Service",
@@ -171,7 +171,7 @@ async fn says_the_same_as_kubectl_diff() {
     }
 }
 
-/// W17: a port that somebody has changed. The server keeps both as long as they have two owners, and two may not have one name.
+/// W17: a port that another program has changed. The server keeps both as long as they have two owners, and two may not have one name.
 #[tokio::test]
 async fn a_port_that_is_not_ours() {
     let world = World::new("port").await;
@@ -195,11 +195,11 @@ async fn a_binding_to_a_role_that_is_not_there_yet() {
     for line in ["+kind: RoleBinding", "+kind: Role"] {
         assert!(preview.text.lines().any(|each| each == line), "{}", preview.text);
     }
-    // Of a role that nobody makes it is said.
+    // A role that is not created is reported.
     let preview = engine.preview(&[binding], &[]).await;
-    let said = preview.failures.first().expect("a failure").to_string();
+    let message = preview.failures.first().expect("a failure").to_string();
     assert!(
-        said.starts_with("cannot create RoleBinding") && said.contains("not found"),
-        "{said}"
+        message.starts_with("cannot create RoleBinding") && message.contains("not found"),
+        "{message}"
     );
 }

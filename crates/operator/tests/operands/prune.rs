@@ -20,9 +20,9 @@ fn renamed(object: &Object, suffix: &str) -> Object {
     Object::new(value).unwrap()
 }
 
-// operator.md W18: from two machines to one, the budget goes.
+// Operator.md W18: from two machines to one, the budget goes.
 #[tokio::test]
-async fn w18_a_budget_that_is_not_wanted_any_more_goes() {
+async fn w18_an_unwanted_budget_is_deleted() {
     let world = World::new("single").await;
     let (engine, all) = (
         world.engine(),
@@ -43,7 +43,7 @@ async fn w18_a_budget_that_is_not_wanted_any_more_goes() {
     assert_eq!(again.events().count(), 0);
 }
 
-// operator.md W18: another platform.
+// Operator.md W18: another platform.
 #[tokio::test]
 async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
     let world = World::new("switch").await;
@@ -125,7 +125,7 @@ async fn only_what_is_ours_and_of_our_kinds_is_pruned() {
 
 /// One of the same name that a user made since is not ours, although ours is in the inventory.
 #[tokio::test]
-async fn a_namesake_stays() {
+async fn an_object_with_the_same_name_is_kept() {
     let world = World::new("namesake").await;
     let config_map = world.of("ConfigMap");
     world.converge(std::slice::from_ref(&config_map)).await;
@@ -140,7 +140,7 @@ async fn a_namesake_stays() {
 
 /// Two operators with one field manager: what belongs to a controller is only changed and removed for that one.
 #[tokio::test]
-async fn what_another_controller_has_stays() {
+async fn objects_of_another_controller_are_kept() {
     let world = World::new("owned").await;
     let nobodys = world.of("ConfigMap");
     let owner = |name: &str| json!([{ "apiVersion": "example.com/v1", "kind": "Owner", "name": name, "uid": name, "controller": true }]);
@@ -164,7 +164,7 @@ async fn what_another_controller_has_stays() {
         assert_eq!((preview.text.as_str(), preview.failures[0].to_string()), ("", expected));
     }
     let report = world.engine().remove_all(&inventory, &Uncached).await;
-    assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
+    assert_eq!(outcomes(&report), ["left: it is owned by another object ConfigMap"]);
     assert_eq!(world.engine().preview(&[], &inventory).await.text, "");
     assert_eq!(world.writes(), writes);
 
@@ -173,7 +173,7 @@ async fn what_another_controller_has_stays() {
     // And the other way round.
     world.converge(std::slice::from_ref(&nobodys)).await;
     let report = theirs().remove_all(&inventory, &Uncached).await;
-    assert_eq!(outcomes(&report), ["left: it belongs to somebody else ConfigMap"]);
+    assert_eq!(outcomes(&report), ["left: it is owned by another object ConfigMap"]);
 }
 
 // What workloads need is deleted only after their Pods have ended.
@@ -248,7 +248,7 @@ async fn removal_waits_a_while_for_pods() {
 }
 
 #[tokio::test]
-async fn what_comes_back_while_it_is_being_deleted_waits_for_that() {
+async fn a_desired_object_waits_for_its_deletion() {
     let world = World::new("back").await;
     let deployment = vec![world.of("Deployment")];
     let inventory = world.converge(&deployment).await.inventory();
@@ -260,9 +260,9 @@ async fn what_comes_back_while_it_is_being_deleted_waits_for_that() {
     assert_all(&world.converge(&deployment).await, &Outcome::Created);
 }
 
-/// What workloads need stays as long as nobody knows that they are gone.
+/// What workloads need is kept as long as it is not known that they are gone.
 #[tokio::test]
-async fn removal_goes_no_further_than_workloads_that_cannot_be_removed() {
+async fn removal_stops_at_workloads_that_cannot_be_removed() {
     let world = World::new("stuck").await;
     let all = [world.of("Deployment"), world.of("Role")];
     world.converge(&all).await;
@@ -274,7 +274,7 @@ async fn removal_goes_no_further_than_workloads_that_cannot_be_removed() {
     assert_eq!(report.inventory().len(), 2);
 }
 
-/// Nobody is asked about what is known to be gone.
+/// There is no request about objects that are known to be deleted.
 #[tokio::test]
 async fn what_copies_do_not_have_is_gone() {
     struct Nothing;
@@ -290,22 +290,22 @@ async fn what_copies_do_not_have_is_gone() {
     assert_all(&dead.remove_all(&inventory, &Nothing).await, &Outcome::Gone);
 }
 
-/// However long the Pods take, and whoever notices first that they are gone: one event when a workload is, and no other.
+/// However long the Pods take, and in whichever run they are gone: one event when a workload is, and no other.
 #[rstest]
 #[case::by_itself(&[])]
 #[case::while_something_is_waited_for(&["Service"])]
 #[tokio::test]
-async fn the_end_of_a_workload_is_told_once(#[case] others: &[&str]) {
+async fn the_deletion_of_a_workload_is_reported_once(#[case] others: &[&str]) {
     let world = World::new("farewell").await;
     let engine = world.engine().patience(Duration::ZERO);
     let kinds = ["Deployment", "DaemonSet"].iter().chain(others);
     let all: Vec<_> = kinds.map(|kind| world.of(kind)).collect();
     let mut inventory = engine.converge(all.clone(), &[], &Uncached).await.inventory();
     let reasons = |report: &Report| -> Vec<String> {
-        let told = report
+        let reported = report
             .events()
             .map(|event| format!("{} {}", event.reason, event.key.kind));
-        told.collect()
+        reported.collect()
     };
     for _ in 0..2 {
         let report = engine.remove_all(&inventory, &Uncached).await;
@@ -317,12 +317,12 @@ async fn the_end_of_a_workload_is_told_once(#[case] others: &[&str]) {
     assert_eq!(reasons(&report), ["ResourceDeleteSuccess Deployment"]);
     world.collect(all[1].key()).await;
     // By the list of before, too: that may not have been written.
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..2 {
-        told.extend(reasons(&engine.remove_all(&inventory, &Uncached).await));
+        reported.extend(reasons(&engine.remove_all(&inventory, &Uncached).await));
     }
-    told.sort();
+    reported.sort();
     let rest = ["DaemonSet"].iter().chain(others);
     let expected: Vec<_> = rest.map(|kind| format!("ResourceDeleteSuccess {kind}")).collect();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }

@@ -13,7 +13,7 @@ fn selected_by(object: &Object, value: &str) -> Object {
     with(&object, "/spec/template/metadata/labels/k8s-app", json!(value))
 }
 
-// A changed selector recreates the object; W17: so does a changed role.
+// A selector that changes makes a new object; W17: so does a role.
 #[rstest]
 #[case::w17_role("RoleBinding", "/roleRef/name")]
 #[case::w17_cluster_role("ClusterRoleBinding", "/roleRef/name")]
@@ -39,7 +39,7 @@ async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str)
     assert_all(&world.converge(&[new]).await, &Outcome::Kept);
 }
 
-/// Two of a kind never run at the same time: the new one waits for the end of the old one's Pods, and nobody waits for that.
+/// Two of a kind never run at the same time: the new one waits for the end of the old one's Pods, and the operator does not block on that.
 #[rstest]
 #[case::deployment("Deployment")]
 #[case::daemon_set("DaemonSet")]
@@ -63,7 +63,7 @@ async fn what_runs_pods_waits_for_the_old_ones(#[case] kind: &str) {
     assert_all(&world.converge(&[new]).await, &Outcome::Kept);
 }
 
-/// Somebody deletes our binding and makes one of their own with another role.
+/// A user deletes our binding and creates another one of the same name with another role.
 #[tokio::test]
 async fn w17_a_binding_to_another_role_is_replaced() {
     let world = World::new("usurper").await;
@@ -80,7 +80,7 @@ async fn w17_a_binding_to_another_role_is_replaced() {
 #[case::by_a_user(json!([{ "op": "add", "path": "/immutable", "value": true }]))]
 #[case::and_changed(json!([{ "op": "add", "path": "/data/x", "value": "eA==" }, { "op": "add", "path": "/immutable", "value": true }]))]
 #[tokio::test]
-async fn what_somebody_made_immutable_is_replaced(#[case] edit: Value) {
+async fn an_object_made_immutable_is_replaced(#[case] edit: Value) {
     let world = World::new("immutable").await;
     for kind in ["ConfigMap", "Secret"] {
         let object = world.of(kind);
@@ -96,16 +96,16 @@ async fn what_somebody_made_immutable_is_replaced(#[case] edit: Value) {
 
 #[tokio::test]
 async fn our_own_immutable_objects_are_replaced_by_new_content() {
-    let world = World::new("sealed").await;
-    let sealed = with(&world.of("ConfigMap"), "/immutable", json!(true));
-    world.converge(std::slice::from_ref(&sealed)).await;
-    assert_all(&world.converge(std::slice::from_ref(&sealed)).await, &Outcome::Kept);
-    let new = with(&sealed, "/data/cloud.conf", json!("new"));
+    let world = World::new("immutable").await;
+    let immutable = with(&world.of("ConfigMap"), "/immutable", json!(true));
+    world.converge(std::slice::from_ref(&immutable)).await;
+    assert_all(&world.converge(std::slice::from_ref(&immutable)).await, &Outcome::Kept);
+    let new = with(&immutable, "/data/cloud.conf", json!("new"));
     assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Recreated);
     assert_eq!(world.get(new.key()).await["data"]["cloud.conf"], "new");
 }
 
-// A malformed one keeps the old object.
+// A malformed one leaves the old object.
 #[tokio::test]
 async fn one_that_the_server_would_refuse_leaves_the_old_one() {
     let world = World::new("malformed").await;
@@ -128,7 +128,7 @@ async fn one_that_the_server_would_refuse_leaves_the_old_one() {
     assert_eq!(world.get(old.key()).await, before);
 }
 
-// A deletion that waits for a finalizer is reported until it is finished.
+// A delete that a finalizer holds up is reported, and is over with it.
 #[tokio::test]
 async fn a_finalizer_is_named() {
     let world = World::new("finalizer").await;
@@ -157,20 +157,20 @@ async fn a_finalizer_is_named() {
     assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Created);
 }
 
-/// One that had to wait for the old one's Pods is told as what it is when it is there.
+/// One that had to wait for the old one's Pods is reported as recreated once it exists.
 #[tokio::test]
-async fn what_is_replaced_slowly_is_told_once() {
+async fn a_slow_replacement_is_reported_once() {
     let world = World::new("slowly").await;
     let (engine, old) = (world.engine(), world.of("Deployment"));
     engine.converge(vec![old.clone()], &[], &Uncached).await;
     let new = selected_by(&old, "new");
-    let told = async || {
+    let reported = async || {
         let report = engine.converge(vec![new.clone()], &[], &Uncached).await;
         report.events().map(|event| event.reason).collect::<Vec<_>>()
     };
-    assert_eq!(told().await, [""; 0]);
-    assert_eq!(told().await, [""; 0]);
+    assert_eq!(reported().await, [""; 0]);
+    assert_eq!(reported().await, [""; 0]);
     world.collect(old.key()).await;
-    assert_eq!(told().await, ["ResourceRecreating", "ResourceRecreateSuccess"]);
-    assert_eq!(told().await, [""; 0]);
+    assert_eq!(reported().await, ["ResourceRecreating", "ResourceRecreateSuccess"]);
+    assert_eq!(reported().await, [""; 0]);
 }

@@ -23,7 +23,7 @@ use std::{
 pub struct World {
     /// Of the operator, whose requests are counted.
     pub client: Client,
-    /// Of everybody else.
+    /// Of all others.
     pub admin: Client,
     pub namespace: String,
     user: String,
@@ -88,7 +88,7 @@ impl World {
             .collect()
     }
 
-    /// A client of somebody who may write roles and bindings, and has what they grant, but is not an administrator.
+    /// A client of a user who may write roles and bindings, and has what they grant, but is not an administrator.
     pub async fn modest(&self) -> Client {
         let (user, name) = (lab::unique("modest"), &self.namespace);
         // All of them, `*`, would be the right to bind to any role, too.
@@ -349,7 +349,7 @@ pub async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// Nobody minds what is not said to these, as to the real ones.
+/// Fields that are not in these are accepted, as by the real ones.
 fn definition(kind: &str) -> Value {
     let plural = format!("{}s", kind.to_lowercase());
     let groups = json!({

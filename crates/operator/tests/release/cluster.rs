@@ -118,7 +118,7 @@ async fn every_manifest_is_taken_and_again_without_a_change() {
 
 /// The Go operator's binding makes it an admin; the release takes that away, and the operator still has its own.
 #[tokio::test]
-async fn the_go_operators_binding_goes() {
+async fn the_binding_of_the_go_operator_is_deleted() {
     let plane = plane().await;
     let client = plane.client();
     let upstream = json!({

@@ -1,4 +1,4 @@
-//! Images: what the release knows, what the operator is told, what runs.
+//! Images: of the release, in the file of the operator, in the Pods.
 
 use crate::manifests::{all, documents, folder, images_json, one, operands};
 use operator::platforms::{ALL, Provider};
@@ -53,7 +53,7 @@ fn the_release_knows_every_image() {
     assert!(unknown.is_none());
 }
 
-/// Keys that no platform reads would be images that are carried for nobody.
+/// Keys that no platform reads would be images that are not used.
 #[test]
 fn images_json_has_what_the_platforms_read() {
     let read: BTreeSet<_> = ALL
@@ -83,10 +83,10 @@ fn images_json_has_what_the_platforms_read() {
     );
 }
 
-/// Whoever reads credentials asks for them, and nobody else does: an unused credential is one that can be lost. AWS has none,
+/// Credentials are requested where they are read, and nowhere else: an unused credential is one that can be lost. AWS has none,
 /// because its manager uses the instance profile of its machine.
 #[test]
-fn credentials_are_asked_for_by_those_who_read_them() {
+fn credentials_are_requested_by_their_readers() {
     let requests = all()
         .into_iter()
         .filter(|manifest| manifest.kind() == "CredentialsRequest");

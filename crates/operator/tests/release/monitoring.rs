@@ -1,4 +1,4 @@
-//! What the release tells Prometheus is what the operator would tell it.
+//! The release has the same objects for Prometheus as the operator would create.
 
 use crate::manifests::{Manifest, OPERANDS, OPERATOR, all, one, operands};
 use operator::{Object, monitoring, platforms::Provider};
@@ -45,7 +45,7 @@ fn of_the_operands() {
     assert_eq!(of(&all(), OPERANDS), expected.collect::<Vec<_>>());
 }
 
-/// Whoever follows the chain from monitor to Service to Pod arrives.
+/// The selectors from monitor to Service to Pod match.
 #[test]
 fn a_monitor_finds_its_pods() {
     let monitor = one("ServiceMonitor", "cloud-controller-manager-operator");

@@ -9,7 +9,7 @@ const HIGH_AVAILABILITY: &str = "include.release.openshift.io/self-managed-high-
 const SINGLE_NODE: &str = "include.release.openshift.io/single-node-developer";
 
 #[test]
-fn files_say_when_and_what() {
+fn file_names_have_order_and_kind() {
     for Manifest { file, .. } in all() {
         let (level, rest) = file.split_once("_cloud-controller-manager-operator_").unwrap();
         let (order, what) = rest.split_once('_').unwrap();
@@ -28,7 +28,7 @@ fn files_say_when_and_what() {
 }
 
 #[test]
-fn every_object_says_which_clusters_it_is_for() {
+fn every_object_names_its_cluster_profiles() {
     for manifest in all() {
         let capability = match manifest.kind() {
             "CredentialsRequest" => "CloudCredential+CloudControllerManager",
@@ -49,13 +49,13 @@ fn every_object_says_which_clusters_it_is_for() {
         assert_eq!(
             included.count(),
             2,
-            "{name} is in clusters where somebody else runs the control plane"
+            "{name} is in clusters where another party runs the control plane"
         );
     }
 }
 
 #[test]
-fn nothing_is_there_twice() {
+fn no_object_is_defined_twice() {
     let mut seen = BTreeSet::new();
     for manifest in all() {
         assert!(seen.insert(manifest.object.key().clone()), "{}", manifest.object.key());
@@ -110,7 +110,7 @@ fn namespaces_are_watched_by_monitoring_and_reach_the_machine() {
 
 /// Of the Go operator nothing is left over that ours does not want: what a binding refers to cannot be changed.
 #[test]
-fn what_the_go_operator_leaves_goes() {
+fn leftovers_of_the_go_operator_are_deleted() {
     let gone: Vec<_> = all().into_iter().filter(Manifest::is_tombstone).collect();
     let names: Vec<_> = gone.iter().map(|manifest| manifest.object.key().to_string()).collect();
     assert_eq!(
@@ -138,7 +138,7 @@ fn the_cluster_operator_names_what_to_look_at() {
     );
 }
 
-// operator.md W27: nothing is left over from what is gone.
+// Operator.md W27: nothing is left over from what is gone.
 #[test]
 fn w27_nothing_vestigial() {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());

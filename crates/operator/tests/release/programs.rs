@@ -64,7 +64,7 @@ fn ours_is_one_program() {
     assert!(paths.iter().any(|path| options.images.starts_with(path)), "{paths:?}");
 }
 
-// operator.md W26: durations on the command line keep a single node from having its own.
+// Operator.md W26: durations on the command line keep a single node from having its own.
 #[test]
 fn w26_a_single_node_may_take_its_time() {
     let options = options(&ours(), 0, Role::Operator);
@@ -75,7 +75,7 @@ fn w26_a_single_node_may_take_its_time() {
     );
 }
 
-// operator.md W26: a program that hangs is started again, and one that is not ready is seen.
+// Operator.md W26: a program that hangs is started again, and one that is not ready is seen.
 #[rstest]
 #[case("livenessProbe", "/healthz")]
 #[case("readinessProbe", "/readyz")]
@@ -89,7 +89,7 @@ fn w26_probes(#[case] probe: &str, #[case] path: &str) {
     assert_eq!(port["name"], "healthz");
 }
 
-// operator.md W21: the certificate may come later than the Pod.
+// Operator.md W21: the certificate may come later than the Pod.
 #[test]
 fn w21_the_certificate_may_come_later() {
     let volumes = ours()["spec"]["template"]["spec"]["volumes"].clone();

@@ -1,4 +1,4 @@
-//! What the roles grant, read: nothing too broad, nothing for nobody. Whether it is enough, a cluster says.
+//! What the roles grant, read: nothing too broad, nothing unused. Whether it is enough is tested in a cluster.
 
 use crate::manifests::{OPERANDS, OPERATOR, all, operands};
 use operator::Object;
@@ -75,7 +75,7 @@ fn nothing_is_granted_wholesale() {
     }
 }
 
-/// What cannot be told apart by name: what has none yet, and what is nobody's in particular.
+/// Objects that cannot be restricted by name: those without one yet, and those of no particular owner.
 const NAMELESS: [&str; 5] = [
     "clusteroperators",
     "events",
@@ -135,7 +135,7 @@ fn nothing_is_overwritten() {
     }
 }
 
-/// A name in a rule that no platform has would be a right for whoever comes by.
+/// A name in a rule that no platform has would be a right without a purpose.
 #[test]
 fn w27_names_are_those_of_operands() {
     let kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];

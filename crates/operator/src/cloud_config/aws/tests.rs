@@ -1,4 +1,4 @@
-//! The cloud configuration of AWS.
+//! The configuration of AWS.
 
 use super::{SecurityGroups, transform};
 use gcfg::{Document, Value};
@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use rstest::rstest;
 use std::collections::BTreeMap;
 
-/// What a file says to who reads it: `section/key` and its values in order.
-fn says(text: &str) -> BTreeMap<String, Vec<String>> {
-    let mut said = BTreeMap::<_, Vec<_>>::new();
+/// The settings of a file: `section/key` and its values in order.
+fn settings(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut settings = BTreeMap::<_, Vec<_>>::new();
     for part in Document::parse(text).expect("gcfg").parts() {
         for entry in part.entries() {
             let key = format!(
@@ -18,10 +18,10 @@ fn says(text: &str) -> BTreeMap<String, Vec<String>> {
                 entry.folded()
             );
             let Value::Text(value) = entry.value() else { continue };
-            said.entry(key).or_default().push(value.clone());
+            settings.entry(key).or_default().push(value.clone());
         }
     }
-    said
+    settings
 }
 
 fn plain(text: &str) -> Result<String, String> {
@@ -194,8 +194,8 @@ proptest! {
     fn is_idempotent_and_keeps_everything(text in file()) {
         let once = transform(&text, SecurityGroups::Managed).expect("transform");
         prop_assert_eq!(transform(&once, SecurityGroups::Managed), Ok(once.clone()));
-        let after = says(&once);
-        for (key, values) in says(&text) {
+        let after = settings(&once);
+        for (key, values) in settings(&text) {
             let decided = key.ends_with("nlbsecuritygroupmode") || key == "Global//disablesecuritygroupingress";
             prop_assert!(decided || after.get(&key) == Some(&values), "{} in\n{}", key, once);
         }

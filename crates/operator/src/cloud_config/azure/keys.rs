@@ -71,7 +71,7 @@ const PORT: &str = "clusterServiceSharedLoadBalancerHealthProbePort";
 const NUMBERS: [&str; 2] = ["cloudProviderBackoffExponent", "cloudProviderBackoffJitter"];
 const TAGS: &str = "tagsMap";
 
-/// Says which value is of another kind, in one sentence that does not show it: it may be a secret.
+/// Names the value that is of another kind, in one sentence that does not show it: it may be a secret.
 pub(super) fn check(document: &Document) -> Result<(), String> {
     let texts: fn(&str) -> bool = |raw| serde_json::from_str::<BTreeMap<String, Option<String>>>(raw).is_ok();
     let text: fn(&str) -> bool = |raw| raw.starts_with('"');

@@ -1,4 +1,4 @@
-//! The cloud configuration of Azure and Azure Stack Hub.
+//! The configuration of Azure and Azure Stack Hub.
 
 use super::{cloud_name, transform, transform_stack};
 use operator_api::Infrastructure;

@@ -1,4 +1,4 @@
-//! The cloud configuration of `OpenStack`.
+//! The configuration of `OpenStack`.
 
 use super::transform;
 use gcfg::Document;

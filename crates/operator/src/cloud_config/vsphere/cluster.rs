@@ -28,7 +28,7 @@ impl Cluster<'_> {
     /// Brings it into a configuration.
     pub(super) fn apply(&self, tree: &mut Tree) -> Result<(), String> {
         let families = self.families()?;
-        // one family that is IPv4 is what the operand assumes
+        // One family that is IPv4 is what the operand assumes
         if let [Family::V6] | [_, _] = families.as_slice() {
             let names: Vec<_> = families.iter().map(|family| family.name()).collect();
             section(tree, "global").insert("ipFamily".to_owned(), json!(names));

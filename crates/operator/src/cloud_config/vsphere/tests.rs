@@ -1,4 +1,4 @@
-//! The cloud configuration of vSphere.
+//! The configuration of vSphere.
 
 use super::{Cluster, transform};
 use operator_api::infrastructure::{platform_spec::VSphere, platform_status::VirtualIps};
@@ -90,8 +90,8 @@ fn apply(text: &str, spec: &Value, addresses: &[&str], services: &[&str]) -> Res
     Ok(once)
 }
 
-/// What a text says to who reads it.
-fn says(yaml: &str) -> Value {
+/// The settings of a text.
+fn settings(yaml: &str) -> Value {
     serde_saphyr::from_str(yaml).expect("YAML")
 }
 
@@ -114,13 +114,13 @@ fn says(yaml: &str) -> Value {
               excludeInternalNetworkSubnetCidr: '192.0.2.0/24,fe80::1/128',
               excludeExternalNetworkSubnetCidr: '192.1.2.0/24,fe80::2/128'}}"
 )]
-fn ini_and_yaml_say_the_same(#[case] spec: Option<Value>, #[case] expected: &str) {
+fn ini_and_yaml_are_equivalent(#[case] spec: Option<Value>, #[case] expected: &str) {
     for text in [INI, YAML] {
         let done = match &spec {
             Some(spec) => apply(text, spec, &[], &["172.30.0.0/16"]),
             None => transform(text, None),
         };
-        assert_eq!(says(&done.expect("transform")), says(expected), "from {text}");
+        assert_eq!(settings(&done.expect("transform")), settings(expected), "from {text}");
     }
 }
 
@@ -151,18 +151,18 @@ fn address_families(#[case] services: &str, #[case] families: Option<&[&str]>, #
     ];
     let services: Vec<&str> = services.split_whitespace().collect();
     let done = apply(YAML, &dual_stack_networking(), &addresses, &services).expect("transform");
-    let said = says(&done);
+    let found = settings(&done);
     assert_eq!(
-        said.pointer("/global/ipFamily"),
+        found.pointer("/global/ipFamily"),
         families.map(|names| json!(names)).as_ref()
     );
     assert_eq!(
-        said.pointer("/nodes/excludeInternalNetworkSubnetCidr"),
+        found.pointer("/nodes/excludeInternalNetworkSubnetCidr"),
         Some(&json!(excluded))
     );
     let external = excluded.replace("192.0.2.0/24,fe80::1/128", "192.1.2.0/24,fe80::2/128");
     assert_eq!(
-        said.pointer("/nodes/excludeExternalNetworkSubnetCidr"),
+        found.pointer("/nodes/excludeExternalNetworkSubnetCidr"),
         Some(&json!(external))
     );
 }
@@ -171,7 +171,7 @@ fn address_families(#[case] services: &str, #[case] families: Option<&[&str]>, #
 fn vcenters_that_are_no_more_go() {
     let text = format!("{YAML}  old-server-1:\n    server: old-server-1\n    datacenters:\n    - OLD\n");
     let done = apply(&text, &zones(), &[], &["172.30.0.0/16"]).expect("transform");
-    let vcenters = says(&done)["vcenter"]
+    let vcenters = settings(&done)["vcenter"]
         .as_object()
         .expect("map")
         .keys()
@@ -228,7 +228,7 @@ fn w15_a_spec_without_vcenters_does_not_take_them_away() {
     ]});
     let done = apply(YAML, &spec, &[], &["172.30.0.0/16"]).expect("transform");
     assert_eq!(
-        says(&done)["vcenter"],
+        settings(&done)["vcenter"],
         json!({ "test-server": { "server": "test-server", "datacenters": ["DC1", "DC2"] } })
     );
     assert_eq!(
@@ -255,14 +255,14 @@ fn w3_a_failure_domain_in_an_unknown_vcenter(#[case] vcenters: Value, #[case] pr
 }
 
 #[test]
-fn one_failure_domain_makes_no_labels() {
+fn one_failure_domain_has_no_labels() {
     let spec = json!({
         "vcenters": [{ "server": "test-server", "datacenters": ["DC1"] }],
         "failureDomains": [{ "name": "a", "server": "test-server", "topology": { "datacenter": "DC9" } }],
     });
-    let said = says(&apply(YAML, &spec, &[], &["172.30.0.0/16"]).expect("transform"));
+    let found = settings(&apply(YAML, &spec, &[], &["172.30.0.0/16"]).expect("transform"));
     assert_eq!(
-        (said.get("labels"), &said["vcenter"]["test-server"]["datacenters"]),
+        (found.get("labels"), &found["vcenter"]["test-server"]["datacenters"]),
         (None, &json!(["DC1", "DC9"]))
     );
 }
@@ -270,12 +270,12 @@ fn one_failure_domain_makes_no_labels() {
 #[test]
 fn networks_of_the_file_are_overwritten_also_by_nothing() {
     let text = format!("{YAML}nodes:\n  externalVmNetworkName: old\n  tomorrow: 1\n");
-    let said = says(&apply(&text, &zones(), &[], &["172.30.0.0/16"]).expect("transform"));
-    assert_eq!(said["nodes"], json!({ "tomorrow": 1 }));
+    let found = settings(&apply(&text, &zones(), &[], &["172.30.0.0/16"]).expect("transform"));
+    assert_eq!(found["nodes"], json!({ "tomorrow": 1 }));
 }
 
 #[test]
-fn seeded_it_is_what_the_infrastructure_says() {
+fn a_generated_configuration_matches_the_infrastructure() {
     let done = apply("global: {}\nvcenter: {}\n", &zones(), &[], &["172.30.0.0/16"]).expect("transform");
     let expected = "global: {}\nlabels:\n  region: openshift-region\n  zone: openshift-zone\nvcenter:\n  test-server:\n    \
                     datacenters:\n    - DC1\n    - DC2\n    - DC3\n    port: 443\n    server: test-server\n";
@@ -332,7 +332,7 @@ exclude-external-network-subnet-cidr = 13.0.0.0/8
             "excludeInternalNetworkSubnetCidr": "12.0.0.0/8", "excludeExternalNetworkSubnetCidr": "13.0.0.0/8",
         },
     });
-    assert_eq!(says(&transform(text, None).expect("transform")), expected);
+    assert_eq!(settings(&transform(text, None).expect("transform")), expected);
 }
 
 #[rstest]
@@ -512,10 +512,10 @@ proptest! {
             "{}global:\n  user: u\n{}vcenter:\n  test-server:\n    user: u\n{}nodes:\n  internalVmNetworkName: n\n{}",
             block(""), block("  "), block("    "), block("  "),
         );
-        let said = says(&apply(&text, &zones(), &["10.0.0.1", "::1"], &["fd65:172:16::/112"]).expect("transform"));
+        let found = settings(&apply(&text, &zones(), &["10.0.0.1", "::1"], &["fd65:172:16::/112"]).expect("transform"));
         for (key, text) in &keys {
             for place in ["", "/global", "/vcenter/test-server", "/nodes"] {
-                prop_assert_eq!(said.pointer(&format!("{place}/{key}")), Some(&json!(text)));
+                prop_assert_eq!(found.pointer(&format!("{place}/{key}")), Some(&json!(text)));
             }
         }
     }

@@ -1,4 +1,4 @@
-use super::{super::Duties, super::observed::Files, *};
+use super::{super::Duties, super::observed::OwnFiles, *};
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::json;
@@ -37,7 +37,7 @@ fn aws() -> Observed {
         api_server: Ok(None),
         cluster_version: Ok(None),
         cluster_operator: Ok(None),
-        files: Files {
+        files: OwnFiles {
             images: Ok(json!({"cloudControllerManagerAWS": "example.test/aws:1"}).to_string()),
             system_bundle: Err("not needed".to_owned()),
         },
@@ -115,7 +115,7 @@ fn is_the_same_each_time() {
     })))),
     " All None"
 )]
-fn changes_nothing_that_it_does_not_know(#[case] change: fn(&mut Observed), #[case] expected: &str) {
+fn changes_nothing_without_knowing_what_is_desired(#[case] change: fn(&mut Observed), #[case] expected: &str) {
     let mut observed = aws();
     change(&mut observed);
     let (_, decision) = complete(observed, &settings(Duties::Everything));
@@ -123,7 +123,7 @@ fn changes_nothing_that_it_does_not_know(#[case] change: fn(&mut Observed), #[ca
 }
 
 #[test]
-fn what_pods_need_is_read_and_missed() {
+fn required_objects_are_read_and_reported() {
     let mut observed = aws();
     observed.infrastructure = Ok(Some(parsed(json!({
         "metadata": {"name": "cluster"}, "spec": {},

@@ -187,7 +187,7 @@ fn kept(#[case] wanted: Value, #[case] changes: &[(&str, Value)], #[case] others
     assert_eq!(step(wanted.clone(), Some(&live(&wanted, changes, others))), "keep");
 }
 
-// Changes of: spec, label and annotation changes, system label reverted, port edit reverted, added port removed.
+// Spec, label and annotation changes, system label reverted, port edit reverted, added port removed.
 #[rstest]
 #[case::number(deployment(), &[("/spec/replicas", json!(3))], &[], "apply: spec.replicas")]
 #[case::label(deployment(), &[("/metadata/labels/app", json!("x"))], &[], "apply: metadata.labels.app")]
@@ -276,7 +276,11 @@ fn changed(#[case] wanted: Value, #[case] changes: &[(&str, Value)], #[case] oth
 #[case::label("/metadata/labels/old", json!("x"), "apply: -metadata.labels.old")]
 #[case::container("/spec/template/spec/containers/-", json!({ "name": "old" }), "apply: -spec.template.spec.containers[name=old]")]
 #[case::last_of_a_list("/spec/template/spec/imagePullSecrets", json!([{ "name": "x" }]), "apply: -spec.template.spec.imagePullSecrets")]
-fn what_we_do_not_want_any_more_goes(#[case] pointer: &str, #[case] value: Value, #[case] expected: &str) {
+fn fields_that_are_not_desired_any_more_are_removed(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] expected: &str,
+) {
     let mut before = deployment();
     set(&mut before, pointer, &value);
     assert_eq!(step(deployment(), Some(&live(&before, &[], &[]))), expected);
@@ -295,7 +299,7 @@ fn a_field_that_is_not_ours_any_more_is_applied_although_it_has_our_value() {
 }
 
 #[test]
-fn what_nobody_of_us_applied_is_taken_over() {
+fn fields_that_were_not_applied_are_taken_over() {
     let mut there = live(&config_map(), &[], &[]);
     there["metadata"]["managedFields"] = json!([edited(&json!({ "f:data": { ".": {}, "f:cloud.conf": {} } }))]);
     assert_eq!(step(config_map(), Some(&there)), "apply: never applied by us");
@@ -362,12 +366,12 @@ fn texts_of_secrets_are_their_data() {
         "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "a": "b" } }] } }),
     json!({ "f:rules": {} }),
 )]
-fn what_controllers_fill_in_stays(#[case] wanted: Value, #[case] fields: Value) {
+fn fields_of_controllers_are_kept(#[case] wanted: Value, #[case] fields: Value) {
     let there = live(&wanted, &[], &[by("controller", "Update", &fields)]);
     assert_eq!(step(wanted, Some(&there)), "keep");
 }
 
-// W17 (roleRef), and the selector.
+// Operator.md W17: roleRef and selector.
 #[rstest]
 #[case::selector(deployment(), "/spec/selector/matchLabels/app", json!("x"), "recreate: spec.selector cannot be changed")]
 #[case::role(binding(), "/roleRef/name", json!("other"), "recreate: roleRef.name cannot be changed")]

@@ -33,7 +33,7 @@ fn deployment(text: &str) -> Value {
 const UNSEEN: &str = "Deployment ns/ccm: the last change was not seen by its controller yet";
 const HALF: &str = "Deployment ns/ccm: 1 of 2 Pods updated";
 
-// Seven rows for a Deployment.
+// Seven rows for a Deployment …
 #[rstest]
 #[case::complete("3/3 True NewReplicaSetAvailable", "complete")]
 #[case::observed_ahead("3/4 True NewReplicaSetAvailable", "complete")]
@@ -42,7 +42,7 @@ const HALF: &str = "Deployment ns/ccm: 1 of 2 Pods updated";
 #[case::new_set_just_made("3/3 True NewReplicaSetCreated", HALF)]
 #[case::no_condition_yet("1/1", HALF)]
 #[case::condition_unknown("3/3 Unknown DeploymentPaused", HALF)]
-// … and four for one that does not get on.
+// … and four for one that makes no progress.
 #[case::deadline(
     "3/3 False ProgressDeadlineExceeded",
     "stalled: Deployment ns/ccm: words of the cluster"
@@ -73,7 +73,7 @@ fn words(rollout: Rollout) -> String {
     }
 }
 
-// A DaemonSet: generation, observed; desired, current, updated, available, misscheduled.
+// Generation, observed; desired, current, updated, available, misscheduled.
 #[rstest]
 #[case::complete([2, 2], [3, 3, 3, 3, 0], "complete")]
 #[case::node_reboots([2, 2], [3, 3, 3, 2, 0], "complete")]
@@ -119,7 +119,7 @@ fn only_workloads_roll_out() {
     );
 }
 
-// operator.md W4: a finished roll-out whose Pods have died since is not available.
+// Operator.md W4: a finished roll-out whose Pods have died since is not available.
 #[rstest]
 #[case::all(2, "3/3 True NewReplicaSetAvailable", State::Well, "2 of 2")]
 #[case::one(1, "3/3 True NewReplicaSetAvailable", State::Partial, "1 of 2")]
@@ -149,7 +149,7 @@ fn w4_pods_of_daemon_sets_are_counted(#[case] counts: [i64; 5], #[case] state: S
 }
 
 #[test]
-fn w4_says_why_pods_wait() {
+fn w4_reports_why_pods_wait() {
     let mut live = deployment("3/3 True NewReplicaSetAvailable");
     live["status"]["availableReplicas"] = json!(0);
     let crashing = json!({
@@ -186,13 +186,13 @@ fn w4_says_why_pods_wait() {
             "ready": true, "state": { "running": {} }, "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } },
         }] },
     });
-    let told = |pods: &[&Value]| health(&key("Deployment"), Some(&live), pods).to_string();
+    let shown = |pods: &[&Value]| health(&key("Deployment"), Some(&live), pods).to_string();
     assert_eq!(
-        told(&[&running, &between_two_attempts, &recovered]),
+        shown(&[&running, &between_two_attempts, &recovered]),
         "Deployment ns/ccm: 0 of 2 Pods available (Pod ccm-5: Error: no such cloud)"
     );
     assert_eq!(
-        told(&[&crashing, &homeless, &initializing, &between_two_attempts]),
+        shown(&[&crashing, &homeless, &initializing, &between_two_attempts]),
         "Deployment ns/ccm: 0 of 2 Pods available (Pod ccm-1: CrashLoopBackOff; Pod ccm-2: Unschedulable: 0/3 nodes \
          are available; Pod ccm-3: ImagePullBackOff; 1 more for other reasons)"
     );

@@ -5,9 +5,9 @@ use super::{CRASH_LOOP, containers, crash_loops};
 use serde_json::Value;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// So many reasons are told.
+/// So many reasons are reported.
 const REASONS: usize = 3;
-/// So much of what the cluster or a program says, in characters.
+/// The longest message of the cluster or of a program, in characters.
 const WORDS: usize = 200;
 
 /// Why Pods do not run: each reason once, with a Pod it holds for. The most frequent first; there is an end to it.
@@ -22,12 +22,12 @@ pub(super) fn reasons(pods: &[&Value]) -> Vec<String> {
     let mut all: Vec<_> = all.into_iter().collect();
     all.sort_by_key(|(_, names)| (Reverse(names.len()), names.first().copied()));
     let rest: usize = all.iter().skip(REASONS).map(|(_, names)| names.len()).sum();
-    let told = all.iter().take(REASONS).map(|(why, names)| match names.as_slice() {
+    let shown = all.iter().take(REASONS).map(|(why, names)| match names.as_slice() {
         [name, others @ ..] if !others.is_empty() => format!("Pod {name} and {} more: {why}", others.len()),
         names => format!("Pod {}: {why}", names.concat()),
     });
     let rest = (rest > 0).then(|| format!("{rest} more for other reasons"));
-    told.chain(rest).collect()
+    shown.chain(rest).collect()
 }
 
 /// Why a Pod does not run.
@@ -40,7 +40,7 @@ fn why(pod: &Value) -> Option<String> {
         return Some(if container["state"]["waiting"]["reason"] == CRASH_LOOP {
             crash(container)
         } else {
-            said(&container["state"]["waiting"], |message| message)
+            message(&container["state"]["waiting"], |message| message)
         });
     }
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
@@ -51,14 +51,14 @@ fn why(pod: &Value) -> Option<String> {
     // Between two attempts a container does not wait: then its last words are the reason.
     let ended = || containers(pod).find(|container| container["ready"] != true && end(container).is_some());
     unscheduled
-        .map(|condition| said(condition, |message| message))
+        .map(|condition| message(condition, |message| message))
         .or_else(|| ended().map(crash))
 }
 
-/// What a container that ends again and again says: the same while the kubelet waits, while it is tried and when it has ended. What
-/// the kubelet says about waiting is how long it does.
+/// The message about a container that crashes in a loop: the same while the kubelet waits, while it runs and when it has ended. What
+/// the kubelet reports about waiting contains how long it does.
 fn crash(container: &Value) -> String {
-    let words = end(container).map(|end| said(end, last_words));
+    let words = end(container).map(|end| message(end, last_words));
     let loops = crash_loops(container).then(|| CRASH_LOOP.to_owned());
     loops.into_iter().chain(words).collect::<Vec<_>>().join(": ")
 }
@@ -70,14 +70,14 @@ fn end(container: &Value) -> Option<&Value> {
 }
 
 /// A reason and its message, as far as there are any.
-fn said(what: &Value, part: impl Fn(&str) -> &str) -> String {
+fn message(what: &Value, part: impl Fn(&str) -> &str) -> String {
     let reason = what["reason"].as_str().map(str::to_owned);
     let message = what["message"].as_str().map(|message| cut(part(message).trim()));
     let all = reason.into_iter().chain(message);
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// What a program said last, of all that it said. When it did is another time after each restart.
+/// The last line that a program has logged, without its time, which is another one after each restart.
 fn last_words(log: &str) -> &str {
     let line = log.lines().map(str::trim).rfind(|line| !line.is_empty());
     without_time(line.unwrap_or_default())
@@ -126,7 +126,7 @@ mod tests {
         json!({"terminated": {"exitCode": 1, "reason": "Error", "message": message}})
     }
 
-    /// What Pods say, and what is told.
+    /// What Pods report, and the message.
     #[rstest]
     #[case::one(&["a: A x"], "Pod a: A: x")]
     #[case::of_one_mind(&["a: A x", "b: A x", "c: A x"], "Pod a and 2 more: A: x")]
@@ -135,8 +135,8 @@ mod tests {
     #[case::none(&[], "")]
     fn each_reason_once(#[case] pods: &[&str], #[case] expected: &str) {
         let pods = pods.iter().map(|text| {
-            let (name, said) = text.split_once(": ").unwrap();
-            let (reason, message) = said.split_once(' ').unwrap();
+            let (name, message) = text.split_once(": ").unwrap();
+            let (reason, message) = message.split_once(' ').unwrap();
             pod(name, &json!({"state": waiting(reason, message)}))
         });
         let pods: Vec<_> = pods.collect();
@@ -155,10 +155,10 @@ mod tests {
     )]
     #[case::it_is_tried_again(json!({"running": {}}), terminated("no such cloud"))]
     #[case::it_has_ended(terminated("no such cloud"), terminated("something else"))]
-    fn a_loop_is_told_in_the_same_words(#[case] state: Value, #[case] last: Value) {
+    fn a_crash_loop_has_a_stable_message(#[case] state: Value, #[case] last: Value) {
         let looping = json!({"ready": false, "restartCount": 7, "state": state, "lastState": last});
-        let told = why(&pod("a", &looping));
-        assert_eq!(told.as_deref(), Some("CrashLoopBackOff: Error: no such cloud"));
+        let shown = why(&pod("a", &looping));
+        assert_eq!(shown.as_deref(), Some("CrashLoopBackOff: Error: no such cloud"));
     }
 
     #[rstest]
@@ -174,7 +174,7 @@ mod tests {
 
     /// A roll-out that fails on every machine of a large cluster.
     #[test]
-    fn many_are_told_in_few_words() {
+    fn many_reasons_are_shortened() {
         let all = |wait: &str| {
             let pods = (0..500).map(|number| {
                 let message = format!("back-off {wait} restarting failed container=a pod=a-{number}_ns(uid-{number})");
@@ -192,11 +192,11 @@ mod tests {
             let pods: Vec<_> = pods.collect();
             reasons(&pods.iter().collect::<Vec<_>>()).join("; ")
         };
-        let told = all("10s");
+        let shown = all("10s");
         assert!(
-            told.starts_with("Pod a-000 and 499 more: CrashLoopBackOff: Error: üx") && told.len() < 500,
-            "{told}"
+            shown.starts_with("Pod a-000 and 499 more: CrashLoopBackOff: Error: üx") && shown.len() < 500,
+            "{shown}"
         );
-        assert_eq!(told, all("5m0s"));
+        assert_eq!(shown, all("5m0s"));
     }
 }

@@ -408,7 +408,7 @@ async fn node_managers_write_their_own_node(client: &Client) {
         (&manager, "node-a", None, Some("does not say on which node it runs")),
         (elsewhere, "node-b", Some("node-a"), None),
         (elsewhere, "node-b", None, None),
-        ("somebody", "node-a", None, None),
+        ("a-user", "node-a", None, None),
     ] {
         let result = label(client, node, user, claim).await;
         match (&result, refusal) {

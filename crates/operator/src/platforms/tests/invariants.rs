@@ -226,7 +226,7 @@ fn every_command_is_a_script() {
 }
 
 #[test]
-fn every_container_says_why_it_died_and_asks_for_no_limits() {
+fn containers_report_their_end_and_have_no_limits() {
     everywhere(|platform, _, objects| {
         for workload in workloads(objects) {
             for container in [
@@ -449,7 +449,7 @@ fn what_is_read_rolls_the_pods(#[case] platform: &str, #[case] config_maps: &str
     setting
         .sources
         .secrets
-        .insert("somebody-elses".to_owned(), SecretContent::default());
+        .insert("of-another-program".to_owned(), SecretContent::default());
     assert_eq!(seen.last(), Some(&hash(&setting)));
     let all = seen.len();
     seen.sort_by_key(Value::to_string);
@@ -457,9 +457,9 @@ fn what_is_read_rolls_the_pods(#[case] platform: &str, #[case] config_maps: &str
     assert_eq!(seen.len(), all);
 }
 
-/// A platform that says it has a cloud configuration has Pods that read it, and no other has: nobody would write it.
+/// A platform that says it has a cloud configuration has Pods that read it, and no other has: no program would write it.
 #[test]
-fn who_reads_a_cloud_configuration_has_one() {
+fn readers_of_a_cloud_configuration_have_one() {
     for platform in ALL {
         let files = platform.manifests.concat();
         let reads = files.contains("name: cloud-conf\n");
@@ -473,7 +473,7 @@ fn who_reads_a_cloud_configuration_has_one() {
     }
 }
 
-/// W24: a node manager that asks the machine's metadata service is not told to use anything else, so it gets no secret.
+/// W24: a node manager that asks the machine's metadata service uses nothing else, so it gets no secret.
 #[test]
 fn w24_no_secret_of_the_cloud_on_every_machine() {
     let objects = resources(&setting("Azure", Topology::HighlyAvailable)).unwrap();

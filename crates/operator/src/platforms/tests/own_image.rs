@@ -60,7 +60,7 @@ fn a_new_certificate_rolls_nothing() {
 }
 
 #[test]
-fn somebody_else_s_image_is_run_as_it_always_was() {
+fn an_image_of_another_project_is_run_unchanged() {
     let deployment = deployment(&setting("OpenStack", Topology::HighlyAvailable));
     let container = at(&deployment, "/spec/template/spec/containers/0");
     assert_eq!(container["image"], "example.test/cloudControllerManagerOpenStack:1");

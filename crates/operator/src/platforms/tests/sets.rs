@@ -107,7 +107,7 @@ fn w3_azure_without_its_details_is_the_public_cloud() {
 }
 
 #[test]
-fn twice_the_same_and_nobody_s_but_the_caller_s() {
+fn rendering_is_deterministic_and_stays_in_its_namespace() {
     for (platform, _) in PLATFORMS {
         let setting = setting(platform, Topology::HighlyAvailable);
         let first = resources(&setting).unwrap();

@@ -44,7 +44,7 @@ fn the_page_shows_the_files(#[case] title: &str, #[case] file: &str) {
 }
 
 #[test]
-fn the_page_tells_what_comes_of_them() {
+fn the_documentation_matches_the_rendered_objects() {
     let objects = PLATFORM.resources(&mars()).unwrap();
     assert_eq!(names(&objects).join("\n") + "\n", block("text result"));
     let container = at(objects[0].value(), "/spec/template/spec/containers/0");
@@ -71,8 +71,8 @@ fn the_row_is_all_that_is_left() {
     .unwrap();
     let status = infrastructure.status.platform_status.as_ref();
     assert_eq!(
-        external::verdict(status, &BTreeMap::new()),
-        Ok(external::Verdict::Provision)
+        external::provisioning(status, &BTreeMap::new()),
+        Ok(external::Provisioning::Provision)
     );
     assert!(external::is_external(status.unwrap()));
 
@@ -121,7 +121,7 @@ fn a_condition_that_is_not_met_leaves_a_flag_out() {
     assert!(!objects[0].value().to_string().contains("--region"));
 }
 
-/// Whoever adds a platform makes mistakes; each is told.
+/// Mistakes of a new platform are reported.
 #[rstest]
 #[case::placeholder(
     "metadata: {name: a}\nkind: Service\nspec: ${nope}",
@@ -138,7 +138,7 @@ fn a_condition_that_is_not_met_leaves_a_flag_out() {
     "kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: other}]}",
     "container \"other\" has no image, and the platform names none for it"
 )]
-fn mistakes_are_told(#[case] file: &'static str, #[case] reason: &str) {
+fn mistakes_are_reported(#[case] file: &'static str, #[case] reason: &str) {
     let manifests: &'static [&'static str] = Box::leak(Box::new([file]));
     let platform = Platform { manifests, ..PLATFORM };
     let error = platform.resources(&mars()).unwrap_err().to_string();

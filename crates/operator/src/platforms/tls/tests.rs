@@ -1,7 +1,7 @@
 use super::*;
 use rstest::rstest;
 
-// The flags of each profile.
+// The suites of the default profile.
 const NINE: &str = "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384,TLS_CHACHA20_POLY1305_SHA256,\
                     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,\
                     TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,\
@@ -98,7 +98,11 @@ fn without_an_api_server_it_is_intermediate() {
     NINE,
     "APIServer cluster: the TLS profile Custom has no body, using Intermediate"
 )]
-fn says_what_it_drops(#[case] profile: TlsSecurityProfile, #[case] cipher_suites: &str, #[case] warning: &str) {
+fn reports_unsupported_settings(
+    #[case] profile: TlsSecurityProfile,
+    #[case] cipher_suites: &str,
+    #[case] warning: &str,
+) {
     let resolved = resolve("", &[], Some(&cluster("StrictAllComponents", Some(profile)))).unwrap();
     assert_eq!(resolved.settings.min_version, "VersionTLS12");
     assert_eq!(resolved.settings.cipher_suites.join(","), cipher_suites);

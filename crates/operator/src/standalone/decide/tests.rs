@@ -27,7 +27,7 @@ fn manager(spec: Value) -> CloudControllerManager {
     CloudControllerManager::new("a", serde_json::from_value(spec).unwrap())
 }
 
-fn decided(manager: &CloudControllerManager, refused: Option<&Problem>) -> Decision {
+fn decided(manager: &CloudControllerManager, refused: Option<&Cause>) -> Decision {
     let images = Ok(json!({"cloudControllerManagerOperator": "example.test/outrigger:1"}).to_string());
     let mut observed = Observed {
         manager,
@@ -59,8 +59,8 @@ fn show(decision: &Decision) -> String {
     format!("{:?} {objects} [{}]", decision.action, prune.join(", "))
 }
 
-fn overlap() -> Problem {
-    Problem::Terminal(("ScopeOverlap", "in conflict with b".to_owned()))
+fn overlap() -> Cause {
+    Cause::Terminal(("ScopeOverlap", "in conflict with b".to_owned()))
 }
 
 #[rstest]
@@ -74,7 +74,7 @@ fn overlap() -> Problem {
 )]
 #[case::refused_but_unmanaged("Unmanaged", Some(overlap()), "Unmanaged 0 []")]
 #[case::refused_but_removed("Removed", Some(overlap()), "Remove 0 [Service ns/x]")]
-fn actions(#[case] state: &str, #[case] refused: Option<Problem>, #[case] expected: &str) {
+fn actions(#[case] state: &str, #[case] refused: Option<Cause>, #[case] expected: &str) {
     let mut manager = manager(json!({"provider": "memory", "managementState": state}));
     let related = json!([{"group": "", "resource": "services", "namespace": "ns", "name": "x"}]);
     manager.status = Some(serde_json::from_value(json!({ "relatedObjects": related })).unwrap());
@@ -101,7 +101,7 @@ fn a_secret_that_does_not_exist_is_reported() {
     json!({"replicas": 0}), Some(overlap()),
     "ScopeOverlap: in conflict with b; spec.replicas must be at least 1, not 0"
 )]
-fn refusals(#[case] mut spec: Value, #[case] refused: Option<Problem>, #[case] expected: &str) {
+fn refusals(#[case] mut spec: Value, #[case] refused: Option<Cause>, #[case] expected: &str) {
     spec["provider"] = json!("memory");
     let message = match decided(&manager(spec), refused.as_ref()).action {
         Action::Refuse(problem) => format!("{}: {}", problem.message().0, problem.message().1),
@@ -122,6 +122,6 @@ fn what_cannot_be_read_is_no_reason_to_change() {
         objects: [(key.clone(), Lookup::Unknown("403".to_owned()))].into(),
         now: Timestamp::UNIX_EPOCH,
     };
-    let expected = Action::Refuse(Problem::unread(format!("cannot read {key}: 403")));
+    let expected = Action::Refuse(Cause::unread(format!("cannot read {key}: 403")));
     assert_eq!(decide(&observed, &settings()).action, expected);
 }

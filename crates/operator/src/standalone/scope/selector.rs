@@ -3,10 +3,10 @@
 use operator_api::cloud_controller_manager::{LabelSelector, Requirement};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a selector says about one label.
+/// What a selector requires of one label.
 #[derive(Debug, Clone, Default)]
 struct Demand<'a> {
-    /// Only these values, if anything is said.
+    /// Only these values, if any are required.
     only: Option<BTreeSet<&'a str>>,
     /// None of these.
     none_of: BTreeSet<&'a str>,

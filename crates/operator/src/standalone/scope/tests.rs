@@ -109,7 +109,7 @@ fn services(#[case] a: Value, #[case] b: Value, #[case] expected: Option<&str>) 
 }
 
 #[test]
-fn says_why_and_what_to_do() {
+fn the_sentence_names_reason_and_remedy() {
     let classless = json!({"servicesWithoutClass": "Serve"});
     let managers = [
         manager("young", 5, &json!({"securePort": 10258, "scope": classless})),
@@ -129,7 +129,7 @@ fn says_why_and_what_to_do() {
 }
 
 #[test]
-fn one_that_is_refused_stands_in_nobodys_way() {
+fn a_refused_manager_reserves_no_scope() {
     let managers = [
         manager("first", 0, &labels(&json!({"cloud": "a"}))),
         manager("second", 1, &json!({})),
@@ -162,7 +162,7 @@ fn one_that_is_removed_counts_until_it_is_gone() {
 }
 
 #[test]
-fn one_that_is_not_managed_goes_on_running() {
+fn an_unmanaged_manager_keeps_its_scope() {
     let managers = [
         manager("old", 0, &json!({"managementState": "Unmanaged"})),
         manager("young", 1, &json!({})),
@@ -170,9 +170,9 @@ fn one_that_is_not_managed_goes_on_running() {
     assert_eq!(overlaps(&managers, &[], None).len(), 1);
 }
 
-/// Whoever changes his scope so that it meets one that runs is refused, older or not; and still is when that was told.
+/// A manager whose scope is changed so that it overlaps with a running one is refused, older or not; and still is after that was reported.
 #[test]
-fn one_that_runs_goes_on() {
+fn a_running_manager_keeps_its_scope() {
     let running = |mut manager: CloudControllerManager, generation: i64| {
         manager.metadata.generation = Some(generation);
         manager.status = Some(operator_api::cloud_controller_manager::Status {
@@ -194,7 +194,7 @@ fn one_that_runs_goes_on() {
         refused(&[running(older.clone(), 2), running(younger.clone(), 1)]),
         ["a"]
     );
-    let mut told = running(older, 1);
+    let mut shown = running(older, 1);
     let mut condition = k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition {
         type_: "Degraded".to_owned(),
         status: "True".to_owned(),
@@ -203,14 +203,14 @@ fn one_that_runs_goes_on() {
         last_transition_time: Time(Timestamp::UNIX_EPOCH),
         observed_generation: Some(1),
     };
-    told.status.as_mut().unwrap().conditions = vec![condition.clone()];
-    assert_eq!(refused(&[told.clone(), running(younger.clone(), 1)]), ["a"]);
+    shown.status.as_mut().unwrap().conditions = vec![condition.clone()];
+    assert_eq!(refused(&[shown.clone(), running(younger.clone(), 1)]), ["a"]);
     condition.status = "False".to_owned();
-    told.status.as_mut().unwrap().conditions = vec![condition];
-    assert_eq!(refused(&[told, running(younger, 1)]), ["b"]);
+    shown.status.as_mut().unwrap().conditions = vec![condition];
+    assert_eq!(refused(&[shown, running(younger, 1)]), ["b"]);
 }
 
-/// A manager whose Pods run with what these say.
+/// A manager whose Pods run with these claims.
 fn holding(mut manager: CloudControllerManager, held: &[&CloudControllerManager]) -> CloudControllerManager {
     let status = manager.status.get_or_insert_default();
     status.related_objects = vec![ObjectReference::default()];
@@ -327,7 +327,7 @@ fn what_remains_counts(#[case] c: Value, #[case] remains: &[Leftover], #[case] e
         let how = format!("of which {expected} is still there: ");
         assert!(found[0].sentence.contains(&how), "{}", found[0].sentence);
     }
-    // Whoever runs already is stopped by nothing.
+    // A running manager is not stopped.
     let runs = manager("c", 2, &c);
     assert_eq!(overlaps(&[holding(runs.clone(), &[&runs])], remains, None), []);
 }

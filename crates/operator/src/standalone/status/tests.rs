@@ -10,16 +10,16 @@ fn manager() -> CloudControllerManager {
     CloudControllerManager::new("west", spec)
 }
 
-fn said(sentence: &str) -> Option<Message> {
+fn message(sentence: &str) -> Option<Message> {
     (!sentence.is_empty()).then(|| ("Because", sentence.to_owned()))
 }
 
-fn found(state: State, progressing: &str, degraded: &str) -> Found {
+fn found(state: Management, progressing: &str, degraded: &str) -> Found {
     let inventory = vec![Key::config_map("ns", "x")];
     Found {
         state,
-        progressing: said(progressing),
-        degraded: said(degraded),
+        progressing: message(progressing),
+        degraded: message(degraded),
         inventory,
         ..Found::default()
     }
@@ -58,12 +58,12 @@ fn lines(status: &Status) -> String {
     "y",
     "Available=False Because y\nProgressing=False AsExpected\nDegraded=True Because y"
 )]
-#[case::nobody_knows(
+#[case::unknown(
     Lookup::Unknown("no answer".to_owned()), "x", "",
     "Available=Unknown CannotRead no answer\nProgressing=True Because x\nDegraded=False AsExpected"
 )]
 fn conditions(#[case] deployment: Lookup, #[case] progressing: &str, #[case] degraded: &str, #[case] expected: &str) {
-    let found = found(State::Managed, progressing, degraded);
+    let found = found(Management::Managed, progressing, degraded);
     assert_eq!(
         lines(&next(&manager(), &Status::default(), &found, &deployment, NOW)),
         expected
@@ -73,18 +73,18 @@ fn conditions(#[case] deployment: Lookup, #[case] progressing: &str, #[case] deg
 #[rstest]
 #[case::nothing_runs(0, "Available=False NothingRuns Pod a: CrashLoopBackOff")]
 #[case::something_does(1, "Available=True AsExpected 1 of 2 Pods are available")]
-fn why_nothing_runs_is_said_where_that_is(#[case] available: i64, #[case] expected: &str) {
+fn the_reason_for_no_pods_is_in_available(#[case] available: i64, #[case] expected: &str) {
     let found = Found {
         down: Some("Pod a: CrashLoopBackOff".to_owned()),
-        ..found(State::Managed, "", "")
+        ..found(Management::Managed, "", "")
     };
-    let said = lines(&next(&manager(), &Status::default(), &found, &running(available), NOW));
-    assert_eq!(said.lines().next(), Some(expected));
+    let message = lines(&next(&manager(), &Status::default(), &found, &running(available), NOW));
+    assert_eq!(message.lines().next(), Some(expected));
 }
 
 #[test]
-fn what_could_not_be_read_is_as_it_was() {
-    let (manager, found) = (manager(), found(State::Managed, "", ""));
+fn an_unreadable_deployment_keeps_the_condition() {
+    let (manager, found) = (manager(), found(Management::Managed, "", ""));
     let before = next(&manager, &Status::default(), &found, &running(1), NOW);
     let after = next(&manager, &before, &found, &Lookup::Unknown("no answer".to_owned()), NOW);
     assert_eq!(after, before);
@@ -92,12 +92,32 @@ fn what_could_not_be_read_is_as_it_was() {
 }
 
 #[rstest]
-#[case::it_runs(State::Managed, "", Some(1), "Available:True Progressing:False Degraded:False")]
-#[case::it_does_not(State::Managed, "y", None, "Available:False Progressing:False Degraded:True")]
-#[case::nobody_looks(State::Unmanaged, "", None, "Available:Unknown Progressing:False Degraded:False")]
-#[case::it_is_being_removed(State::Removed, "", Some(1), "Available:Unknown Progressing:False Degraded:False")]
-#[case::it_cannot_be_removed(State::Removed, "y", Some(1), "Available:Unknown Progressing:False Degraded:True")]
-fn gauges_are(#[case] state: State, #[case] degraded: &str, #[case] available: Option<i64>, #[case] expected: &str) {
+#[case::it_runs(Management::Managed, "", Some(1), "Available:True Progressing:False Degraded:False")]
+#[case::it_does_not(Management::Managed, "y", None, "Available:False Progressing:False Degraded:True")]
+#[case::unmanaged(
+    Management::Unmanaged,
+    "",
+    None,
+    "Available:Unknown Progressing:False Degraded:False"
+)]
+#[case::it_is_being_removed(
+    Management::Removed,
+    "",
+    Some(1),
+    "Available:Unknown Progressing:False Degraded:False"
+)]
+#[case::it_cannot_be_removed(
+    Management::Removed,
+    "y",
+    Some(1),
+    "Available:Unknown Progressing:False Degraded:True"
+)]
+fn gauges_are(
+    #[case] state: Management,
+    #[case] degraded: &str,
+    #[case] available: Option<i64>,
+    #[case] expected: &str,
+) {
     let deployment = available.map_or(Lookup::Absent, running);
     let status = next(
         &manager(),
@@ -106,20 +126,20 @@ fn gauges_are(#[case] state: State, #[case] degraded: &str, #[case] available: O
         &deployment,
         NOW,
     );
-    let told = gauges(&status, state).map(|(type_, truth)| format!("{type_}:{truth:?}"));
-    assert_eq!(told.join(" "), expected);
+    let shown = gauges(&status, state).map(|(type_, truth)| format!("{type_}:{truth:?}"));
+    assert_eq!(shown.join(" "), expected);
 }
 
 #[test]
-fn what_is_removed_wakes_nobody() {
+fn a_removed_manager_raises_no_alert() {
     let removed = Found {
         inventory: Vec::new(),
-        ..found(State::Removed, "", "")
+        ..found(Management::Removed, "", "")
     };
     let status = next(&manager(), &Status::default(), &removed, &Lookup::Absent, NOW);
     assert!(lines(&status).starts_with("Available=False Removed"));
     assert!(
-        gauges(&status, State::Removed)
+        gauges(&status, Management::Removed)
             .iter()
             .all(|(_, truth)| *truth == Truth::Unknown)
     );
@@ -129,15 +149,15 @@ const LEFT: Duration = Duration::from_secs(20);
 
 /// The pass at which a failure has to be reported is due then, and not with the next retry some time after that.
 #[rstest]
-#[case::the_user_has_to_act(Problem::Terminal(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x")]
-#[case::refused(Problem::Refused(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x, retry")]
+#[case::the_user_has_to_act(Cause::Terminal(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x")]
+#[case::refused(Cause::Refused(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x, retry")]
 #[case::it_may_pass(
-    Problem::Transient(("R", "x".to_owned())),
+    Cause::Transient(("R", "x".to_owned())),
     Verdict::Wait(LEFT),
     "progressing Retrying x, retry, again after 20s"
 )]
-#[case::it_lasts(Problem::Transient(("R", "x".to_owned())), Verdict::Tell, "degraded R x, retry")]
-fn problems_are_reported(#[case] problem: Problem, #[case] verdict: Verdict, #[case] expected: &str) {
+#[case::it_lasts(Cause::Transient(("R", "x".to_owned())), Verdict::Report, "degraded R x, retry")]
+fn problems_are_reported(#[case] problem: Cause, #[case] verdict: Verdict, #[case] expected: &str) {
     let found = failed(problem, || verdict, Vec::new());
     let part =
         |name: &str, message: &Option<Message>| message.as_ref().map(|(reason, why)| format!("{name} {reason} {why}"));
@@ -151,7 +171,7 @@ fn problems_are_reported(#[case] problem: Problem, #[case] verdict: Verdict, #[c
 }
 
 #[test]
-fn an_unreadable_object_is_told_once() {
+fn an_unreadable_object_is_reported_once() {
     let mut object = json!({"metadata": {"generation": 3}, "status": {"replicas": "many"}});
     let patch = unreadable(&object, "spec.replicas: no number", NOW).unwrap();
     assert_eq!(patch["conditions"][0]["message"], "spec.replicas: no number");
@@ -160,13 +180,13 @@ fn an_unreadable_object_is_told_once() {
     assert!(unreadable(&object, "spec.provider: no text", NOW).is_some());
 }
 
-/// What may be running is written down before it runs, and crossed out when it does not run any more.
+/// The claims of what may be running are recorded before it runs, and removed when it does not run any more.
 #[rstest]
-#[case::nothing_new(Hold::AsBefore, &["old"], &["old"])]
-#[case::about_to_be_written(Hold::Also, &["old"], &["old", "memory"])]
-#[case::still_being_rolled_out(Hold::Also, &["old", "memory"], &["old", "memory"])]
-#[case::rolled_out(Hold::Only, &["old", "memory"], &["memory"])]
-fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str]) {
+#[case::nothing_new(ClaimUpdate::Keep, &["old"], &["old"])]
+#[case::about_to_be_written(ClaimUpdate::Add, &["old"], &["old", "memory"])]
+#[case::still_being_rolled_out(ClaimUpdate::Add, &["old", "memory"], &["old", "memory"])]
+#[case::rolled_out(ClaimUpdate::Replace, &["old", "memory"], &["memory"])]
+fn claims_are(#[case] claims: ClaimUpdate, #[case] before: &[&str], #[case] after: &[&str]) {
     let claim = |provider: &&str| {
         let spec = serde_json::from_value(json!({ "provider": provider })).unwrap();
         Claim::of(&spec)
@@ -176,8 +196,8 @@ fn claims_are(#[case] hold: Hold, #[case] before: &[&str], #[case] after: &[&str
         ..Status::default()
     };
     let mut found = Found {
-        hold,
-        ..found(State::Managed, "", "")
+        claims,
+        ..found(Management::Managed, "", "")
     };
     let status = next(&manager(), &before, &found, &running(1), NOW);
     assert_eq!(status.claims, after.iter().map(claim).collect::<Vec<_>>());
@@ -198,7 +218,7 @@ fn the_message_is_that_of_the_worst_condition(
     #[case] available: i64,
     #[case] expected: &str,
 ) {
-    let found = found(State::Managed, progressing, degraded);
+    let found = found(Management::Managed, progressing, degraded);
     let status = next(&manager(), &Status::default(), &found, &running(available), NOW);
     assert_eq!(status.message, expected);
 }
@@ -206,15 +226,18 @@ fn the_message_is_that_of_the_worst_condition(
 #[test]
 fn objects_that_do_not_exist_are_in_the_message() {
     let remarks = ["Pods wait for Secret ns/keys: create it".to_owned()];
-    let waits = found(State::Managed, "rolling out Deployment a", "").waiting_for(&remarks);
+    let waits = found(Management::Managed, "rolling out Deployment a", "").waiting_for(&remarks);
     let expected = "rolling out Deployment a; Pods wait for Secret ns/keys: create it";
     assert_eq!(waits.progressing.unwrap().1, expected);
-    assert_eq!(found(State::Managed, "", "").waiting_for(&remarks).progressing, None);
+    assert_eq!(
+        found(Management::Managed, "", "").waiting_for(&remarks).progressing,
+        None
+    );
 }
 
 #[test]
 fn further_problems_are_reported_together() {
-    let overlap = Problem::Terminal(("ScopeOverlap", "in conflict with b".to_owned()));
+    let overlap = Cause::Terminal(("ScopeOverlap", "in conflict with b".to_owned()));
     let both = overlap.with(&["spec.replicas must be at least 1, not 0".to_owned()]);
     let expected = (
         "ScopeOverlap",
@@ -224,9 +247,9 @@ fn further_problems_are_reported_together() {
 }
 
 #[test]
-fn a_message_has_an_end() {
-    let found = found(State::Managed, &"x".repeat(100_000), "");
+fn a_long_message_is_truncated() {
+    let found = found(Management::Managed, &"x".repeat(100_000), "");
     let status = next(&manager(), &Status::default(), &found, &running(1), NOW);
-    let said = &status.condition("Progressing").unwrap().message;
-    assert!(said.len() < 5_000 && said.ends_with('…'), "{}", said.len());
+    let message = &status.condition("Progressing").unwrap().message;
+    assert!(message.len() < 5_000 && message.ends_with('…'), "{}", message.len());
 }

@@ -1,20 +1,20 @@
-//! Whether a change gets on.
+//! Whether a change makes progress.
 
 use std::time::{Duration, Instant};
 
-/// How long a change may stand where it stands before that is told.
+/// How long a change may make no progress before that is reported.
 const HANGS: Duration = Duration::from_secs(150);
 
-/// Where a change stands, and since when. As long as it moves nobody needs to know how far it is; and what is said of one that
-/// hangs is looked at again at the same intervals, for Pods that crash are there and gone all the time.
+/// How far a change is, and since when. As long as it makes progress that is not reported; and the message about one that is
+/// stuck is renewed at the same intervals, for Pods that crash appear and disappear all the time.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Progress {
     stands: Option<(Vec<String>, Instant)>,
-    said: Option<Vec<String>>,
+    message: Option<Vec<String>>,
 }
 
-impl Pace {
-    /// It stands here now. What is to be said of it once it hangs, with the causes as of then; and when to look again.
+impl Progress {
+    /// It is this far now. The message once it is stuck, with the causes as of then; and when the next pass is due.
     pub(super) fn look(
         &mut self,
         here: &[String],
@@ -24,20 +24,20 @@ impl Pace {
         match &mut self.stands {
             Some((before, since)) if before == here => {
                 if let Some(left) = left(*since, now) {
-                    return (self.said.clone(), left);
+                    return (self.message.clone(), left);
                 }
                 *since = now;
-                self.said = Some(here.iter().cloned().chain(causes()).collect());
+                self.message = Some(here.iter().cloned().chain(causes()).collect());
             }
             _ => {
                 self.stands = Some((here.to_vec(), now));
-                self.said = None;
+                self.message = None;
             }
         }
-        (self.said.clone(), HANGS)
+        (self.message.clone(), HANGS)
     }
 
-    /// Whether it has stood there for so long that the causes are needed.
+    /// Whether it has made no progress for so long that the causes are needed.
     pub(super) fn hangs(&self, now: Instant) -> bool {
         let since = self.stands.as_ref().map(|(_, since)| *since);
         since.is_some_and(|since| left(since, now).is_none())
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// When it stood where, the cause then, and what is said at last.
+    /// When it was how far, the cause then, and the last message.
     #[rstest]
     #[case::it_begins(&[(0, "1 of 9", "x")], "", 150)]
     #[case::it_moves(&[(0, "1 of 9", "x"), (149, "2 of 9", "x"), (298, "3 of 9", "x")], "", 150)]
@@ -64,14 +64,14 @@ mod tests {
     #[case::but_looked_at_again(&[(0, "1 of 9", "x"), (150, "1 of 9", "x"), (300, "1 of 9", "y")], "1 of 9; y", 150)]
     #[case::it_moves_again(&[(0, "1 of 9", "x"), (150, "1 of 9", "x"), (160, "2 of 9", "x")], "", 150)]
     fn looks(#[case] story: &[(u64, &str, &str)], #[case] expected: &str, #[case] again: u64) {
-        let (start, mut pace) = (Instant::now(), Pace::default());
+        let (start, mut progress) = (Instant::now(), Progress::default());
         let mut last = (None, Duration::ZERO);
         for (second, here, cause) in story {
             let now = start + Duration::from_secs(*second);
-            last = pace.look(&[(*here).to_owned()], now, || vec![(*cause).to_owned()]);
+            last = progress.look(&[(*here).to_owned()], now, || vec![(*cause).to_owned()]);
         }
-        let (said, left) = last;
-        assert_eq!(said.unwrap_or_default().join("; "), expected);
+        let (message, left) = last;
+        assert_eq!(message.unwrap_or_default().join("; "), expected);
         assert_eq!(left.as_secs(), again);
     }
 }

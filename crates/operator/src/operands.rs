@@ -10,16 +10,11 @@ pub mod report;
 pub mod text;
 
 mod api;
-mod applied;
-mod contest;
-mod deletions;
 mod engine;
 mod equal;
 mod fields;
 pub(crate) mod owners;
 mod preview;
-mod prune;
-mod recreate;
 
 pub use diff::{Step, compare};
 pub use engine::{Engine, Reader, Uncached};

@@ -14,19 +14,12 @@ pub mod openstack;
 pub mod powervs;
 pub mod vsphere;
 
-pub mod config_hash;
-pub mod external;
-pub mod gates;
-pub mod images;
 mod manifest;
-mod namespace;
-pub(crate) mod overlay;
-pub(crate) mod placeholder;
-mod pod;
-pub mod proxy;
-mod script;
 mod setting;
-pub mod tls;
+
+pub use manifest::config_hash;
+pub(crate) use manifest::placeholder;
+pub use setting::{external, gates, images, proxy, tls};
 
 pub use images::Images;
 pub use setting::{ConfigMapContent, SecretContent, Setting, Sources, Topology};

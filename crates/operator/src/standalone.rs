@@ -8,30 +8,25 @@
 //! that is deleted, Kubernetes takes the rest away, whether the operator runs or not.
 
 mod apply;
-mod check;
-pub mod controllers;
 mod decide;
-mod flags;
-pub mod leftovers;
-pub mod names;
 mod observe;
 mod operator;
-mod platform_claim;
 mod preview;
-pub mod provider;
 mod report;
 pub mod scope;
+pub mod spec;
 mod status;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use operator::Operator;
+pub use scope::leftovers;
+pub use spec::{controllers, names, provider};
 
 use crate::{
     Key, Object,
     platforms::placeholder::{self, Values},
 };
-use flags::{CONFIG, CONFIG_FILE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use operator_api::{
@@ -40,6 +35,10 @@ use operator_api::{
 };
 use provider::{Credentials, Provider};
 use serde_json::{Value, json};
+use spec::{
+    check,
+    flags::{self, CONFIG, CONFIG_FILE},
+};
 use status::Cause;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 

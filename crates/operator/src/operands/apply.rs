@@ -1,16 +1,22 @@
 //! Makes the cluster match a list of objects.
 
+pub(super) mod applied;
+mod contest;
+pub(super) mod deletions;
+pub(super) mod prune;
+pub(super) mod recreate;
+
 use super::{
     api::{Call, Mode},
     diff::{self, Step, compare},
     engine::{CONCURRENCY, Engine, Reader, owned_by_other},
     kinds::{self, Rank},
-    owners, prune,
-    recreate::{self, Replaced},
+    owners,
     report::{Action, Class, Failure, Outcome, Report},
 };
 use crate::{Key, Object, platforms::config_hash};
 use futures::{StreamExt, stream};
+use recreate::Replaced;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

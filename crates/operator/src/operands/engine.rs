@@ -2,8 +2,7 @@
 
 use super::{
     api::Call,
-    applied::Applied,
-    deletions::Deletions,
+    apply::{applied::Applied, deletions::Deletions},
     report::{Action, Class, Failure},
 };
 use crate::{Key, Lookup};

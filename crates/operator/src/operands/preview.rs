@@ -2,9 +2,10 @@
 
 use super::{
     api::{Call, Mode},
+    apply::{prune, recreate},
     diff::{self, Step, compare},
     engine::{Engine, Uncached, owned_by_other},
-    fields, kinds, owners, prune, recreate,
+    fields, kinds, owners,
     report::{Action, Class, Failure},
     text,
 };

@@ -1,11 +1,15 @@
 //! From a platform's files to its objects.
 
-use super::{
-    Error, Platform, Provider, Setting, Topology, config_hash, gates, images, namespace, overlay,
-    placeholder::{self, Unknown, Values},
-    pod, proxy, script,
-};
+pub mod config_hash;
+mod namespace;
+mod overlay;
+pub(crate) mod placeholder;
+pub(in crate::platforms) mod pod;
+pub(in crate::platforms) mod script;
+
+use super::{Error, Platform, Provider, Setting, Topology, gates, images, proxy};
 use crate::object::{Nameless, Object};
+use placeholder::{Unknown, Values};
 use serde_json::{Value, json};
 
 /// What is common, by kind.

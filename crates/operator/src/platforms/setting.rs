@@ -1,6 +1,12 @@
 //! Everything that the operands depend on.
 
-use super::{Images, proxy, tls};
+pub mod external;
+pub mod gates;
+pub mod images;
+pub mod proxy;
+pub mod tls;
+
+use images::Images;
 use k8s_openapi::{
     ByteString,
     api::core::v1::{ConfigMap, Secret},

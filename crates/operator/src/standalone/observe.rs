@@ -272,10 +272,7 @@ mod tests {
         for one in [object("new", &spec), Arc::new(runs)] {
             let managers = Managers::of(&[one]);
             assert!(managers.refusals(&Ok(Vec::new()), &Ok(None)).is_empty());
-            let refusals = managers.refusals(
-                &Ok(Vec::new()),
-                &Ok(Some(super::super::platform_claim::claim(platform))),
-            );
+            let refusals = managers.refusals(&Ok(Vec::new()), &Ok(Some(scope::platform_claim::claim(platform))));
             let refused = refusals.values().next();
             assert_eq!(refused.map_or("", |problem| problem.message().0), expected);
             if let Some(problem) = refused {

@@ -3,6 +3,8 @@
 //! Two managers must never look after the same node: each would find machines of the other cloud missing and delete their nodes. Nor must
 //! they serve the same Service, nor want the same port of a node.
 
+pub mod leftovers;
+pub(super) mod platform_claim;
 pub mod selector;
 #[cfg(test)]
 mod tests;

@@ -216,7 +216,7 @@ fn every_command_is_a_script() {
                     "{platform}"
                 );
                 let script = command[2].as_str().unwrap();
-                assert!(script.starts_with(script::PREFIX), "{platform}: {script}");
+                assert!(script.starts_with(manifest::script::PREFIX), "{platform}: {script}");
                 assert!(!script.contains("${"), "{platform}: {script}");
                 assert_eq!(container.get("args"), None, "{platform}");
                 assert_eq!(container.get("run"), None, "{platform}");

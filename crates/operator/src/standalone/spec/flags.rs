@@ -1,16 +1,16 @@
 //! The manager's flags.
 
-use super::{Context, names};
 use crate::standalone::scope::selector;
+use crate::standalone::{Context, names};
 use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
 
 /// Where the provider's configuration is mounted.
-pub(super) const CONFIG: &str = "/etc/outrigger/config";
+pub(in crate::standalone) const CONFIG: &str = "/etc/outrigger/config";
 /// What the configuration is called there.
-pub(super) const CONFIG_FILE: &str = "cloud.conf";
+pub(in crate::standalone) const CONFIG_FILE: &str = "cloud.conf";
 
 /// The command line: the user's own flags come last.
-pub(super) fn of(manager: &CloudControllerManager, name: &str, context: &Context<'_>) -> Vec<String> {
+pub(in crate::standalone) fn of(manager: &CloudControllerManager, name: &str, context: &Context<'_>) -> Vec<String> {
     let spec = &manager.spec;
     let mut args = vec![
         "ccm".to_owned(),

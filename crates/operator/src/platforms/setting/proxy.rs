@@ -1,6 +1,6 @@
 //! How the operands reach the outside.
 
-use super::pod;
+use crate::platforms::manifest::pod;
 use operator_api::proxy::Status;
 use serde_json::{Value, json};
 

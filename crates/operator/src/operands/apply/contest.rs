@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_mins(5);
 
 /// The repairs of one object.
 #[derive(Debug, Default)]
-pub(super) struct Contest {
+pub(in crate::operands) struct Contest {
     /// Those of the last [`WHILE`].
     repairs: VecDeque<Instant>,
     /// How often it has been left alone.
@@ -23,7 +23,7 @@ pub(super) struct Contest {
 
 impl Contest {
     /// It had to be repaired at this moment.
-    pub(super) fn repaired(&mut self, now: Instant) {
+    pub(in crate::operands) fn repaired(&mut self, now: Instant) {
         let since = self.repairs.back().map(|last| now.saturating_duration_since(*last));
         if since.is_some_and(|since| since >= WHILE.max(self.pause() * 2)) {
             *self = Self::default();
@@ -37,7 +37,7 @@ impl Contest {
     }
 
     /// Whether it is to be left alone at this moment.
-    pub(super) fn is_paused(&self, now: Instant) -> bool {
+    pub(in crate::operands) fn is_paused(&self, now: Instant) -> bool {
         let last = self.repairs.back();
         last.is_some_and(|last| now.saturating_duration_since(*last) < self.pause())
     }

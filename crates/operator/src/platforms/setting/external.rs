@@ -1,6 +1,6 @@
 //! Whether the cluster's cloud code runs outside of Kubernetes' own programs, and whether it is ours to run.
 
-use super::Platform;
+use crate::platforms::Platform;
 use operator_api::infrastructure::PlatformStatus;
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ pub fn is_external(status: &PlatformStatus) -> bool {
     let external = status.external.as_ref();
     match status.type_.as_str() {
         "External" => external.is_some_and(|external| external.cloud_controller_manager.state == "External"),
-        type_ => FURTHER.contains(&type_) || super::ALL.iter().any(|platform| platform.type_ == type_),
+        type_ => FURTHER.contains(&type_) || crate::platforms::ALL.iter().any(|platform| platform.type_ == type_),
     }
 }
 

@@ -10,10 +10,10 @@ use std::{
     time::Instant,
 };
 
-/// What this process has applied. It makes nothing right that [`compare`](super::compare) gets wrong after a restart; it
+/// What this process has applied. It makes nothing right that [`compare`](crate::operands::compare) gets wrong after a restart; it
 /// only bounds the damage to one write.
 #[derive(Default)]
-pub(super) struct Applied(Mutex<HashMap<Key, Entry>>);
+pub(in crate::operands) struct Applied(Mutex<HashMap<Key, Entry>>);
 
 struct Entry {
     wanted: u64,
@@ -25,7 +25,7 @@ struct Entry {
 impl Applied {
     /// Remembers that applying `wanted` at this moment made the object what it is. If that was wanted before, another program has
     /// changed it in between.
-    pub(super) fn remember(&self, key: &Key, wanted: &Value, live: &Value, now: Instant) {
+    pub(in crate::operands) fn remember(&self, key: &Key, wanted: &Value, live: &Value, now: Instant) {
         let (wanted, mut applied) = (hash(wanted), self.lock());
         let before = applied.remove(key).filter(|before| before.wanted == wanted);
         let contest = before.map_or_else(Contest::default, |before| {
@@ -43,24 +43,24 @@ impl Applied {
     }
 
     /// Whether another program changes the object back again and again, so that this is not to be applied at this moment.
-    pub(super) fn is_contested(&self, key: &Key, wanted: &Value, now: Instant) -> bool {
+    pub(in crate::operands) fn is_contested(&self, key: &Key, wanted: &Value, now: Instant) -> bool {
         let is_paused = |entry: &Entry| entry.wanted == hash(wanted) && entry.contest.is_paused(now);
         self.lock().get(key).is_some_and(is_paused)
     }
 
     /// Forgets an object, because it is gone.
-    pub(super) fn forget(&self, key: &Key) {
+    pub(in crate::operands) fn forget(&self, key: &Key) {
         self.lock().remove(key);
     }
 
     /// Whether applying `wanted` has made the object what it is, so that doing it again would change nothing.
-    pub(super) fn knows(&self, key: &Key, wanted: &Value, live: &Value) -> bool {
+    pub(in crate::operands) fn knows(&self, key: &Key, wanted: &Value, live: &Value) -> bool {
         let known = |entry: &Entry| entry.wanted == hash(wanted) && entry.live == fingerprint(live);
         self.lock().get(key).is_some_and(known)
     }
 
     /// Whether a copy of the object is from before we last wrote it; `None` for one that seems to be gone.
-    pub(super) fn is_stale(&self, key: &Key, copy: Option<&Value>) -> bool {
+    pub(in crate::operands) fn is_stale(&self, key: &Key, copy: Option<&Value>) -> bool {
         let applied = self.lock();
         let Some(entry) = applied.get(key) else { return false };
         copy.is_none_or(|copy| version(copy).zip(entry.version).is_some_and(|(copy, own)| copy < own))

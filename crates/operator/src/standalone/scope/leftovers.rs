@@ -3,8 +3,8 @@
 //! No finalizer keeps the resource for that time. It would keep it, and its definition, for ever if the operator was uninstalled first, and would
 //! not know of orphaned Pods. So the Pods themselves have their claim as an annotation.
 
-use super::{names, observe::Managers, operator::Operator};
 use crate::cache::Resource;
+use crate::standalone::{names, observe::Managers, operator::Operator};
 use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
@@ -57,7 +57,7 @@ impl Leftover {
 
 impl Operator {
     /// What runs, or why that is not known. It is only read if there is a manager to be started or changed.
-    pub(super) async fn leftovers(&self, managers: &Managers) -> Result<Vec<Leftover>, String> {
+    pub(in crate::standalone) async fn leftovers(&self, managers: &Managers) -> Result<Vec<Leftover>, String> {
         let mut all = Vec::new();
         if managers.all_settled() {
             return Ok(all);
@@ -72,7 +72,7 @@ impl Operator {
 }
 
 /// Writes the claim on the template of Pods.
-pub(super) fn mark(template: &mut Value, manager: &CloudControllerManager) {
+pub(in crate::standalone) fn mark(template: &mut Value, manager: &CloudControllerManager) {
     template["metadata"]["annotations"][CLAIM] = json!(json!(Claim::of(&manager.spec)).to_string());
 }
 

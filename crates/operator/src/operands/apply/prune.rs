@@ -1,10 +1,11 @@
 //! Takes away what is not wanted any more.
 
-use super::{
+use crate::operands::{
     api::Call,
+    apply::recreate,
     engine::{CONCURRENCY, Engine, Reader},
     kinds::{self, Rank},
-    owners, recreate,
+    owners,
     report::{Action, Class, Failure, Outcome, Report},
 };
 use crate::{Key, Lookup};
@@ -19,7 +20,7 @@ use std::{
 use tracing::info;
 
 /// Workloads, and then everything else in the order in which it is deleted. Kinds that we never make are left out.
-pub(super) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
+pub(in crate::operands) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
     let mut ranks: BTreeMap<Rank, Vec<Key>> = BTreeMap::new();
     for key in keys {
         if let Ok(kind) = kinds::get(&key) {
@@ -58,7 +59,7 @@ impl Engine {
     }
 
     /// Deletes workloads. Returns one that still exists by then.
-    pub(super) async fn stop_all(
+    pub(in crate::operands) async fn stop_all(
         &self,
         workloads: Vec<Key>,
         cache: &dyn Reader,
@@ -122,7 +123,7 @@ impl Engine {
         }
     }
 
-    pub(super) async fn prune_all(&self, keys: Vec<Key>, cache: &dyn Reader, report: &mut Report) {
+    pub(in crate::operands) async fn prune_all(&self, keys: Vec<Key>, cache: &dyn Reader, report: &mut Report) {
         let results = keys.into_iter().map(|key| async move {
             let outcome = self.prune(&key, cache).await.unwrap_or_else(Outcome::Failed);
             (key, outcome)
@@ -166,7 +167,7 @@ impl Engine {
 }
 
 /// Reports that objects wait for the deletion of a workload.
-pub(super) fn wait_for(workload: &Key, keys: impl IntoIterator<Item = Key>, report: &mut Report) {
+pub(in crate::operands) fn wait_for(workload: &Key, keys: impl IntoIterator<Item = Key>, report: &mut Report) {
     for key in keys {
         report.add(key, (Outcome::Pending(format!("waits for {workload}")), None));
     }
@@ -187,7 +188,7 @@ fn deletion(key: &Key, live: Option<&Value>, owner: Option<&str>) -> Outcome {
 }
 
 /// Whether an object belongs to no controller of this kind; for `None`, whether it belongs to any.
-pub(super) fn belongs_elsewhere(live: &Value, owner: Option<&str>) -> bool {
+pub(in crate::operands) fn belongs_elsewhere(live: &Value, owner: Option<&str>) -> bool {
     owners::controller_kind(live) != owner
 }
 

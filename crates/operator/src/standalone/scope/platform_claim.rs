@@ -1,6 +1,6 @@
 //! The claim of the platform's own manager, where the operator runs one beside others: on `OpenShift`.
 
-use super::{Cluster, observe::Managers, operator::Operator};
+use crate::standalone::{Cluster, observe::Managers, operator::Operator};
 use crate::{cache::Selection, openshift::platform_manager};
 use operator_api::cloud_controller_manager::{Claim, SECURE_PORT, Scope};
 
@@ -16,7 +16,7 @@ const SCHEMES: [(&str, &str); 4] = [
 
 impl Operator {
     /// The claim of the platform's own manager, if it has one; or why that is not known. It is only read if there is another manager.
-    pub(super) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, String> {
+    pub(in crate::standalone) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, String> {
         let selections = self.platform_selections(managers);
         if selections.is_empty() {
             return Ok(None);
@@ -27,7 +27,7 @@ impl Operator {
     }
 
     /// The watches that are needed to know whether the platform has a manager.
-    pub(super) fn platform_selections(&self, managers: &Managers) -> Vec<Selection> {
+    pub(in crate::standalone) fn platform_selections(&self, managers: &Managers) -> Vec<Selection> {
         match self.settings.cluster {
             Cluster::OpenShift if !managers.readable.is_empty() => platform_manager::selections().into(),
             Cluster::OpenShift | Cluster::Kubernetes => Vec::new(),
@@ -36,7 +36,7 @@ impl Operator {
 }
 
 /// What the manager of such a platform looks after: all nodes that may be its own, and all Services without a class.
-pub(super) fn claim(platform: &str) -> Claim {
+pub(in crate::standalone) fn claim(platform: &str) -> Claim {
     let schemes = SCHEMES.iter().filter(|(type_, _)| *type_ == platform);
     Claim {
         provider: platform.to_owned(),

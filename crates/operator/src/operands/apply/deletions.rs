@@ -8,16 +8,16 @@ use std::{
 
 /// The objects that this process deletes, and that still exist.
 #[derive(Default)]
-pub(super) struct Deletions(Mutex<BTreeSet<Key>>);
+pub(in crate::operands) struct Deletions(Mutex<BTreeSet<Key>>);
 
 impl Deletions {
     /// It is being deleted.
-    pub(super) fn begins(&self, key: &Key) {
+    pub(in crate::operands) fn begins(&self, key: &Key) {
         self.lock().insert(key.clone());
     }
 
     /// It does not exist any more. Returns whether it was being deleted.
-    pub(super) fn ends(&self, key: &Key) -> bool {
+    pub(in crate::operands) fn ends(&self, key: &Key) -> bool {
         self.lock().remove(key)
     }
 

@@ -1,7 +1,8 @@
 //! Pods are rolled when what they read changes: a hash of it is an annotation of theirs.
 
-use super::{Sources, pod};
+use super::pod;
 use crate::Key;
+use crate::platforms::Sources;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use k8s_openapi::ByteString;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Which image each container runs: `images.json`, and the rule that a container's name selects its image.
 
-use super::{Error, Platform, Provider};
+use crate::platforms::{Error, Platform, Provider};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,7 +137,7 @@ impl Chosen {
 }
 
 fn is_known(key: &str) -> bool {
-    let mut of_platforms = super::ALL.iter().flat_map(|platform| platform.images);
+    let mut of_platforms = crate::platforms::ALL.iter().flat_map(|platform| platform.images);
     key == OPERATOR || of_platforms.any(|(_, known)| *known == key)
 }
 

@@ -1,6 +1,6 @@
 //! Replaces an object that cannot be changed.
 
-use super::{
+use crate::operands::{
     api::{Call, Mode},
     report::{Class, Failure},
 };
@@ -16,7 +16,7 @@ const POLL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_mi
 const PODS: &str = "its Pods are still there";
 
 /// What became of an attempt.
-pub(super) enum Replaced {
+pub(in crate::operands) enum Replaced {
     /// The new one, as the server has it.
     By(Value),
     /// The old one's Pods are still there, and two of a kind must not run at the same time.
@@ -25,7 +25,7 @@ pub(super) enum Replaced {
 
 /// Puts an object in the place of one that is there. The old one is only deleted once the server would take the new one, and
 /// the end of Pods is not waited for.
-pub(super) async fn replace(
+pub(in crate::operands) async fn replace(
     call: &Call<'_>,
     wanted: &Value,
     live: &Value,
@@ -64,7 +64,7 @@ fn by_hand(mut failure: Failure) -> Failure {
 }
 
 /// The same under another name that is not used yet.
-pub(super) fn rehearsal(wanted: &Value) -> Value {
+pub(in crate::operands) fn rehearsal(wanted: &Value) -> Value {
     const SUFFIX: &str = "-dry-run";
     let mut rehearsal = wanted.clone();
     let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
@@ -76,7 +76,11 @@ pub(super) fn rehearsal(wanted: &Value) -> Value {
 }
 
 /// Waits until an object is gone: what holds it if it is not by then.
-pub(super) async fn still_there(call: &Call<'_>, uid: &Value, patience: Duration) -> Result<Option<String>, Failure> {
+pub(in crate::operands) async fn still_there(
+    call: &Call<'_>,
+    uid: &Value,
+    patience: Duration,
+) -> Result<Option<String>, Failure> {
     let end = Instant::now() + patience;
     let (mut pause, longest) = POLL;
     loop {

@@ -2,13 +2,13 @@
 //!
 //! Most of this an API server with the present definition refuses at once; an older definition, or none of its rules, may still let it through.
 
-use super::{
+use crate::Key;
+use crate::standalone::{
     controllers::Controller,
     names,
     provider::{self, Config, Provider},
     scope::selector,
 };
-use crate::Key;
 use operator_api::{
     CloudControllerManager,
     cloud_controller_manager::{CLUSTER_NAME, IMAGE, OWN_FLAGS, Routes, Spec},
@@ -47,7 +47,7 @@ pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags:
 }
 
 /// What is wrong with a name by which a manager's objects would be called like some of these, which are the platform's.
-pub(super) fn taken(name: &str, platform: &BTreeSet<Key>) -> Option<String> {
+pub(in crate::standalone) fn taken(name: &str, platform: &BTreeSet<Key>) -> Option<String> {
     let full = names::full(name);
     let theirs = platform.iter().find(|key| key.name == full)?;
     Some(format!(

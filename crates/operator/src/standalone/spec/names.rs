@@ -9,7 +9,7 @@ pub const CLUSTER_ROLE: &str = "outrigger:cloud-controller-manager";
 /// Who made it: the value of `app.kubernetes.io/managed-by`.
 pub const MANAGED_BY: &str = "outrigger-operator";
 /// The label with the name of the manager.
-pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
+pub(in crate::standalone) const INSTANCE: &str = "app.kubernetes.io/instance";
 /// The labels of the Pods of all managers, and of no other Pods.
 const NAME: (&str, &str) = ("app.kubernetes.io/name", "cloud-controller-manager");
 const MAKER: &str = "app.kubernetes.io/managed-by";
@@ -20,7 +20,7 @@ pub fn full(name: &str) -> String {
 }
 
 /// The Deployment of a manager.
-pub(super) fn deployment(name: &str, namespace: &str) -> Key {
+pub(in crate::standalone) fn deployment(name: &str, namespace: &str) -> Key {
     Key::namespaced("apps/v1", "Deployment", namespace, &full(name))
 }
 
@@ -44,12 +44,12 @@ pub fn selector(name: &str) -> BTreeMap<&'static str, String> {
 }
 
 /// What is selected by this belongs to a manager, whatever that is called.
-pub(super) fn of_all() -> String {
+pub(in crate::standalone) fn of_all() -> String {
     format!("{}={},{MAKER}={MANAGED_BY}", NAME.0, NAME.1)
 }
 
 /// What everything that belongs to it is labelled with.
-pub(super) fn labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<&'static str, String> {
+pub(in crate::standalone) fn labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<&'static str, String> {
     let mut labels = selector(name);
     labels.insert(MAKER, MANAGED_BY.to_owned());
     labels.insert("outrigger.dev/provider", manager.spec.provider.clone());

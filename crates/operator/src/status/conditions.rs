@@ -62,8 +62,8 @@ mod tests {
             &message,
             Timestamp::UNIX_EPOCH,
         );
-        let message = &conditions[0].message;
-        assert_eq!(message.len(), length);
-        assert_eq!(message.ends_with('…'), message.len() > LONGEST);
+        let limited = &conditions[0].message;
+        assert_eq!(limited.len(), length);
+        assert_eq!(limited.ends_with('…'), message.len() > LONGEST);
     }
 }

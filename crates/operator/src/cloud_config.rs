@@ -16,7 +16,7 @@ mod vsphere;
 
 pub(crate) use content::has_same_meaning;
 pub use content::{Content, Mutability};
-pub use error::Error;
+pub use error::{Error, Invalid};
 pub use platform::CloudConfig;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -111,7 +111,7 @@ pub enum Ownership {
 impl World<'_> {
     fn transform(&self, platform: CloudConfig, text: &str) -> Result<String, Error> {
         let done = match platform {
-            CloudConfig::None => Err("this platform has no cloud configuration".to_owned()),
+            CloudConfig::None => Err(Invalid("this platform has no cloud configuration".to_owned())),
             CloudConfig::Aws => aws::transform(text, self.security_groups()?),
             CloudConfig::Azure => azure::transform(text, azure::cloud_name(self.infrastructure)),
             CloudConfig::AzureStack => azure::transform_stack(text),
@@ -119,7 +119,7 @@ impl World<'_> {
             CloudConfig::VSphere => vsphere::transform(text, self.vsphere()?.as_ref()),
             CloudConfig::Untouched => Ok(text.to_owned()),
         };
-        done.map_err(Error::Terminal)
+        done.map_err(Error::from)
     }
 
     fn ownership(&self, platform: CloudConfig) -> Result<Ownership, Error> {

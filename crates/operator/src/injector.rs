@@ -10,7 +10,7 @@ mod flags;
 pub use credentials::{Credentials, Login};
 pub use flags::{Flags, Invocation, WorkloadIdentity};
 
-use crate::cloud_config::json::Document;
+use crate::cloud_config::{Invalid, json::Document};
 use secrecy::{ExposeSecret, SecretString};
 use std::path::Path;
 use tracing::warn;
@@ -28,11 +28,29 @@ pub enum ManagedIdentity {
     Disabled,
 }
 
+/// Why there is no configuration with credentials, in one sentence without any of them.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration is not valid.
+    #[error("{0}")]
+    Config(#[from] Invalid),
+    /// The credentials are not complete.
+    #[error("{0}")]
+    Credentials(String),
+    /// A file cannot be read or written.
+    #[error("{0}")]
+    File(String),
+}
+
 /// Reads the configuration and the credentials, and writes what both make together.
 ///
 /// # Errors
 /// What is wrong and what to do, in one sentence. It never shows a credential.
 pub fn run(flags: &Flags) -> Result<(), String> {
+    execute(flags).map_err(|error| error.to_string())
+}
+
+fn execute(flags: &Flags) -> Result<(), Error> {
     let from = Path::new(&flags.cloud_config_file_path);
     let config = SecretString::from(file::read(from)?);
     let credentials = Credentials::read(Path::new(&flags.creds_path), flags.workload_identity)?;
@@ -74,7 +92,7 @@ pub fn inject(
     config: &str,
     credentials: &Credentials,
     machine: ManagedIdentity,
-) -> Result<Injected, String> {
+) -> Result<Injected, Error> {
     let mut document = Document::parse(name, config)?;
     document.set("aadClientId", credentials.client_id.as_str());
     let used = used(&mut document, machine);

@@ -1,6 +1,6 @@
 //! The configuration of AWS: the git-config dialect.
 
-use super::KEY;
+use super::{Invalid, KEY};
 use gcfg::{Document, Part, Place};
 
 /// Whether load balancers of the network kind get security groups.
@@ -52,17 +52,18 @@ const OVERRIDES: [&str; 6] = [
 ///
 /// The layout, and the two zero values that are always written, are the Go operator's: where a file has only what that
 /// knows, the result is its result byte for byte.
-pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, String> {
+pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, Invalid> {
     let text = if text.is_empty() { "[Global]\n" } else { text };
-    let mut document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
-    let Checked { ingress, port } = check(&document).map_err(|error| error.to_string())?;
+    let mut document = Document::parse_file(KEY, text.as_bytes())?;
+    let Checked { ingress, port } = check(&document)?;
 
     set(&mut document, INGRESS, &ingress.to_string())?;
     drop_empty(&mut document);
     if !document.section("Global").has(PROBE_MODE) {
         set(&mut document, PROBE_MODE, "Shared")?;
     }
-    let port = i32::try_from(port).map_err(|_| format!("{KEY}: {PROBE_PORT} is no port: write one, not {port}"))?;
+    let port =
+        i32::try_from(port).map_err(|_| Invalid(format!("{KEY}: {PROBE_PORT} is no port: write one, not {port}")))?;
     set(&mut document, PROBE_PORT, &port.to_string())?;
     if groups == SecurityGroups::Managed {
         set(&mut document, GROUP_MODE, "Managed")?;
@@ -113,10 +114,10 @@ fn drop_empty(document: &mut Document) {
     }
 }
 
-fn set(document: &mut Document, key: &str, value: &str) -> Result<(), String> {
+fn set(document: &mut Document, key: &str, value: &str) -> Result<(), Invalid> {
     document
         .set("Global", None, key, value)
-        .map_err(|error| format!("{KEY}: {error}"))
+        .map_err(|error| Invalid(format!("{KEY}: {error}")))
 }
 
 /// Sections that are no overrides, then those with a number, then the rest by name.

@@ -2,7 +2,7 @@
 
 mod keys;
 
-use super::{KEY, json::Document};
+use super::{Invalid, KEY, json::Document};
 use operator_api::Infrastructure;
 
 /// The name of Azure Stack Hub among the clouds.
@@ -28,20 +28,20 @@ pub(crate) fn cloud_name(infrastructure: &Infrastructure) -> &str {
 }
 
 /// Names the cloud, and lets the health probe of all Services be the one of kube-proxy.
-pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, String> {
+pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, Invalid> {
     if !CLOUDS.contains(&cloud) {
         let choices: Vec<_> = CLOUDS.iter().map(|name| format!("{name:?}")).collect();
-        return Err(format!(
+        return Err(Invalid(format!(
             "status.platformStatus.azure.cloudName: Unsupported value: {cloud:?}: supported values: {}",
             choices.join(", ")
-        ));
+        )));
     }
     let mut document = read(text)?;
-    match document.text("cloud").map_err(|problem| at_key(&problem))? {
+    match document.text("cloud").map_err(|problem| problem.within(KEY))? {
         Some(named) if !named.is_empty() && !named.eq_ignore_ascii_case(cloud) => {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "{KEY}: \"cloud\" is {named:?}, but the Infrastructure says {cloud:?}: correct it or remove it"
-            ));
+            )));
         }
         _ => document.set("cloud", cloud),
     }
@@ -51,33 +51,29 @@ pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, String> {
 }
 
 /// Azure Stack Hub's: its cloud is described by the file of endpoints.
-pub(crate) fn transform_stack(text: &str) -> Result<String, String> {
+pub(crate) fn transform_stack(text: &str) -> Result<String, Invalid> {
     let mut document = read(text)?;
     default_machines(&mut document)?;
     Ok(document.to_string())
 }
 
 /// What the operand would refuse is reported here, where a user sees it.
-fn read(text: &str) -> Result<Document, String> {
+fn read(text: &str) -> Result<Document, Invalid> {
     let document = Document::parse(KEY, text)?;
-    keys::check(&document).map_err(|problem| at_key(&problem))?;
+    keys::check(&document).map_err(|problem| problem.within(KEY))?;
     Ok(document)
 }
 
 /// The provider's own default is a scale set, which machines of `OpenShift` are not in.
-fn default_machines(document: &mut Document) -> Result<(), String> {
+fn default_machines(document: &mut Document) -> Result<(), Invalid> {
     if document
         .text("vmType")
-        .map_err(|problem| at_key(&problem))?
+        .map_err(|problem| problem.within(KEY))?
         .is_none_or(|kind| kind.is_empty())
     {
         document.set("vmType", "standard");
     }
     Ok(())
-}
-
-fn at_key(problem: &str) -> String {
-    format!("{KEY}: {problem}")
 }
 
 #[cfg(test)]

@@ -21,3 +21,28 @@ impl Error {
         }
     }
 }
+
+/// What is wrong with a configuration, in one sentence that names the key and shows no value that may be secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub(crate) String);
+
+impl Invalid {
+    /// The same, in this file.
+    #[must_use]
+    pub(crate) fn within(self, file: &str) -> Self {
+        Self(format!("{file}: {self}"))
+    }
+}
+
+impl From<gcfg::Error> for Invalid {
+    fn from(error: gcfg::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(Invalid(problem): Invalid) -> Self {
+        Self::Terminal(problem)
+    }
+}

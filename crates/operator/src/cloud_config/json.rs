@@ -1,5 +1,6 @@
 //! A JSON object that is changed in a few keys and otherwise stays what it is: order, unknown keys, exact numbers.
 
+use super::Invalid;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -17,17 +18,17 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads an object. The error names file, position and problem, in one sentence without any value.
-    pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Self, Invalid> {
         if text.trim().is_empty() {
-            return Err(format!("{file} is empty: write a JSON object"));
+            return Err(Invalid(format!("{file} is empty: write a JSON object")));
         }
         serde_json::from_str(text).map_err(|error| {
             let place = format!("{file}:{}:{}", error.line(), error.column());
-            match error.classify() {
+            Invalid(match error.classify() {
                 Category::Data => format!("{file} is not a JSON object: write one, {{…}}"),
                 Category::Eof => format!("{place}: the JSON ends too early: a bracket or quote is not closed"),
                 Category::Syntax | Category::Io => format!("{place}: this is not JSON: correct it there"),
-            }
+            })
         })
     }
 
@@ -39,11 +40,11 @@ impl Document {
     }
 
     /// A text.
-    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, String> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Invalid> {
         let Some(value) = self.find(key) else { return Ok(None) };
         let text = serde_json::from_str(value.get());
         text.map(Some)
-            .map_err(|_| format!("{key:?} is not a text: write it in quotes"))
+            .map_err(|_| Invalid(format!("{key:?} is not a text: write it in quotes")))
     }
 
     /// Brings the keys into their order, as Go writes a map.

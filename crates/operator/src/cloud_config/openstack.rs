@@ -1,6 +1,6 @@
 //! The configuration of `OpenStack`: the git-config dialect.
 
-use super::KEY;
+use super::{Invalid, KEY};
 use gcfg::{Document, Place};
 
 /// Where the in-tree provider found its credentials: what the installer wrote, and not to be changed.
@@ -23,9 +23,9 @@ const LOAD_BALANCERS: [(&str, &str); 2] = [("max-shared-lb", "1"), ("manage-secu
 /// Removes what only the in-tree provider reads, and adds where the credentials are.
 ///
 /// The layout is the Go operator's, so that the result is its result byte for byte unless there are comments.
-pub(crate) fn transform(text: &str) -> Result<String, String> {
-    let mut document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
-    check(&document).map_err(|error| error.to_string())?;
+pub(crate) fn transform(text: &str) -> Result<String, Invalid> {
+    let mut document = Document::parse_file(KEY, text.as_bytes())?;
+    check(&document)?;
     for (key, _) in IN_TREE {
         document.remove("Global", None, key);
     }
@@ -61,10 +61,10 @@ fn unusual(key: &str, usual: &str) -> String {
     format!("{key} in [Global] is not supported with another value than the installer's: remove the line{instead}")
 }
 
-fn set(document: &mut Document, section: &str, key: &str, value: &str) -> Result<(), String> {
+fn set(document: &mut Document, section: &str, key: &str, value: &str) -> Result<(), Invalid> {
     document
         .set(section, None, key, value)
-        .map_err(|error| format!("{KEY}: {error}"))
+        .map_err(|error| Invalid(format!("{KEY}: {error}")))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod read;
 
 pub(crate) use cluster::Cluster;
 
-use super::{KEY, go_yaml};
+use super::{Invalid, KEY, go_yaml};
 use serde_json::{Map, Value};
 
 /// Sections by name, each with its keys.
@@ -16,7 +16,7 @@ type Tree = Map<String, Value>;
 /// Brings a configuration into the operand's notation, with the values of the cluster.
 ///
 /// It is laid out as the Go operator does. Unknown keys are kept, comments are not.
-pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<String, String> {
+pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<String, Invalid> {
     let mut tree = read(text)?;
     if let Some(cluster) = cluster {
         cluster.apply(&mut tree)?;
@@ -25,14 +25,14 @@ pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<Str
     Ok(go_yaml::to_string(tree))
 }
 
-fn read(text: &str) -> Result<Tree, String> {
+fn read(text: &str) -> Result<Tree, Invalid> {
     if text.trim().is_empty() {
-        return Err(format!("{KEY} is empty: write the vCenters into it"));
+        return Err(Invalid(format!("{KEY} is empty: write the vCenters into it")));
     }
     if looks_like_ini(text) {
         return ini::convert(text);
     }
-    read::tree(text).map_err(|problem| format!("{KEY}: {problem}"))
+    read::tree(text).map_err(|problem| problem.within(KEY))
 }
 
 /// Whether the first line with content is a section header. A YAML map cannot start like that.

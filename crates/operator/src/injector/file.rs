@@ -1,5 +1,6 @@
 //! Files in and out.
 
+use super::Error;
 use std::{
     fs,
     io::{self, Write},
@@ -13,12 +14,12 @@ use std::{
 const MODE: u32 = 0o640;
 
 /// A file's text.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub(super) fn read(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|error| problem("read", path, &error))
 }
 
 /// A file's text without blanks around it, if there is such a file.
-pub(super) fn find(path: &Path) -> Result<Option<String>, String> {
+pub(super) fn find(path: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -27,7 +28,7 @@ pub(super) fn find(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// Writes a file, or keeps the previous one: no reader ever sees half of it.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let temporary = Path::new(&name);
@@ -51,6 +52,6 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn problem(verb: &str, path: &Path, error: &io::Error) -> String {
-    format!("cannot {verb} {}: {error}", path.display())
+fn problem(verb: &'static str, path: &Path, source: &io::Error) -> Error {
+    Error::File(format!("cannot {verb} {}: {source}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! The configuration of AWS.
 
-use super::{SecurityGroups, transform};
+use super::{Invalid, SecurityGroups, transform};
 use gcfg::{Document, Value};
 use proptest::prelude::*;
 use rstest::rstest;
@@ -24,7 +24,7 @@ fn settings(text: &str) -> BTreeMap<String, Vec<String>> {
     settings
 }
 
-fn plain(text: &str) -> Result<String, String> {
+fn plain(text: &str) -> Result<String, Invalid> {
     transform(text, SecurityGroups::AsConfigured)
 }
 
@@ -185,7 +185,7 @@ fn w14_overrides_are_in_the_order_of_their_numbers() {
 )]
 #[case::no_value("[ServiceOverride \"1\"]\nURL\n", "cloud.conf:2:1: URL has no value")]
 fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
-    let error = plain(text).expect_err("refused");
+    let error = plain(text).expect_err("refused").to_string();
     assert!(error.starts_with(problem), "{error}");
 }
 

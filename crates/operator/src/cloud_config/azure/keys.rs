@@ -1,6 +1,6 @@
 //! The keys that the operand reads, and what it takes for their values: another kind keeps it from starting.
 
-use crate::cloud_config::json::Document;
+use crate::cloud_config::{Invalid, json::Document};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ const NUMBERS: [&str; 2] = ["cloudProviderBackoffExponent", "cloudProviderBackof
 const TAGS: &str = "tagsMap";
 
 /// Names the value that is of another kind, in one sentence that does not show it: it may be a secret.
-pub(super) fn check(document: &Document) -> Result<(), String> {
+pub(super) fn check(document: &Document) -> Result<(), Invalid> {
     let texts: fn(&str) -> bool = |raw| serde_json::from_str::<BTreeMap<String, Option<String>>>(raw).is_ok();
     let text: fn(&str) -> bool = |raw| raw.starts_with('"');
     let truth: fn(&str) -> bool = |raw| serde_json::from_str::<bool>(raw).is_ok();
@@ -89,7 +89,7 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
     ] {
         let wrong = |key: &&&str| document.find(key).is_some_and(|value| !fits(value.get()));
         if let Some(key) = keys.iter().find(wrong) {
-            return Err(format!("{key:?} is not {expected}"));
+            return Err(Invalid(format!("{key:?} is not {expected}")));
         }
     }
     Ok(())

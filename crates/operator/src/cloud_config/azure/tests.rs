@@ -1,6 +1,6 @@
 //! The configuration of Azure and Azure Stack Hub.
 
-use super::{cloud_name, transform, transform_stack};
+use super::{Invalid, cloud_name, transform, transform_stack};
 use operator_api::Infrastructure;
 use proptest::prelude::*;
 use rstest::rstest;
@@ -138,7 +138,7 @@ fn is_transformed(#[case] text: &str, #[case] cloud: &str, #[case] expected: &st
     "cloud.conf: \"tagsMap\" is not an object of texts: write {\"name\":\"value\"}"
 )]
 fn is_refused(#[case] text: &str, #[case] cloud: &str, #[case] problem: &str) {
-    assert_eq!(transform(text, cloud), Err(problem.to_owned()));
+    assert_eq!(transform(text, cloud), Err(Invalid(problem.to_owned())));
 }
 
 #[rstest]
@@ -153,7 +153,9 @@ fn is_refused(#[case] text: &str, #[case] cloud: &str, #[case] problem: &str) {
 fn azure_stack(#[case] text: &str, #[case] expected: Result<&str, &str>) {
     assert_eq!(
         transform_stack(text),
-        expected.map(str::to_owned).map_err(str::to_owned)
+        expected
+            .map(str::to_owned)
+            .map_err(|problem| Invalid(problem.to_owned()))
     );
 }
 

@@ -1,4 +1,4 @@
-use super::Document;
+use super::{Document, Invalid};
 use rstest::rstest;
 
 #[rstest]
@@ -25,6 +25,8 @@ fn reads_a_text(#[case] text: &str, #[case] expected: Result<Option<&str>, &str>
     let document = Document::parse("file", text).expect("JSON");
     assert_eq!(
         document.text("key"),
-        expected.map(|text| text.map(str::to_owned)).map_err(str::to_owned)
+        expected
+            .map(|text| text.map(str::to_owned))
+            .map_err(|problem| Invalid(problem.to_owned()))
     );
 }

@@ -1,6 +1,6 @@
 //! The configuration of `OpenStack`.
 
-use super::transform;
+use super::{Invalid, transform};
 use gcfg::Document;
 use proptest::prelude::*;
 use rstest::rstest;
@@ -93,7 +93,7 @@ fn is_transformed(#[case] text: &str, #[case] expected: &str) {
      line or write \"openstack-credentials\""
 )]
 fn is_refused(#[case] text: &str, #[case] problem: &str) {
-    assert_eq!(transform(text), Err(problem.to_owned()));
+    assert_eq!(transform(text), Err(Invalid(problem.to_owned())));
 }
 
 #[rstest]
@@ -101,7 +101,7 @@ fn is_refused(#[case] text: &str, #[case] problem: &str) {
 #[case::no_header("[Global\n", "cloud.conf:1:")]
 #[case::no_quote("[Global]\nregion = \"one\n", "cloud.conf:2:")]
 fn malformed(#[case] text: &str, #[case] place: &str) {
-    let problem = transform(text).expect_err("refused");
+    let problem = transform(text).expect_err("refused").to_string();
     assert!(problem.starts_with(place), "{problem}");
 }
 

@@ -1,7 +1,7 @@
 //! What a cluster says about its vCenters and networks, and where it goes in a configuration.
 
 use super::{Tree, section};
-use crate::cloud_config::KEY;
+use crate::cloud_config::{Invalid, KEY};
 use ipnet::IpNet;
 use operator_api::infrastructure::{
     platform_spec::{NodeNetwork, VSphere},
@@ -26,7 +26,7 @@ pub(crate) struct Cluster<'a> {
 
 impl Cluster<'_> {
     /// Brings it into a configuration.
-    pub(super) fn apply(&self, tree: &mut Tree) -> Result<(), String> {
+    pub(super) fn apply(&self, tree: &mut Tree) -> Result<(), Invalid> {
         let families = self.families()?;
         // One family that is IPv4 is what the operand assumes
         if let [Family::V6] | [_, _] = families.as_slice() {
@@ -43,19 +43,19 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    fn families(&self) -> Result<Vec<Family>, String> {
+    fn families(&self) -> Result<Vec<Family>, Invalid> {
         let family = |range: &String| match range.parse() {
             Ok(IpNet::V4(_)) => Ok(Family::V4),
             Ok(IpNet::V6(_)) => Ok(Family::V6),
-            Err(_) => Err(format!(
+            Err(_) => Err(Invalid(format!(
                 "spec.serviceNetwork of the Network \"cluster\" has {range:?}, which is no range"
-            )),
+            ))),
         };
         self.services.iter().map(family).collect()
     }
 
     /// The Infrastructure has the last word on the nodes' networks, also where it says nothing.
-    fn networks(&self, tree: &mut Tree, families: &[Family]) -> Result<(), String> {
+    fn networks(&self, tree: &mut Tree, families: &[Family]) -> Result<(), Invalid> {
         let own = if families.contains(&Family::V6) {
             self.own_ranges()?
         } else {
@@ -91,21 +91,21 @@ impl Cluster<'_> {
     }
 
     /// What the nodes have beside their own addresses; with IPv6, the operand would take it for one of them.
-    fn own_ranges(&self) -> Result<Vec<String>, String> {
+    fn own_ranges(&self) -> Result<Vec<String>, Invalid> {
         let addresses = self.addresses.into_iter();
         let all = addresses.flat_map(|ips| ips.api_server_internal_ips.iter().chain(&ips.ingress_ips));
         let range = |address: &String| match address.parse() {
             Ok(IpAddr::V4(_)) => Ok(format!("{address}/32")),
             Ok(IpAddr::V6(_)) => Ok(format!("{address}/128")),
-            Err(_) => Err(format!(
+            Err(_) => Err(Invalid(format!(
                 "status.platformStatus.vsphere of the Infrastructure has {address:?}, which is no address"
-            )),
+            ))),
         };
         all.map(range).chain([Ok(INTERNAL_TO_NODES.to_owned())]).collect()
     }
 
     /// The vCenters are those of the Infrastructure, if it names any. Further keys of a vCenter in the file are kept.
-    fn vcenters(&self, tree: &mut Tree) -> Result<(), String> {
+    fn vcenters(&self, tree: &mut Tree) -> Result<(), Invalid> {
         let servers = section(tree, "vcenter");
         if !self.spec.vcenters.is_empty() {
             self.set_vcenters(servers);
@@ -145,7 +145,7 @@ impl Cluster<'_> {
         servers.retain(|name, _| self.spec.vcenters.iter().any(|vcenter| vcenter.server == *name));
     }
 
-    fn unknown(&self, domain: &str, server: &str, servers: &Tree) -> String {
+    fn unknown(&self, domain: &str, server: &str, servers: &Tree) -> Invalid {
         let known: Vec<_> = servers.keys().map(String::as_str).collect();
         let place = if self.spec.vcenters.is_empty() {
             KEY
@@ -157,10 +157,10 @@ impl Cluster<'_> {
         } else {
             known.join(", ")
         };
-        format!(
+        Invalid(format!(
             "the failure domain {domain:?} of the Infrastructure is in the vCenter {server:?}, which is not in {place}: \
              add it there or correct the failure domain; there is {known}"
-        )
+        ))
     }
 }
 

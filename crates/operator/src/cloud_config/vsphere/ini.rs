@@ -4,14 +4,14 @@ use super::{
     Tree,
     keys::{Key, Kind, LABELS, NODES, SERVER},
 };
-use crate::cloud_config::KEY;
+use crate::cloud_config::{Invalid, KEY};
 use gcfg::{Document, Error, Section};
 use serde_json::{Value, json};
 
 /// Converts it to the notation of the operand. Sections of the in-tree provider alone, such as `[Workspace]`, are dropped.
-pub(super) fn convert(text: &str) -> Result<Tree, String> {
-    let document = Document::parse_file(KEY, text.as_bytes()).map_err(|error| error.to_string())?;
-    tree(&document).map_err(|error| error.to_string())
+pub(super) fn convert(text: &str) -> Result<Tree, Invalid> {
+    let document = Document::parse_file(KEY, text.as_bytes())?;
+    Ok(tree(&document)?)
 }
 
 fn tree(document: &Document) -> Result<Tree, Error> {

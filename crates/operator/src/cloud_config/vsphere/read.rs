@@ -4,12 +4,13 @@ use super::{
     Tree,
     keys::{Key, Kind, LABELS, NODES, SERVER},
 };
+use crate::cloud_config::Invalid;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value, json};
 use std::fmt;
 
 /// Reads one document.
-pub(super) fn tree(text: &str) -> Result<Tree, String> {
+pub(super) fn tree(text: &str) -> Result<Tree, Invalid> {
     // Without a snippet of the file, which may hold passwords.
     let options = serde_saphyr::options! { with_snippet: false };
     let tree = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
@@ -18,7 +19,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, String> {
     match tree {
         Ok(Value::Object(tree)) => Ok(tree),
         Ok(_) => Ok(Tree::new()),
-        Err(error) => Err(sentence(&error.to_string())),
+        Err(error) => Err(Invalid(sentence(&error.to_string()))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The configuration of vSphere.
 
-use super::{Cluster, transform};
+use super::{Cluster, Invalid, transform};
 use operator_api::infrastructure::{platform_spec::VSphere, platform_status::VirtualIps};
 use proptest::prelude::*;
 use rstest::rstest;
@@ -67,7 +67,7 @@ fn dual_stack_networking() -> Value {
     )
 }
 
-fn apply(text: &str, spec: &Value, addresses: &[&str], services: &[&str]) -> Result<String, String> {
+fn apply(text: &str, spec: &Value, addresses: &[&str], services: &[&str]) -> Result<String, Invalid> {
     let spec: VSphere = serde_json::from_value(spec.clone()).expect("spec");
     let services: Vec<String> = services.iter().map(|&range| range.to_owned()).collect();
     let (api, ingress) = addresses.split_at(addresses.len() / 2);
@@ -251,7 +251,10 @@ fn w15_a_spec_without_vcenters_does_not_take_them_away() {
 )]
 fn w3_a_failure_domain_in_an_unknown_vcenter(#[case] vcenters: Value, #[case] problem: &str) {
     let spec = json!({ "vcenters": vcenters, "failureDomains": [{ "name": "west", "server": "c" }] });
-    assert_eq!(apply(YAML, &spec, &[], &["172.30.0.0/16"]), Err(problem.to_owned()));
+    assert_eq!(
+        apply(YAML, &spec, &[], &["172.30.0.0/16"]),
+        Err(Invalid(problem.to_owned()))
+    );
 }
 
 #[test]
@@ -381,7 +384,7 @@ exclude-external-network-subnet-cidr = 13.0.0.0/8
 )]
 #[case::text("labels:\n  zone: [z]\n", "cloud.conf: labels: zone: not a text: ")]
 fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
-    let error = transform(text, None).expect_err("refused");
+    let error = transform(text, None).expect_err("refused").to_string();
     assert!(error.starts_with(problem), "{error}");
 }
 
@@ -497,7 +500,10 @@ fn is_what_the_go_operator_writes(#[case] text: &str, #[case] spec: Option<Value
     "status.platformStatus.vsphere of the Infrastructure has \"moon\", which is no address"
 )]
 fn bad_addresses_are_named(#[case] addresses: &[&str], #[case] services: &[&str], #[case] problem: &str) {
-    assert_eq!(apply(YAML, &json!({}), addresses, services), Err(problem.to_owned()));
+    assert_eq!(
+        apply(YAML, &json!({}), addresses, services),
+        Err(Invalid(problem.to_owned()))
+    );
 }
 
 proptest! {

@@ -143,7 +143,7 @@ async fn set_platform(fixture: &Fixture, platform: &str) {
 
 /// Applies the manifests in the order of their names, as the cluster-version operator does.
 fn apply(fixture: &Fixture, Release(version, image): &Release) {
-    let folder = fs::read_dir(root().join("deploy/openshift")).unwrap();
+    let folder = fs::read_dir(root().join("deploy/openshift/manifests")).unwrap();
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();

@@ -7,5 +7,6 @@ mod images;
 mod manifests;
 mod monitoring;
 mod names;
+mod permissions;
 mod programs;
 mod rights;

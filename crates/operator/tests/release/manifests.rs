@@ -40,7 +40,7 @@ impl Manifest {
 }
 
 pub fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/openshift")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/openshift/manifests")
 }
 
 /// All of them, in the order in which a release applies them.

@@ -36,7 +36,7 @@ fn port_is_probed() {
     let deployment = deployment(&own("OpenStack"));
     let container = at(&deployment, "/spec/template/spec/containers/0");
     let get = |path: &str| json!({"host": "127.0.0.1", "path": path, "port": "https", "scheme": "HTTPS"});
-    assert_eq!(at(container, "/livenessProbe/httpGet"), &get("/healthz"));
+    assert_eq!(at(container, "/livenessProbe/httpGet"), &get("/livez"));
     assert_eq!(at(container, "/readinessProbe/httpGet"), &get("/readyz"));
     let volumes = at(&deployment, "/spec/template/spec/volumes").as_array().unwrap();
     let secret = json!({"secretName": "cloud-controller-manager-serving-cert"});
@@ -88,4 +88,32 @@ fn static_pod_too() {
         at(pods[0].value(), "/spec/containers/0/image"),
         "example.test/outrigger:1"
     );
+}
+
+/// One rule for every manager of ours, on any platform.
+#[test]
+fn is_as_live_and_as_safe_as_on_any_kubernetes() {
+    let deployment = deployment(&own("OpenStack"));
+    let here = at(&deployment, "/spec/template/spec/containers/0");
+    let text = crate::standalone::DEPLOYMENT;
+    let there: Value = serde_saphyr::from_str(text).unwrap();
+    let there = at(&there, "/spec/template/spec/containers/0");
+    assert_eq!(here["livenessProbe"], there["livenessProbe"]);
+    assert_eq!(here["readinessProbe"], there["readinessProbe"]);
+    let mut safe = there["securityContext"].clone();
+    safe["runAsNonRoot"] = json!(true);
+    safe["seccompProfile"] = json!({"type": "RuntimeDefault"});
+    assert_eq!(here["securityContext"], safe);
+}
+
+/// On the control plane the rest of the folder is every credential of the cluster.
+#[test]
+fn sees_one_file_of_the_machine() {
+    let deployment = deployment(&own("OpenStack"));
+    let pod = at(&deployment, "/spec/template/spec");
+    let of_host: Vec<_> = pod["volumes"].as_array().unwrap().iter().filter(|volume| volume.get("hostPath").is_some()).collect();
+    let path = "/etc/kubernetes/apiserver-url.env";
+    assert_eq!(of_host, [&json!({"name": "host-etc-kube", "hostPath": {"path": path, "type": "FileOrCreate"}})]);
+    let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+    assert!(mounts.contains(&json!({"name": "host-etc-kube", "mountPath": path, "readOnly": true})), "{mounts:#?}");
 }

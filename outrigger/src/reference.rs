@@ -35,6 +35,12 @@ pub fn documents() -> Option<Vec<Document>> {
             text: image_links(),
         },
     ];
+    let files = ::operator::packaging::files(&providers::for_operator()).ok()?;
+    documents.extend(files.into_iter().map(|file| Document {
+        name: file.path.clone(),
+        path: file.path,
+        text: file.text,
+    }));
     for entry in PROVIDERS {
         documents.extend((entry.pages)().into_iter().map(|one| page(one.name, one.text)));
         documents.extend(events(entry));

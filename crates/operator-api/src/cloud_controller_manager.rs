@@ -25,6 +25,9 @@ pub const SECURE_PORT: i32 = 10258;
 /// The form of an image: a repository with an optional registry, tag and digest.
 pub const IMAGE: &str = "^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$";
 
+/// Stands in the examples for what only the user knows. It is never valid.
+pub const PLACEHOLDER: &str = "CHANGE-ME";
+
 /// The form of a cluster's name: without blanks, because it becomes part of names and tags in the cloud.
 pub const CLUSTER_NAME: &str = r"^\S+$";
 
@@ -103,10 +106,17 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
 
-    /// The cluster's name in the cloud: part of the names of load balancers and the like, so it has to stay the same; kubernetes
-    /// if it is left out.
+    /// The cluster's name in the cloud: part of the names of load balancers and the like. Choose one that no other cluster of the project has, and
+    /// keep it. Without it the name is kubernetes, and two clusters with that name take each other's load balancers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 255), regex(pattern = CLUSTER_NAME))]
+    #[schemars(
+        length(min = 1, max = 255),
+        regex(pattern = CLUSTER_NAME),
+        extend("x-kubernetes-validations" = [{
+            "rule": format!("self != '{PLACEHOLDER}'"),
+            "message": "this is the placeholder of the example: choose a name that no other cluster of the project has",
+        }])
+    )]
     pub cluster_name: Option<String>,
 
     /// The networks of the pods, at most one of each family. Only routes and the node-ipam-controller need them.
@@ -179,6 +189,37 @@ pub struct Spec {
     /// The processor and memory of each replica. By default it asks for a little of both, and nothing is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+
+    /// Additional labels and annotations of the Pods.
+    #[serde(default, skip_serializing_if = "crate::is_empty")]
+    pub pod_template: PodTemplate,
+
+    /// How Prometheus finds the manager, in clusters that have the Prometheus operator.
+    #[serde(default, skip_serializing_if = "crate::is_empty")]
+    pub monitoring: Monitoring,
+}
+
+/// Additional labels and annotations of the Pods.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct PodTemplate {
+    /// Additional labels. The labels that the operator sets itself cannot be changed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
+    /// Additional annotations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// How Prometheus finds the manager.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
+pub struct Monitoring {
+    /// Additional labels of the `ServiceMonitor` and the `PrometheusRule`, for a Prometheus that selects by label: for instance release:
+    /// kube-prometheus-stack.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Whether the operator looks after the manager. Managed: it does. Unmanaged: it touches nothing, and whatever runs goes on running. Removed: it

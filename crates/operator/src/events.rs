@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Missing { workload: Key, reference: Reference },
     /// A remark on the annotation of the Infrastructure.
     Annotation(String),
+    /// A manager creates objects in the cloud under the name that every cluster has by default.
+    DefaultClusterName { manager: String },
     /// The cluster asks for TLS settings that are not supported.
     Tls(String),
 }
@@ -70,6 +72,13 @@ impl Event {
                 warn!(%remark, "the annotation of the Infrastructure");
                 let key = Key::of_cluster("config.openshift.io/v1", "Infrastructure", "cluster");
                 recorder.event(reference(&key), Kind::Warning, "ExternalCloudProvider", remark.clone());
+            }
+            Self::DefaultClusterName { manager } => {
+                let message = "spec.clusterName is kubernetes, the default: another cluster with that name in the same project would take over its load \
+                               balancers. Set a name of its own before the first load balancer exists; a later change leaves the existing ones behind";
+                warn!(manager, "{message}");
+                let key = Key::of_cluster("outrigger.dev/v1alpha1", "CloudControllerManager", manager);
+                recorder.event(reference(&key), Kind::Warning, "DefaultClusterName", message.to_owned());
             }
             Self::Tls(problem) => warn!("{problem}"),
         }

@@ -17,6 +17,7 @@ pub mod observer;
 pub mod openshift;
 pub mod operands;
 pub mod options;
+pub mod packaging;
 pub mod platforms;
 pub mod render;
 mod retry;

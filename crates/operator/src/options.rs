@@ -11,6 +11,7 @@ use runtime::{
     serve::address,
     version,
 };
+use std::collections::BTreeMap;
 
 /// The name of the lock of the operator.
 pub const OPERATOR_LOCK: &str = "cluster-cloud-controller-manager-leader";
@@ -46,6 +47,12 @@ pub struct Options {
     pub namespace: String,
     /// Which images operands run.
     pub images: String,
+    /// The name of the Pod that this runs in; empty if its image is in `images`.
+    pub own_pod: String,
+    /// The Service of the metrics, if the operator has to issue its certificate; else empty.
+    pub metrics_service: String,
+    /// Additional labels of the objects for Prometheus, each as `label=value`.
+    pub monitor_labels: Strings,
     /// The certificates of the system.
     pub system_bundle: String,
     /// The folder with the certificate for metrics.
@@ -133,6 +140,9 @@ impl Options {
             webhook_port: 9443,
             namespace: MANAGED_NAMESPACE.to_owned(),
             images: "/etc/cloud-controller-manager-config/images.json".to_owned(),
+            own_pod: String::new(),
+            metrics_service: String::new(),
+            monitor_labels: Strings::default(),
             system_bundle: trusted_ca::SYSTEM_FILE.to_owned(),
             cert_dir: "/tmp/k8s-metrics-server/serving-certs".to_owned(),
             tls_min_version: String::new(),
@@ -211,6 +221,9 @@ impl Options {
                     .flag("metrics-cert-dir", &mut self.cert_dir, "Folder with tls.crt and tls.key for the metrics; read again when they change. A self-signed certificate serves until there is one.")
                     .flag("webhook-port", &mut self.webhook_port, "Accepted and unused: there is no webhook.")
                     .flag("images-json", &mut self.images, "File that says which image each cloud controller manager runs.")
+                    .flag("own-pod", &mut self.own_pod, "Name of the Pod that this runs in: managers run the image of its first container, and --images-json is not read for them.")
+                    .flag("metrics-service", &mut self.metrics_service, "Service of the metrics, in --namespace: the operator issues the certificate for its name, into a Secret that --metrics-cert-dir mounts, and configures Prometheus.")
+                    .flag("monitor-labels", &mut self.monitor_labels, "Additional labels of every ServiceMonitor and PrometheusRule, as label=value, for a Prometheus that selects by label.")
                     .flag("tls-min-version", &mut self.tls_min_version, "Oldest version of TLS, for the metrics and for what is installed, instead of the cluster's profile.")
                     .flag("tls-cipher-suites", &mut self.tls_cipher_suites, "Cipher suites, likewise. Ignored with TLS 1.3.")
                     .flag("dry-run", &mut self.dry_run, "Print what would change, as kubectl diff would, and end without changing anything."),
@@ -245,6 +258,9 @@ impl Options {
         }
         let tls = tls::resolve(&self.tls_min_version, &self.tls_cipher_suites.0, None);
         problems.check(tls.map(|_| ()).map_err(|error| error.to_string()));
+        if let Err(label) = labels(&self.monitor_labels) {
+            problems.push(format!("--monitor-labels: {label:?} is not of the form label=value"));
+        }
         if self.namespace.is_empty() {
             problems.push("--namespace is empty: say where the operands live");
         }
@@ -259,6 +275,18 @@ impl Options {
             );
         }
     }
+}
+
+/// Labels, each given as `label=value`.
+///
+/// # Errors
+/// The first that has another form.
+pub(crate) fn labels(given: &Strings) -> Result<BTreeMap<String, String>, String> {
+    let pairs = given.0.iter().map(|label| match label.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(label.clone()),
+    });
+    pairs.collect()
 }
 
 impl Election {
@@ -409,9 +437,9 @@ mod tests {
         let problems = parse(
             Role::Operator,
             "--metrics-bind-address=here --namespace= --leader-elect-lease-duration=1s \
-             --leader-elect-renew-deadline=2s --leader-elect-retry-period=3s --frobnicate",
+             --leader-elect-renew-deadline=2s --leader-elect-retry-period=3s --monitor-labels=release --frobnicate",
         )
         .expect_err("refused");
-        assert_eq!(problems.len(), 4, "{problems:#?}");
+        assert_eq!(problems.len(), 5, "{problems:#?}");
     }
 }

@@ -10,9 +10,9 @@ mod served;
 
 use crate::{
     openshift,
-    options::{Options, Role},
+    options::{self, Options, Role},
     platforms::tls,
-    standalone::{self, provider::Provider},
+    standalone::{self, ImageSource, provider::Provider},
 };
 use cluster::Cluster;
 use runtime::{
@@ -143,7 +143,15 @@ impl Process {
                 standalone::Cluster::Kubernetes => BTreeSet::new(),
             },
             namespace,
-            images: self.options.images.clone().into(),
+            images: match self.options.own_pod.as_str() {
+                "" => ImageSource::File(self.options.images.clone().into()),
+                name => ImageSource::OwnPod {
+                    namespace: self.cluster.operator_namespace.clone(),
+                    name: name.to_owned(),
+                },
+            },
+            metrics_service: Some(self.options.metrics_service.clone()).filter(|service| !service.is_empty()),
+            monitor_labels: options::labels(&self.options.monitor_labels).unwrap_or_default(),
             providers: self.providers.clone(),
             flags: self.flags.clone(),
             monitoring: served.monitoring,

@@ -11,6 +11,8 @@ mod apply;
 mod decide;
 mod observe;
 mod operator;
+mod own_image;
+mod own_service;
 mod preview;
 mod report;
 pub mod scope;
@@ -27,6 +29,7 @@ use crate::{
     Key, Object,
     platforms::placeholder::{self, Values},
 };
+pub(crate) use spec::flags::{CONFIG, CONFIG_FILE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use operator_api::{
@@ -37,22 +40,27 @@ use provider::{Credentials, Provider};
 use serde_json::{Value, json};
 use spec::{
     check,
-    flags::{self, CONFIG, CONFIG_FILE},
+    flags::{self, SERVING_CERT},
 };
 use status::Cause;
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+};
 
-const ALWAYS: [&str; 3] = [
-    include_str!("standalone/account.yaml"),
-    include_str!("standalone/rbac.yaml"),
-    include_str!("standalone/service.yaml"),
-];
-const SEVERAL: &str = include_str!("standalone/availability.yaml");
-const DEPLOYMENT: &str = include_str!("standalone/deployment.yaml");
+pub(crate) const ACCOUNT: &str = include_str!("standalone/account.yaml");
+pub(crate) const RBAC: &str = include_str!("standalone/rbac.yaml");
+pub(crate) const SERVICE: &str = include_str!("standalone/service.yaml");
+pub(crate) const SEVERAL: &str = include_str!("standalone/availability.yaml");
+pub(crate) const DEPLOYMENT: &str = include_str!("standalone/deployment.yaml");
 /// Where credentials are mounted.
-const CREDENTIALS: &str = "/etc/outrigger/credentials";
+pub(crate) const CREDENTIALS: &str = "/etc/outrigger/credentials";
 /// Readable by the group of the manager alone.
-const MODE: u32 = 0o440;
+pub(crate) const MODE: u32 = 0o440;
+/// The priority of a manager and of the operator.
+pub(crate) const PRIORITY: &str = "system-cluster-critical";
 
 /// What is the same for all managers.
 #[derive(Debug, Clone, Copy)]
@@ -72,8 +80,12 @@ pub struct Context<'a> {
 pub(crate) struct Settings {
     /// The operator's own namespace, and that of its managers.
     pub(crate) namespace: String,
-    /// The file with the operator's own image.
-    pub(crate) images: PathBuf,
+    /// Where the operator finds its own image.
+    pub(crate) images: ImageSource,
+    /// The Service of the operator's own metrics, if the operator issues its certificate.
+    pub(crate) metrics_service: Option<String>,
+    /// Additional labels of the objects for Prometheus.
+    pub(crate) monitor_labels: BTreeMap<String, String>,
     /// The providers of that image.
     pub(crate) providers: Arc<[Provider]>,
     /// The flags of a manager in that image.
@@ -82,6 +94,27 @@ pub(crate) struct Settings {
     pub(crate) cluster: Cluster,
     /// The objects of every platform, whose names are reserved on `OpenShift`.
     pub(crate) reserved: BTreeSet<Key>,
+}
+
+/// Where the operator finds its own image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ImageSource {
+    /// In a file that names the images of a release.
+    File(PathBuf),
+    /// In the Pod that it runs in: so the image is named in one place of the manifests.
+    OwnPod {
+        namespace: String,
+        name: String,
+    },
+}
+
+impl fmt::Display for ImageSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::OwnPod { namespace, name } => write!(f, "Pod {namespace}/{name}"),
+        }
+    }
 }
 
 /// Whether the cluster serves the kinds of the Prometheus operator.
@@ -121,7 +154,7 @@ pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Res
         return Err(Error::Spec(problems));
     }
     let several = (manager.spec.replicas > 1).then_some(SEVERAL);
-    let files = ALWAYS.into_iter().chain(several).chain([DEPLOYMENT]);
+    let files = [ACCOUNT, RBAC, SERVICE].into_iter().chain(several).chain([DEPLOYMENT]);
     let values = values(manager, context);
     let mut objects = Vec::new();
     for file in files {
@@ -143,6 +176,7 @@ fn object(
     own(&mut object, manager);
     if object["kind"] == "Deployment" {
         leftovers::mark(&mut object["spec"]["template"], manager);
+        annotate(&mut object["spec"]["template"], &manager.spec);
         let pod = &mut object["spec"]["template"]["spec"];
         set_env(pod, &manager.spec, context.providers);
         mount_config(pod, manager.spec.cloud_config.as_ref());
@@ -161,16 +195,26 @@ fn wrong(error: &impl ToString) -> Error {
 
 fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
     let (name, spec) = (manager.name_any(), &manager.spec);
-    let resources = match &spec.resources {
-        Some(resources) => json!(resources),
-        None => json!({"requests": {"cpu": "20m", "memory": "32Mi"}}),
-    };
+    let full = names::full(&name);
+    let resources = spec.resources.as_ref().map_or_else(resources_by_default, |given| json!(given));
+    let cert = json!({"name": "serving-cert", "mountPath": SERVING_CERT, "readOnly": true});
+    let secret = json!({"secretName": names::serving_cert(&name), "defaultMode": MODE});
     [
-        ("name", json!(names::full(&name))),
+        ("kind", json!("Deployment")),
+        ("account", json!(full)),
+        ("clusterBinding", json!(format!("outrigger:{full}"))),
+        ("readerBinding", json!(format!("outrigger:{full}:authentication-reader"))),
+        ("leaseNamespace", json!(context.namespace)),
+        ("leases", json!([full])),
+        ("name", json!(full)),
         ("namespace", json!(context.namespace)),
         ("clusterRole", json!(names::CLUSTER_ROLE)),
-        ("servingCert", json!(names::serving_cert(&name))),
-        ("labels", json!(names::labels(manager, &name))),
+        ("podLabels", json!(pod_labels(manager, &name))),
+        ("dnsPolicy", json!("Default")),
+        ("priorityClass", json!(PRIORITY)),
+        ("pullPolicy", json!("IfNotPresent")),
+        ("volumeMounts", json!([cert])),
+        ("volumes", json!([{"name": "serving-cert", "secret": secret}])),
         ("selector", json!(names::selector(&name))),
         ("replicas", json!(spec.replicas)),
         ("image", json!(spec.image.as_deref().unwrap_or(context.image))),
@@ -179,6 +223,28 @@ fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
         ("resources", resources),
     ]
     .into()
+}
+
+/// What a replica asks for: a little.
+pub(crate) fn resources_by_default() -> Value {
+    json!({"requests": {"cpu": "20m", "memory": "32Mi"}})
+}
+
+/// The user's labels, below those by which the operator and the Service find the Pods.
+fn pod_labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<String, String> {
+    let mut labels = manager.spec.pod_template.labels.clone();
+    let own = names::labels(manager, name).into_iter();
+    labels.extend(own.map(|(label, value)| (label.to_owned(), value)));
+    labels
+}
+
+fn annotate(template: &mut Value, spec: &Spec) {
+    for (name, value) in &spec.pod_template.annotations {
+        // What the operator records on its Pods stays as it is.
+        if template["metadata"]["annotations"].get(name).is_none() {
+            template["metadata"]["annotations"][name] = json!(value);
+        }
+    }
 }
 
 /// The user's variables, and where the credentials are unless the user sets another value.

@@ -15,11 +15,11 @@ use operator::{
     Object,
     standalone::{
         Context, names,
-        provider::{Changes, Config, Credentials, Needs, Provider},
+        provider::{Changes, ClusterName, Config, Credentials, Needs, Provider},
         resources, scope,
     },
 };
-use operator_api::CloudControllerManager;
+use operator_api::{CloudControllerManager, cloud_controller_manager::PLACEHOLDER};
 use rstest::rstest;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -48,6 +48,7 @@ const PROVIDERS: &[Provider] = &[
             config: Config::Optional,
             credentials: Credentials::None,
             changes: Changes::Unseen,
+            cluster_name: ClusterName::Describes,
         },
     },
     Provider {
@@ -59,6 +60,7 @@ const PROVIDERS: &[Provider] = &[
                 key: "clouds.yaml",
             },
             changes: Changes::Followed,
+            cluster_name: ClusterName::Owns,
         },
     },
 ];
@@ -77,7 +79,7 @@ async fn install() -> Vec<CloudControllerManager> {
     let client = PLANE.client();
     let mut managers = Vec::new();
     for file in [OPERATOR].into_iter().chain(EXAMPLES) {
-        for object in documents(file) {
+        for object in documents(&filled_in(file)) {
             let applied = apply(&client, &object)
                 .await
                 .unwrap_or_else(|error| panic!("{object}: {error}"));
@@ -90,6 +92,11 @@ async fn install() -> Vec<CloudControllerManager> {
                       "name": "extension-apiserver-authentication-reader"});
     assert!(comes_to("system:serviceaccount:outrigger-system:outrigger-operator", &last, true).await);
     managers
+}
+
+/// An example as a user fills it in.
+fn filled_in(file: &str) -> String {
+    file.replace(PLACEHOLDER, "lab")
 }
 
 fn documents(file: &str) -> Vec<Value> {
@@ -210,13 +217,57 @@ async fn the_operator_may_not_bind_what_it_likes() {
         .find(|object| object.key().kind == "ClusterRoleBinding")
         .unwrap();
     let mut binding = binding.value().clone();
-    binding["metadata"]["name"] = json!("mine");
+    binding["metadata"]["name"] = json!("outrigger:mine");
     binding["roleRef"]["name"] = json!("cluster-admin");
     let refusal = apply(&operator(), &binding).await.unwrap_err().to_string();
     assert!(
         refusal.contains("is attempting to grant RBAC permissions not currently held"),
         "{refusal}"
     );
+}
+
+/// RBAC lets it write every binding: the policy in the manifest confines it to its own.
+#[tokio::test]
+async fn the_operator_may_not_write_or_delete_bindings_of_others() {
+    installed().await;
+    let reader = "extension-apiserver-authentication-reader";
+    let object = |kind: &str, role: &str, name: &str| {
+        let mut object = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"), "metadata": {"name": name},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role}, "subjects": []});
+        if kind == "Role" {
+            object["metadata"]["namespace"] = json!("kube-system");
+        }
+        object
+    };
+    let others = [object("ClusterRole", names::CLUSTER_ROLE, "of-others"), object("Role", reader, "of-others")];
+    for other in &others {
+        apply(&PLANE.client(), other).await.unwrap();
+        let dry = DeleteParams::default().dry_run();
+        let mut patience = lab::Patience::new(std::time::Duration::from_secs(30));
+        // A policy counts a moment after it is written.
+        loop {
+            let deleted = api(other, &operator()).await.delete("of-others", &dry).await;
+            match deleted {
+                Err(error) if error.to_string().contains("only bindings named outrigger:*") => break,
+                other => assert!(!patience.is_over(&"allowed"), "{other:?}"),
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        let written = apply(&operator(), other).await.unwrap_err().to_string();
+        assert!(written.contains("only bindings named outrigger:*"), "{written}");
+    }
+    let own = object("Role", reader, "outrigger:own");
+    apply(&operator(), &own).await.unwrap();
+    api(&own, &operator()).await.delete("outrigger:own", &DeleteParams::default()).await.unwrap();
+}
+
+/// Whoever applies the example without reading it gets no load balancers under its placeholder.
+#[tokio::test]
+async fn the_placeholder_of_the_example_is_refused() {
+    installed().await;
+    let manager = documents(EXAMPLES[1]).into_iter().find(|object| object["kind"] == "CloudControllerManager");
+    let refusal = apply(&PLANE.client(), &manager.unwrap()).await.unwrap_err().to_string();
+    assert!(refusal.contains("spec.clusterName") && refusal.contains("placeholder"), "{refusal}");
 }
 
 #[rstest]
@@ -278,7 +329,7 @@ fn managers_get_the_rights_they_were_tested_with() {
             .find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
         serde_json::from_value(found.unwrap()["rules"].clone()).unwrap()
     };
-    let tested = "system:cloud-controller-manager";
+    let (tested, lock) = (names::CLUSTER_ROLE, "outrigger-cloud-controller-manager");
     assert_eq!(
         rules(OPERATOR, "ClusterRole", names::CLUSTER_ROLE),
         rules(MANAGER, "ClusterRole", tested)
@@ -287,7 +338,7 @@ fn managers_get_the_rights_they_were_tested_with() {
     let objects = resources(&manager, &CONTEXT).unwrap();
     let role = objects.iter().find(|object| object.key().kind == "Role").unwrap();
     let granted: Vec<PolicyRule> = serde_json::from_value(role.value()["rules"].clone()).unwrap();
-    let mut expected = rules(MANAGER, "Role", tested);
+    let mut expected = rules(MANAGER, "Role", lock);
     // The second lock there is for taking over from another program, under its names.
     expected[1].resource_names = Some(vec![names::full("a")]);
     assert_eq!(granted, expected);
@@ -330,7 +381,6 @@ fn every_kind_is_known_to_the_operator() {
 fn the_image_is_named_as_documented() {
     let line = |text: &'static str| text.lines().find(|line| line.starts_with("sed -i 's|")).unwrap();
     assert_eq!(line(README), line(DOCUMENTATION));
-    assert!(OPERATOR.contains(line(README)), "{}", line(README));
     let parts: Vec<&str> = line(README).split('|').collect();
     let (old, new) = (parts[1], parts[2]);
     assert!(
@@ -346,7 +396,8 @@ fn the_image_is_named_as_documented() {
     let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let container = &of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], new);
-    let images = of_kind("ConfigMap")["data"]["images.json"].as_str().unwrap();
-    let images: Value = serde_json::from_str(images).unwrap();
-    assert_eq!(images, json!({ "cloudControllerManagerOperator": new }));
+    // The managers get it from there.
+    assert_eq!(OPERATOR.matches(old).count(), 1);
+    let args = container["args"].to_string();
+    assert!(args.contains("--own-pod=$(POD_NAME)") && !args.contains("--images-json"), "{args}");
 }

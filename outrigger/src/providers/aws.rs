@@ -6,7 +6,7 @@ use aws::{
     config::{self, Config, Variables},
 };
 use manager::{Provide, Registration, Setup};
-use operator::standalone::provider::{self, Changes, Credentials, Needs};
+use operator::standalone::provider::{self, Changes, ClusterName, Credentials, Needs};
 use runtime::flags::{Section, Strings, Switch, Texts};
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::Arc};
 use tracing::warn;
@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
             key: "credentials",
         },
         changes: Changes::Unseen,
+        cluster_name: ClusterName::Describes,
     },
     pages,
     policies: Vec::new,

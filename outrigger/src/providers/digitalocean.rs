@@ -6,7 +6,7 @@ use digitalocean::{
     config::{self, Config, Variables},
 };
 use manager::{Endpoint, Listener, Options, Provide, Registration, Setup};
-use operator::standalone::provider::{self, Changes, Credentials, Needs};
+use operator::standalone::provider::{self, Changes, ClusterName, Credentials, Needs};
 use runtime::flags::Switch;
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
             key: "access-token",
         },
         changes: Changes::Unseen,
+        cluster_name: ClusterName::Describes,
     },
     pages,
     policies: || annotations::TABLE.policies(),

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use manager::{Provide, Registration};
-use operator::standalone::provider::{Changes, Config, Credentials, Needs};
+use operator::standalone::provider::{Changes, ClusterName, Config, Credentials, Needs};
 use std::sync::Arc;
 
 pub const ENTRY: Entry = Entry {
@@ -11,6 +11,7 @@ pub const ENTRY: Entry = Entry {
         config: Config::Optional,
         credentials: Credentials::None,
         changes: Changes::Unseen,
+        cluster_name: ClusterName::Describes,
     },
     pages: Vec::new,
     policies: Vec::new,

@@ -7,7 +7,7 @@ use super::{
 };
 use manager::{Provide, Registration, Setup};
 use openstack::{config, load_balancers::annotations};
-use operator::standalone::provider::{Changes, Config, Credentials, Needs};
+use operator::standalone::provider::{Changes, ClusterName, Config, Credentials, Needs};
 use runtime::flags::{Section, Texts};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
             key: "clouds.yaml",
         },
         changes: Changes::Followed,
+        cluster_name: ClusterName::Owns,
     },
     pages,
     policies: Vec::new,

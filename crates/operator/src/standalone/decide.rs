@@ -2,7 +2,7 @@
 
 use super::{
     Context, Error, Monitoring, Settings, check, names, owned,
-    provider::{self, Changes, Provider},
+    provider::{self, Changes, ClusterName, Provider},
     resources,
     status::{Cause, Message},
 };
@@ -22,6 +22,8 @@ use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementS
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The name of a cluster whose manager is not given one.
+const DEFAULT_NAME: &str = "kubernetes";
 /// The reason of the condition of a manager whose spec is not valid.
 const INVALID: &str = "InvalidSpec";
 
@@ -152,8 +154,11 @@ impl Decision {
         };
         let certificates = names::certificates(&manager.name_any(), &settings.namespace);
         let mut objects = resources(manager, &context).map_err(|error| invalid(&error))?;
+        if uses_default_name(manager, &settings.providers) {
+            self.events.insert(Event::DefaultClusterName { manager: name.clone() });
+        }
         if settings.monitoring == Monitoring::Served {
-            objects.extend(monitored(manager, &certificates)?);
+            objects.extend(monitored(manager, &certificates, &settings.monitor_labels)?);
         }
         self.reads.extend(objects.iter().map(|object| object.key().clone()));
         self.reads.insert(certificates.bundle());
@@ -210,6 +215,14 @@ impl Decision {
     }
 }
 
+/// Whether the objects of this manager in the cloud have the name that every cluster has by default.
+fn uses_default_name(manager: &CloudControllerManager, providers: &[Provider]) -> bool {
+    let name = manager.spec.cluster_name.as_deref();
+    let provider = provider::find(providers, &manager.spec.provider);
+    provider.is_some_and(|provider| provider.needs.cluster_name == ClusterName::Owns)
+        && name.is_none_or(|name| name == DEFAULT_NAME)
+}
+
 fn add(sources: &mut Sources, key: &Key, value: &serde_json::Value) -> Result<(), Cause> {
     let added = match key.kind.as_str() {
         "Secret" => serde_json::from_value(value.clone()).map(|secret| sources.add_secret(&secret)),
@@ -229,7 +242,7 @@ fn image(
     let text = images.as_ref().map_err(|problem| ("NoImage", problem.clone()))?;
     let images = Images::parse(text).map_err(|error| ("NoImage", runtime::logging::chain(&error).to_string()))?;
     images.own().map(str::to_owned).ok_or_else(|| {
-        let file = settings.images.display();
+        let file = &settings.images;
         let problem = format!("{file} has no cloudControllerManagerOperator: add it, or set spec.image");
         ("NoImage", problem)
     })
@@ -243,7 +256,11 @@ fn invalid(error: &Error) -> Cause {
 }
 
 /// How Prometheus finds the manager's metrics, which certificates it trusts, and when it raises alerts.
-fn monitored(manager: &CloudControllerManager, certificates: &certificates::Names) -> Result<Vec<Object>, Cause> {
+fn monitored(
+    manager: &CloudControllerManager,
+    certificates: &certificates::Names,
+    labels: &BTreeMap<String, String>,
+) -> Result<Vec<Object>, Cause> {
     let objects = monitoring::operand(&certificates.namespace, &certificates.service)
         .map_err(|error| Cause::Terminal(("InvalidManifest", runtime::logging::chain(&error).to_string())))?;
     let objects = objects.into_iter().map(|object| {
@@ -253,7 +270,11 @@ fn monitored(manager: &CloudControllerManager, certificates: &certificates::Name
             let bundle = &mut value["spec"]["endpoints"][0]["tlsConfig"]["ca"]["configMap"]["name"];
             *bundle = json!(certificates.bundle().name);
         }
-        owned(value, manager)
+        let mut object = owned(value, manager)?.into_value();
+        for (label, value) in labels.iter().chain(&manager.spec.monitoring.labels) {
+            object["metadata"]["labels"][label] = json!(value);
+        }
+        super::valid(object)
     });
     objects.collect()
 }

@@ -1,7 +1,7 @@
 //! One pass over all managers: observe, decide, apply, report.
 
 use super::{
-    Settings,
+    ImageSource, Settings,
     decide::{Action, Decision, Observed, decide, inventory},
     observe::{self, Managers},
     status::{Cause, Found, Management},
@@ -77,7 +77,10 @@ impl Operator {
         Self {
             cache: Cache::new(clients.read.clone(), changed),
             engine: Engine::new(clients.write.clone()).owned_by(observe::KIND),
-            images: text(&settings.images),
+            images: match &settings.images {
+                ImageSource::File(path) => text(path),
+                ImageSource::OwnPod { .. } => Err(format!("{} has not been read yet", settings.images)),
+            },
             settings,
             clients,
             managers: BTreeMap::new(),
@@ -89,16 +92,20 @@ impl Reconcile for Operator {
     const CONTROLLER: &'static str = "cloudcontrollermanager";
 
     fn read_files(&mut self) -> FileChange {
-        let images = text(&self.settings.images);
+        let ImageSource::File(path) = &self.settings.images else {
+            return FileChange::Unchanged;
+        };
+        let images = text(path);
         if images == self.images {
             return FileChange::Unchanged;
         }
-        info!(file = %self.settings.images.display(), "the operator's own file has changed");
+        info!(file = %path.display(), "the operator's own file has changed");
         self.images = images;
         FileChange::Changed
     }
 
     async fn pass(&mut self, pulse: &Pulse) -> Next {
+        self.find_own_image().await;
         let managers = match self.managers().await {
             Ok(managers) => managers,
             Err(reason) => {
@@ -107,7 +114,7 @@ impl Reconcile for Operator {
             }
         };
         self.forget_all_but(&managers);
-        let mut next = Next::default();
+        let mut next = self.serve_own_metrics().await;
         for invalid in &managers.unreadable {
             next = next.or(written(self.report_invalid(invalid).await));
         }
@@ -130,7 +137,8 @@ impl Reconcile for Operator {
         let reads = self.managers.values().flat_map(|manager| &manager.reads);
         let kinds = [Selection::all(&observe::resource())];
         let all = reads.filter_map(Selection::of).chain(kinds);
-        let all = all.chain(self.platform_selections(&managers)).collect();
+        let all = all.chain(self.platform_selections(&managers));
+        let all = all.chain(self.own_selections()).collect();
         self.cache.want(&all).await;
         next
     }

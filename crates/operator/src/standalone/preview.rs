@@ -6,6 +6,7 @@ use kube::ResourceExt;
 impl Operator {
     /// What would be changed, as `kubectl diff` prints it, and what is not known, each in a sentence that names the manager.
     pub(crate) async fn preview(&mut self) -> (String, Vec<String>) {
+        self.find_own_image().await;
         let managers = match self.managers().await {
             Ok(managers) => managers,
             Err(reason) => return (String::new(), vec![reason]),

@@ -1,6 +1,6 @@
 use super::*;
 use operator_api::cloud_controller_manager::OWN_FLAGS;
-use provider::{Changes, Config, Needs};
+use provider::{Changes, ClusterName, Config, Needs};
 use rstest::rstest;
 
 const CONTEXT: Context<'_> = Context {
@@ -17,6 +17,7 @@ const PROVIDERS: &[Provider] = &[
             config: Config::Optional,
             credentials: Credentials::None,
             changes: Changes::Unseen,
+            cluster_name: ClusterName::Describes,
         },
     },
     Provider {
@@ -28,6 +29,7 @@ const PROVIDERS: &[Provider] = &[
                 key: "clouds.yaml",
             },
             changes: Changes::Followed,
+            cluster_name: ClusterName::Owns,
         },
     },
 ];

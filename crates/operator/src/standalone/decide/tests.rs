@@ -1,6 +1,6 @@
 use super::*;
 use crate::standalone::{
-    Cluster,
+    Cluster, ImageSource,
     provider::{Config, Credentials, Needs},
 };
 use rstest::rstest;
@@ -11,11 +11,19 @@ fn settings() -> Settings {
         config: Config::Optional,
         credentials: Credentials::None,
         changes: Changes::Unseen,
+        cluster_name: ClusterName::Describes,
     };
+    let named = Needs {
+        cluster_name: ClusterName::Owns,
+        ..needs
+    };
+    let provider = |name, needs| Provider { name, needs };
     Settings {
         namespace: "ns".to_owned(),
-        images: "images.json".into(),
-        providers: [Provider { name: "memory", needs }].into(),
+        images: ImageSource::File("images.json".into()),
+        metrics_service: None,
+        monitor_labels: [("team".to_owned(), "net".to_owned())].into(),
+        providers: [provider("memory", needs), provider("named", named)].into(),
         flags: ["profiling".to_owned()].into(),
         monitoring: Monitoring::Absent,
         cluster: Cluster::Kubernetes,
@@ -124,4 +132,31 @@ fn what_cannot_be_read_is_no_reason_to_change() {
     };
     let expected = Action::Refuse(Cause::unread(format!("cannot read {key}: 403")));
     assert_eq!(decide(&observed, &settings()).action, expected);
+}
+
+#[rstest]
+#[case::left_out(json!({"provider": "named"}), true)]
+#[case::the_same(json!({"provider": "named", "clusterName": "kubernetes"}), true)]
+#[case::another(json!({"provider": "named", "clusterName": "prod"}), false)]
+#[case::of_no_use(json!({"provider": "memory"}), false)]
+fn warns_of_the_default_cluster_name(#[case] spec: Value, #[case] expected: bool) {
+    let warning = Event::DefaultClusterName {
+        manager: "a".to_owned(),
+    };
+    assert_eq!(decided(spec).events.contains(&warning), expected);
+}
+
+#[test]
+fn objects_for_prometheus_have_the_labels_of_the_user() {
+    let mut settings = settings();
+    settings.monitoring = Monitoring::Served;
+    let manager = manager(json!({"provider": "memory", "monitoring": {"labels": {"release": "prometheus"}}}));
+    let names = names::certificates("a", "ns");
+    let objects = monitored(&manager, &names, &settings.monitor_labels).unwrap();
+    assert_eq!(objects.len(), 2);
+    for object in objects {
+        let labels = &object.value()["metadata"]["labels"];
+        assert_eq!((&labels["release"], &labels["team"]), (&json!("prometheus"), &json!("net")), "{}", object.key());
+        assert_eq!(labels["app.kubernetes.io/instance"], "a");
+    }
 }

@@ -5,9 +5,11 @@ use crate::standalone::{Context, names};
 use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
 
 /// Where the provider's configuration is mounted.
-pub(in crate::standalone) const CONFIG: &str = "/etc/outrigger/config";
+pub(crate) const CONFIG: &str = "/etc/outrigger/config";
 /// What the configuration is called there.
-pub(in crate::standalone) const CONFIG_FILE: &str = "cloud.conf";
+pub(crate) const CONFIG_FILE: &str = "cloud.conf";
+/// Where the certificate of the secure port is mounted.
+pub(in crate::standalone) const SERVING_CERT: &str = "/etc/outrigger/serving-cert";
 
 /// The command line: the user's own flags come last.
 pub(in crate::standalone) fn of(manager: &CloudControllerManager, name: &str, context: &Context<'_>) -> Vec<String> {
@@ -20,8 +22,8 @@ pub(in crate::standalone) fn of(manager: &CloudControllerManager, name: &str, co
         flag("leader-elect-resource-name", &names::full(name)),
         flag("leader-elect-resource-namespace", context.namespace),
         flag("secure-port", &spec.secure_port.to_string()),
-        flag("tls-cert-file", "/etc/outrigger/serving-cert/tls.crt"),
-        flag("tls-private-key-file", "/etc/outrigger/serving-cert/tls.key"),
+        flag("tls-cert-file", &format!("{SERVING_CERT}/tls.crt")),
+        flag("tls-private-key-file", &format!("{SERVING_CERT}/tls.key")),
         flag("v", &spec.log_verbosity.to_string()),
     ];
     if spec.cloud_config.is_some() {

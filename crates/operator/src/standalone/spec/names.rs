@@ -38,6 +38,31 @@ pub fn certificates(name: &str, namespace: &str) -> certificates::Names {
     }
 }
 
+/// The objects of the certificate of the operator's own metrics. No manager can have a name with a dot.
+pub fn own_certificates(service: &str, namespace: &str) -> certificates::Names {
+    certificates::Names {
+        service: service.to_owned(),
+        namespace: namespace.to_owned(),
+        prefix: format!("{service}."),
+    }
+}
+
+/// Selects the operator's own Pods, and its Service.
+pub fn operator_selector() -> BTreeMap<&'static str, &'static str> {
+    [(NAME.0, MANAGED_BY)].into()
+}
+
+/// The labels of everything that belongs to the operator itself.
+pub fn operator_labels() -> BTreeMap<&'static str, &'static str> {
+    let mut labels = operator_selector();
+    labels.extend([
+        ("app.kubernetes.io/component", "operator"),
+        ("app.kubernetes.io/part-of", "outrigger"),
+        ("app.kubernetes.io/version", env!("CARGO_PKG_VERSION")),
+    ]);
+    labels
+}
+
 /// The selector of its Pods. It cannot be changed in a Deployment, so nothing that can change is in it.
 pub fn selector(name: &str) -> BTreeMap<&'static str, String> {
     [(NAME.0, NAME.1.to_owned()), (INSTANCE, name.to_owned())].into()

@@ -20,6 +20,17 @@ pub struct Needs {
     pub credentials: Credentials,
     /// What it does when its configuration changes.
     pub changes: Changes,
+    /// What the cluster's name is for.
+    pub cluster_name: ClusterName,
+}
+
+/// What the cluster's name is for in a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterName {
+    /// By it, the provider finds its objects in the cloud: two clusters of the same name take each other's.
+    Owns,
+    /// For nothing, or only for texts.
+    Describes,
 }
 
 /// Whether a provider works without a configuration.

@@ -1,0 +1,278 @@
+//! The manager without the operator: manifests, a kustomize base with an overlay for each provider, and a static Pod.
+
+use super::{ACCOUNTS, CLUSTER_ROLE, Error, File, GENERATED, IMAGE, cluster_role_values, plain, text, text::Fill, text::Target};
+use crate::standalone::{
+    self, CONFIG, CONFIG_FILE, CREDENTIALS, MODE, names,
+    provider::{Config, Credentials, Provider},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write};
+
+/// Everything but the account, which is the one that other cloud controller managers have, too.
+const NAME: &str = "outrigger-cloud-controller-manager";
+const ACCOUNT: &str = "cloud-controller-manager";
+const NAMESPACE: &str = "kube-system";
+/// The lease of every cloud controller manager: two of them cannot work at the same time.
+const LEASE: &str = "cloud-controller-manager";
+/// The lease while kube-controller-manager hands controllers over.
+const MIGRATION: &str = "cloud-provider-extraction-migration";
+/// The `ConfigMap` with what only the user knows. Without it no Pod starts.
+const SETTINGS: &str = "outrigger-cloud-controller-manager";
+/// The Secret with the provider's configuration, as of other cloud controller managers.
+const CONFIG_SECRET: &str = "cloud-config";
+const CREDENTIALS_SECRET: &str = "cloud-credentials";
+/// The accounts of controllers, with `--use-service-account-credentials`.
+pub(super) const CONTROLLER_ACCOUNTS: [&str; 4] =
+    ["node-controller", "route-controller", "service-controller", "tagging-controller"];
+
+type Values = BTreeMap<&'static str, Fill>;
+
+/// The labels of the manager without the operator.
+pub(super) fn labels() -> BTreeMap<&'static str, &'static str> {
+    let mut labels = selector();
+    labels.extend([
+        ("app.kubernetes.io/part-of", "outrigger"),
+        ("app.kubernetes.io/version", env!("CARGO_PKG_VERSION")),
+    ]);
+    labels
+}
+
+fn selector() -> BTreeMap<&'static str, &'static str> {
+    [("app.kubernetes.io/instance", "outrigger"), ("app.kubernetes.io/name", "cloud-controller-manager")].into()
+}
+
+pub(super) fn files(providers: &[Provider]) -> Result<Vec<File>, Error> {
+    let values = values();
+    let both = |name: &str, head: &str, sources: &[&str]| {
+        let written = |target| {
+            let mut all = cluster_role_values();
+            all.extend(values.clone());
+            let documents: Result<Vec<_>, _> = sources.iter().map(|source| text::write(source, target, &all)).collect();
+            documents.map(|documents| documents.join("---\n"))
+        };
+        let plain = format!("{head}{GENERATED}{}", written(Target::Manifest)?);
+        let base = format!("{GENERATED}{}", written(Target::Base)?);
+        Ok([
+            File::new(format!("deploy/manager/{name}"), plain),
+            File::new(format!("deploy/kustomize/base/manager/{name}"), base),
+        ])
+    };
+    let rbac = [standalone::ACCOUNT, CLUSTER_ROLE, standalone::RBAC];
+    let workload = [standalone::DEPLOYMENT, standalone::SERVICE, standalone::SEVERAL];
+    let mut files = Vec::new();
+    files.extend(both("rbac.yaml", RBAC_HEAD, &rbac)?);
+    files.extend(both("rbac-service-accounts.yaml", "", &[ACCOUNTS])?);
+    files.extend(both("deployment.yaml", DEPLOYMENT_HEAD, &workload)?);
+    let deployment = text::write(standalone::DEPLOYMENT, Target::Manifest, &values)?;
+    let deployment: Value = serde_saphyr::from_str(&deployment).map_err(|error| Error::Yaml(error.to_string()))?;
+    files.push(File::new("deploy/manager/daemonset.yaml", format!("{DAEMON_SET_HEAD}{GENERATED}{}", yaml(&daemon_set(&deployment))?)));
+    files.push(File::new("deploy/manager/static-pod.yaml", format!("{STATIC_POD_HEAD}{GENERATED}{}", yaml(&static_pod(&deployment))?)));
+    for provider in providers {
+        files.push(overlay(provider));
+        files.push(namespace(provider.name, NAMESPACE));
+    }
+    Ok(files)
+}
+
+const RBAC_HEAD: &str = "# The account of a cloud controller manager without the operator, and what it may do. The ClusterRole has a name of its own: the manifests and charts of\n\
+    # other cloud controller managers keep theirs.\n";
+const DEPLOYMENT_HEAD: &str = "# The manager without the operator. Apply ./rbac.yaml first, and create what only you know; no Pod starts without it:\n\
+    #\n\
+    #   kubectl -n kube-system create configmap outrigger-cloud-controller-manager --from-literal=provider=openstack --from-literal=cluster-name=NAME\n\
+    #   kubectl -n kube-system create secret generic cloud-config --from-file=cloud.conf\n\
+    #\n\
+    # ../kustomize has an overlay for each provider, and sets the namespace and the image in one place each.\n";
+const DAEMON_SET_HEAD: &str = "# As ./deployment.yaml, on every node of the control plane.\n";
+const STATIC_POD_HEAD: &str = "# A static Pod for a control plane node that kubeadm set up: copy it to /etc/kubernetes/manifests. It reads, on that node,\n\
+    #\n\
+    #   /etc/kubernetes/cloud-controller-manager.conf   a kubeconfig: kubeadm kubeconfig user --client-name=system:serviceaccount:kube-system:cloud-controller-manager\n\
+    #   /etc/kubernetes/cloud.conf                      the configuration of the provider\n\
+    #\n\
+    # Both have to be readable by the group 65532. Apply ./rbac.yaml, and replace CHANGE-ME: the manager refuses to start with it.\n";
+
+fn values() -> Values {
+    let accounts = CONTROLLER_ACCOUNTS.map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}));
+    [
+        ("kind", json!("Deployment")),
+        ("name", json!(NAME)),
+        ("account", json!(ACCOUNT)),
+        ("namespace", json!(NAMESPACE)),
+        ("clusterRole", json!(names::CLUSTER_ROLE)),
+        ("clusterBinding", json!(names::CLUSTER_ROLE)),
+        ("readerBinding", json!(format!("{}:authentication-reader", names::CLUSTER_ROLE))),
+        ("leaseNamespace", json!("kube-system")),
+        ("leases", json!([LEASE, MIGRATION])),
+        ("controllerAccounts", json!(CONTROLLER_ACCOUNTS)),
+        ("controllerSubjects", json!(accounts)),
+        ("labels", json!(labels())),
+        ("podLabels", json!(labels())),
+        ("selector", json!(selector())),
+        ("replicas", json!(2)),
+        ("dnsPolicy", json!("Default")),
+        ("priorityClass", json!(standalone::PRIORITY)),
+        ("pullPolicy", json!("IfNotPresent")),
+        ("image", json!(IMAGE)),
+        ("args", json!(args("$(CLOUD_PROVIDER)", "$(CLUSTER_NAME)", "$(CLOUD_CONFIG)"))),
+        ("env", env()),
+        ("port", json!(operator_api::cloud_controller_manager::SECURE_PORT)),
+        ("resources", standalone::resources_by_default()),
+        ("volumeMounts", mounts()),
+        ("volumes", volumes()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name, plain(value)))
+    .collect()
+}
+
+fn args(provider: &str, cluster: &str, config: &str) -> Vec<String> {
+    vec![
+        "ccm".to_owned(),
+        format!("--cloud-provider={provider}"),
+        format!("--cluster-name={cluster}"),
+        format!("--cloud-config={config}"),
+        "--leader-elect=true".to_owned(),
+    ]
+}
+
+/// Variables, because kustomize can merge them by name.
+fn env() -> Value {
+    let setting = |name: &str, key: &str| json!({"name": name, "valueFrom": {"configMapKeyRef": {"name": SETTINGS, "key": key}}});
+    json!([
+        setting("CLOUD_PROVIDER", "provider"),
+        setting("CLUSTER_NAME", "cluster-name"),
+        {"name": "CLOUD_CONFIG", "value": format!("{CONFIG}/{CONFIG_FILE}")},
+    ])
+}
+
+fn mounts() -> Value {
+    json!([
+        {"name": "config", "mountPath": CONFIG, "readOnly": true},
+        {"name": "credentials", "mountPath": CREDENTIALS, "readOnly": true},
+    ])
+}
+
+fn volumes() -> Value {
+    let secret = |name: &str| json!({"secretName": name, "optional": true, "defaultMode": MODE});
+    json!([
+        {"name": "config", "secret": secret(CONFIG_SECRET)},
+        {"name": "credentials", "secret": secret(CREDENTIALS_SECRET)},
+    ])
+}
+
+fn daemon_set(deployment: &Value) -> Value {
+    let mut object = deployment.clone();
+    object["kind"] = json!("DaemonSet");
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("replicas");
+        spec.remove("strategy");
+    }
+    object["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"});
+    let pod = &mut object["spec"]["template"]["spec"];
+    if let Some(pod) = pod.as_object_mut() {
+        // A DaemonSet has one Pod for each node anyway.
+        pod.remove("affinity");
+        pod.remove("topologySpreadConstraints");
+    }
+    pod["nodeSelector"]["node-role.kubernetes.io/control-plane"] = json!("");
+    object
+}
+
+fn static_pod(deployment: &Value) -> Value {
+    let template = &deployment["spec"]["template"];
+    let mut spec = template["spec"].clone();
+    if let Some(spec) = spec.as_object_mut() {
+        // A static Pod is on its node already, and has no account.
+        for field in ["serviceAccountName", "automountServiceAccountToken", "nodeSelector", "affinity", "topologySpreadConstraints", "tolerations"] {
+            spec.remove(field);
+        }
+    }
+    spec["priorityClassName"] = json!("system-node-critical");
+    let file = |name: &str, file: &str| {
+        let volume = json!({"name": name, "hostPath": {"path": format!("/etc/kubernetes/{file}"), "type": "File"}});
+        let mount = json!({"name": name, "mountPath": format!("/etc/kubernetes/{file}"), "readOnly": true});
+        (volume, mount)
+    };
+    let (kubeconfig, at_kubeconfig) = file("kubeconfig", "cloud-controller-manager.conf");
+    let (config, at_config) = file("config", "cloud.conf");
+    spec["volumes"] = json!([kubeconfig, config]);
+    let container = &mut spec["containers"][0];
+    container["volumeMounts"] = json!([at_kubeconfig, at_config]);
+    let mut flags = args("CHANGE-ME", "CHANGE-ME", "/etc/kubernetes/cloud.conf");
+    for flag in ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"] {
+        flags.push(format!("--{flag}=/etc/kubernetes/cloud-controller-manager.conf"));
+    }
+    container["args"] = json!(flags);
+    if let Some(container) = container.as_object_mut() {
+        container.remove("env");
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": template["metadata"]["labels"]},
+        "spec": spec,
+    })
+}
+
+fn yaml(value: &Value) -> Result<String, Error> {
+    serde_saphyr::to_string(value).map_err(|error| Error::Yaml(error.to_string()))
+}
+
+/// An overlay that runs the manager for one provider. The user fills in two files beside it.
+fn overlay(provider: &Provider) -> File {
+    let name = provider.name;
+    let mut text = format!(
+        "# The manager for {name}. Copy this folder, and set the three values that are marked.\n{GENERATED}\
+         apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../base/manager\n\
+         transformers:\n- namespace.yaml\n\
+         images:\n- name: {image}\n  # 1. The image.\n  newName: localhost/outrigger\n  newTag: dev\n\
+         generatorOptions:\n  disableNameSuffixHash: true\n  labels:\n    app.kubernetes.io/part-of: outrigger\n\
+         configMapGenerator:\n- name: {SETTINGS}\n  literals:\n  - provider={name}\n",
+        image = IMAGE.split(':').next().unwrap_or(IMAGE),
+    );
+    let cluster = match name {
+        "memory" => "  - cluster-name=lab\n".to_owned(),
+        _ => "  # 2. The cluster's name in the cloud: no other cluster of the project may have it. The manager refuses this placeholder.\n  - cluster-name=CHANGE-ME\n".to_owned(),
+    };
+    text.push_str(&cluster);
+    let mut env = Vec::new();
+    let mut secrets = String::new();
+    if provider.needs.config == Config::Needed {
+        let _ = write!(secrets, "- name: {CONFIG_SECRET}\n  files:\n  # Yours, beside this file.\n  - {CONFIG_FILE}\n");
+    } else {
+        env.push("        - name: CLOUD_CONFIG\n          value: \"\"\n".to_owned());
+    }
+    match provider.needs.credentials {
+        Credentials::None => {}
+        Credentials::File { variable, key } => {
+            let _ = write!(secrets, "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n");
+            env.push(format!("        - name: {variable}\n          value: {CREDENTIALS}/{key}\n"));
+        }
+        Credentials::Variable { variable, key } => {
+            let _ = write!(secrets, "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n");
+            env.push(format!(
+                "        - name: {variable}\n          valueFrom:\n            secretKeyRef:\n              name: {CREDENTIALS_SECRET}\n              key: {key}\n"
+            ));
+        }
+    }
+    if !secrets.is_empty() {
+        let _ = write!(text, "secretGenerator:\n{secrets}");
+    }
+    if !env.is_empty() {
+        let _ = write!(
+            text,
+            "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata:\n      name: {NAME}\n    spec:\n      template:\n        \
+             spec:\n          containers:\n          - name: cloud-controller-manager\n            env:\n{}",
+            env.iter().map(|lines| lines.lines().map(|line| format!("    {line}\n")).collect::<String>()).collect::<String>()
+        );
+    }
+    File::new(format!("deploy/kustomize/{name}/kustomization.yaml"), text)
+}
+
+/// The transformer that sets the namespace, in one place. Objects of kube-system stay there.
+pub(super) fn namespace(overlay: &str, namespace: &str) -> File {
+    let text = format!(
+        "{GENERATED}# The namespace.\napiVersion: builtin\nkind: NamespaceTransformer\nmetadata:\n  name: namespace\n  namespace: {namespace}\n\
+         # What is in kube-system stays there.\nunsetOnly: true\nsetRoleBindingSubjects: allServiceAccounts\n"
+    );
+    File::new(format!("deploy/kustomize/{overlay}/namespace.yaml"), text)
+}

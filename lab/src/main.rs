@@ -80,6 +80,8 @@ fn main() -> Result<ExitCode> {
             }
             lab::peer::program()?;
             lab::peer::occm()?;
+            lab::peer::helm()?;
+            lab::peer::kustomize()?;
             lab::openshift::prepare()?;
             if openstack {
                 lab::openstack::prepare()?;

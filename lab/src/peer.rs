@@ -65,6 +65,44 @@ const ECR: Peer = Peer {
     files: AWS_FILES,
 };
 
+const HELM: Peer = Peer {
+    name: "helm",
+    what: "Helm",
+    package: "helm.sh/helm/v3/cmd/helm",
+    files: &[
+        ("go.mod", include_str!("../assets/helm/go.mod")),
+        ("go.sum", include_str!("../assets/helm/go.sum")),
+        ("tools.go", include_str!("../assets/helm/tools.go")),
+    ],
+};
+
+const KUSTOMIZE: Peer = Peer {
+    name: "kustomize",
+    what: "kustomize",
+    package: "sigs.k8s.io/kustomize/kustomize/v5",
+    files: &[
+        ("go.mod", include_str!("../assets/kustomize/go.mod")),
+        ("go.sum", include_str!("../assets/kustomize/go.sum")),
+        ("tools.go", include_str!("../assets/kustomize/tools.go")),
+    ],
+};
+
+/// The path of Helm, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn helm() -> Result<PathBuf> {
+    HELM.program()
+}
+
+/// The path of kustomize, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn kustomize() -> Result<PathBuf> {
+    KUSTOMIZE.program()
+}
+
 /// The path of the Go framework's own manager, on the memory cloud, built first if need be.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{credential_provider, operator, providers, reference};
+use crate::{credential_provider, operator, probe, providers, reference};
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -29,6 +29,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("completion", matches)) => completion(matches),
         Some(("credential-provider", matches)) => credential_provider::run(matches),
         Some(("man", _)) => man(),
+        Some(("probe", matches)) => probe::run(matches),
         Some(("reference", matches)) => document(matches.get_one("name")),
         Some(("version", _)) => program::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
         _ => ExitCode::FAILURE,
@@ -61,6 +62,7 @@ fn command() -> Command {
         .subcommand(operator::render_command())
         .subcommand(credential_provider::command())
         .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
+        .subcommand(probe::command())
         .subcommand(Command::new("man").about("Print the man page"))
         .subcommand(
             Command::new("reference")

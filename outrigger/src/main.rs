@@ -4,6 +4,7 @@ mod command;
 mod credential_provider;
 mod launcher;
 mod operator;
+mod probe;
 mod providers;
 mod reference;
 

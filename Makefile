@@ -11,6 +11,11 @@ help: ## this list
 setup:
 	@./scripts/setup
 
+# For what needs neither Go nor Python.
+.PHONY: setup-rust
+setup-rust:
+	@./scripts/setup --rust
+
 .PHONY: demo
 demo: setup ## nodes, Services and a fail-over on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
 	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
@@ -28,12 +33,16 @@ test-openstack: setup ## every test on the real OpenStack services, which are in
 	@./scripts/test-openstack
 
 .PHONY: binary
-binary: setup ## the static binary, in target/outrigger
+binary: setup-rust ## the static binary, in target/outrigger
 	@./scripts/binary
 
 .PHONY: image
-image: setup ## the image, in target/outrigger-image.tar; NAME=registry.example.com/outrigger:1.2 names it
+image: setup-rust ## the image, in target/outrigger-image.tar; NAME=registry.example.com/outrigger:1.2 names it
 	@./scripts/image
+
+.PHONY: release
+release: setup-rust ## everything of a release, in target/release-VERSION; AMD64= and ARM64= name the binaries, REPOSITORY= that of the image
+	@./scripts/release
 
 .PHONY: test-cluster
 test-cluster: setup ## our image and manifests on a real kubelet; needs root and Debian; OUTRIGGER_IMAGE=target/outrigger-image.tar takes what make image packed

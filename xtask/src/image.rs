@@ -1,6 +1,6 @@
 //! `xtask image`: the image, from the static binary, without a daemon. The same binary gives the same digest.
 
-mod archive;
+pub(crate) mod archive;
 mod contents;
 mod elf;
 #[cfg(test)]
@@ -55,6 +55,24 @@ pub(crate) fn write(root: &Path, options: &Options) -> Result<()> {
     );
     println!("  digest  {}", image.digest);
     Ok(())
+}
+
+/// The name of an architecture, as images have it.
+pub(crate) type Architecture = &'static str;
+
+/// The architecture of a static program.
+pub(crate) fn architecture(program: &[u8]) -> Result<Architecture> {
+    elf::static_architecture(program)
+}
+
+/// An archive with one image for each of these programs, and an index of them.
+pub(crate) fn index(programs: &[(Architecture, Vec<u8>)], name: &str) -> Result<Vec<u8>> {
+    let roots = contents::mozilla_roots();
+    let images: Vec<_> = programs
+        .iter()
+        .map(|(architecture, program)| (*architecture, contents::layers(program, &roots)))
+        .collect();
+    archive::build_index(&images, name, LIMIT)
 }
 
 fn pack(program: &[u8], roots: &str, name: &str, limit: usize) -> Result<Image> {

@@ -54,6 +54,18 @@ pub(crate) fn problems(metadata: &Metadata) -> Vec<String> {
     problems
 }
 
+/// Where deny.toml, which the workflows use, differs from the lists here.
+pub(crate) fn drift(deny: &str) -> Vec<String> {
+    let mut quoted = deny.split('"').skip(1).step_by(2);
+    let has = |name: &str| deny.contains(&format!("\"{name}\""));
+    let wanted = ACCEPTED.iter().copied().chain(BANNED.iter().map(|(name, _)| *name));
+    let missing: Vec<_> = wanted.clone().filter(|name| !has(name)).collect();
+    let settings = ["deny", "allow"];
+    let more = quoted.find(|name| !settings.contains(name) && !wanted.clone().any(|known| known == *name));
+    let missing = missing.iter().map(|name| format!("licences: deny.toml does not have {name}"));
+    missing.chain(more.map(|name| format!("licences: deny.toml has {name}, which xtask does not know"))).collect()
+}
+
 /// Whether an SPDX expression can be satisfied: every `AND` part by one of its `OR` parts.
 fn accepted(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], "");

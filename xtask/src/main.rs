@@ -9,6 +9,7 @@ mod licences;
 mod lines;
 mod metadata;
 mod reasons;
+mod release;
 mod suite;
 mod summary;
 mod unused;
@@ -36,6 +37,8 @@ enum Verb {
     Docs,
     /// Pack the static binary into an image.
     Image(image::Options),
+    /// Write everything of a release into one folder.
+    Release(release::Options),
     Test(suite::Options),
     Summary(summary::Options),
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Check => check(&root),
         Verb::Docs => generated::write(&root),
         Verb::Image(options) => image::write(&root, &options),
+        Verb::Release(options) => release::write(&root, &options),
         Verb::Test(options) => suite::run(&root, &options),
         Verb::Summary(options) => summary::print(&options),
     };
@@ -61,6 +65,7 @@ fn check(root: &Path) -> Result<()> {
     let mut problems = dependencies::problems(&metadata);
     problems.extend(unused::problems(&metadata)?);
     problems.extend(licences::problems(&metadata));
+    problems.extend(licences::drift(&std::fs::read_to_string(root.join("deny.toml"))?));
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
     problems.extend(reasons::problems(root)?);

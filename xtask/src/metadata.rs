@@ -2,12 +2,37 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use std::{path::Path, process::Command};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
     pub(crate) workspace_members: Vec<String>,
+    #[serde(default)]
+    resolve: Option<Resolve>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+/// A package in the graph.
+#[derive(Debug, Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Edge>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Edge {
+    pkg: String,
+    dep_kinds: Vec<EdgeKind>,
+}
+
+#[derive(Debug, Deserialize)]
+struct EdgeKind {
+    kind: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,6 +70,23 @@ impl Metadata {
         self.packages
             .iter()
             .filter(|package| self.workspace_members.contains(&package.id))
+    }
+
+    /// The IDs of everything that a member is built from, itself included; what only its tests use is not.
+    pub(crate) fn closure(&self, member: &str) -> Result<BTreeSet<String>> {
+        let resolve = self.resolve.as_ref().context("cargo metadata has no graph")?;
+        let first = self.members().find(|package| package.name == member);
+        let mut next = vec![&first.with_context(|| format!("no crate {member}"))?.id];
+        let mut found = BTreeSet::new();
+        while let Some(id) = next.pop() {
+            if !found.insert(id.clone()) {
+                continue;
+            }
+            let edges = resolve.nodes.iter().filter(|node| node.id == *id).flat_map(|node| &node.deps);
+            let is_built = |edge: &&Edge| edge.dep_kinds.iter().any(|each| each.kind.as_deref() != Some("dev"));
+            next.extend(edges.filter(is_built).map(|edge| &edge.pkg));
+        }
+        Ok(found)
     }
 
     pub(crate) fn foreign(&self) -> impl Iterator<Item = &Package> {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{fmt::Write as _, io::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 /// As everywhere where there is no time: the digest must not depend on it.
 const CREATED: &str = "1970-01-01T00:00:00Z";
@@ -81,6 +81,39 @@ pub(super) fn build(layers: &[Layer<'_>], architecture: &str, name: &str) -> Res
     })
 }
 
+/// Packs several images, and an index of them: an OCI layout, for tools that copy it to a registry.
+pub(super) fn build_index(images: &[(&str, Vec<Layer<'_>>)], name: &str, limit: usize) -> Result<Vec<u8>> {
+    let mut blobs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut manifests = Vec::new();
+    for (architecture, layers) in images {
+        let plain = layers.iter().map(tar_of).collect::<Result<Vec<_>>>()?;
+        let config = Blob::new(config(&plain, architecture).to_string().into_bytes());
+        let layers = plain
+            .iter()
+            .map(|layer| Ok(Blob::new(gzip(layer)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let compressed: usize = layers.iter().map(|layer| layer.content.len()).sum();
+        if compressed > limit {
+            anyhow::bail!("the image for {architecture} has {compressed} bytes compressed, more than {limit}");
+        }
+        let manifest = Blob::new(manifest(&config, &layers).to_string().into_bytes());
+        let mut descriptor = manifest.descriptor("manifest.v1+json");
+        descriptor["platform"] = json!({"architecture": architecture, "os": "linux"});
+        manifests.push(descriptor);
+        let all = [config, manifest].into_iter().chain(layers);
+        blobs.extend(all.map(|blob| (blob.path(), blob.content)));
+    }
+    let media = "application/vnd.oci.image.index.v1+json";
+    let list = Blob::new(json!({"schemaVersion": 2, "mediaType": media, "manifests": manifests}).to_string().into_bytes());
+    let files = [
+        ("oci-layout".to_owned(), json!({"imageLayoutVersion": "1.0.0"}).to_string().into_bytes()),
+        ("index.json".to_owned(), top(&list, "index.v1+json", name).to_string().into_bytes()),
+        (list.path(), list.content),
+    ];
+    let files: Vec<_> = files.into_iter().chain(blobs).collect();
+    tar_of_files(&files)
+}
+
 fn config(layers: &[Vec<u8>], architecture: &str) -> Value {
     let history: Vec<_> = ["roots, users and folders", "outrigger and its names"]
         .map(|what| json!({"created": CREATED, "created_by": "xtask image", "comment": what}))
@@ -117,10 +150,14 @@ fn manifest(config: &Blob, layers: &[Blob]) -> Value {
     })
 }
 
-/// containerd takes the whole name, others only the tag.
 fn index(manifest: &Blob, name: &str) -> Value {
+    top(manifest, "manifest.v1+json", name)
+}
+
+/// The index of a layout. containerd takes the whole name, others only the tag.
+fn top(blob: &Blob, media: &str, name: &str) -> Value {
     let tag = name.rsplit_once(':').map_or("latest", |(_, tag)| tag);
-    let mut descriptor = manifest.descriptor("manifest.v1+json");
+    let mut descriptor = blob.descriptor(media);
     descriptor["annotations"] = json!({
         "io.containerd.image.name": name,
         "org.opencontainers.image.ref.name": tag,
@@ -159,7 +196,7 @@ fn tar_of(layer: &Layer<'_>) -> Result<Vec<u8>> {
     Ok(archive.into_inner()?)
 }
 
-fn tar_of_files(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
+pub(crate) fn tar_of_files(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (path, content) in files {
         let mut header = header(tar::EntryType::Regular, 0o644, content.len());
@@ -181,7 +218,7 @@ fn header(kind: tar::EntryType, mode: u32, size: usize) -> tar::Header {
 }
 
 /// The encoder writes no time and no system into the header.
-fn gzip(content: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn gzip(content: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content)?;
     Ok(encoder.finish()?)

@@ -40,7 +40,10 @@ pub fn run(matches: &ArgMatches) -> ExitCode {
 async fn ask(url: &str) -> Result<String, String> {
     let failed = |reason: &dyn std::fmt::Display| format!("{url} is not well: {reason}");
     let address: http::Uri = url.parse().map_err(|error| failed(&error))?;
-    let path = address.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned();
+    let path = address
+        .path_and_query()
+        .map_or("/", http::uri::PathAndQuery::as_str)
+        .to_owned();
     let mut base = address.into_parts();
     base.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
     let base = http::Uri::from_parts(base).map_err(|error| failed(&error))?;
@@ -48,7 +51,9 @@ async fn ask(url: &str) -> Result<String, String> {
     config.accept_invalid_certs = true;
     config.proxy_url = None;
     let client = Client::try_from(config).map_err(|error| failed(&error))?;
-    let request = http::Request::get(path).body(Vec::new()).map_err(|error| failed(&error))?;
+    let request = http::Request::get(path)
+        .body(Vec::new())
+        .map_err(|error| failed(&error))?;
     let answer = tokio::time::timeout(WITHIN, client.request_text(request)).await;
     let answer = answer.map_err(|_| failed(&format_args!("no answer within {} s", WITHIN.as_secs())))?;
     answer.map_err(|error| failed(&runtime::client::explain(&error)))

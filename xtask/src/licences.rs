@@ -62,8 +62,12 @@ pub(crate) fn drift(deny: &str) -> Vec<String> {
     let missing: Vec<_> = wanted.clone().filter(|name| !has(name)).collect();
     let settings = ["deny", "allow"];
     let more = quoted.find(|name| !settings.contains(name) && !wanted.clone().any(|known| known == *name));
-    let missing = missing.iter().map(|name| format!("licences: deny.toml does not have {name}"));
-    missing.chain(more.map(|name| format!("licences: deny.toml has {name}, which xtask does not know"))).collect()
+    let missing = missing
+        .iter()
+        .map(|name| format!("licences: deny.toml does not have {name}"));
+    missing
+        .chain(more.map(|name| format!("licences: deny.toml has {name}, which xtask does not know")))
+        .collect()
 }
 
 /// Whether an SPDX expression can be satisfied: every `AND` part by one of its `OR` parts.

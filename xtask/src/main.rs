@@ -13,6 +13,7 @@ mod release;
 mod suite;
 mod summary;
 mod unused;
+mod workflows;
 mod yanked;
 
 use anyhow::Result;
@@ -66,6 +67,7 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(unused::problems(&metadata)?);
     problems.extend(licences::problems(&metadata));
     problems.extend(licences::drift(&std::fs::read_to_string(root.join("deny.toml"))?));
+    problems.extend(workflows::problems(root)?);
     problems.extend(yanked::problems(&metadata));
     problems.extend(cases::problems(root)?);
     problems.extend(reasons::problems(root)?);
@@ -74,7 +76,7 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(generated::problems(root)?);
     if problems.is_empty() {
         println!(
-            "no problems: dependencies, licences, sources, yanked crates, upstream cases, reasons, examples, lines, generated documents"
+            "no problems: dependencies, licences, sources, yanked crates, workflows, upstream cases, reasons, examples, lines, generated documents"
         );
         return Ok(());
     }

@@ -82,7 +82,11 @@ impl Metadata {
             if !found.insert(id.clone()) {
                 continue;
             }
-            let edges = resolve.nodes.iter().filter(|node| node.id == *id).flat_map(|node| &node.deps);
+            let edges = resolve
+                .nodes
+                .iter()
+                .filter(|node| node.id == *id)
+                .flat_map(|node| &node.deps);
             let is_built = |edge: &&Edge| edge.dep_kinds.iter().any(|each| each.kind.as_deref() != Some("dev"));
             next.extend(edges.filter(is_built).map(|edge| &edge.pkg));
         }

@@ -78,7 +78,10 @@ pub(crate) fn write(root: &Path, options: &Options) -> Result<()> {
 fn files(root: &Path, options: &Options) -> Result<Files> {
     let version = &options.version;
     if version != env!("CARGO_PKG_VERSION") {
-        bail!("the workspace has the version {}, not {version}: set it in Cargo.toml, and run make docs", env!("CARGO_PKG_VERSION"));
+        bail!(
+            "the workspace has the version {}, not {version}: set it in Cargo.toml, and run make docs",
+            env!("CARGO_PKG_VERSION")
+        );
     }
     let binaries = binaries(options)?;
     let name = format!("{}:{version}", options.repository);
@@ -87,7 +90,10 @@ fn files(root: &Path, options: &Options) -> Result<Files> {
         files.insert(format!("outrigger-linux-{architecture}"), program.clone());
     }
     files.insert("outrigger-image.tar".to_owned(), image::index(&binaries, &name)?);
-    files.insert(format!("outrigger-{version}.tgz"), chart::package(root, version, &options.repository)?);
+    files.insert(
+        format!("outrigger-{version}.tgz"),
+        chart::package(root, version, &options.repository)?,
+    );
     for path in MANIFESTS {
         let text = read(root, path)?.replace(IMAGE, &name);
         files.insert(path.trim_start_matches("deploy/").replace('/', "-"), text.into_bytes());
@@ -139,13 +145,17 @@ fn notes(changelog: &str, version: &str) -> String {
         .clone()
         .find(|section| is_of(section, version))
         .or_else(|| sections.clone().find(|section| is_of(section, "Unreleased")));
-    let body = found.and_then(|section| section.split_once('\n')).map_or("", |(_, body)| body);
+    let body = found
+        .and_then(|section| section.split_once('\n'))
+        .map_or("", |(_, body)| body);
     format!("# Outrigger {version}\n\n{}\n", body.trim())
 }
 
 /// What was made of what, in the form of SLSA. It is not signed: who builds it signs it.
 fn provenance(files: &Files, options: &Options) -> serde_json::Value {
-    let subjects = files.iter().map(|(name, content)| json!({"name": name, "digest": {"sha256": hex(content)}}));
+    let subjects = files
+        .iter()
+        .map(|(name, content)| json!({"name": name, "digest": {"sha256": hex(content)}}));
     let source = json!({"uri": "git+https://outrigger.dev/outrigger", "digest": {"gitCommit": options.commit}});
     json!({
         "_type": "https://in-toto.io/Statement/v1",

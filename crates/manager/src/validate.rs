@@ -29,6 +29,7 @@ pub fn validate(options: &Options) -> Problems {
     problems.append(ipam::validate(options));
     problems.append(serving::validate(options));
     problems.append(auth::validate(options));
+    problems.append(placeholder(options));
     problems.append(outrigger(&options.outrigger));
     problems.check(orphans(options));
     problems.append(options.logging.validate(&options.generic.feature_gates));
@@ -38,6 +39,19 @@ pub fn validate(options: &Options) -> Problems {
         .filter(|problem| !refused(problem))
         .map(str::to_owned)
         .collect()
+}
+
+/// Stands in manifests for the cluster's name. With it, load balancers would get a name that nobody chose.
+const PLACEHOLDER: &str = "CHANGE-ME";
+
+fn placeholder(options: &Options) -> Problems {
+    let mut problems = Problems::default();
+    if options.generic.cloud.cluster_name == PLACEHOLDER {
+        problems.push(format!(
+            "--cluster-name={PLACEHOLDER} is the placeholder of a manifest: choose a name that no other cluster of the project has"
+        ));
+    }
+    problems
 }
 
 /// Warnings, besides those of the feature gates and of the migration file.

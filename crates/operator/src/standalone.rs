@@ -102,10 +102,7 @@ pub(crate) enum ImageSource {
     /// In a file that names the images of a release.
     File(PathBuf),
     /// In the Pod that it runs in: so the image is named in one place of the manifests.
-    OwnPod {
-        namespace: String,
-        name: String,
-    },
+    OwnPod { namespace: String, name: String },
 }
 
 impl fmt::Display for ImageSource {
@@ -196,14 +193,20 @@ fn wrong(error: &impl ToString) -> Error {
 fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
     let (name, spec) = (manager.name_any(), &manager.spec);
     let full = names::full(&name);
-    let resources = spec.resources.as_ref().map_or_else(resources_by_default, |given| json!(given));
+    let resources = spec
+        .resources
+        .as_ref()
+        .map_or_else(resources_by_default, |given| json!(given));
     let cert = json!({"name": "serving-cert", "mountPath": SERVING_CERT, "readOnly": true});
     let secret = json!({"secretName": names::serving_cert(&name), "defaultMode": MODE});
     [
         ("kind", json!("Deployment")),
         ("account", json!(full)),
         ("clusterBinding", json!(format!("outrigger:{full}"))),
-        ("readerBinding", json!(format!("outrigger:{full}:authentication-reader"))),
+        (
+            "readerBinding",
+            json!(format!("outrigger:{full}:authentication-reader")),
+        ),
         ("leaseNamespace", json!(context.namespace)),
         ("leases", json!([full])),
         ("name", json!(full)),

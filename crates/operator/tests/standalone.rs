@@ -239,7 +239,10 @@ async fn the_operator_may_not_write_or_delete_bindings_of_others() {
         }
         object
     };
-    let others = [object("ClusterRole", names::CLUSTER_ROLE, "of-others"), object("Role", reader, "of-others")];
+    let others = [
+        object("ClusterRole", names::CLUSTER_ROLE, "of-others"),
+        object("Role", reader, "of-others"),
+    ];
     for other in &others {
         apply(&PLANE.client(), other).await.unwrap();
         let dry = DeleteParams::default().dry_run();
@@ -258,16 +261,25 @@ async fn the_operator_may_not_write_or_delete_bindings_of_others() {
     }
     let own = object("Role", reader, "outrigger:own");
     apply(&operator(), &own).await.unwrap();
-    api(&own, &operator()).await.delete("outrigger:own", &DeleteParams::default()).await.unwrap();
+    api(&own, &operator())
+        .await
+        .delete("outrigger:own", &DeleteParams::default())
+        .await
+        .unwrap();
 }
 
 /// Whoever applies the example without reading it gets no load balancers under its placeholder.
 #[tokio::test]
 async fn the_placeholder_of_the_example_is_refused() {
     installed().await;
-    let manager = documents(EXAMPLES[1]).into_iter().find(|object| object["kind"] == "CloudControllerManager");
+    let manager = documents(EXAMPLES[1])
+        .into_iter()
+        .find(|object| object["kind"] == "CloudControllerManager");
     let refusal = apply(&PLANE.client(), &manager.unwrap()).await.unwrap_err().to_string();
-    assert!(refusal.contains("spec.clusterName") && refusal.contains("placeholder"), "{refusal}");
+    assert!(
+        refusal.contains("spec.clusterName") && refusal.contains("placeholder"),
+        "{refusal}"
+    );
 }
 
 #[rstest]
@@ -399,5 +411,8 @@ fn the_image_is_named_as_documented() {
     // The managers get it from there.
     assert_eq!(OPERATOR.matches(old).count(), 1);
     let args = container["args"].to_string();
-    assert!(args.contains("--own-pod=$(POD_NAME)") && !args.contains("--images-json"), "{args}");
+    assert!(
+        args.contains("--own-pod=$(POD_NAME)") && !args.contains("--images-json"),
+        "{args}"
+    );
 }

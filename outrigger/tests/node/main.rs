@@ -13,6 +13,7 @@
 mod bootstrap;
 mod cloud;
 mod fixture;
+mod helm;
 mod history;
 mod leftovers;
 mod machines;
@@ -36,6 +37,9 @@ async fn stories() {
     fixture.renew_node().await;
     timed("two clouds", several::story(&fixture, &cloud)).await;
     timed("plain Kubernetes, the end", plain::uninstall(&fixture)).await;
+
+    fixture.renew_node().await;
+    timed("Helm", helm::story(&fixture)).await;
 
     fixture.renew_node().await;
     timed("bootstrap", bootstrap::story(&fixture, &cloud)).await;

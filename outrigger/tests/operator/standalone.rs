@@ -3,6 +3,7 @@
 pub mod cluster;
 mod faults;
 mod lifecycle;
+mod own_service;
 mod scopes;
 mod serving_certificate;
 mod stop;

@@ -104,10 +104,20 @@ pub(super) fn build_index(images: &[(&str, Vec<Layer<'_>>)], name: &str, limit: 
         blobs.extend(all.map(|blob| (blob.path(), blob.content)));
     }
     let media = "application/vnd.oci.image.index.v1+json";
-    let list = Blob::new(json!({"schemaVersion": 2, "mediaType": media, "manifests": manifests}).to_string().into_bytes());
+    let list = Blob::new(
+        json!({"schemaVersion": 2, "mediaType": media, "manifests": manifests})
+            .to_string()
+            .into_bytes(),
+    );
     let files = [
-        ("oci-layout".to_owned(), json!({"imageLayoutVersion": "1.0.0"}).to_string().into_bytes()),
-        ("index.json".to_owned(), top(&list, "index.v1+json", name).to_string().into_bytes()),
+        (
+            "oci-layout".to_owned(),
+            json!({"imageLayoutVersion": "1.0.0"}).to_string().into_bytes(),
+        ),
+        (
+            "index.json".to_owned(),
+            top(&list, "index.v1+json", name).to_string().into_bytes(),
+        ),
         (list.path(), list.content),
     ];
     let files: Vec<_> = files.into_iter().chain(blobs).collect();

@@ -18,7 +18,9 @@ pub(super) fn package(root: &Path, version: &str, repository: &str) -> Result<Ve
         match path.as_str() {
             "outrigger/values.yaml" if !text.contains(REPOSITORY) => bail!("values.yaml does not have {REPOSITORY:?}"),
             "outrigger/values.yaml" => {
-                *content = text.replace(REPOSITORY, &format!("  repository: {repository}\n")).into_bytes();
+                *content = text
+                    .replace(REPOSITORY, &format!("  repository: {repository}\n"))
+                    .into_bytes();
             }
             "outrigger/Chart.yaml" if !text.contains(&format!("\nversion: {version}\n")) => {
                 bail!("Chart.yaml has another version than {version}: run make docs");

@@ -12,9 +12,19 @@ const PRODUCT: &str = "outrigger";
 pub(super) fn document(metadata: &Metadata, lock: &str, version: &str) -> Result<Value> {
     let linked = metadata.closure(PRODUCT)?;
     let sums = checksums(lock);
-    let components: BTreeSet<_> = metadata.packages.iter().filter(|package| linked.contains(&package.id) && package.name != PRODUCT).map(|package| {
-        (package.name.clone(), package.version.clone(), package.license.clone(), package.source.is_some())
-    }).collect();
+    let components: BTreeSet<_> = metadata
+        .packages
+        .iter()
+        .filter(|package| linked.contains(&package.id) && package.name != PRODUCT)
+        .map(|package| {
+            (
+                package.name.clone(),
+                package.version.clone(),
+                package.license.clone(),
+                package.source.is_some(),
+            )
+        })
+        .collect();
     let components: Vec<_> = components
         .into_iter()
         .map(|(name, version, licence, is_foreign)| {
@@ -47,11 +57,18 @@ pub(super) fn document(metadata: &Metadata, lock: &str, version: &str) -> Result
 /// The checksum of each crate of the registry, by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let value = |package: &str, key: &str| {
-        let line = package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+        let line = package
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
         line.map(|value| value.trim_matches('"').to_owned())
     };
     let packages = lock.split("[[package]]").skip(1);
     packages
-        .filter_map(|package| Some(((value(package, "name")?, value(package, "version")?), value(package, "checksum")?)))
+        .filter_map(|package| {
+            Some((
+                (value(package, "name")?, value(package, "version")?),
+                value(package, "checksum")?,
+            ))
+        })
         .collect()
 }

@@ -56,7 +56,17 @@ fn has_everything_and_is_reproducible() {
     let version = env!("CARGO_PKG_VERSION");
     let names: Vec<_> = files.keys().cloned().collect();
     let chart = format!("outrigger-{version}.tgz");
-    for name in ["SHA256SUMS", "NOTES.md", "outrigger-image.tar", "outrigger-linux-amd64", "outrigger-linux-arm64", "outrigger.cdx.json", "outrigger.provenance.json", "kubernetes-operator.yaml", &chart] {
+    for name in [
+        "SHA256SUMS",
+        "NOTES.md",
+        "outrigger-image.tar",
+        "outrigger-linux-amd64",
+        "outrigger-linux-arm64",
+        "outrigger.cdx.json",
+        "outrigger.provenance.json",
+        "kubernetes-operator.yaml",
+        &chart,
+    ] {
         assert!(names.iter().any(|each| each == name), "{name}: {names:?}");
     }
     let sums = String::from_utf8(files["SHA256SUMS"].clone()).unwrap();
@@ -84,11 +94,16 @@ fn the_index_has_an_image_for_each_platform() {
     };
     let top = json(&layout["index.json"]);
     let index = json(&blob(&top["manifests"][0]));
-    let platforms: Vec<_> = index["manifests"].as_array().unwrap().iter().map(|manifest| {
-        let config = json(&blob(&json(&blob(manifest))["config"]));
-        assert_eq!(config["architecture"], manifest["platform"]["architecture"]);
-        config["architecture"].as_str().unwrap().to_owned()
-    }).collect();
+    let platforms: Vec<_> = index["manifests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|manifest| {
+            let config = json(&blob(&json(&blob(manifest))["config"]));
+            assert_eq!(config["architecture"], manifest["platform"]["architecture"]);
+            config["architecture"].as_str().unwrap().to_owned()
+        })
+        .collect();
     assert_eq!(platforms, ["amd64", "arm64"]);
     fs::remove_dir_all(folder).unwrap();
 }
@@ -106,17 +121,26 @@ fn the_image_is_that_of_the_release() {
     let folder = folder("image");
     let all = files(root(), &options(&folder, None)).unwrap();
     let image = format!("registry.example.com/outrigger:{}", env!("CARGO_PKG_VERSION"));
-    for name in ["kubernetes-operator.yaml", "manager-deployment.yaml", "manager-daemonset.yaml"] {
+    for name in [
+        "kubernetes-operator.yaml",
+        "manager-deployment.yaml",
+        "manager-daemonset.yaml",
+    ] {
         let text = String::from_utf8(all[name].clone()).unwrap();
         assert_eq!(text.matches(&image).count(), 1, "{name}");
         assert!(!text.contains("localhost/"), "{name}");
     }
     let mut plain = Vec::new();
     let chart = &all[&format!("outrigger-{}.tgz", env!("CARGO_PKG_VERSION"))];
-    flate2::read::GzDecoder::new(chart.as_slice()).read_to_end(&mut plain).unwrap();
+    flate2::read::GzDecoder::new(chart.as_slice())
+        .read_to_end(&mut plain)
+        .unwrap();
     let chart = untar(&plain);
     let values = String::from_utf8(chart["outrigger/values.yaml"].clone()).unwrap();
-    assert!(values.contains("repository: registry.example.com/outrigger\n"), "{values}");
+    assert!(
+        values.contains("repository: registry.example.com/outrigger\n"),
+        "{values}"
+    );
     assert!(chart.contains_key("outrigger/templates/operator.yaml") && chart.contains_key("outrigger/crds/crd.yaml"));
     fs::remove_dir_all(folder).unwrap();
 }
@@ -126,10 +150,20 @@ fn the_sbom_has_what_is_linked_and_no_more() {
     let metadata = metadata::read(root()).unwrap();
     let lock = read(root(), "Cargo.lock").unwrap();
     let sbom = sbom::document(&metadata, &lock, "1.2.3").unwrap();
-    let names: Vec<_> = sbom["components"].as_array().unwrap().iter().map(|component| component["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = sbom["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|component| component["name"].as_str().unwrap())
+        .collect();
     assert!(names.contains(&"rustls") && names.contains(&"operator"), "{names:?}");
     assert!(!names.contains(&"lab") && !names.contains(&"proptest"), "{names:?}");
-    let tokio = sbom["components"].as_array().unwrap().iter().find(|component| component["name"] == "tokio").unwrap();
+    let tokio = sbom["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|component| component["name"] == "tokio")
+        .unwrap();
     assert_eq!(tokio["hashes"][0]["content"].as_str().unwrap().len(), 64);
     assert!(tokio["purl"].as_str().unwrap().starts_with("pkg:cargo/tokio@"));
 }

@@ -421,3 +421,13 @@ fn unusable_names_are_reported(#[case] args: &str, #[case] expected: &str) {
 fn public_paths_need_no_credentials(#[case] args: &str, #[case] expected: &str) {
     assert_eq!(problems(args), expected);
 }
+
+#[rstest]
+#[case::of_the_manifests(
+    "--cluster-name=CHANGE-ME",
+    "--cluster-name=CHANGE-ME is the placeholder of a manifest: choose a name that no other cluster of the project has"
+)]
+#[case::a_name("--cluster-name=prod", "")]
+fn a_placeholder_is_no_name(#[case] args: &str, #[case] problem: &str) {
+    assert_eq!(problems(args), problem);
+}

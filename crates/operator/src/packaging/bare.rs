@@ -1,6 +1,8 @@
 //! The manager without the operator: manifests, a kustomize base with an overlay for each provider, and a static Pod.
 
-use super::{ACCOUNTS, CLUSTER_ROLE, Error, File, GENERATED, IMAGE, cluster_role_values, plain, text, text::Fill, text::Target};
+use super::{
+    ACCOUNTS, CLUSTER_ROLE, Error, File, GENERATED, IMAGE, cluster_role_values, plain, text, text::Fill, text::Target,
+};
 use crate::standalone::{
     self, CONFIG, CONFIG_FILE, CREDENTIALS, MODE, names,
     provider::{Config, Credentials, Provider},
@@ -22,8 +24,12 @@ const SETTINGS: &str = "outrigger-cloud-controller-manager";
 const CONFIG_SECRET: &str = "cloud-config";
 const CREDENTIALS_SECRET: &str = "cloud-credentials";
 /// The accounts of controllers, with `--use-service-account-credentials`.
-pub(super) const CONTROLLER_ACCOUNTS: [&str; 4] =
-    ["node-controller", "route-controller", "service-controller", "tagging-controller"];
+pub(super) const CONTROLLER_ACCOUNTS: [&str; 4] = [
+    "node-controller",
+    "route-controller",
+    "service-controller",
+    "tagging-controller",
+];
 
 type Values = BTreeMap<&'static str, Fill>;
 
@@ -38,7 +44,11 @@ pub(super) fn labels() -> BTreeMap<&'static str, &'static str> {
 }
 
 fn selector() -> BTreeMap<&'static str, &'static str> {
-    [("app.kubernetes.io/instance", "outrigger"), ("app.kubernetes.io/name", "cloud-controller-manager")].into()
+    [
+        ("app.kubernetes.io/instance", "outrigger"),
+        ("app.kubernetes.io/name", "cloud-controller-manager"),
+    ]
+    .into()
 }
 
 pub(super) fn files(providers: &[Provider]) -> Result<Vec<File>, Error> {
@@ -65,8 +75,14 @@ pub(super) fn files(providers: &[Provider]) -> Result<Vec<File>, Error> {
     files.extend(both("deployment.yaml", DEPLOYMENT_HEAD, &workload)?);
     let deployment = text::write(standalone::DEPLOYMENT, Target::Manifest, &values)?;
     let deployment: Value = serde_saphyr::from_str(&deployment).map_err(|error| Error::Yaml(error.to_string()))?;
-    files.push(File::new("deploy/manager/daemonset.yaml", format!("{DAEMON_SET_HEAD}{GENERATED}{}", yaml(&daemon_set(&deployment))?)));
-    files.push(File::new("deploy/manager/static-pod.yaml", format!("{STATIC_POD_HEAD}{GENERATED}{}", yaml(&static_pod(&deployment))?)));
+    files.push(File::new(
+        "deploy/manager/daemonset.yaml",
+        format!("{DAEMON_SET_HEAD}{GENERATED}{}", yaml(&daemon_set(&deployment))?),
+    ));
+    files.push(File::new(
+        "deploy/manager/static-pod.yaml",
+        format!("{STATIC_POD_HEAD}{GENERATED}{}", yaml(&static_pod(&deployment))?),
+    ));
     for provider in providers {
         files.push(overlay(provider));
         files.push(namespace(provider.name, NAMESPACE));
@@ -91,7 +107,8 @@ const STATIC_POD_HEAD: &str = "# A static Pod for a control plane node that kube
     # Both have to be readable by the group 65532. Apply ./rbac.yaml, and replace CHANGE-ME: the manager refuses to start with it.\n";
 
 fn values() -> Values {
-    let accounts = CONTROLLER_ACCOUNTS.map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}));
+    let accounts =
+        CONTROLLER_ACCOUNTS.map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}));
     [
         ("kind", json!("Deployment")),
         ("name", json!(NAME)),
@@ -99,7 +116,10 @@ fn values() -> Values {
         ("namespace", json!(NAMESPACE)),
         ("clusterRole", json!(names::CLUSTER_ROLE)),
         ("clusterBinding", json!(names::CLUSTER_ROLE)),
-        ("readerBinding", json!(format!("{}:authentication-reader", names::CLUSTER_ROLE))),
+        (
+            "readerBinding",
+            json!(format!("{}:authentication-reader", names::CLUSTER_ROLE)),
+        ),
         ("leaseNamespace", json!("kube-system")),
         ("leases", json!([LEASE, MIGRATION])),
         ("controllerAccounts", json!(CONTROLLER_ACCOUNTS)),
@@ -112,7 +132,10 @@ fn values() -> Values {
         ("priorityClass", json!(standalone::PRIORITY)),
         ("pullPolicy", json!("IfNotPresent")),
         ("image", json!(IMAGE)),
-        ("args", json!(args("$(CLOUD_PROVIDER)", "$(CLUSTER_NAME)", "$(CLOUD_CONFIG)"))),
+        (
+            "args",
+            json!(args("$(CLOUD_PROVIDER)", "$(CLUSTER_NAME)", "$(CLOUD_CONFIG)")),
+        ),
         ("env", env()),
         ("port", json!(operator_api::cloud_controller_manager::SECURE_PORT)),
         ("resources", standalone::resources_by_default()),
@@ -136,7 +159,8 @@ fn args(provider: &str, cluster: &str, config: &str) -> Vec<String> {
 
 /// Variables, because kustomize can merge them by name.
 fn env() -> Value {
-    let setting = |name: &str, key: &str| json!({"name": name, "valueFrom": {"configMapKeyRef": {"name": SETTINGS, "key": key}}});
+    let setting =
+        |name: &str, key: &str| json!({"name": name, "valueFrom": {"configMapKeyRef": {"name": SETTINGS, "key": key}}});
     json!([
         setting("CLOUD_PROVIDER", "provider"),
         setting("CLUSTER_NAME", "cluster-name"),
@@ -182,7 +206,14 @@ fn static_pod(deployment: &Value) -> Value {
     let mut spec = template["spec"].clone();
     if let Some(spec) = spec.as_object_mut() {
         // A static Pod is on its node already, and has no account.
-        for field in ["serviceAccountName", "automountServiceAccountToken", "nodeSelector", "affinity", "topologySpreadConstraints", "tolerations"] {
+        for field in [
+            "serviceAccountName",
+            "automountServiceAccountToken",
+            "nodeSelector",
+            "affinity",
+            "topologySpreadConstraints",
+            "tolerations",
+        ] {
             spec.remove(field);
         }
     }
@@ -221,7 +252,7 @@ fn yaml(value: &Value) -> Result<String, Error> {
 fn overlay(provider: &Provider) -> File {
     let name = provider.name;
     let mut text = format!(
-        "# The manager for {name}. Copy this folder, and set the three values that are marked.\n{GENERATED}\
+        "# The manager for {name}. Copy this folder with ../base, and set what is marked; namespace.yaml has the namespace.\n{GENERATED}\
          apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../base/manager\n\
          transformers:\n- namespace.yaml\n\
          images:\n- name: {image}\n  # 1. The image.\n  newName: localhost/outrigger\n  newTag: dev\n\
@@ -237,18 +268,29 @@ fn overlay(provider: &Provider) -> File {
     let mut env = Vec::new();
     let mut secrets = String::new();
     if provider.needs.config == Config::Needed {
-        let _ = write!(secrets, "- name: {CONFIG_SECRET}\n  files:\n  # Yours, beside this file.\n  - {CONFIG_FILE}\n");
+        let _ = write!(
+            secrets,
+            "- name: {CONFIG_SECRET}\n  files:\n  # Yours, beside this file.\n  - {CONFIG_FILE}\n"
+        );
     } else {
         env.push("        - name: CLOUD_CONFIG\n          value: \"\"\n".to_owned());
     }
     match provider.needs.credentials {
         Credentials::None => {}
         Credentials::File { variable, key } => {
-            let _ = write!(secrets, "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n");
-            env.push(format!("        - name: {variable}\n          value: {CREDENTIALS}/{key}\n"));
+            let _ = write!(
+                secrets,
+                "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n"
+            );
+            env.push(format!(
+                "        - name: {variable}\n          value: {CREDENTIALS}/{key}\n"
+            ));
         }
         Credentials::Variable { variable, key } => {
-            let _ = write!(secrets, "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n");
+            let _ = write!(
+                secrets,
+                "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n"
+            );
             env.push(format!(
                 "        - name: {variable}\n          valueFrom:\n            secretKeyRef:\n              name: {CREDENTIALS_SECRET}\n              key: {key}\n"
             ));
@@ -262,7 +304,9 @@ fn overlay(provider: &Provider) -> File {
             text,
             "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata:\n      name: {NAME}\n    spec:\n      template:\n        \
              spec:\n          containers:\n          - name: cloud-controller-manager\n            env:\n{}",
-            env.iter().map(|lines| lines.lines().map(|line| format!("    {line}\n")).collect::<String>()).collect::<String>()
+            env.iter()
+                .map(|lines| lines.lines().map(|line| format!("    {line}\n")).collect::<String>())
+                .collect::<String>()
         );
     }
     File::new(format!("deploy/kustomize/{name}/kustomization.yaml"), text)

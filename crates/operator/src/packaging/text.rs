@@ -63,7 +63,9 @@ fn filled(line: &str, indent: usize, values: &BTreeMap<&'static str, Fill>) -> R
         return Ok(line.to_owned());
     }
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, after) = after.split_once('}').ok_or_else(|| Error::Placeholder(after.to_owned()))?;
+        let (name, after) = after
+            .split_once('}')
+            .ok_or_else(|| Error::Placeholder(after.to_owned()))?;
         let fill = values.get(name).ok_or_else(|| Error::Placeholder(name.to_owned()))?;
         text.push_str(before);
         match fill {
@@ -95,7 +97,10 @@ fn is_flow(value: &Value) -> bool {
 fn flow(value: &Value) -> String {
     match value {
         Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect();
+            let items: Vec<_> = items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .collect();
             format!("[{}]", items.join(", "))
         }
         value => value.to_string(),

@@ -297,7 +297,12 @@ fn managers(generator: &mut SchemaGenerator) -> Schema {
 
 /// The schema of the values, as Helm takes it.
 pub(super) fn schema() -> String {
-    let mut schema = json!(SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true).into_generator().into_root_schema_for::<Values>());
+    let mut schema = json!(
+        SchemaSettings::draft07()
+            .with(|settings| settings.inline_subschemas = true)
+            .into_generator()
+            .into_root_schema_for::<Values>()
+    );
     tidy(&mut schema);
     // A value that is left out is the chart's own.
     optional(&mut schema);
@@ -308,7 +313,9 @@ pub(super) fn schema() -> String {
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.retain(|name, _| !name.starts_with("x-kubernetes-") && name != "title" && name != "format" && name != "default");
+            fields.retain(|name, _| {
+                !name.starts_with("x-kubernetes-") && name != "title" && name != "format" && name != "default"
+            });
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 let plain = text.replace('`', "");
                 *text = plain.split(" {").next().unwrap_or_default().to_owned();
@@ -324,7 +331,12 @@ fn tidy(schema: &mut Value) {
 fn optional(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.remove("required");
-    for (_, property) in fields.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+    for (_, property) in fields
+        .get_mut("properties")
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flatten()
+    {
         // The spec of a manager keeps what it requires.
         if property.get("propertyNames").is_none() {
             optional(property);

@@ -18,7 +18,10 @@ impl Operator {
         }
         let pods: Api<Pod> = Api::namespaced(self.clients.read.clone(), namespace);
         let source = &self.settings.images;
-        self.images = match pods.list(&ListParams::default().fields(&format!("metadata.name={name}"))).await {
+        self.images = match pods
+            .list(&ListParams::default().fields(&format!("metadata.name={name}")))
+            .await
+        {
             Ok(list) => images(list.items.first()).ok_or_else(|| format!("{source} does not exist: correct --own-pod")),
             Err(error) => Err(format!("cannot read {source}: {}", explain(&error))),
         };

@@ -30,7 +30,11 @@ impl Operator {
             Ok(Some(objects)) => objects,
             Ok(None) => return Next::default(),
             Err(problem) => {
-                warn!(service = names.service, reason = problem.message().1, "cannot serve the operator's own metrics; retrying");
+                warn!(
+                    service = names.service,
+                    reason = problem.message().1,
+                    "cannot serve the operator's own metrics; retrying"
+                );
                 return Next::FAILED;
             }
         };
@@ -41,7 +45,11 @@ impl Operator {
             let (again, retry) = (Some(AGAIN), Retry::No);
             return Next { again, retry };
         }
-        warn!(service = names.service, reason = failures.join("; "), "cannot serve the operator's own metrics; retrying");
+        warn!(
+            service = names.service,
+            reason = failures.join("; "),
+            "cannot serve the operator's own metrics; retrying"
+        );
         Next::FAILED
     }
 
@@ -56,7 +64,12 @@ impl Operator {
                 .to_vec(),
             Monitoring::Absent => Vec::new(),
         };
-        let keys = [service(&names), names.ca_secret(), names.serving_secret(), names.bundle()];
+        let keys = [
+            service(&names),
+            names.ca_secret(),
+            names.serving_secret(),
+            names.bundle(),
+        ];
         keys.iter().chain(&monitors).filter_map(Selection::of).collect()
     }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 const FACTS: &str = include_str!("upstream-permissions.txt");
 
 fn upstream(cloud: &str) -> BTreeSet<String> {
-    let lines = FACTS.lines().filter_map(|line| line.strip_prefix(cloud)?.strip_prefix(' '));
+    let lines = FACTS
+        .lines()
+        .filter_map(|line| line.strip_prefix(cloud)?.strip_prefix(' '));
     let facts: BTreeSet<_> = lines.map(str::to_owned).collect();
     assert!(!facts.is_empty(), "no facts of {cloud}");
     facts
@@ -33,7 +35,11 @@ fn of_azure_are_upstreams() {
 #[test]
 fn of_gcp_have_nothing_to_spare() {
     let ours = texts(&spec("openshift-gcp-ccm")["permissions"]);
-    for spare in ["compute.networks.get", "compute.networks.use", "compute.subnetworks.get"] {
+    for spare in [
+        "compute.networks.get",
+        "compute.networks.use",
+        "compute.subnetworks.get",
+    ] {
         assert!(!ours.contains(spare), "{spare}");
     }
 }
@@ -41,14 +47,23 @@ fn of_gcp_have_nothing_to_spare() {
 /// Roles by what they are about.
 #[test]
 fn of_ibm_are_upstreams() {
-    for (name, cloud) in [("openshift-ibm-cloud-controller-manager", "ibm"), ("openshift-powervs-cloud-controller-manager", "powervs")] {
+    for (name, cloud) in [
+        ("openshift-ibm-cloud-controller-manager", "ibm"),
+        ("openshift-powervs-cloud-controller-manager", "powervs"),
+    ] {
         let policies = spec(name)["policies"].as_array().cloned().unwrap_or_default();
         let ours: BTreeSet<_> = policies
             .iter()
             .flat_map(|policy| {
                 let about = &policy["attributes"][0];
-                let about = format!("{}={}", about["name"].as_str().unwrap(), about["value"].as_str().unwrap());
-                texts(&policy["roles"]).into_iter().map(move |role| format!("{about} {}", role.rsplit("::::").next().unwrap()))
+                let about = format!(
+                    "{}={}",
+                    about["name"].as_str().unwrap(),
+                    about["value"].as_str().unwrap()
+                );
+                texts(&policy["roles"])
+                    .into_iter()
+                    .map(move |role| format!("{about} {}", role.rsplit("::::").next().unwrap()))
             })
             .collect();
         assert_eq!(ours, upstream(cloud), "{cloud}: {}", json!(policies));

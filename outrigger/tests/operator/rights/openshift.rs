@@ -28,8 +28,12 @@ const PLATFORMS: [&str; 8] = [
     "PowerVS",
 ];
 const MANIFESTS: [&str; 3] = [
-    include_str!("../../../../deploy/openshift/manifests/0000_26_cloud-controller-manager-operator_02_rbac_operator.yaml"),
-    include_str!("../../../../deploy/openshift/manifests/0000_26_cloud-controller-manager-operator_03_rbac_provider.yaml"),
+    include_str!(
+        "../../../../deploy/openshift/manifests/0000_26_cloud-controller-manager-operator_02_rbac_operator.yaml"
+    ),
+    include_str!(
+        "../../../../deploy/openshift/manifests/0000_26_cloud-controller-manager-operator_03_rbac_provider.yaml"
+    ),
     include_str!(
         "../../../../deploy/openshift/manifests/0000_26_cloud-controller-manager-operator_04_rbac_provider_openstack.yaml"
     ),

@@ -111,9 +111,20 @@ fn is_as_live_and_as_safe_as_on_any_kubernetes() {
 fn sees_one_file_of_the_machine() {
     let deployment = deployment(&own("OpenStack"));
     let pod = at(&deployment, "/spec/template/spec");
-    let of_host: Vec<_> = pod["volumes"].as_array().unwrap().iter().filter(|volume| volume.get("hostPath").is_some()).collect();
+    let of_host: Vec<_> = pod["volumes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|volume| volume.get("hostPath").is_some())
+        .collect();
     let path = "/etc/kubernetes/apiserver-url.env";
-    assert_eq!(of_host, [&json!({"name": "host-etc-kube", "hostPath": {"path": path, "type": "FileOrCreate"}})]);
+    assert_eq!(
+        of_host,
+        [&json!({"name": "host-etc-kube", "hostPath": {"path": path, "type": "FileOrCreate"}})]
+    );
     let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
-    assert!(mounts.contains(&json!({"name": "host-etc-kube", "mountPath": path, "readOnly": true})), "{mounts:#?}");
+    assert!(
+        mounts.contains(&json!({"name": "host-etc-kube", "mountPath": path, "readOnly": true})),
+        "{mounts:#?}"
+    );
 }

@@ -156,7 +156,12 @@ fn objects_for_prometheus_have_the_labels_of_the_user() {
     assert_eq!(objects.len(), 2);
     for object in objects {
         let labels = &object.value()["metadata"]["labels"];
-        assert_eq!((&labels["release"], &labels["team"]), (&json!("prometheus"), &json!("net")), "{}", object.key());
+        assert_eq!(
+            (&labels["release"], &labels["team"]),
+            (&json!("prometheus"), &json!("net")),
+            "{}",
+            object.key()
+        );
         assert_eq!(labels["app.kubernetes.io/instance"], "a");
     }
 }

@@ -19,6 +19,7 @@ use text::{Fill, Target};
 
 const NAMESPACE: &str = include_str!("packaging/namespace.yaml");
 const CLUSTER_ROLE: &str = include_str!("packaging/cluster-role.yaml");
+const NAMESPACE_ITSELF: &str = include_str!("packaging/namespace-itself.yaml");
 const ACCOUNTS: &str = include_str!("packaging/accounts.yaml");
 const OPERATOR: &str = include_str!("packaging/operator.yaml");
 
@@ -99,20 +100,15 @@ fn operator() -> Result<Vec<File>, Error> {
             "deploy/kustomize/base/operator/operator.yaml",
             format!("{GENERATED}{}", written(Target::Base)?),
         ),
-        operator_namespace(),
+        operator_namespace()?,
     ])
 }
 
-/// The transformer of the operator's overlay: the namespace itself has the name, too.
-fn operator_namespace() -> File {
-    let mut file = bare::namespace("operator", OPERATOR_NAMESPACE);
-    file.text.push_str(
-        "---\n# The Namespace itself.\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata:\n  name: namespace-itself\nreplacements:\n- source:\n    \
-         kind: ServiceAccount\n    name: outrigger-operator\n    fieldPath: metadata.namespace\n  targets:\n  - select:\n      kind: Namespace\n    fieldPaths:\n    - metadata.name\n\
-         ---\n# kustomize does not know that these kinds have no namespace.\napiVersion: builtin\nkind: PatchTransformer\nmetadata:\n  name: objects-of-the-cluster\n\
-         target:\n  kind: ValidatingAdmissionPolicy.*\npatch: |-\n  - op: remove\n    path: /metadata/namespace\n",
-    );
-    file
+/// The transformers of the operator's overlay: the Namespace itself gets the name, too.
+fn operator_namespace() -> Result<File, Error> {
+    let mut file = bare::namespace("operator", OPERATOR_NAMESPACE)?;
+    file.text = [&file.text, "---\n", NAMESPACE_ITSELF].concat();
+    Ok(file)
 }
 
 /// The first line of every generated manifest.

@@ -39,9 +39,6 @@ async fn stories() {
     timed("plain Kubernetes, the end", plain::uninstall(&fixture)).await;
 
     fixture.renew_node().await;
-    timed("Helm", helm::story(&fixture)).await;
-
-    fixture.renew_node().await;
     timed("bootstrap", bootstrap::story(&fixture, &cloud)).await;
 
     fixture.renew_node().await;
@@ -52,6 +49,13 @@ async fn stories() {
     )
     .await;
     timed("OpenShift, the end", openshift::removal(&fixture, &cloud, &history)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, Debian, and a mount namespace: make test-cluster"]
+async fn chart() {
+    let fixture = timed("cluster for the chart", Fixture::start()).await;
+    timed("Helm", helm::story(&fixture)).await;
 }
 
 async fn timed<T>(story: &str, tell: impl Future<Output = T>) -> T {

@@ -1,4 +1,4 @@
-//! What the binary is made of, in the form of CycloneDX.
+//! What the binary is made of, in the form of `CycloneDX`.
 
 use crate::metadata::Metadata;
 use anyhow::Result;

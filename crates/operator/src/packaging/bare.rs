@@ -5,10 +5,11 @@ use super::{
 };
 use crate::standalone::{
     self, CONFIG, CONFIG_FILE, CREDENTIALS, MODE, names,
-    provider::{Config, Credentials, Provider},
+    provider::{ClusterName, Config, Credentials, Provider},
 };
+use operator_api::cloud_controller_manager::PLACEHOLDER;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
 /// Everything but the account, which is the one that other cloud controller managers have, too.
 const NAME: &str = "outrigger-cloud-controller-manager";
@@ -30,6 +31,9 @@ pub(super) const CONTROLLER_ACCOUNTS: [&str; 4] = [
     "service-controller",
     "tagging-controller",
 ];
+
+const OVERLAY: &str = include_str!("overlay.yaml");
+const NAMESPACE_TRANSFORMER: &str = include_str!("namespace-transformer.yaml");
 
 type Values = BTreeMap<&'static str, Fill>;
 
@@ -84,8 +88,8 @@ pub(super) fn files(providers: &[Provider]) -> Result<Vec<File>, Error> {
         format!("{STATIC_POD_HEAD}{GENERATED}{}", yaml(&static_pod(&deployment))?),
     ));
     for provider in providers {
-        files.push(overlay(provider));
-        files.push(namespace(provider.name, NAMESPACE));
+        files.push(overlay(provider)?);
+        files.push(namespace(provider.name, NAMESPACE)?);
     }
     Ok(files)
 }
@@ -228,7 +232,7 @@ fn static_pod(deployment: &Value) -> Value {
     spec["volumes"] = json!([kubeconfig, config]);
     let container = &mut spec["containers"][0];
     container["volumeMounts"] = json!([at_kubeconfig, at_config]);
-    let mut flags = args("CHANGE-ME", "CHANGE-ME", "/etc/kubernetes/cloud.conf");
+    let mut flags = args(PLACEHOLDER, PLACEHOLDER, "/etc/kubernetes/cloud.conf");
     for flag in ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"] {
         flags.push(format!("--{flag}=/etc/kubernetes/cloud-controller-manager.conf"));
     }
@@ -248,75 +252,70 @@ fn yaml(value: &Value) -> Result<String, Error> {
     serde_saphyr::to_string(value).map_err(|error| Error::Yaml(error.to_string()))
 }
 
-/// An overlay that runs the manager for one provider. The user fills in two files beside it.
-fn overlay(provider: &Provider) -> File {
-    let name = provider.name;
-    let mut text = format!(
-        "# The manager for {name}. Copy this folder with ../base, and set what is marked; namespace.yaml has the namespace.\n{GENERATED}\
-         apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../base/manager\n\
-         transformers:\n- namespace.yaml\n\
-         images:\n- name: {image}\n  # 1. The image.\n  newName: localhost/outrigger\n  newTag: dev\n\
-         generatorOptions:\n  disableNameSuffixHash: true\n  labels:\n    app.kubernetes.io/part-of: outrigger\n\
-         configMapGenerator:\n- name: {SETTINGS}\n  literals:\n  - provider={name}\n",
-        image = IMAGE.split(':').next().unwrap_or(IMAGE),
-    );
-    let cluster = match name {
-        "memory" => "  - cluster-name=lab\n".to_owned(),
-        _ => "  # 2. The cluster's name in the cloud: no other cluster of the project may have it. The manager refuses this placeholder.\n  - cluster-name=CHANGE-ME\n".to_owned(),
+/// An overlay that runs the manager for one provider. The user fills in what only the user knows.
+fn overlay(provider: &Provider) -> Result<File, Error> {
+    let cluster = match provider.needs.cluster_name {
+        ClusterName::Owns => PLACEHOLDER,
+        ClusterName::Describes => "kubernetes",
     };
-    text.push_str(&cluster);
-    let mut env = Vec::new();
-    let mut secrets = String::new();
-    if provider.needs.config == Config::Needed {
-        let _ = write!(
-            secrets,
-            "- name: {CONFIG_SECRET}\n  files:\n  # Yours, beside this file.\n  - {CONFIG_FILE}\n"
-        );
-    } else {
-        env.push("        - name: CLOUD_CONFIG\n          value: \"\"\n".to_owned());
-    }
-    match provider.needs.credentials {
-        Credentials::None => {}
-        Credentials::File { variable, key } => {
-            let _ = write!(
-                secrets,
-                "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n"
-            );
-            env.push(format!(
-                "        - name: {variable}\n          value: {CREDENTIALS}/{key}\n"
-            ));
-        }
-        Credentials::Variable { variable, key } => {
-            let _ = write!(
-                secrets,
-                "- name: {CREDENTIALS_SECRET}\n  files:\n  # Yours, beside this file.\n  - {key}\n"
-            );
-            env.push(format!(
-                "        - name: {variable}\n          valueFrom:\n            secretKeyRef:\n              name: {CREDENTIALS_SECRET}\n              key: {key}\n"
-            ));
-        }
-    }
-    if !secrets.is_empty() {
-        let _ = write!(text, "secretGenerator:\n{secrets}");
-    }
-    if !env.is_empty() {
-        let _ = write!(
-            text,
-            "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata:\n      name: {NAME}\n    spec:\n      template:\n        \
-             spec:\n          containers:\n          - name: cloud-controller-manager\n            env:\n{}",
-            env.iter()
-                .map(|lines| lines.lines().map(|line| format!("    {line}\n")).collect::<String>())
-                .collect::<String>()
-        );
-    }
-    File::new(format!("deploy/kustomize/{name}/kustomization.yaml"), text)
+    let patches = match variables(provider) {
+        variables if variables.is_empty() => json!([]),
+        variables => json!([{ "patch": yaml(&patch(&json!(variables)))? }]),
+    };
+    let values = [
+        ("settings", json!(SETTINGS)),
+        ("provider", json!(provider.name)),
+        ("clusterName", json!(cluster)),
+        ("secrets", json!(secrets(provider))),
+        ("patches", patches),
+    ];
+    let values = values.into_iter().map(|(name, value)| (name, plain(value))).collect();
+    let text = text::write(OVERLAY, Target::Manifest, &values)?;
+    let path = format!("deploy/kustomize/{}/kustomization.yaml", provider.name);
+    Ok(File::new(path, format!("{GENERATED}{text}")))
 }
 
-/// The transformer that sets the namespace, in one place. Objects of kube-system stay there.
-pub(super) fn namespace(overlay: &str, namespace: &str) -> File {
-    let text = format!(
-        "{GENERATED}# The namespace.\napiVersion: builtin\nkind: NamespaceTransformer\nmetadata:\n  name: namespace\n  namespace: {namespace}\n\
-         # What is in kube-system stays there.\nunsetOnly: true\nsetRoleBindingSubjects: allServiceAccounts\n"
-    );
-    File::new(format!("deploy/kustomize/{overlay}/namespace.yaml"), text)
+/// The Secrets of the manager, from files of the user.
+fn secrets(provider: &Provider) -> Vec<Value> {
+    let secret = |name: &str, file: &str| json!({"name": name, "files": [file]});
+    let config = (provider.needs.config == Config::Needed).then(|| secret(CONFIG_SECRET, CONFIG_FILE));
+    let credentials = match provider.needs.credentials {
+        Credentials::None => None,
+        Credentials::File { key, .. } | Credentials::Variable { key, .. } => Some(secret(CREDENTIALS_SECRET, key)),
+    };
+    config.into_iter().chain(credentials).collect()
+}
+
+/// What the environment of the manager has besides.
+fn variables(provider: &Provider) -> Vec<Value> {
+    let config = (provider.needs.config == Config::Optional).then(|| json!({"name": "CLOUD_CONFIG", "value": ""}));
+    let credentials = match provider.needs.credentials {
+        Credentials::None => None,
+        Credentials::File { variable, key } => Some(json!({"name": variable, "value": format!("{CREDENTIALS}/{key}")})),
+        Credentials::Variable { variable, key } => {
+            let reference = json!({"name": CREDENTIALS_SECRET, "key": key});
+            Some(json!({"name": variable, "valueFrom": {"secretKeyRef": reference}}))
+        }
+    };
+    config.into_iter().chain(credentials).collect()
+}
+
+fn patch(env: &Value) -> Value {
+    let container = json!({"name": "cloud-controller-manager", "env": env});
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": NAME},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    })
+}
+
+/// The transformer that sets the namespace, in one place.
+pub(super) fn namespace(overlay: &str, namespace: &str) -> Result<File, Error> {
+    let values = [("namespace", plain(json!(namespace)))].into();
+    let text = text::write(NAMESPACE_TRANSFORMER, Target::Manifest, &values)?;
+    Ok(File::new(
+        format!("deploy/kustomize/{overlay}/namespace.yaml"),
+        format!("{GENERATED}{text}"),
+    ))
 }

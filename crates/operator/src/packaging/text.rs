@@ -75,9 +75,12 @@ fn filled(line: &str, indent: usize, values: &BTreeMap<&'static str, Fill>) -> R
                 text.truncate(text.trim_end().len());
                 text.push_str(&block(value, indent)?);
             }
-            Fill::Scalar(template) => text.push_str(&format!("{{{{ {template} }}}}")),
+            Fill::Scalar(template) => text += &["{{ ", template, " }}"].concat(),
             // An empty list or map is written in braces, which may not be at the column of the key.
-            Fill::Block(template) => text.push_str(&format!("{{{{- {template} | nindent {} }}}}", indent + 2)),
+            Fill::Block(template) => {
+                let indent = (indent + 2).to_string();
+                text += &["{{- ", template, " | nindent ", &indent, " }}"].concat();
+            }
         }
         rest = after;
     }
@@ -110,7 +113,10 @@ fn flow(value: &Value) -> String {
 /// On lines of its own, below a key with this indentation.
 fn block(value: &Value, indent: usize) -> Result<String, Error> {
     let yaml = serde_saphyr::to_string(value).map_err(|error| Error::Yaml(error.to_string()))?;
-    let indent = if value.is_array() { indent } else { indent + 2 };
-    let lines = yaml.lines().map(|line| format!("\n{}{line}", " ".repeat(indent)));
-    Ok(lines.collect())
+    let blank = " ".repeat(if value.is_array() { indent } else { indent + 2 });
+    let mut text = String::new();
+    for line in yaml.lines() {
+        text += &["\n", &blank, line].concat();
+    }
+    Ok(text)
 }

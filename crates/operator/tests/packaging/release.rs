@@ -2,7 +2,7 @@
 
 use crate::{
     apply::plane,
-    occm::CHART,
+    occm,
     tools::{Ran, run},
 };
 use kube::{
@@ -112,7 +112,7 @@ async fn is_installed_upgraded_rolled_back_and_removed() {
 
 /// From their chart to ours, and back: every object of theirs is as it was.
 async fn swaps(release: &Release) {
-    let theirs = CHART.display().to_string();
+    let theirs = occm::CHART.display().to_string();
     let there = ["--namespace=clouds"];
     let config = ["--set=cloudConfig.global.auth-url=https://keystone.example.com"];
     release

@@ -37,10 +37,24 @@ pub struct Route {
 pub enum RouteTarget {
     /// This node.
     Node(String),
+    /// The node whose provider ID is this, or ends with it after a slash. For clouds whose routes name machines and not nodes.
+    Machine(String),
     /// A machine that does not exist any more.
     Blackhole,
     /// A target without a known node name.
     Unknown,
+}
+
+impl RouteTarget {
+    /// Whether it is the node of this name and provider ID.
+    #[must_use]
+    pub fn is(&self, node: &str, provider_id: Option<&str>) -> bool {
+        match self {
+            Self::Node(name) => name == node,
+            Self::Machine(id) => provider_id.and_then(|text| text.rsplit('/').next()) == Some(id),
+            Self::Blackhole | Self::Unknown => false,
+        }
+    }
 }
 
 /// A route to be created.

@@ -223,7 +223,10 @@ async fn node_addresses(fixture: &Fixture, node: &NodeRef) -> Result<Vec<cloud::
 /// The cluster has exactly these routes, according to the provider and the operator.
 async fn listed(fixture: &Fixture, cluster: &str, expected: &[NewRoute]) -> Result<(), Stop> {
     let routes = fixture.list_routes(cluster).await?;
-    let listed: BTreeSet<_> = routes.iter().map(|route| (route.destination, target(route))).collect();
+    let listed: BTreeSet<_> = routes
+        .iter()
+        .map(|route| (route.destination, target(route, expected)))
+        .collect();
     same!(
         listed,
         expected.iter().map(|new| (new.destination, new.node.clone())).collect(),
@@ -238,9 +241,15 @@ async fn listed(fixture: &Fixture, cluster: &str, expected: &[NewRoute]) -> Resu
     Ok(())
 }
 
-fn target(route: &Route) -> String {
-    match &route.target {
-        RouteTarget::Node(node) => node.clone(),
-        other => format!("{other:?}"),
+/// The node that a route leads to, by its name.
+fn target(route: &Route, expected: &[NewRoute]) -> String {
+    let is_target = |new: &&NewRoute| {
+        let id = new.provider_id.as_ref().map(cloud::ProviderId::as_str);
+        route.target.is(&new.node, id)
+    };
+    match (expected.iter().find(is_target), &route.target) {
+        (Some(new), _) => new.node.clone(),
+        (None, RouteTarget::Node(node)) => node.clone(),
+        (None, other) => format!("{other:?}"),
     }
 }

@@ -14,7 +14,6 @@ pub use lookup::by_ids;
 use crate::{
     api::{Api, ec2::instances::Instance, ec2::interfaces::Interface},
     fargate,
-    node_index::NodeIndex,
     topology::Topology,
 };
 use async_trait::async_trait;
@@ -30,7 +29,6 @@ const ZONE_ID: &str = "topology.k8s.aws/zone-id";
 /// The machines behind nodes.
 pub struct Instances {
     api: Arc<Api>,
-    nodes: Arc<NodeIndex>,
     topology: Topology,
 }
 
@@ -41,11 +39,10 @@ enum Machine {
 }
 
 impl Instances {
-    /// Machines that are read through this API. The index learns the names of their nodes.
-    pub fn new(api: &Arc<Api>, nodes: &Arc<NodeIndex>) -> Self {
+    /// Machines that are read through this API.
+    pub fn new(api: &Arc<Api>) -> Self {
         Self {
             api: Arc::clone(api),
-            nodes: Arc::clone(nodes),
             topology: Topology::default(),
         }
     }
@@ -157,11 +154,6 @@ impl Instances {
 impl cloud::Instances for Instances {
     async fn describe(&self, nodes: &[NodeRef], detail: Detail) -> Vec<Result<Answer>> {
         let found = self.find(nodes).await;
-        for (node, found) in nodes.iter().zip(&found) {
-            if let Ok(Some(Machine::Instance(instance))) = found {
-                self.nodes.learn(&instance.instance_id, &node.name);
-            }
-        }
         let answer = |found: Result<Option<Machine>>| {
             Ok(match found? {
                 Some(Machine::Instance(instance)) if !is_terminated(&instance) => {

@@ -10,7 +10,6 @@ mod fargate;
 mod instances;
 mod load_balancers;
 mod metrics;
-mod node_index;
 mod region;
 mod routes;
 mod security_groups;
@@ -29,7 +28,6 @@ use instances::Instances;
 use load_balancers::LoadBalancers;
 pub use load_balancers::annotations;
 use metrics::Metrics;
-use node_index::NodeIndex;
 use routes::Routes;
 use std::{collections::BTreeSet, sync::Arc};
 use tagging::Tagging;
@@ -63,11 +61,10 @@ impl Aws {
         let metrics = Metrics::register(registry).map_err(taken)?;
         let tagging_metrics = tagging::Metrics::register(registry).map_err(taken)?;
         let api = Arc::new(Api::new(config, gate, &metrics)?);
-        let nodes = Arc::new(NodeIndex::default());
         Ok(Self {
-            instances: Instances::new(&api, &nodes),
+            instances: Instances::new(&api),
             load_balancers: LoadBalancers::new(&api),
-            routes: Routes::new(&api, &nodes),
+            routes: Routes::new(&api),
             tagging: tagging.map(|options| Tagging::new(&api, options, tagging_metrics)),
             api,
         })

@@ -6,28 +6,23 @@ use crate::{
         ec2::routes::{Route as Entry, RouteTable},
         errors,
     },
-    instances::{self, instance_id},
-    node_index::NodeIndex,
+    instances::instance_id,
 };
 use async_trait::async_trait;
 use cloud::{Error, NewRoute, Result, Route, RouteTarget};
 use ipnet::IpNet;
 use provider_kit::concurrently;
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 /// The routes of the cluster.
 pub struct Routes {
     api: Arc<Api>,
-    nodes: Arc<NodeIndex>,
 }
 
 impl Routes {
     /// Routes that are read and written through this API.
-    pub fn new(api: &Arc<Api>, nodes: &Arc<NodeIndex>) -> Self {
-        Self {
-            api: Arc::clone(api),
-            nodes: Arc::clone(nodes),
-        }
+    pub fn new(api: &Arc<Api>) -> Self {
+        Self { api: Arc::clone(api) }
     }
 
     /// The route table: that of the configuration, or the only one with the tag of the cluster.
@@ -56,20 +51,6 @@ impl Routes {
         }
     }
 
-    /// The node that each instance is. A name that is not known yet is the private DNS name.
-    async fn node_names(&self, ids: BTreeSet<&str>) -> Result<Vec<(String, Option<String>)>> {
-        let (known, unknown): (Vec<&str>, Vec<&str>) = ids.into_iter().partition(|id| self.nodes.find(id).is_some());
-        let mut names: Vec<_> = known
-            .into_iter()
-            .map(|id| (id.to_owned(), self.nodes.find(id)))
-            .collect();
-        for (id, found) in instances::by_ids(&self.api, unknown.into_iter().collect()).await {
-            let name = found?.map(|instance| instance.private_dns_name);
-            names.push((id, name.filter(|name| !name.is_empty())));
-        }
-        Ok(names)
-    }
-
     async fn create_one(&self, table: &RouteTable, new: &NewRoute) -> Result<()> {
         let id = match &new.provider_id {
             Some(id) => instance_id(id.as_str())?,
@@ -96,17 +77,11 @@ impl Routes {
 impl cloud::Routes for Routes {
     async fn list(&self, cluster: &str) -> Result<Vec<Route>> {
         let table = self.table().await?;
-        let to_instances = table.route_set.iter().filter(|entry| !entry.instance_id.is_empty());
-        let ids = to_instances.filter(|entry| entry.state != "blackhole");
-        let names = self
-            .node_names(ids.map(|entry| entry.instance_id.as_str()).collect())
-            .await?;
-        let target = |entry: &Entry| {
-            if entry.state == "blackhole" {
-                return Some(RouteTarget::Blackhole);
-            }
-            let (_, name) = names.iter().find(|(id, _)| *id == entry.instance_id)?;
-            Some(name.clone().map_or(RouteTarget::Unknown, RouteTarget::Node))
+        // Which node an instance is only its provider ID tells: the name of a node may be any.
+        let target = |entry: &Entry| match entry.state.as_str() {
+            "blackhole" => Some(RouteTarget::Blackhole),
+            _ if entry.instance_id.is_empty() => None,
+            _ => Some(RouteTarget::Machine(entry.instance_id.clone())),
         };
         let route = |entry: &Entry| {
             let destination = destination(entry)?;

@@ -64,6 +64,7 @@ impl RouteTables {
 fn taken(current: &Route) -> Error {
     let holder = match &current.target {
         RouteTarget::Node(node) => format!("node {node}"),
+        RouteTarget::Machine(id) => format!("machine {id}"),
         RouteTarget::Blackhole => "a deleted machine".to_owned(),
         RouteTarget::Unknown => "something else".to_owned(),
     };

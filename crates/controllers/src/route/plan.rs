@@ -67,6 +67,20 @@ pub fn plan(nodes: &[Arc<Node>], others: &BTreeSet<String>, current: &[Route], c
     plan
 }
 
+/// Replaces machines by the Nodes that run on them. A machine without a Node is an unknown target.
+pub(super) fn name_targets(routes: &mut [Route], nodes: &[Arc<Node>]) {
+    for route in routes {
+        let is_target = |node: &&Arc<Node>| {
+            let id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref());
+            route.target.is(&node.name_any(), id)
+        };
+        if matches!(route.target, RouteTarget::Machine(_)) {
+            let node = nodes.iter().find(is_target);
+            route.target = node.map_or(RouteTarget::Unknown, |node| RouteTarget::Node(node.name_any()));
+        }
+    }
+}
+
 /// Whether a route is managed by this controller: its destination begins or ends within a cluster CIDR. A route that
 /// contains a whole cluster CIDR is not.
 #[must_use]
@@ -102,7 +116,7 @@ fn new_route(node: &Node, destination: IpNet) -> NewRoute {
 pub(super) fn target(route: &Route) -> Option<&str> {
     match &route.target {
         RouteTarget::Node(name) => Some(name),
-        RouteTarget::Blackhole | RouteTarget::Unknown => None,
+        RouteTarget::Machine(_) | RouteTarget::Blackhole | RouteTarget::Unknown => None,
     }
 }
 
@@ -122,7 +136,7 @@ impl fmt::Display for Plan {
         let deleted = self.delete.iter().map(|route| match &route.target {
             RouteTarget::Node(node) => format!("-{node} {}", route.destination),
             RouteTarget::Blackhole => format!("-blackhole {}", route.destination),
-            RouteTarget::Unknown => format!("-? {}", route.destination),
+            RouteTarget::Machine(_) | RouteTarget::Unknown => format!("-? {}", route.destination),
         });
         let created = self
             .create

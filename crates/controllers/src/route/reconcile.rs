@@ -2,6 +2,7 @@
 
 use super::{
     Context, Metrics, Options,
+    plan::name_targets,
     plan::{self, Plan, plan},
     status,
 };
@@ -68,12 +69,14 @@ impl Reconciler {
     pub(super) async fn reconcile(&self) -> Result<(), Retry> {
         self.metrics.syncs.inc();
         self.pulse.begin();
-        let current = self.list().await.map_err(|error| {
+        let mut current = self.list().await.map_err(|error| {
             warn!(error = error.report(), "cannot list routes");
             self.pulse.failure(format!("cannot list routes: {}", error.report()));
             error.retry()
         })?;
-        let all = self.nodes.list().into_iter();
+        let all = self.nodes.list();
+        name_targets(&mut current, &all);
+        let all = all.into_iter();
         let (nodes, others): (Vec<_>, Vec<_>) = all.partition(|node| self.options.scope.contains(node));
         let others = others.iter().map(|node| node.name_any()).collect();
         let plan = plan(&nodes, &others, &current, &self.options.cluster_cidrs);

@@ -65,6 +65,20 @@ fn dual() -> Vec<Arc<Node>> {
     ]
 }
 
+#[rstest]
+#[case::zone("aws:///us-east-1a/i-1", "web")]
+#[case::short("i-1", "web")]
+#[case::another("aws:///us-east-1a/i-11", "?")]
+fn machines_are_named_by_provider_ids(#[case] id: &str, #[case] expected: &str) {
+    let node = Arc::new(testkit::node::node("web", &format!("id:{id}")));
+    let mut routes = [Route {
+        target: RouteTarget::Machine("i-1".into()),
+        ..route("? 10.120.0.0/24")
+    }];
+    plan::name_targets(&mut routes, &[node]);
+    assert_eq!(routes[0].target, route(&format!("{expected} 10.120.0.0/24")).target);
+}
+
 // upstream: TestIsResponsibleForRoute
 #[rstest]
 #[case("10.244.0.0/16 10.244.0.0/24", true)]

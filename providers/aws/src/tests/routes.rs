@@ -16,16 +16,17 @@ fn new(destination: &str, number: usize) -> NewRoute {
 fn summary(routes: &[Route]) -> String {
     let line = |route: &Route| match &route.target {
         RouteTarget::Node(node) => format!("{} -> {node}", route.name),
+        RouteTarget::Machine(id) => format!("{} -> {id}", route.name),
         RouteTarget::Blackhole => format!("{} -> blackhole", route.name),
         RouteTarget::Unknown => format!("{} -> ?", route.name),
     };
-    let mut lines: Vec<String> = routes.iter().map(line).collect();
-    lines.sort_unstable();
-    lines.join(", ")
+    let mut told: Vec<String> = routes.iter().map(line).collect();
+    told.sort_unstable();
+    told.join(", ")
 }
 
 #[tokio::test]
-async fn one_route_that_leads_nowhere_does_not_hide_the_others() {
+async fn routes_name_instances_whether_they_exist_or_not() {
     let fixture = Fixture::start(1).await;
     fixture.cloud.write(|fake, _| {
         fake.routes.push(("10.1.1.0/24".into(), id(1), "active"));
@@ -35,8 +36,9 @@ async fn one_route_that_leads_nowhere_does_not_hide_the_others() {
     });
     let aws = fixture.aws();
     let routes = aws.routes().unwrap().list("c").await.unwrap();
-    let expected = "c-10.1.1.0/24 -> ip-10-0-0-1.ec2.internal, c-10.1.2.0/24 -> ?, c-10.1.3.0/24 -> blackhole";
+    let expected = "c-10.1.1.0/24 -> i-00000001, c-10.1.2.0/24 -> i-00000009, c-10.1.3.0/24 -> blackhole";
     assert_eq!(summary(&routes), expected);
+    assert_eq!(fixture.count("DescribeInstances"), 0);
 }
 
 #[tokio::test]
@@ -55,7 +57,7 @@ async fn routes_are_created_once_and_in_place_of_blackholes() {
     assert!(routes.create("c", &[new("10.1.1.0/24", 2)]).await[0].is_err());
     assert_eq!(
         summary(&routes.list("c").await.unwrap()),
-        "c-10.1.1.0/24 -> ip-10-0-0-1.ec2.internal, c-10.1.2.0/24 -> ip-10-0-0-2.ec2.internal"
+        "c-10.1.1.0/24 -> i-00000001, c-10.1.2.0/24 -> i-00000002"
     );
     assert_eq!(fixture.count("DeleteRoute"), 1);
 }

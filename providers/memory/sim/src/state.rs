@@ -182,7 +182,7 @@ impl State {
 pub(crate) fn route_name(route: &Route) -> String {
     match &route.target {
         RouteTarget::Node(node) => node.clone(),
-        RouteTarget::Blackhole | RouteTarget::Unknown => route.name.clone(),
+        RouteTarget::Machine(_) | RouteTarget::Blackhole | RouteTarget::Unknown => route.name.clone(),
     }
 }
 

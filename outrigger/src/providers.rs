@@ -46,11 +46,11 @@ pub struct Entry {
     pub events: &'static [Event],
 }
 
-/// A page of the reference: `docs/reference/<name>.md`.
+/// A generated file: a page of the reference, or a file that a user applies.
 pub struct Page {
-    /// Its name.
+    /// Its name: `docs/reference/<name>.md`, or, with a slash, a file in the repository.
     pub name: &'static str,
-    /// Its Markdown.
+    /// Its text.
     pub text: String,
 }
 

@@ -52,7 +52,11 @@ pub fn documents() -> Option<Vec<Document>> {
 fn page(name: impl Into<String>, text: String) -> Document {
     let name = name.into();
     Document {
-        path: format!("docs/reference/{name}.md"),
+        path: if name.contains('/') {
+            name.clone()
+        } else {
+            format!("docs/reference/{name}.md")
+        },
         name,
         text,
     }

@@ -4,6 +4,7 @@ use super::{Entry, Event, Metrics, Origin, Page};
 use aws::{
     Aws, TaggingOptions, annotations,
     config::{self, Config, Variables},
+    permissions,
 };
 use manager::{Provide, Registration, Setup};
 use operator::standalone::provider::{self, Changes, ClusterName, Credentials, Needs};
@@ -135,6 +136,7 @@ fn pages() -> Vec<Page> {
     vec![
         page("aws-config", config::reference_page()),
         page("aws-annotations", annotations::TABLE.page()),
+        page("deploy/aws/iam-policy.json", permissions::policy()),
     ]
 }
 

@@ -10,6 +10,7 @@ mod fargate;
 mod instances;
 mod load_balancers;
 mod metrics;
+pub mod permissions;
 mod region;
 mod routes;
 mod security_groups;
@@ -108,7 +109,7 @@ impl cloud::Provider for Aws {
     }
 
     /// The ID is in the configuration or in the tags of this process's instance, which are read with the first call. A cluster without an
-    /// ID is refused then, as by the Go program.
+    /// ID is refused then, unless the configuration allows it.
     fn cluster_mark(&self) -> ClusterMark {
         ClusterMark::Present
     }

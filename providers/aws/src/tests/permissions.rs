@@ -1,5 +1,6 @@
 //! The IAM policy allows what the code calls, and nothing else.
 
+use crate::permissions::{READ, WRITE, policy};
 use regex_lite::Regex;
 use serde_json::Value;
 use std::{
@@ -7,8 +8,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-
-const POLICY: &str = include_str!("../../../../deploy/aws/iam-policy.json");
 
 /// Calls that are not written in the files of endpoints, but need a permission: creating something with tags.
 const WITH_TAGS: [&str; 1] = ["elasticloadbalancing:AddTags"];
@@ -36,14 +35,27 @@ fn called(start: &str, service: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_policy_allows_what_is_called() {
-    let policy: Value = serde_json::from_str(POLICY).unwrap();
-    let statements = policy["Statement"].as_array().unwrap().iter();
-    let allowed = statements.flat_map(|statement| statement["Action"].as_array().unwrap());
-    let allowed: BTreeSet<String> = allowed.map(|action| action.as_str().unwrap().to_owned()).collect();
+fn the_table_has_what_is_called() {
+    let table: BTreeSet<String> = READ.iter().chain(WRITE).map(ToString::to_string).collect();
     let mut needed = called("ec2", "ec2");
     needed.extend(called("elb", "elasticloadbalancing"));
     needed.extend(WITH_TAGS.map(str::to_owned));
     assert!(needed.len() > 40, "{needed:?}");
-    assert_eq!(allowed, needed);
+    assert_eq!(table, needed);
+    let is_read = |action: &&str| {
+        action
+            .split(':')
+            .nth(1)
+            .is_some_and(|name| name.starts_with("Describe"))
+    };
+    assert!(READ.iter().all(|action| is_read(&action)) && !WRITE.iter().any(|action| is_read(&action)));
+}
+
+#[test]
+fn the_first_load_balancer_of_an_account_needs_a_role() {
+    let policy: Value = serde_json::from_str(&policy()).unwrap();
+    let last = policy["Statement"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["Action"][0], "iam:CreateServiceLinkedRole");
+    let service = &last["Condition"]["StringEquals"]["iam:AWSServiceName"];
+    assert_eq!(service, "elasticloadbalancing.amazonaws.com");
 }

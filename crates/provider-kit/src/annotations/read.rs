@@ -67,6 +67,17 @@ impl Annotation {
         })
     }
 
+    /// The truth; the empty text counts as not given.
+    ///
+    /// # Errors
+    /// As [`Annotation::integer`].
+    pub fn given_boolean(&self, spec: &Spec) -> Result<Option<bool>> {
+        match self.non_empty(spec) {
+            Some(_) => self.boolean(spec),
+            None => Ok(None),
+        }
+    }
+
     /// The word; the empty one counts as not given, where the table allows it.
     ///
     /// # Errors

@@ -51,16 +51,16 @@ enum Probe {
 /// [`Error::Invalid`]
 pub fn of_groups(spec: &Spec, config: &Config) -> Result<GroupCheck> {
     let mut check = default_check(spec);
-    if let Some(protocol) = key::HEALTHCHECK_PROTOCOL.text(spec) {
+    if let Some(protocol) = key::HEALTHCHECK_PROTOCOL.non_empty(spec) {
         check.protocol = protocol.to_uppercase();
     }
-    let path = key::HEALTHCHECK_PATH.text(spec).map(str::to_owned);
+    let path = key::HEALTHCHECK_PATH.non_empty(spec).map(str::to_owned);
     check.path = match check.protocol.as_str() {
         "HTTP" | "HTTPS" => path.or(check.path).or_else(|| Some("/".to_owned())),
         "TCP" => None,
         other => return Err(key::HEALTHCHECK_PROTOCOL.invalid(format!("{other:?} is not one of TCP, HTTP, HTTPS"))),
     };
-    if let Some(port) = key::HEALTHCHECK_PORT.text(spec) {
+    if let Some(port) = key::HEALTHCHECK_PORT.non_empty(spec) {
         port.clone_into(&mut check.port);
     }
     let is_local = matches!(spec.traffic, TrafficPolicy::Local { .. });
@@ -74,7 +74,7 @@ pub fn of_groups(spec: &Spec, config: &Config) -> Result<GroupCheck> {
         return Err(key::HEALTHCHECK_PORT.invalid(reason));
     }
     check.interval = number(key::HEALTHCHECK_INTERVAL, spec, check.interval)?;
-    check.timeout = key::HEALTHCHECK_TIMEOUT.integer(spec)?;
+    check.timeout = key::HEALTHCHECK_TIMEOUT.given_integer(spec)?;
     check.healthy = number(key::HEALTHCHECK_HEALTHY_THRESHOLD, spec, check.healthy)?;
     check.unhealthy = number(key::HEALTHCHECK_UNHEALTHY_THRESHOLD, spec, check.unhealthy)?;
     Ok(check)
@@ -119,27 +119,29 @@ pub fn of_classic(spec: &Spec, config: &Config) -> Result<Option<ClassicCheck>> 
     };
     let backend = key::BACKEND_PROTOCOL.text(spec).unwrap_or_default();
     let is_tls = backend == "https" || backend == "ssl";
-    let (protocol, port, path) = match spec.traffic {
+    let node_port = (traffic_port, traffic_port);
+    // The last number is what `traffic-port` stands for: the shared check has no traffic of its own.
+    let (protocol, (port, traffic_port), path) = match spec.traffic {
         TrafficPolicy::Local {
             health_check_port: Some(port),
-        } => ("HTTP", port, Some(KUBE_PROXY_PATH)),
+        } => ("HTTP", (port, traffic_port), Some(KUBE_PROXY_PATH)),
         // Other words are ignored, as in the Go program.
         _ if matches!(probe(config), Ok(Probe::Shared)) => (
             "HTTP",
-            config.shared_probe_port,
+            (config.shared_probe_port, config.shared_probe_port),
             Some(config.shared_probe_path.as_str()),
         ),
-        _ if is_tls => ("SSL", traffic_port, None),
-        _ => ("TCP", traffic_port, None),
+        _ if is_tls => ("SSL", node_port, None),
+        _ => ("TCP", node_port, None),
     };
-    let protocol = key::HEALTHCHECK_PROTOCOL.text(spec).unwrap_or(protocol);
-    let port = match key::HEALTHCHECK_PORT.text(spec) {
+    let protocol = key::HEALTHCHECK_PROTOCOL.non_empty(spec).unwrap_or(protocol);
+    let port = match key::HEALTHCHECK_PORT.non_empty(spec) {
         None => port.to_string(),
         Some(TRAFFIC_PORT) => traffic_port.to_string(),
         Some(port) => port.to_owned(),
     };
     let path = match protocol.to_uppercase().as_str() {
-        "HTTP" | "HTTPS" => key::HEALTHCHECK_PATH.text(spec).or(path).unwrap_or("/"),
+        "HTTP" | "HTTPS" => key::HEALTHCHECK_PATH.non_empty(spec).or(path).unwrap_or("/"),
         _ => "",
     };
     Ok(Some(ClassicCheck {
@@ -152,7 +154,7 @@ pub fn of_classic(spec: &Spec, config: &Config) -> Result<Option<ClassicCheck>> 
 }
 
 fn number(row: Annotation, spec: &Spec, default: i64) -> Result<i64> {
-    Ok(row.integer(spec)?.unwrap_or(default))
+    Ok(row.given_integer(spec)?.unwrap_or(default))
 }
 
 fn at_least(row: Annotation, spec: &Spec, default: i64, least: i64) -> Result<i64> {

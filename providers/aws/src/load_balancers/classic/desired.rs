@@ -101,20 +101,20 @@ fn health_check(check: ClassicCheck) -> HealthCheck {
 fn attributes(spec: &Spec) -> Result<ClassicAttributes> {
     Ok(ClassicAttributes {
         access_log: AccessLog {
-            enabled: key::ACCESS_LOG_ENABLED.boolean(spec)?.unwrap_or(false),
-            emit_interval: key::ACCESS_LOG_EMIT_INTERVAL.integer(spec)?,
-            s3_bucket_name: key::ACCESS_LOG_S3_BUCKET_NAME.text(spec).map(str::to_owned),
-            s3_bucket_prefix: key::ACCESS_LOG_S3_BUCKET_PREFIX.text(spec).map(str::to_owned),
+            enabled: key::ACCESS_LOG_ENABLED.given_boolean(spec)?.unwrap_or(false),
+            emit_interval: key::ACCESS_LOG_EMIT_INTERVAL.given_integer(spec)?,
+            s3_bucket_name: key::ACCESS_LOG_S3_BUCKET_NAME.non_empty(spec).map(str::to_owned),
+            s3_bucket_prefix: key::ACCESS_LOG_S3_BUCKET_PREFIX.non_empty(spec).map(str::to_owned),
         },
         connection_draining: ConnectionDraining {
-            enabled: key::CONNECTION_DRAINING_ENABLED.boolean(spec)?.unwrap_or(false),
-            timeout: key::CONNECTION_DRAINING_TIMEOUT.integer(spec)?,
+            enabled: key::CONNECTION_DRAINING_ENABLED.given_boolean(spec)?.unwrap_or(false),
+            timeout: key::CONNECTION_DRAINING_TIMEOUT.given_integer(spec)?,
         },
         connection_settings: ConnectionSettings {
-            idle_timeout: Some(key::CONNECTION_IDLE_TIMEOUT.integer(spec)?.unwrap_or(60)),
+            idle_timeout: Some(key::CONNECTION_IDLE_TIMEOUT.given_integer(spec)?.unwrap_or(60)),
         },
         cross_zone_load_balancing: CrossZone {
-            enabled: key::CROSS_ZONE.boolean(spec)?.unwrap_or(false),
+            enabled: key::CROSS_ZONE.given_boolean(spec)?.unwrap_or(false),
         },
     })
 }

@@ -184,16 +184,25 @@ fn tls(lb: &ClassicLoadBalancer, asked: &Asked, kept: &BTreeSet<u16>) -> Vec<Ste
     steps
 }
 
-/// What is not set does not count.
+/// How often AWS writes access logs, in minutes, if it is not told.
+const EMIT_INTERVAL: i64 = 60;
+
+/// What is not set does not count, except for the settings of access logs that are written: those are AWS's defaults then.
 fn attributes_differ(wanted: &ClassicAttributes, present: &ClassicAttributes) -> bool {
     fn given<T: PartialEq>(wanted: Option<&T>, present: Option<&T>) -> bool {
         wanted.is_some() && wanted != present
     }
     let logs = |wanted: &AccessLog, present: &AccessLog| {
-        let settings = given(wanted.emit_interval.as_ref(), present.emit_interval.as_ref())
-            || given(wanted.s3_bucket_name.as_ref(), present.s3_bucket_name.as_ref())
-            || given(wanted.s3_bucket_prefix.as_ref(), present.s3_bucket_prefix.as_ref());
-        wanted.enabled != present.enabled || settings
+        let interval = |log: &AccessLog| log.emit_interval.unwrap_or(EMIT_INTERVAL);
+        let prefix = |log: &AccessLog| log.s3_bucket_prefix.clone().unwrap_or_default();
+        let settings = if wanted.enabled {
+            interval(wanted) != interval(present) || prefix(wanted) != prefix(present)
+        } else {
+            given(wanted.emit_interval.as_ref(), present.emit_interval.as_ref())
+                || given(wanted.s3_bucket_prefix.as_ref(), present.s3_bucket_prefix.as_ref())
+        };
+        let bucket = given(wanted.s3_bucket_name.as_ref(), present.s3_bucket_name.as_ref());
+        wanted.enabled != present.enabled || bucket || settings
     };
     let draining = |wanted: &ConnectionDraining, present: &ConnectionDraining| {
         wanted.enabled != present.enabled || given(wanted.timeout.as_ref(), present.timeout.as_ref())

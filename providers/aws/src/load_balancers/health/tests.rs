@@ -28,6 +28,8 @@ const LOCAL: TrafficPolicy = TrafficPolicy::Local {
 #[case::interval(&[(key::HEALTHCHECK_INTERVAL, "15")], CLUSTER, "", "TCP traffic-port - 15 - 3 3")]
 #[case::timeout(&[(key::HEALTHCHECK_TIMEOUT, "6")], CLUSTER, "", "TCP traffic-port - 30 6 3 3")]
 #[case::unequal_thresholds(&[(key::HEALTHCHECK_HEALTHY_THRESHOLD, "2"), (key::HEALTHCHECK_UNHEALTHY_THRESHOLD, "5")], CLUSTER, "", "TCP traffic-port - 30 - 2 5")]
+#[case::empty_texts(&[(key::HEALTHCHECK_TIMEOUT, ""), (key::HEALTHCHECK_PROTOCOL, ""), (key::HEALTHCHECK_PORT, ""), (key::HEALTHCHECK_INTERVAL, "")], CLUSTER, "", "TCP traffic-port - 30 - 3 3")]
+#[case::empty_path(&[(key::HEALTHCHECK_PATH, "")], LOCAL, "", "HTTP 32000 /healthz 10 - 2 2")]
 #[case::bad_timeout(&[(key::HEALTHCHECK_TIMEOUT, "x")], CLUSTER, "", "is not a whole number")]
 #[case::bad_port(&[(key::HEALTHCHECK_PORT, "http")], CLUSTER, "", "is neither a port nor")]
 #[case::bad_protocol(&[(key::HEALTHCHECK_PROTOCOL, "UDP")], CLUSTER, "", "is not one of TCP, HTTP, HTTPS")]
@@ -73,6 +75,9 @@ fn groups(
 #[case::all(&[(key::HEALTHCHECK_PORT, "8080"), (key::HEALTHCHECK_PROTOCOL, "HTTP"), (key::HEALTHCHECK_PATH, "/ok")], CLUSTER, "", "HTTP:8080/ok 10 5 2 6")]
 #[case::http_default_path(&[(key::HEALTHCHECK_PROTOCOL, "HTTP")], CLUSTER, "", "HTTP:30080/ 10 5 2 6")]
 #[case::numbers(&[(key::HEALTHCHECK_INTERVAL, "7"), (key::HEALTHCHECK_TIMEOUT, "3"), (key::HEALTHCHECK_HEALTHY_THRESHOLD, "4"), (key::HEALTHCHECK_UNHEALTHY_THRESHOLD, "5")], CLUSTER, "", "TCP:30080 7 3 4 5")]
+#[case::empty_path(&[(key::HEALTHCHECK_PROTOCOL, "HTTP"), (key::HEALTHCHECK_PATH, "")], CLUSTER, "", "HTTP:30080/ 10 5 2 6")]
+#[case::empty_texts(&[(key::HEALTHCHECK_PORT, ""), (key::HEALTHCHECK_PROTOCOL, ""), (key::HEALTHCHECK_INTERVAL, "")], CLUSTER, "", "TCP:30080 10 5 2 6")]
+#[case::the_shared_check_has_no_traffic_port(&[(key::HEALTHCHECK_PORT, "traffic-port")], CLUSTER, "Shared", "HTTP:10256/healthz 10 5 2 6")]
 #[case::small_interval(&[(key::HEALTHCHECK_INTERVAL, "4")], CLUSTER, "", "4 is less than 5")]
 #[case::small_threshold(&[(key::HEALTHCHECK_HEALTHY_THRESHOLD, "1")], CLUSTER, "", "1 is less than 2")]
 fn classic(

@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use cloud::{Protocol, Result, Spec};
+use provider_kit::annotations::Annotation;
 use std::collections::BTreeMap;
 
 /// What a Service asks for.
@@ -139,11 +140,11 @@ pub fn port_of(target: &str) -> Option<u16> {
 
 fn attributes(spec: &Spec) -> Result<BTreeMap<String, String>> {
     let text = |value: Option<bool>| value.unwrap_or(false).to_string();
-    let logs = key::ACCESS_LOG_ENABLED.boolean(spec)?;
+    let logs = key::ACCESS_LOG_ENABLED.given_boolean(spec)?;
     let mut attributes = BTreeMap::from([
         (
             "load_balancing.cross_zone.enabled",
-            text(key::CROSS_ZONE.boolean(spec)?),
+            text(key::CROSS_ZONE.given_boolean(spec)?),
         ),
         ("access_logs.s3.enabled", text(logs)),
     ]);
@@ -152,10 +153,9 @@ fn attributes(spec: &Spec) -> Result<BTreeMap<String, String>> {
             ("access_logs.s3.bucket", key::ACCESS_LOG_S3_BUCKET_NAME),
             ("access_logs.s3.prefix", key::ACCESS_LOG_S3_BUCKET_PREFIX),
         ];
-        let given = rows
-            .into_iter()
-            .filter_map(|(name, row)| Some((name, row.text(spec)?.to_owned())));
-        attributes.extend(given);
+        // What is not given is empty: an annotation that was removed must not keep its effect.
+        let text = |row: Annotation| row.text(spec).unwrap_or_default().to_owned();
+        attributes.extend(rows.map(|(name, row)| (name, text(row))));
     }
     Ok(attributes
         .into_iter()
@@ -167,7 +167,6 @@ fn attributes(spec: &Spec) -> Result<BTreeMap<String, String>> {
 mod tests {
     use super::*;
     use crate::load_balancers::fixture::{annotated, cluster, config, spec};
-    use provider_kit::annotations::Annotation;
     use rstest::rstest;
 
     fn shown(spec: &Spec) -> String {
@@ -207,8 +206,9 @@ mod tests {
 
     #[rstest]
     #[case::defaults(&[], "access_logs.s3.enabled=false load_balancing.cross_zone.enabled=false")]
-    #[case::logs(&[(key::ACCESS_LOG_ENABLED, "true"), (key::ACCESS_LOG_S3_BUCKET_NAME, "b"), (key::CROSS_ZONE, "1")], "access_logs.s3.bucket=b access_logs.s3.enabled=true load_balancing.cross_zone.enabled=true")]
+    #[case::logs(&[(key::ACCESS_LOG_ENABLED, "true"), (key::ACCESS_LOG_S3_BUCKET_NAME, "b"), (key::CROSS_ZONE, "1")], "access_logs.s3.bucket=b access_logs.s3.enabled=true access_logs.s3.prefix= load_balancing.cross_zone.enabled=true")]
     #[case::bucket_without_logs(&[(key::ACCESS_LOG_S3_BUCKET_NAME, "b")], "access_logs.s3.enabled=false load_balancing.cross_zone.enabled=false")]
+    #[case::empty(&[(key::ACCESS_LOG_ENABLED, ""), (key::CROSS_ZONE, "")], "access_logs.s3.enabled=false load_balancing.cross_zone.enabled=false")]
     #[case::bad(&[(key::CROSS_ZONE, "yes")], "is not \"true\" or \"false\"")]
     fn attributes_of_load_balancers(#[case] annotations: &[(Annotation, &str)], #[case] expected: &str) {
         let mut spec = spec(&[80]);

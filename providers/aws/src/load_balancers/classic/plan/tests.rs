@@ -112,6 +112,33 @@ fn plans(#[case] change: fn(&mut Spec), #[case] expected: &str) {
     assert_eq!(again, "", "what was applied is not applied again");
 }
 
+#[test]
+fn settings_of_access_logs_are_reset_while_logs_are_written() {
+    let mut with = spec(&[80]);
+    annotate(&mut with, key::ACCESS_LOG_ENABLED, "true");
+    annotate(&mut with, key::ACCESS_LOG_S3_BUCKET_NAME, "b");
+    for (row, value) in [
+        (key::ACCESS_LOG_S3_BUCKET_PREFIX, "p"),
+        (key::ACCESS_LOG_EMIT_INTERVAL, "5"),
+    ] {
+        let mut before = with.clone();
+        annotate(&mut before, row, value);
+        let observed = matching(&before, &[]);
+        assert_eq!(
+            planned(&observed, &with, &[], Scope::All),
+            "update attributes",
+            "{}",
+            row.key
+        );
+        annotate(&mut with, row, "");
+    }
+    assert_eq!(
+        planned(&matching(&with, &[]), &with, &[], Scope::All),
+        "",
+        "the empty text counts as not given"
+    );
+}
+
 #[rstest]
 #[case::same(&["i-1", "i-2"], "")]
 #[case::joined(&["i-1", "i-2", "i-3"], "instances +i-3")]

@@ -54,6 +54,8 @@ struct Balancer<O, S> {
     created_for: Option<Digest>,
     /// What is left of a change of hosts towards this digest.
     host_change: Option<(Digest, VecDeque<S>)>,
+    /// It does not exist since then.
+    gone: Option<Instant>,
 }
 
 /// A load balancer that is not ready.
@@ -128,6 +130,7 @@ impl<O, S> Default for Balancer<O, S> {
             changed_at: None,
             created_for: None,
             host_change: None,
+            gone: None,
         }
     }
 }
@@ -260,6 +263,20 @@ impl<O, S: Step> State<O, S> {
         self.lock().balancers.remove(id);
     }
 
+    /// It does not exist any more, and lists from before this, which may show it, are out of date. That is forgotten after a while.
+    pub fn gone(&self, id: &str) {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        let is_recent = |gone: Instant| now.duration_since(gone) < FORGOTTEN;
+        inner.balancers.retain(|_, known| known.gone.is_none_or(is_recent));
+        let known = Balancer {
+            changed_at: Some(now),
+            gone: Some(now),
+            ..Balancer::default()
+        };
+        inner.balancers.insert(id.to_owned(), known);
+    }
+
     /// Keeps other workers from changing it at the same time. `None` if one does.
     pub fn claim(&self, id: &str) -> Option<Claim<'_, O, S>> {
         let free = self.lock().claimed.insert(id.to_owned());
@@ -270,7 +287,10 @@ impl<O, S: Step> State<O, S> {
     }
 
     fn balancer<T>(&self, id: &str, change: impl FnOnce(&mut Balancer<O, S>) -> T) -> T {
-        change(self.lock().balancers.entry(id.to_owned()).or_default())
+        let mut inner = self.lock();
+        let known = inner.balancers.entry(id.to_owned()).or_default();
+        known.gone = None;
+        change(known)
     }
 }
 

@@ -1,16 +1,15 @@
 //! Classic load balancers: Elastic Load Balancing.
 
-use super::{Api, Done, List, Page, Service, ec2::Tag};
+use super::{Api, Done, List, Page, Service, ec2::Tag, elbv2::existing};
 use cloud::Result;
 use cloud_http::Idempotency;
+use futures::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The largest page of a list.
 const PAGE: u32 = 400;
-/// How many load balancers `DescribeTags` takes.
-const TAGGED: usize = 20;
 
 /// A load balancer. Serialized, it changes whenever one of these fields does, but for the instances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -299,15 +298,19 @@ impl Api {
         self.change_classic("ModifyLoadBalancerAttributes", &request).await
     }
 
-    /// Reads the tags of load balancers, by their names. One that does not exist is an error for all of them.
+    /// Reads the tags of load balancers, by their names. Those that do not exist are left out.
     pub async fn classic_tags(&self, names: &[&str]) -> Result<BTreeMap<String, Vec<Tag>>> {
-        let mut all = BTreeMap::new();
-        for names in names.chunks(TAGGED) {
+        let read = |names: Vec<String>| {
             let request = json!({"LoadBalancerNames": names});
-            let tags: Tags = self
-                .call(Service::Elb, "DescribeTags", Idempotency::Safe, &request)
-                .await?;
-            let tags = tags.tag_descriptions.into_iter();
+            let tags = async move {
+                self.find::<Tags>(Service::Elb, "DescribeTags", Idempotency::Safe, &request)
+                    .await
+            };
+            tags.boxed()
+        };
+        let mut all = BTreeMap::new();
+        for descriptions in existing(names, read).await? {
+            let tags = descriptions.tag_descriptions.into_iter();
             all.extend(tags.map(|description| (description.load_balancer_name, description.tags.0)));
         }
         Ok(all)

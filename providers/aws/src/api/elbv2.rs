@@ -6,6 +6,7 @@ pub mod target_groups;
 use super::{Api, Done, List, Page, Service, ec2::Tag};
 use cloud::Result;
 use cloud_http::Idempotency;
+use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -177,15 +178,19 @@ impl Api {
             .map(drop)
     }
 
-    /// Reads the tags of load balancers, target groups and listeners. Those that do not exist are an error for all of them.
+    /// Reads the tags of load balancers, target groups and listeners. Those that do not exist are left out.
     pub async fn elb_v2_tags(&self, arns: &[&str]) -> Result<TagsByArn> {
-        let mut all = TagsByArn::new();
-        for arns in arns.chunks(TAGGED) {
+        let read = |arns: Vec<String>| {
             let request = json!({"ResourceArns": arns});
-            let tags: Tags = self
-                .call(Service::ElbV2, "DescribeTags", Idempotency::Safe, &request)
-                .await?;
-            let tags = tags.tag_descriptions.into_iter();
+            let tags = async move {
+                self.find::<Tags>(Service::ElbV2, "DescribeTags", Idempotency::Safe, &request)
+                    .await
+            };
+            tags.boxed()
+        };
+        let mut all = TagsByArn::new();
+        for descriptions in existing(arns, read).await? {
+            let tags = descriptions.tag_descriptions.into_iter();
             all.extend(tags.map(|description| (description.resource_arn, description.tags.0)));
         }
         Ok(all)
@@ -226,7 +231,49 @@ impl Api {
     }
 }
 
+/// Asks about many objects at a time. AWS refuses a call if one of them does not exist, without its name: then about each of them.
+pub(super) async fn existing<'a, A>(
+    objects: &[&str],
+    ask: impl Fn(Vec<String>) -> BoxFuture<'a, Result<Option<A>>>,
+) -> Result<Vec<A>> {
+    let mut all = Vec::new();
+    for objects in objects.chunks(TAGGED) {
+        let objects: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        match ask(objects.clone()).await? {
+            Some(answer) => all.push(answer),
+            None if objects.len() == 1 => {}
+            None => {
+                for object in objects {
+                    all.extend(ask(vec![object]).await?);
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
 pub(super) fn pairs(attributes: &BTreeMap<String, String>) -> Vec<Value> {
     let pair = |(key, value): (&String, &String)| json!({"Key": key, "Value": value});
     attributes.iter().map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[tokio::test]
+    async fn what_does_not_exist_does_not_hide_the_others() {
+        let asked = Mutex::new(Vec::new());
+        let ask = |objects: Vec<String>| {
+            asked.lock().unwrap().push(objects.len());
+            let exist = !objects.contains(&"gone".to_owned());
+            async move { Ok(exist.then(|| objects.join(" "))) }.boxed()
+        };
+        assert_eq!(existing(&["a", "gone", "b"], ask).await.unwrap(), ["a", "b"]);
+        assert_eq!(*asked.lock().unwrap(), [3, 1, 1, 1]);
+        let many = vec!["a"; TAGGED + 1];
+        assert_eq!(existing(&many, ask).await.unwrap().len(), 2);
+        assert_eq!(existing(&["gone"], ask).await.unwrap(), [""; 0]);
+    }
 }

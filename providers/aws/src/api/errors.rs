@@ -18,6 +18,8 @@ pub enum Meaning {
     Quota,
     /// The request is wrong for good: [`Error::Invalid`].
     Invalid,
+    /// Something in the account that the request names does not fit, and may do so later: [`Error::Unusable`].
+    Unusable,
     /// The clock of this machine is wrong: [`Error::Denied`], with that advice.
     Clock,
     /// An [`Error::Unavailable`] that is not sent again at once. The caller may act on its [`code`].
@@ -65,10 +67,15 @@ const CODES: &[(&str, Meaning)] = &[
     ("TargetGroupNotFound", Meaning::NotFound),
     ("ListenerNotFound", Meaning::NotFound),
     ("PolicyNotFound", Meaning::NotFound),
-    // Objects that the user names; the load balancer itself is not concerned.
-    ("SubnetNotFound", Meaning::Invalid),
-    ("CertificateNotFound", Meaning::Invalid),
-    ("AllocationIdNotFound", Meaning::Invalid),
+    // Objects that the user names; the load balancer itself is not concerned. They may be created or corrected later.
+    ("SubnetNotFound", Meaning::Unusable),
+    ("CertificateNotFound", Meaning::Unusable),
+    ("UnsupportedCertificate", Meaning::Unusable),
+    ("AllocationIdNotFound", Meaning::Unusable),
+    ("InvalidSecurityGroup", Meaning::Unusable),
+    ("InvalidSubnet", Meaning::Unusable),
+    // Also a bucket that does not let AWS write.
+    ("InvalidConfigurationRequest", Meaning::Unusable),
     ("ALPNPolicyNotFound", Meaning::Invalid),
     ("SSLPolicyNotFound", Meaning::Invalid),
     ("ResourceInUse", Meaning::State),
@@ -106,6 +113,7 @@ fn by_pattern(code: &str) -> Option<Meaning> {
     let code = code.strip_suffix("Exception").unwrap_or(code);
     match code {
         _ if code.ends_with(".NotFound") => Some(Meaning::NotFound),
+        _ if code.ends_with(".InUse") || code.ends_with("State") => Some(Meaning::State),
         _ if code.ends_with("LimitExceeded") || code.starts_with("TooMany") => Some(Meaning::Quota),
         _ if [
             "Invalid",
@@ -148,6 +156,10 @@ pub fn explain(failure: &Failure) -> Option<Error> {
             let message = message_in(failure).unwrap_or("no message");
             Error::invalid("request", format!("{call} was refused: {code}: {message}"))
         }
+        Some(Meaning::Unusable) => {
+            let message = message_in(failure).unwrap_or("no message");
+            Error::unusable(failure.what(), format!("{call} was refused: {code}: {message}"))
+        }
         None if failure.status() == StatusCode::TOO_MANY_REQUESTS => Error::Throttled {
             call,
             retry_after: failure.retry_after(),
@@ -167,7 +179,8 @@ pub fn is_own(failure: &Failure) -> bool {
     code_in(failure).is_some()
 }
 
-/// The code that AWS answered, beneath an error that has a source: not of [`Error::NotFound`], [`Error::Invalid`] or [`Error::Throttled`].
+/// The code that AWS answered, beneath an error that has a source: not of [`Error::NotFound`], [`Error::Invalid`],
+/// [`Error::Unusable`] or [`Error::Throttled`].
 pub fn code(error: &Error) -> Option<&str> {
     Failure::of(error).and_then(code_in)
 }

@@ -6,7 +6,7 @@
 mod apply;
 mod desired;
 mod engine;
-pub use engine::status;
+pub use engine::{name_in, status};
 mod guard;
 mod observe;
 mod plan;
@@ -72,6 +72,12 @@ impl Network {
 
     fn remember_group(&self, group: &str, targets: BTreeSet<(String, u16)>) {
         self.known().targets.insert(group.to_owned(), targets);
+    }
+
+    /// What another process deleted is not needed any more. One that was created meanwhile is read again.
+    fn forget_groups_besides(&self, all: &[TargetGroup]) {
+        let exists: BTreeSet<&str> = all.iter().map(|group| group.target_group_arn.as_str()).collect();
+        self.known().targets.retain(|arn, _| exists.contains(arn.as_str()));
     }
 
     fn forget_group(&self, group: &str) {

@@ -43,7 +43,7 @@ impl Subnets {
     /// The IDs of the subnets that the load balancer of a Service should have.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the user names others than there are; [`Error::Unusable`] if there are none.
+    /// [`Error::Unusable`] if the user names others than there are, or if there are none.
     pub async fn of(&self, spec: &Spec, scheme: Scheme) -> Result<Vec<String>> {
         let cluster = self.api.cluster().await?;
         let vpc = self.vpc().await?;
@@ -88,10 +88,12 @@ impl Vpc {
         if ids.is_empty() && names.is_empty() {
             return Err(row.invalid("it names no subnet"));
         }
+        // Subnets and their tags may be corrected, and what was read of them is a little old.
+        let unusable = |reason: String| Error::unusable(format!("annotation {}", row.key), reason);
         let mut found = Vec::new();
         for id in ids {
             if !self.subnets.iter().any(|subnet| subnet.subnet_id == id) {
-                return Err(row.invalid(format!("the VPC has no subnet {id}")));
+                return Err(unusable(format!("the VPC has no subnet {id}")));
             }
             found.push(id);
         }
@@ -100,9 +102,11 @@ impl Vpc {
             let mut of_name = self.subnets.iter().filter(is_named);
             match (of_name.next(), of_name.next()) {
                 (Some(subnet), None) => found.push(subnet.subnet_id.clone()),
-                (None, _) => return Err(row.invalid(format!("the VPC has no subnet with the tag Name={name}"))),
+                (None, _) => return Err(unusable(format!("the VPC has no subnet with the tag Name={name}"))),
                 (Some(_), Some(_)) => {
-                    return Err(row.invalid(format!("the VPC has several subnets with the tag Name={name}")));
+                    return Err(unusable(format!(
+                        "the VPC has several subnets with the tag Name={name}"
+                    )));
                 }
             }
         }

@@ -14,6 +14,7 @@ fn variant(error: &Error) -> &'static str {
         Error::Throttled { .. } => "Throttled",
         Error::Denied { .. } => "Denied",
         Error::Quota { .. } => "Quota",
+        Error::Unusable { .. } => "Unusable",
         Error::Unavailable { .. } => "Unavailable",
         _ => "other",
     }
@@ -37,7 +38,14 @@ const TABLE: &[(u16, &str, &str)] = &[
     (400, "DuplicateLoadBalancerName", "Unavailable"), (400, "DuplicateTargetGroupName", "Unavailable"), (400, "SomethingNew", "Unavailable"),
     (400, "TooManyTargets", "Quota"), (400, "TooManyRegistrationsForTargetId", "Quota"), (400, "RulesPerSecurityGroupLimitExceeded", "Quota"),
     (400, "TooManyLoadBalancers", "Quota"), (400, "SecurityGroupLimitExceeded", "Quota"), (400, "RouteLimitExceeded", "Quota"),
-    (400, "SubnetNotFound", "Invalid"), (400, "CertificateNotFound", "Invalid"), (400, "InvalidConfigurationRequest", "Invalid"),
+    (400, "SubnetNotFound", "Unusable"), (400, "CertificateNotFound", "Unusable"), (400, "InvalidConfigurationRequest", "Unusable"),
+    (400, "UnsupportedCertificate", "Unusable"), (400, "AllocationIdNotFound", "Unusable"), (400, "InvalidSecurityGroup", "Unusable"),
+    (400, "InvalidSubnet", "Unusable"), (400, "SSLPolicyNotFound", "Invalid"),
+    (400, "InvalidTarget", "Unavailable"), (400, "InvalidInstance", "Unavailable"), (400, "DuplicateListener", "Unavailable"),
+    (400, "DuplicatePolicyName", "Unavailable"), (400, "InvalidGroup.InUse", "Unavailable"), (400, "UnsupportedOperation", "Unavailable"),
+    (400, "InvalidAction", "Unavailable"), (400, "InvalidNetworkInterface.InUse", "Unavailable"), (400, "InvalidState", "Unavailable"),
+    (400, "TooManyTargetGroups", "Quota"), (400, "TooManyListeners", "Quota"), (400, "TooManyTags", "Quota"),
+    (400, "InsufficientFreeAddressesInSubnet", "Quota"), (400, "TagLimitExceeded", "Quota"),
     (400, "InvalidParameterValue", "Invalid"), (400, "ValidationError", "Invalid"),
 ];
 

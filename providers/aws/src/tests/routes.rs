@@ -20,9 +20,9 @@ fn summary(routes: &[Route]) -> String {
         RouteTarget::Blackhole => format!("{} -> blackhole", route.name),
         RouteTarget::Unknown => format!("{} -> ?", route.name),
     };
-    let mut told: Vec<String> = routes.iter().map(line).collect();
-    told.sort_unstable();
-    told.join(", ")
+    let mut lines: Vec<String> = routes.iter().map(line).collect();
+    lines.sort_unstable();
+    lines.join(", ")
 }
 
 #[tokio::test]

@@ -169,3 +169,16 @@ fn a_service_in_another_cluster_is_another_service() {
     state.released(&service, "lb");
     assert_eq!(state.created(&service), None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_is_forgotten_after_a_while() {
+    let state = Memory::default();
+    state.gone("lb");
+    let deleted = Instant::now();
+    assert_eq!(state.changed_at("lb"), Some(deleted), "older lists may show it");
+    tokio::time::advance(FORGOTTEN).await;
+    state.touched("created again");
+    state.gone("another");
+    assert_eq!(state.changed_at("lb"), None);
+    assert!(state.changed_at("created again").is_some());
+}

@@ -18,6 +18,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use cloud::{Error, Notes, Result, Spec, default_name};
+use futures::{FutureExt, future::BoxFuture};
 use provider_kit::load_balancer::{
     self as kit, Applied, Cloud, Completeness, Completion, Condition, Content, Created, Digest, Finished, Halt, Scope,
     State, fingerprint,
@@ -115,7 +116,14 @@ impl Cloud for Classic {
             security_groups: self.groups_for(spec).await?,
             tags: asked.tags.clone(),
         };
-        api.create_classic_load_balancer(&new).await?;
+        match api.create_classic_load_balancer(&new).await {
+            // One with other settings that is not listed yet: an earlier process created it.
+            Err(error) if errors::code(&error) == Some("DuplicateLoadBalancerName") => {
+                self.state.touched(&name);
+                return Err(Halt::changed(format!("load balancer {name}")));
+            }
+            created => created?,
+        }
         self.state.touched(&name);
         Ok(Created {
             id: name,
@@ -232,7 +240,9 @@ impl Cloud for Classic {
         _: Option<&ClassicLoadBalancer>,
         _: &mut Notes,
     ) -> Result<(), Halt> {
-        self.unguard(request.spec).await
+        self.unguard(request.spec).await?;
+        self.state.gone(&self.name(request.spec));
+        Ok(())
     }
 }
 
@@ -243,13 +253,22 @@ impl Classic {
         name: &str,
         changed: Option<Instant>,
     ) -> Result<Option<ClassicLoadBalancer>> {
-        let api = Arc::clone(&self.shared.api);
-        let read = || async move { api.classic_load_balancers().await };
+        let read = self.read_all();
         let found = match self.list.get_if_busy(name, changed, read).await? {
             Some(all) => all.iter().find(|lb| lb.load_balancer_name == name).cloned(),
             None => self.shared.api.classic_load_balancer(name).await?,
         };
         Ok(found.map(sorted))
+    }
+
+    /// All of the region. What is older than `changed` does not count.
+    pub(super) async fn list_all(&self, changed: Option<Instant>) -> Result<Arc<Vec<ClassicLoadBalancer>>> {
+        self.list.get(changed, self.read_all()).await
+    }
+
+    fn read_all(&self) -> impl FnOnce() -> BoxFuture<'static, Result<Vec<ClassicLoadBalancer>>> + use<> {
+        let api = Arc::clone(&self.shared.api);
+        || async move { api.classic_load_balancers().await }.boxed()
     }
 
     async fn apply_step(&self, lb: &ClassicLoadBalancer, step: &Step) -> Result<()> {

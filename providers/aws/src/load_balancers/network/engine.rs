@@ -8,7 +8,10 @@ use super::{
     step::{SetTargets, Step},
 };
 use crate::{
-    api::elbv2::{LoadBalancer, NewLoadBalancer, SubnetMapping},
+    api::{
+        elbv2::{LoadBalancer, NewLoadBalancer, SubnetMapping, target_groups::TargetGroup},
+        errors,
+    },
     load_balancers::{
         Shared, annotations as key, names, remarks,
         settings::{self, Kind, Scheme},
@@ -18,8 +21,8 @@ use crate::{
 use async_trait::async_trait;
 use cloud::{Error, Notes, Result, Spec, default_name};
 use provider_kit::load_balancer::{
-    self as kit, Applied, Cloud, Completeness, Completion, Condition, Content, Created, Digest, Finished, Halt, Scope,
-    State, fingerprint,
+    self as kit, Applied, Cloud, Completeness, Completion, Condition, Content, Created, Digest, Finished, Halt, Record,
+    Scope, State, fingerprint,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -114,7 +117,13 @@ impl Cloud for Network {
             scheme: (settings::scheme(spec) == Scheme::Internal).then_some("internal"),
             tags: request.settings.tags.clone(),
         };
-        let created = api.create_load_balancer(&new).await?;
+        let created = match api.create_load_balancer(&new).await {
+            // One with other settings that is not listed yet: an earlier process created it.
+            Err(error) if errors::code(&error) == Some("DuplicateLoadBalancerName") => {
+                return Err(Halt::changed(format!("load balancer {}", new.name)));
+            }
+            created => created?,
+        };
         let missing = || Error::unavailable("CreateLoadBalancer", "the answer has no load balancer");
         let lb = sorted(created.ok_or_else(missing)?);
         Ok(self.created(lb, &request.settings))
@@ -165,6 +174,8 @@ impl Cloud for Network {
         match self.apply_step(arn, &request.settings, &targets, step).await {
             // It was deleted meanwhile: what to do about that shows when it is read again.
             Err(Halt::Failed(Error::NotFound { .. })) => Ok(Applied::Conflict),
+            // It was created before, and was not listed yet.
+            Err(Halt::Failed(error)) if is_duplicate(&error) => Ok(Applied::Conflict),
             done => done.map(|()| Applied::Changed(None)),
         }
     }
@@ -175,7 +186,7 @@ impl Cloud for Network {
 
     fn targets(&self, _: &Request<'_>, balancer: &Balancer, _: Option<&Observed>) -> BTreeMap<String, String> {
         let groups = balancer.groups.iter();
-        let target = |group: &crate::api::elbv2::target_groups::TargetGroup| {
+        let target = |group: &TargetGroup| {
             (
                 format!("{}:{}", group.protocol, group.port),
                 group.target_group_arn.clone(),
@@ -216,7 +227,14 @@ impl Cloud for Network {
 
     async fn clean_up(&self, request: &Request<'_>, _: Option<&Balancer>, _: &mut Notes) -> Result<(), Halt> {
         self.delete_loose(request).await?;
-        self.unguard(request.spec).await
+        self.unguard(request.spec).await?;
+        let record = request.record.as_ref().map(|record| record.id.clone());
+        for id in record.into_iter().chain(self.state.created(request.spec)) {
+            self.state.forget(&id);
+            self.known().created.remove(&id);
+        }
+        self.state.gone(&self.name(request.spec));
+        Ok(())
     }
 }
 
@@ -225,6 +243,7 @@ impl Network {
     fn changed(&self, request: &Request<'_>) -> Option<Instant> {
         let record = request.record.as_ref().map(|record| record.id.clone());
         let ids = record.into_iter().chain(self.state.created(request.spec));
+        let ids = ids.chain([self.name(request.spec)]);
         ids.filter_map(|id| self.state.changed_at(&id)).max()
     }
 
@@ -259,7 +278,8 @@ impl Network {
                 .map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>());
             match items {
                 Some(items) if items.len() != subnets.len() => {
-                    Err(row.invalid(format!("there are {} for {} subnets", items.len(), subnets.len())))
+                    let reason = format!("there are {} for {} subnets", items.len(), subnets.len());
+                    Err(Error::unusable(format!("annotation {}", row.key), reason))
                 }
                 items => Ok(items),
             }
@@ -274,32 +294,51 @@ impl Network {
         Ok(subnets.iter().enumerate().map(mapping).collect())
     }
 
-    /// Deletes the target groups of a Service whose load balancer does not exist any more. Their tags identify the owner.
+    /// Deletes the target groups of a Service whose load balancer does not exist any more. Their tags identify the owner; if these may not be
+    /// read, the record does, or a name that no other Service has.
     async fn delete_loose(&self, request: &Request<'_>) -> Result<(), Halt> {
         let service = &request.spec.service;
         let (prefix, record) = (names::target_group_prefix(service), request.record.as_ref());
         let all = self.all_groups(self.changed(request)).await?;
-        let was_ours = |arn: &String| record.is_some_and(|record| record.id == *arn);
+        let name = self.name(request.spec);
+        // A group may still show a load balancer that is gone.
+        let was_ours = |arn: &String| record.is_some_and(|record| record.id == *arn) || name_in(arn) == Some(&name);
         let loose = all.iter().filter(|group| {
             group.target_group_name.starts_with(&prefix) && group.load_balancer_arns.iter().all(was_ours)
         });
-        let arns: Vec<&str> = loose.map(|group| group.target_group_arn.as_str()).collect();
-        if arns.is_empty() {
+        let loose: Vec<&TargetGroup> = loose.collect();
+        if loose.is_empty() {
             return Ok(());
         }
-        let cluster = self.shared.api.cluster().await?;
-        let known = self.readable_tags(&arns).await?.unwrap_or_default();
-        for (arn, tags) in known {
-            if tags::is_of(service, cluster, &tags) {
-                self.delete_group(&arn).await?;
+        let arns: Vec<&str> = loose.iter().map(|group| group.target_group_arn.as_str()).collect();
+        let (cluster, known) = (self.shared.api.cluster().await?, self.readable_tags(&arns).await?);
+        let is_own = |group: &TargetGroup| match &known {
+            Some(known) => {
+                let tags = known.get(&group.target_group_arn);
+                tags.is_some_and(|tags| tags::is_of(service, cluster, tags))
             }
+            None => {
+                let mut mappings = request.settings.mappings.iter();
+                let is_recorded = |record: &Record| record.targets.values().any(|arn| *arn == group.target_group_arn);
+                record.is_some_and(is_recorded) || mappings.any(|mapping| mapping.group_name == group.target_group_name)
+            }
+        };
+        for group in loose.into_iter().filter(|group| is_own(group)) {
+            self.delete_group(&group.target_group_arn).await?;
         }
         Ok(())
     }
 }
 
+fn is_duplicate(error: &Error) -> bool {
+    matches!(
+        errors::code(error),
+        Some("DuplicateListener" | "DuplicateTargetGroupName")
+    )
+}
+
 /// The name in the ARN of a load balancer.
-fn name_in(arn: &str) -> Option<&str> {
+pub fn name_in(arn: &str) -> Option<&str> {
     let mut parts = arn.strip_prefix("arn:")?.split('/');
     parts.nth(2)
 }

@@ -5,7 +5,7 @@ use super::{
     plan::{Group, Observed},
 };
 use crate::{
-    api::elbv2::{LoadBalancer, TagsByArn, target_groups::TargetGroup},
+    api::elbv2::{LoadBalancer, TagsByArn, listeners::Listener, target_groups::TargetGroup},
     load_balancers::{names, tags},
 };
 use cloud::{Error, Result, ServiceRef};
@@ -59,9 +59,10 @@ impl Network {
 
     pub(super) async fn all_groups(&self, changed: Option<Instant>) -> Result<Arc<Vec<TargetGroup>>> {
         let api = Arc::clone(&self.shared.api);
-        self.groups
-            .get(changed, || async move { api.target_groups().await })
-            .await
+        let read = || async move { api.target_groups().await };
+        let all = self.groups.get(changed, read).await?;
+        self.forget_groups_besides(&all);
+        Ok(all)
     }
 
     /// Everything on a load balancer.
@@ -72,12 +73,13 @@ impl Network {
             let groups = balancer.groups.iter().map(|group| self.observe_group(group));
             concurrently(groups).await.into_iter().collect::<Result<Vec<Group>>>()
         };
-        let (listeners, attributes, groups, tags) = futures::try_join!(
-            api.listeners(arn),
-            api.load_balancer_attributes(arn),
-            groups,
-            self.tags(balancer),
-        )?;
+        let listeners = async {
+            let listeners = api.listeners(arn).await?;
+            let tags = self.tags(balancer, &listeners).await?;
+            Ok((listeners, tags))
+        };
+        let ((listeners, tags), attributes, groups) =
+            futures::try_join!(listeners, api.load_balancer_attributes(arn), groups)?;
         Ok(Observed {
             arn: arn.clone(),
             listeners,
@@ -90,7 +92,8 @@ impl Network {
 
     async fn observe_group(&self, group: &TargetGroup) -> Result<Group> {
         let (api, arn) = (&self.shared.api, &group.target_group_arn);
-        let (targets, attributes) = futures::try_join!(api.targets(arn), api.target_group_attributes(arn))?;
+        let attributes = async { readable(api.target_group_attributes(arn).await) };
+        let (targets, attributes) = futures::try_join!(api.targets(arn), attributes)?;
         self.remember_group(arn, targets.clone());
         Ok(Group {
             group: group.clone(),
@@ -99,25 +102,19 @@ impl Network {
         })
     }
 
-    /// The tags of a load balancer and all its target groups. The Go program does not read tags, so it may be that this is not allowed.
-    async fn tags(&self, balancer: &Balancer) -> Result<Option<TagsByArn>> {
+    /// The tags of a load balancer and of all its listeners and target groups.
+    async fn tags(&self, balancer: &Balancer, listeners: &[Listener]) -> Result<Option<TagsByArn>> {
         let groups = balancer.groups.iter().chain(&balancer.loose);
         let groups = groups.map(|group| group.target_group_arn.as_str());
-        let arns: Vec<&str> = [balancer.lb.load_balancer_arn.as_str()]
-            .into_iter()
-            .chain(groups)
-            .collect();
+        let listeners = listeners.iter().map(|listener| listener.listener_arn.as_str());
+        let balancer = [balancer.lb.load_balancer_arn.as_str()];
+        let arns: Vec<&str> = balancer.into_iter().chain(groups).chain(listeners).collect();
         self.readable_tags(&arns).await
     }
 
+    /// Those of objects that do not exist are left out.
     pub(super) async fn readable_tags(&self, arns: &[&str]) -> Result<Option<TagsByArn>> {
-        match self.shared.api.elb_v2_tags(arns).await {
-            Err(Error::Denied { .. }) => {
-                debug!("tags of load balancers may not be read, so they are not kept up to date");
-                Ok(None)
-            }
-            tags => tags.map(Some),
-        }
+        readable(self.shared.api.elb_v2_tags(arns).await)
     }
 
     /// Of the target groups that no listener uses, those that the tags say are of the Service of the load balancer.
@@ -130,6 +127,17 @@ impl Network {
         };
         let is_own = |group: &&TargetGroup| tags::is_of(&service, cluster, of(&group.target_group_arn));
         Ok(balancer.loose.iter().filter(is_own).cloned().collect())
+    }
+}
+
+/// What the Go program does not read: its IAM policy need not allow it.
+fn readable<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Err(error @ Error::Denied { .. }) => {
+            debug!(error = error.report(), "not read, so it is not kept up to date");
+            Ok(None)
+        }
+        answer => answer.map(Some),
     }
 }
 

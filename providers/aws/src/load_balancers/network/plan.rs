@@ -5,7 +5,10 @@ use super::{
     step::{SetTargets, Step},
 };
 use crate::{
-    api::elbv2::{TagsByArn, listeners::Listener, target_groups::TargetGroup},
+    api::{
+        ec2::Tag,
+        elbv2::{TagsByArn, listeners::Listener, target_groups::TargetGroup},
+    },
     load_balancers::tags,
 };
 use provider_kit::load_balancer::{Completeness, Scope};
@@ -30,7 +33,8 @@ pub struct Observed {
 pub struct Group {
     pub group: TargetGroup,
     pub targets: BTreeSet<(String, u16)>,
-    pub attributes: BTreeMap<String, String>,
+    /// `None` if they may not be read.
+    pub attributes: Option<BTreeMap<String, String>>,
 }
 
 /// The steps from what is there to what should be.
@@ -116,12 +120,15 @@ fn port_steps(
             check: mapping.check_settings(),
         });
     }
-    // An attribute that a group does not have cannot be set.
-    let attributes = differing(&asked.group_attributes, &group.attributes);
-    let attributes: BTreeMap<_, _> = attributes
-        .into_iter()
-        .filter(|(name, _)| group.attributes.contains_key(name))
-        .collect();
+    let attributes = match &group.attributes {
+        // An attribute that a group does not have cannot be set.
+        Some(present) => {
+            let mut attributes = differing(&asked.group_attributes, present);
+            attributes.retain(|name, _| present.contains_key(name));
+            attributes
+        }
+        None => asked.group_attributes.clone(),
+    };
     if !attributes.is_empty() {
         steps.push(Step::SetGroupAttributes {
             group: group.group.clone(),
@@ -179,15 +186,23 @@ fn set_targets(group: &Group, wanted: &BTreeSet<String>) -> Option<Step> {
 /// Tags on what is there and stays; what is created has its tags from the start.
 fn add_tags(observed: &Observed, asked: &Asked, steps: &[Step]) -> Option<Step> {
     let known = observed.tags.as_ref()?;
-    let is_deleted = |arn: &str| steps.iter().any(|step| *step == Step::DeleteGroup(arn.to_owned()));
+    let is_deleted = |arn: &str| {
+        steps.iter().any(|step| match step {
+            Step::DeleteGroup(deleted) => deleted == arn,
+            Step::DeleteListener { listener, .. } => listener == arn,
+            _ => false,
+        })
+    };
     let groups = observed
         .groups
         .iter()
         .map(|group| group.group.target_group_arn.as_str());
-    let arns = [observed.arn.as_str()].into_iter().chain(groups);
+    let listeners = observed.listeners.iter();
+    let listeners = listeners.map(|listener| listener.listener_arn.as_str());
+    let arns = [observed.arn.as_str()].into_iter().chain(groups).chain(listeners);
     let lacks = |arn: &&str| {
-        let tags = known.get(*arn).map_or(&[][..], Vec::as_slice);
-        !is_deleted(arn) && !tags::missing(&asked.tags, tags).is_empty()
+        let lacks = |tags: &Vec<Tag>| !tags::missing(&asked.tags, tags).is_empty();
+        !is_deleted(arn) && known.get(*arn).is_some_and(lacks)
     };
     let arns: Vec<String> = arns.filter(lacks).map(str::to_owned).collect();
     (!arns.is_empty()).then(|| Step::AddTags {
@@ -197,7 +212,7 @@ fn add_tags(observed: &Observed, asked: &Asked, steps: &[Step]) -> Option<Step> 
 }
 
 fn differing(wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let differs = |(name, value): &(&String, &String)| present.get(*name) != Some(value);
+    let differs = |(name, value): &(&String, &String)| present.get(*name).map_or("", String::as_str) != value.as_str();
     let all = wanted.iter().filter(differs);
     all.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -57,12 +57,13 @@ fn matching(spec: &Spec, ids: &[&str]) -> Observed {
             load_balancer_arns: List(vec!["lb".into()]),
         },
         targets: ids.iter().map(|id| ((*id).to_owned(), mapping.node_port)).collect(),
-        attributes: [("proxy_protocol_v2.enabled".to_owned(), "false".to_owned())].into(),
+        attributes: Some([("proxy_protocol_v2.enabled".to_owned(), "false".to_owned())].into()),
     };
     let groups: Vec<Group> = asked.mappings.iter().map(group).collect();
     let arns = ["lb".to_owned()]
         .into_iter()
-        .chain(groups.iter().map(|group| group.group.target_group_arn.clone()));
+        .chain(groups.iter().map(|group| group.group.target_group_arn.clone()))
+        .chain(asked.mappings.iter().map(|mapping| listener(mapping).listener_arn));
     Observed {
         arn: "lb".into(),
         listeners: asked.mappings.iter().map(listener).collect(),
@@ -96,7 +97,7 @@ fn annotate(spec: &mut Spec, row: provider_kit::annotations::Annotation, value: 
 #[case::timeout(|spec: &mut Spec| annotate(spec, key::HEALTHCHECK_TIMEOUT, "10"), "")]
 #[case::group_attribute(|spec: &mut Spec| annotate(spec, key::TARGET_GROUP_ATTRIBUTES, "proxy_protocol_v2.enabled=true,preserve_client_ip.enabled=true"), "set proxy_protocol_v2.enabled=true of k8s-default-web-ac11a8a80f, set proxy_protocol_v2.enabled=true of k8s-default-web-0aa3cd81ba")]
 #[case::cross_zone(|spec: &mut Spec| annotate(spec, key::CROSS_ZONE, "true"), "set load_balancing.cross_zone.enabled=true")]
-#[case::tag(|spec: &mut Spec| annotate(spec, key::ADDITIONAL_RESOURCE_TAGS, "team=a"), "tag 3 objects")]
+#[case::tag(|spec: &mut Spec| annotate(spec, key::ADDITIONAL_RESOURCE_TAGS, "team=a"), "tag 5 objects")]
 fn plans(#[case] change: Change, #[case] expected: &str) {
     let before = spec(&[80, 443]);
     let mut after = before.clone();
@@ -139,6 +140,50 @@ fn tags_that_may_not_be_read_are_not_written() {
     observed.tags = None;
     annotate(&mut spec, key::ADDITIONAL_RESOURCE_TAGS, "team=a");
     assert_eq!(planned(&observed, &spec, &[], Scope::All), "");
+}
+
+#[test]
+fn group_attributes_that_may_not_be_read_are_written_only_if_they_are_asked_for() {
+    let mut spec = spec(&[80]);
+    let mut observed = matching(&spec, &[]);
+    observed.groups[0].attributes = None;
+    assert_eq!(planned(&observed, &spec, &[], Scope::All), "");
+    annotate(
+        &mut spec,
+        key::TARGET_GROUP_ATTRIBUTES,
+        "proxy_protocol_v2.enabled=true",
+    );
+    assert_eq!(
+        planned(&observed, &spec, &[], Scope::All),
+        "set proxy_protocol_v2.enabled=true of k8s-default-web-ac11a8a80f"
+    );
+}
+
+#[test]
+fn the_bucket_prefix_is_reset_when_its_annotation_is_removed() {
+    let mut spec = spec(&[80]);
+    annotate(&mut spec, key::ACCESS_LOG_ENABLED, "true");
+    annotate(&mut spec, key::ACCESS_LOG_S3_BUCKET_NAME, "b");
+    annotate(&mut spec, key::ACCESS_LOG_S3_BUCKET_PREFIX, "p");
+    let observed = matching(&spec, &[]);
+    assert_eq!(planned(&observed, &spec, &[], Scope::All), "");
+    spec.annotations.remove(key::ACCESS_LOG_S3_BUCKET_PREFIX.key);
+    assert_eq!(planned(&observed, &spec, &[], Scope::All), "set access_logs.s3.prefix=");
+    // A load balancer that never had one does not show it.
+    let mut observed = matching(&spec, &[]);
+    observed.attributes.remove("access_logs.s3.prefix");
+    assert_eq!(planned(&observed, &spec, &[], Scope::All), "");
+}
+
+#[test]
+fn an_object_whose_tags_are_not_shown_gets_none() {
+    let mut spec = spec(&[80]);
+    let mut observed = matching(&spec, &[]);
+    annotate(&mut spec, key::ADDITIONAL_RESOURCE_TAGS, "team=a");
+    if let Some(tags) = &mut observed.tags {
+        tags.remove("lb");
+    }
+    assert_eq!(planned(&observed, &spec, &[], Scope::All), "tag 2 objects");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Entry, Event, Metrics, Origin, Page};
 use aws::{
     Aws, TaggingOptions, annotations,
-    config::{self, Config, Variables},
+    config::{self, Config, Untagged, Variables},
     permissions,
 };
 use manager::{Provide, Registration, Setup};
@@ -84,7 +84,12 @@ impl Setup for Flags {
         for warning in warnings {
             warn!("{warning}");
         }
-        let provider = Aws::new(config?, self.tagging()?, &start.gate, start.registry);
+        let untagged = match start.allow_untagged_cloud {
+            Switch::On => Untagged::Allowed,
+            Switch::Off => Untagged::Refused,
+        };
+        let config = Config { untagged, ..config? };
+        let provider = Aws::new(config, self.tagging()?, &start.gate, start.registry);
         Ok(Arc::new(provider.map_err(|error| error.report())?))
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::{
     api::{Api, ec2::Tag},
-    config::{ClusterName, ClusterTags},
+    config::{ClusterName, ClusterTags, Untagged},
 };
 use cloud::{Error, Result};
+use tracing::warn;
 
 /// The start of the key of the tag.
 pub const TAG_PREFIX: &str = "kubernetes.io/cluster/";
@@ -45,11 +46,21 @@ impl Cluster {
                 "EC2 does not show the instance that this process runs on: is it in another region or account?";
             Error::unusable(format!("instance {id}"), reason)
         })?;
-        let tagged = || of_tags(&own.tag_set)?.ok_or_else(untagged);
-        let name = config.cluster.clone().map_or_else(tagged, Ok);
+        let tagged = || match of_tags(&own.tag_set)? {
+            None if config.untagged == Untagged::Refused => Err(untagged()),
+            None => {
+                warn!(
+                    id,
+                    "the instance has no tag of a cluster: every object of the VPC counts as the cluster's own"
+                );
+                Ok(None)
+            }
+            found => Ok(found),
+        };
+        let name = config.cluster.clone().map_or_else(tagged, |name| Ok(Some(name)));
         let name = name.map_err(|reason| Error::unusable(format!("instance {id}"), reason))?;
         Ok(Self {
-            name: Some(name),
+            name,
             vpc_id: config.vpc_id.clone().unwrap_or(own.vpc_id),
             subnet_id: config
                 .subnet_id
@@ -70,6 +81,12 @@ impl Cluster {
         };
         let current = Tag::new(format!("{TAG_PREFIX}{id}"), OWNED);
         legacy.into_iter().chain([current]).collect()
+    }
+
+    /// The keys of the tags that objects of the cluster have.
+    pub fn tag_keys(&self) -> [String; 2] {
+        let id = self.name.as_ref().map_or("*", |name| name.id.as_str());
+        [format!("{TAG_PREFIX}{id}"), LEGACY_TAG.to_owned()]
     }
 
     /// Whether an object belongs to the cluster, if only shared with others.
@@ -98,7 +115,9 @@ impl Cluster {
 
 /// Without an ID every object of the account would count as the cluster's own.
 fn untagged() -> String {
-    format!("it has no tag {TAG_PREFIX}<ID>: add it, or set KubernetesClusterID in the configuration")
+    format!(
+        "it has no tag {TAG_PREFIX}<ID>: add it, set KubernetesClusterID in the configuration, or start with --allow-untagged-cloud"
+    )
 }
 
 /// The cluster that an instance belongs to by its tags.

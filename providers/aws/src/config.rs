@@ -50,6 +50,8 @@ pub struct Config {
     pub topology_types: Regex,
     /// `NLBSecurityGroupMode`
     pub nlb_security_groups: NlbSecurityGroups,
+    /// `--allow-untagged-cloud`
+    pub untagged: Untagged,
     /// `[ServiceOverride "n"]`
     pub overrides: Vec<ServiceOverride>,
     /// The variables of the process.
@@ -81,6 +83,15 @@ pub enum ClusterTags {
     Current,
     /// `KubernetesCluster`, too.
     WithLegacy,
+}
+
+/// Whether the cluster may have no ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untagged {
+    /// Without one nothing is done.
+    Refused,
+    /// Without one, every object counts as the cluster's own.
+    Allowed,
 }
 
 /// Whether the rules of the nodes' security groups are managed.
@@ -148,6 +159,7 @@ impl Config {
             shared_probe_path: path.unwrap_or_else(|| "/healthz".to_owned()),
             topology_types: topology_types(settings)?,
             nlb_security_groups: nlb_security_groups(settings)?,
+            untagged: Untagged::Refused,
             overrides: overrides::of(settings)?,
             variables,
         })

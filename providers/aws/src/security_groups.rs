@@ -8,13 +8,12 @@ mod own;
 pub mod rules;
 mod store;
 
-pub use nodes::{NodeMark, NodeRules, network as network_rules};
+pub use nodes::{
+    NodeMark, NodeRules, Others, has_health as has_health_rules, health as health_rules, network as network_rules,
+};
 pub use own::OwnGroup;
 
-use crate::{
-    api::{Api, ec2::security_groups::SecurityGroup},
-    cluster::{LEGACY_TAG, TAG_PREFIX},
-};
+use crate::api::{Api, ec2::security_groups::SecurityGroup};
 use cloud::Result;
 use nodes::Registry;
 use provider_kit::{lanes::Lanes, list_cache::ListCache};
@@ -32,14 +31,14 @@ pub struct SecurityGroups {
     lanes: Lanes<String, Rules>,
     /// The rules that Services want in the groups of the nodes.
     registry: Arc<Mutex<Registry>>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 struct State {
     /// When a Service last changed rules, by its load balancer: a list from before that is out of date for it.
     edited: HashMap<String, Instant>,
-    /// Groups of nodes that do not have the tag of the cluster.
+    /// Groups of nodes that do not have the tag of the cluster. Those that no node has any more may be among them, for as long as they exist.
     untagged: BTreeSet<String>,
 }
 
@@ -51,7 +50,7 @@ impl SecurityGroups {
             list: ListCache::default(),
             lanes: Lanes::default(),
             registry: Arc::default(),
-            state: Mutex::default(),
+            state: Arc::default(),
         }
     }
 
@@ -61,19 +60,25 @@ impl SecurityGroups {
     /// As EC2 answers.
     pub async fn list(&self, load_balancer: &str) -> Result<Arc<Vec<SecurityGroup>>> {
         let changed = self.state().edited.get(load_balancer).copied();
-        let (api, untagged) = (Arc::clone(&self.api), self.state().untagged.clone());
+        let (api, state) = (Arc::clone(&self.api), Arc::clone(&self.state));
+        let untagged = self.state().untagged.clone();
         let read = || async move {
             let cluster = api.cluster().await?;
-            let id = cluster.name.as_ref().map_or("*", |name| name.id.as_str());
-            let keys = [format!("{TAG_PREFIX}{id}"), LEGACY_TAG.to_owned()];
-            let mut groups = api.security_groups_tagged(&cluster.vpc_id, &keys).await?;
+            let vpc = &cluster.vpc_id;
+            let mut groups = match cluster.name {
+                Some(_) => api.security_groups_tagged(vpc, &cluster.tag_keys()).await?,
+                None => api.security_groups_in(vpc).await?,
+            };
             groups.retain(|group| cluster.has_tag(&group.tag_set));
             let missing: Vec<&String> = untagged
                 .iter()
                 .filter(|id| !groups.iter().any(|group| group.group_id == **id))
                 .collect();
             if !missing.is_empty() {
-                groups.extend(api.security_groups_by_id(&missing).await?);
+                let found = api.security_groups_by_id(&missing).await?;
+                let exists = |id: &String| found.iter().any(|group| group.group_id == *id);
+                lock(&state).untagged.retain(|id| !missing.contains(&id) || exists(id));
+                groups.extend(found);
             }
             Ok(groups)
         };
@@ -88,6 +93,7 @@ impl SecurityGroups {
     /// Nothing is left of a load balancer.
     pub fn forget(&self, load_balancer: &str) {
         self.state().edited.remove(load_balancer);
+        lock(&self.registry).forget(load_balancer);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

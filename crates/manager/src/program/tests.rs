@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Provide, controllers_flag::NODE_IPAM, options::Generic};
 use rstest::rstest;
-use runtime::flags::{Section, Texts};
+use runtime::flags::{Section, Switch, Texts};
 use std::sync::Arc;
 
 /// A cloud with a flag, and with defaults of its own.
@@ -130,6 +130,7 @@ fn the_selected_provider_has_the_values_of_its_flags() {
     let start = Provide {
         name: "nimbus",
         config: "",
+        allow_untagged_cloud: Switch::Off,
         gate: Arc::new(|| Ok(())),
         registry: &registry,
     };

@@ -8,6 +8,7 @@ use runtime::{
     configz::Configz,
     events::{self, Broadcaster},
     fence::Fence,
+    flags::Switch,
     health::Checks,
     lease,
     metrics::{Metrics, Register},
@@ -25,6 +26,8 @@ pub struct Provide<'a> {
     pub name: &'a str,
     /// `--cloud-config`; empty if there is none.
     pub config: &'a str,
+    /// `--allow-untagged-cloud`
+    pub allow_untagged_cloud: Switch,
     /// Checked before every write to the cloud.
     pub gate: Gate,
     /// The registry of its metrics.
@@ -203,6 +206,7 @@ fn provider(
     let provider = program.setup.provider(&Provide {
         name: &cloud.provider,
         config: &cloud.config,
+        allow_untagged_cloud: cloud.allow_untagged_cloud,
         gate,
         registry,
     })?;

@@ -10,6 +10,12 @@ pub const NETWORK_GROUP_DESCRIPTION: &str = "[k8s] Managed SecurityGroup for Loa
 /// The policy that makes a port of the nodes use the PROXY protocol.
 pub const PROXY_POLICY: &str = "k8s-proxyprotocol-enabled";
 
+/// How the description of the security group of a classic load balancer begins.
+const CLASSIC_GROUP: &str = "Security group for Kubernetes ELB ";
+
+/// The length of a UID.
+const UID: usize = 36;
+
 /// What the name of a target group is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetGroup<'a> {
@@ -59,15 +65,62 @@ pub fn network_group(cluster: &str, service: &ServiceRef) -> String {
     format!("{}{}", target_group_prefix(service), start(&SHA256, &text))
 }
 
+/// The security groups that a network load balancer may have: one, unless the UID is one of [`uid_of`].
+pub fn network_groups(cluster: &str, service: &ServiceRef) -> Vec<String> {
+    if service.uid.len() != UID - 1 {
+        return vec![network_group(cluster, service)];
+    }
+    let with = |digit: char| ServiceRef {
+        uid: format!("{}{digit}", service.uid),
+        ..service.clone()
+    };
+    let all = "0123456789abcdef".chars().map(with);
+    all.map(|service| network_group(cluster, &service)).collect()
+}
+
+/// The UID of the Service that a load balancer of this name was created for. Its last digit is missing, as in the name: for the name of the
+/// load balancer it does not count.
+pub fn uid_of(load_balancer: &str) -> Option<String> {
+    let digits = load_balancer.strip_prefix('a')?;
+    let is_uid = digits.len() == 31 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts = || {
+        [
+            &digits[..8],
+            &digits[8..12],
+            &digits[12..16],
+            &digits[16..20],
+            &digits[20..],
+        ]
+    };
+    is_uid.then(|| parts().join("-"))
+}
+
+/// The Service whose load balancer has a security group of this description.
+pub fn service_of_classic_group(description: &str) -> Option<ServiceRef> {
+    let rest = description.strip_prefix(CLASSIC_GROUP)?;
+    let (load_balancer, rest) = rest.split_once(" (")?;
+    let (namespace, name) = rest.strip_suffix(')')?.split_once('/')?;
+    Some(ServiceRef {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: uid_of(load_balancer)?,
+    })
+}
+
 /// The security group of a classic load balancer.
 pub fn classic_group(load_balancer: &str) -> String {
     format!("k8s-elb-{load_balancer}")
 }
 
+/// Whether a security group has such a name.
+pub fn is_classic_group(name: &str) -> bool {
+    name.starts_with("k8s-elb-a")
+}
+
 /// The description of the security group of a classic load balancer.
 pub fn classic_group_description(load_balancer: &str, service: &ServiceRef) -> String {
     let ServiceRef { namespace, name, .. } = service;
-    format!("Security group for Kubernetes ELB {load_balancer} ({namespace}/{name})")
+    format!("{CLASSIC_GROUP}{load_balancer} ({namespace}/{name})")
 }
 
 /// The policy that refers to a predefined TLS policy.
@@ -154,6 +207,26 @@ mod tests {
     )]
     fn network_groups(#[case] cluster: &str, #[case] name: &str, #[case] uid: &str, #[case] expected: &str) {
         assert_eq!(network_group(cluster, &service("default", name, uid)), expected);
+    }
+
+    #[test]
+    fn names_tell_the_service() {
+        let whole = service("default", "web", "8c4d4a2e-0b0c-4f5e-9a5d-2d9a6f1b7c3e");
+        let name = cloud::default_name(&whole.uid);
+        let uid = uid_of(&name).unwrap();
+        assert_eq!((cloud::default_name(&uid), uid.len()), (name.clone(), 35));
+        let found = service_of_classic_group(&classic_group_description(&name, &whole)).unwrap();
+        assert_eq!(found, service("default", "web", &uid));
+        let candidates = super::network_groups("kubernetes", &found);
+        assert!(
+            candidates.contains(&network_group("kubernetes", &whole)),
+            "{candidates:?}"
+        );
+        assert_eq!(
+            super::network_groups("kubernetes", &whole),
+            [network_group("kubernetes", &whole)]
+        );
+        assert_eq!((uid_of("my-load-balancer"), uid_of("")), (None, None));
     }
 
     #[test]

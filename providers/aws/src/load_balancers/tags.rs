@@ -38,7 +38,7 @@ pub fn is_of(spec: &ServiceRef, cluster: &Cluster, tags: &[Tag]) -> bool {
     cluster.has_tag(tags) && tags.contains(&Tag::new(SERVICE, service(spec)))
 }
 
-/// The Service that an object was created for, according to its tags.
+/// The Service that an object was created for, according to its tags, which do not have its UID.
 pub fn service_of(tags: &[Tag]) -> Option<ServiceRef> {
     let tag = tags.iter().find(|tag| tag.key == SERVICE)?;
     let (namespace, name) = tag.value.split_once('/')?;

@@ -6,6 +6,7 @@ use super::{
     store::RuleStore,
 };
 use crate::api::ec2::{instances::Instance, security_groups::SecurityGroup};
+use async_trait::async_trait;
 use cloud::{Error, Result};
 use ipnet::IpNet;
 use std::{
@@ -20,8 +21,24 @@ const HEALTH: &str = "kubernetes.io/rule/nlb/health=";
 /// The description of rules that all network load balancers share.
 const MTU: &str = "kubernetes.io/rule/nlb/mtu";
 
-/// The rules that load balancers want, by the group and the load balancer.
-pub(super) type Registry = BTreeMap<String, BTreeMap<String, Rules>>;
+/// The rules that load balancers want.
+#[derive(Default)]
+pub(super) struct Registry {
+    /// By the group and the load balancer.
+    wants: BTreeMap<String, BTreeMap<String, Rules>>,
+    /// The load balancers that this process has seen.
+    seen: BTreeSet<String>,
+}
+
+/// Load balancers that this process has not seen since it started. They need the rules that they share with others, too.
+#[async_trait]
+pub trait Others: Send + Sync {
+    /// Which of these rules each load balancer of the cluster needs, with its own descriptions.
+    ///
+    /// # Errors
+    /// As AWS answers.
+    async fn needing(&self, rules: &Rules) -> Result<BTreeMap<String, Rules>>;
+}
 
 /// How the rules of a load balancer are recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,11 +62,28 @@ impl NodeMark {
 }
 
 /// What the nodes have to let in for a load balancer.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NodeRules<'a> {
     pub load_balancer: &'a str,
     pub mark: NodeMark,
     pub rules: Rules,
+    pub others: &'a dyn Others,
+}
+
+/// Whether some of these rules are for health checks of a network load balancer.
+pub fn has_health(rules: &Rules) -> bool {
+    rules.values().any(|description| description.starts_with(HEALTH))
+}
+
+/// Of these rules, those for health checks of this port, as another network load balancer describes them.
+pub fn health(rules: &Rules, port: u16, load_balancer: &str) -> Rules {
+    let is_of_port = |rule: &Rule| rule.ports == Some((port.into(), port.into()));
+    let of_port = rules
+        .iter()
+        .filter(|(rule, text)| text.starts_with(HEALTH) && is_of_port(rule));
+    of_port
+        .map(|(rule, _)| (rule.clone(), format!("{HEALTH}{load_balancer}")))
+        .collect()
 }
 
 /// The rules of a network load balancer.
@@ -129,6 +163,13 @@ fn group_of<'a>(instance: &'a Instance, tagged: &BTreeSet<&str>) -> Result<Optio
     }
 }
 
+impl Registry {
+    /// Nothing is left of a load balancer.
+    pub(super) fn forget(&mut self, load_balancer: &str) {
+        self.seen.remove(load_balancer);
+    }
+}
+
 impl SecurityGroups {
     /// Makes the groups of these instances let the load balancer in, and no others.
     ///
@@ -170,7 +211,7 @@ impl SecurityGroups {
     ///
     /// # Errors
     /// As EC2 answers.
-    pub async fn close_nodes(&self, load_balancer: &str, mark: NodeMark) -> Result<()> {
+    pub async fn close_nodes(&self, load_balancer: &str, mark: NodeMark, others: &dyn Others) -> Result<()> {
         let mut groups = self.list(load_balancer).await?.to_vec();
         if let NodeMark::Group(id) = &mark {
             let more = self.api.security_groups_allowing(id).await?.into_iter();
@@ -182,6 +223,7 @@ impl SecurityGroups {
             load_balancer,
             mark,
             rules: Rules::new(),
+            others,
         };
         self.register(&want, &BTreeSet::new());
         for group in &groups {
@@ -205,27 +247,48 @@ impl SecurityGroups {
     /// Remembers what a load balancer wants, and where.
     fn register(&self, want: &NodeRules<'_>, groups: &BTreeSet<&str>) {
         let mut registry = lock(&self.registry);
-        for wants in registry.values_mut() {
+        registry.seen.insert(want.load_balancer.to_owned());
+        for wants in registry.wants.values_mut() {
             wants.remove(want.load_balancer);
         }
         for group in groups {
-            let wants = registry.entry((*group).to_owned()).or_default();
+            let wants = registry.wants.entry((*group).to_owned()).or_default();
             wants.insert(want.load_balancer.to_owned(), want.rules.clone());
         }
-        registry.retain(|_, wants| !wants.is_empty());
+        registry.wants.retain(|_, wants| !wants.is_empty());
+    }
+
+    /// Until a load balancer is seen, it keeps the rules that it shares with others: after a start, the first Service that changes must not
+    /// take them away.
+    async fn assume(&self, group: &str, want: &NodeRules<'_>, lost: &Rules) -> Result<()> {
+        let others = want.others.needing(lost).await?;
+        let mut registry = lock(&self.registry);
+        for (load_balancer, rules) in others {
+            if !registry.seen.contains(&load_balancer) && load_balancer != want.load_balancer {
+                let wants = registry.wants.entry(group.to_owned()).or_default();
+                wants.insert(load_balancer, rules);
+            }
+        }
+        Ok(())
     }
 
     /// Replaces the rules of one load balancer in a group. Nothing is read or written if the list shows that they are there.
     async fn edit(&self, group: &SecurityGroup, want: &NodeRules<'_>, wanted: &Rules) -> Result<()> {
         let (mark, wanted) = (want.mark.clone(), wanted.clone());
         let listed = rules::of(&group.ip_permissions);
-        if edited(&listed, &mark, &wanted, &Rules::new()) == listed {
+        let after = edited(&listed, &mark, &wanted, &Rules::new());
+        if after == listed {
             return Ok(());
+        }
+        let mut lost = listed;
+        lost.retain(|rule, _| !after.contains_key(rule));
+        if !lost.is_empty() {
+            self.assume(&group.group_id, want, &lost).await?;
         }
         let (registry, id) = (Arc::clone(&self.registry), group.group_id.clone());
         let edit = move |rules: &mut Rules| {
             let registry = lock(&registry);
-            let others = registry.get(&id).into_iter().flat_map(BTreeMap::values);
+            let others = registry.wants.get(&id).into_iter().flat_map(BTreeMap::values);
             let others: Rules = others
                 .flatten()
                 .map(|(rule, text)| (rule.clone(), text.clone()))

@@ -1,11 +1,9 @@
 //! Where keys come from, and what happens when they are refused.
 
-use super::fixture::{Fixture, id, node, words};
+use super::fixture::{ELSEWHERE, Fixture, id, node, words};
 use crate::Aws;
 use cloud::{Detail, Live as _, LiveData, Provider as _};
 use std::{fs, path::PathBuf};
-
-const ELSEWHERE: &str = "[Global]\nRegion=us-east-1\nVPC=vpc-1\nSubnetID=subnet-1\nKubernetesClusterID=c1\n";
 
 async fn works(aws: &Aws) -> String {
     words(&aws.instances().describe(&[node(&id(1))], Detail::Liveness).await)

@@ -1,6 +1,9 @@
 //! A fake that knows as much as the tests need, and a provider on it.
 
-use crate::{Aws, TaggingOptions, config::Config};
+use crate::{
+    Aws, TaggingOptions,
+    config::{Config, Untagged},
+};
 use cloud::{Answer, NodeRef};
 use fakecloud::{Api, Cloud, Now, Outcome, Request, Response, Server};
 use std::{
@@ -44,6 +47,11 @@ pub struct Fake {
     /// Addresses of Fargate machines.
     pub interfaces: Vec<&'static str>,
 }
+
+/// A configuration that needs no instance to run on.
+pub const ELSEWHERE: &str = "[Global]\nRegion=us-east-1\nVPC=vpc-1\nSubnetID=subnet-1\nKubernetesClusterID=c1\n";
+
+pub const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "KEY0"), ("AWS_SECRET_ACCESS_KEY", "secret")];
 
 type Params = BTreeMap<String, String>;
 
@@ -363,15 +371,22 @@ impl Fixture {
 
     /// A provider whose keys are in the environment.
     pub fn aws(&self) -> Aws {
-        let keys = [("AWS_ACCESS_KEY_ID", "KEY0"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-        self.aws_with(
-            "[Global]\nRegion=us-east-1\nVPC=vpc-1\nSubnetID=subnet-1\nKubernetesClusterID=c1\n",
-            &keys,
-        )
+        self.aws_with(ELSEWHERE, &KEYS)
     }
 
     /// A provider with this configuration and these variables.
     pub fn aws_with(&self, file: &str, variables: &[(&str, &str)]) -> Aws {
+        self.aws_on(file, variables, Untagged::Refused, &prometheus::Registry::new())
+    }
+
+    /// The same, with `--allow-untagged-cloud` and a registry.
+    pub fn aws_on(
+        &self,
+        file: &str,
+        variables: &[(&str, &str)],
+        untagged: Untagged,
+        registry: &prometheus::Registry,
+    ) -> Aws {
         let url = self.server.url();
         let urls = [
             ("AWS_ENDPOINT_URL", url.as_str()),
@@ -379,13 +394,14 @@ impl Fixture {
         ];
         let variables = urls.iter().chain(variables).copied().collect();
         let config = Config::new(Some(("cloud.conf", file.as_bytes())), variables, &mut Vec::new()).unwrap();
+        let config = Config { untagged, ..config };
         let tagging = TaggingOptions {
             tags: [("owner".to_owned(), "me".to_owned())].into(),
             workers: std::num::NonZeroUsize::MIN,
             rate: None,
         };
         let gate: cloud::Gate = Arc::new(|| Ok(()));
-        Aws::new(config, Some(tagging), &gate, &prometheus::Registry::new()).unwrap()
+        Aws::new(config, Some(tagging), &gate, registry).unwrap()
     }
 
     pub fn refuse(&self, action: &'static str, status: u16, code: &str, message: &str) {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 pub struct SecurityGroup {
     pub group_id: String,
     pub group_name: String,
+    pub group_description: String,
     pub tag_set: List<Tag>,
     pub ip_permissions: List<Permission>,
 }
@@ -84,6 +85,12 @@ impl Api {
     pub async fn security_groups_tagged(&self, vpc: &str, keys: &[String]) -> Result<Vec<SecurityGroup>> {
         let filters = [filter("vpc-id", [vpc]), filter("tag-key", keys)];
         self.security_groups(&json!({"Filter": filters, "MaxResults": 1000}))
+            .await
+    }
+
+    /// Reads all security groups of a VPC.
+    pub async fn security_groups_in(&self, vpc: &str) -> Result<Vec<SecurityGroup>> {
+        self.security_groups(&json!({"Filter": [filter("vpc-id", [vpc])], "MaxResults": 1000}))
             .await
     }
 

@@ -6,13 +6,15 @@ use crate::{
     config::NodeRules as NodeRulesMode,
     load_balancers::{annotations as key, names, tags},
     security_groups::{
-        NodeMark, NodeRules, OwnGroup,
-        rules::{self, Rule},
+        NodeMark, NodeRules, Others, OwnGroup,
+        rules::{self, Rule, Rules, Source},
     },
 };
-use cloud::{Result, Spec, default_name};
+use async_trait::async_trait;
+use cloud::{Error, Result, Spec, default_name};
 use provider_kit::load_balancer::{Halt, Scope};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
 use tracing::{debug, info};
 
 impl Classic {
@@ -55,6 +57,7 @@ impl Classic {
             load_balancer: &lb.load_balancer_name,
             rules: [(Rule::members(&group), String::new())].into(),
             mark: NodeMark::Group(group),
+            others: self,
         };
         let instances = self.shared.hosts.instances(spec).await?;
         Ok(self.shared.groups.open_nodes(&want, &instances).await?)
@@ -91,7 +94,7 @@ impl Classic {
         if self.shared.api.config.node_rules == NodeRulesMode::Managed {
             self.shared
                 .groups
-                .close_nodes(name, NodeMark::Group(group.to_owned()))
+                .close_nodes(name, NodeMark::Group(group.to_owned()), self)
                 .await?;
         }
         if let Err(halt) = self.shared.groups.delete_own(name, group).await {
@@ -130,7 +133,8 @@ impl Classic {
         match self.first_group(spec, &lb.security_groups).await? {
             Some(group) => {
                 let mark = NodeMark::Group(group);
-                self.shared.groups.close_nodes(&lb.load_balancer_name, mark).await
+                let groups = &self.shared.groups;
+                groups.close_nodes(&lb.load_balancer_name, mark, self).await
             }
             None => Ok(()),
         }
@@ -145,13 +149,58 @@ impl Classic {
         if let Some(group) = own.filter(|own| !given.contains(&own.group_id) && configured != Some(&own.group_id)) {
             if self.shared.api.config.node_rules == NodeRulesMode::Managed {
                 groups
-                    .close_nodes(&name, NodeMark::Group(group.group_id.clone()))
+                    .close_nodes(&name, NodeMark::Group(group.group_id.clone()), self)
                     .await?;
             }
             groups.delete_own(&name, &group.group_id).await?;
         }
         groups.forget(&name);
         Ok(())
+    }
+}
+
+/// Load balancers that have the same security group.
+#[async_trait]
+impl Others for Classic {
+    async fn needing(&self, rules: &Rules) -> Result<BTreeMap<String, Rules>> {
+        let listed = self.shared.groups.list("").await?;
+        // A group of its own no other load balancer has.
+        let is_own = |id: &String| {
+            let mut listed = listed.iter();
+            listed.any(|group| group.group_id == *id && names::is_classic_group(&group.group_name))
+        };
+        let given = rules.keys().filter_map(|rule| match &rule.source {
+            Source::Group(id) if !is_own(id) => Some(id),
+            _ => None,
+        });
+        let given: BTreeSet<&String> = given.collect();
+        if given.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let all = self.list_all(Some(Instant::now())).await?;
+        let using = all
+            .iter()
+            .filter(|lb| lb.security_groups.iter().any(|id| given.contains(id)));
+        let using: Vec<&str> = using.map(|lb| lb.load_balancer_name.as_str()).collect();
+        let cluster = self.shared.api.cluster().await?;
+        let ours: BTreeSet<String> = match self.shared.api.classic_tags(&using).await {
+            Err(Error::Denied { .. }) => using
+                .into_iter()
+                .filter(|name| names::uid_of(name).is_some())
+                .map(str::to_owned)
+                .collect(),
+            tags => {
+                let ours = tags?.into_iter().filter(|(_, tags)| cluster.has_tag(tags));
+                ours.map(|(name, _)| name).collect()
+            }
+        };
+        let needed = |lb: &ClassicLoadBalancer| {
+            let uses = |rule: &Rule| matches!(&rule.source, Source::Group(id) if lb.security_groups.contains(id));
+            let rules = rules.iter().filter(|(rule, _)| uses(rule));
+            rules.map(|(rule, text)| (rule.clone(), text.clone())).collect()
+        };
+        let ours = all.iter().filter(|lb| ours.contains(&lb.load_balancer_name));
+        Ok(ours.map(|lb| (lb.load_balancer_name.clone(), needed(lb))).collect())
     }
 }
 

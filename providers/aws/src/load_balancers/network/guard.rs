@@ -1,13 +1,20 @@
 //! The security groups around a network load balancer: its own, and those of the nodes.
 
-use super::{Balancer, Network, desired::Asked};
+use super::{Balancer, Network, desired::Asked, name_in};
 use crate::{
+    api::{ec2::security_groups::SecurityGroup, elbv2::target_groups::TargetGroup},
     config::{NlbSecurityGroups, NodeRules as NodeRulesMode},
-    load_balancers::{annotations as key, names, tags},
-    security_groups::{self, NodeMark, NodeRules, OwnGroup, rules},
+    load_balancers::{annotations as key, health::TRAFFIC_PORT, names, tags},
+    security_groups::{
+        self, NodeMark, NodeRules, Others, OwnGroup,
+        rules::{self, Rules},
+    },
 };
+use async_trait::async_trait;
 use cloud::{Result, Spec, default_name};
 use provider_kit::load_balancer::{Halt, Scope};
+use std::collections::BTreeMap;
+use tokio::time::Instant;
 use tracing::{debug, info};
 
 /// The security groups that a load balancer should have.
@@ -117,6 +124,7 @@ impl Network {
             load_balancer: name,
             mark: NodeMark::Network(name.clone()),
             rules,
+            others: self,
         };
         let instances = self.shared.hosts.instances(spec).await?;
         Ok(self.shared.groups.open_nodes(&want, &instances).await?)
@@ -126,15 +134,16 @@ impl Network {
     pub(super) async fn unguard(&self, spec: &Spec) -> Result<(), Halt> {
         let (name, groups) = (default_name(&spec.service.uid), &self.shared.groups);
         if self.shared.api.config.node_rules == NodeRulesMode::Managed {
-            groups.close_nodes(&name, NodeMark::Network(name.clone())).await?;
+            groups.close_nodes(&name, NodeMark::Network(name.clone()), self).await?;
         }
         let cluster = self.shared.api.cluster().await?;
-        let own_name = names::network_group(&spec.cluster, &spec.service);
         let given = key::SECURITY_GROUPS.list(spec);
-        if let Some(group) = groups.find_own(&name, &own_name).await?
-            && cluster.owns(&group.tag_set)
-            && !given.contains(&group.group_id)
-        {
+        let listed = groups.list(&name).await?;
+        let own_names = names::network_groups(&spec.cluster, &spec.service);
+        let is_own = |group: &&SecurityGroup| {
+            own_names.contains(&group.group_name) && cluster.owns(&group.tag_set) && !given.contains(&group.group_id)
+        };
+        for group in listed.iter().filter(is_own) {
             groups.delete_own(&name, &group.group_id).await?;
         }
         groups.forget(&name);
@@ -148,6 +157,41 @@ impl Network {
             NlbSecurityGroups::Managed if given.is_empty() => Groups::Own,
             NlbSecurityGroups::Managed => Groups::Given(given),
         }
+    }
+}
+
+/// Load balancers whose health checks need the same rules.
+#[async_trait]
+impl Others for Network {
+    async fn needing(&self, rules: &Rules) -> Result<BTreeMap<String, Rules>> {
+        let port = |group: &TargetGroup| match group.health_check_port.as_str() {
+            TRAFFIC_PORT => Some(group.port),
+            port => port.parse().ok(),
+        };
+        let needed = |group: &TargetGroup| {
+            let name = name_in(group.load_balancer_arns.first()?)?;
+            let rules = security_groups::health_rules(rules, port(group)?, name);
+            (!rules.is_empty()).then(|| (group.target_group_arn.clone(), name.to_owned(), rules))
+        };
+        if !security_groups::has_health_rules(rules) {
+            return Ok(BTreeMap::new());
+        }
+        let all = self.all_groups(Some(Instant::now())).await?;
+        let all: Vec<_> = all.iter().filter_map(needed).collect();
+        if all.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let arns: Vec<&str> = all.iter().map(|(arn, ..)| arn.as_str()).collect();
+        let (cluster, known) = (self.shared.api.cluster().await?, self.readable_tags(&arns).await?);
+        let is_ours = |arn: &String, name: &str| match &known {
+            Some(known) => known.get(arn).is_some_and(|tags| cluster.has_tag(tags)),
+            None => names::uid_of(name).is_some(),
+        };
+        let mut others: BTreeMap<String, Rules> = BTreeMap::new();
+        for (_, name, rules) in all.into_iter().filter(|(arn, name, _)| is_ours(arn, name)) {
+            others.entry(name).or_default().extend(rules);
+        }
+        Ok(others)
     }
 }
 

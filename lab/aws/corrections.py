@@ -1,4 +1,4 @@
-"""What AWS does and moto 5.2.5 does not. Each correction was found by running aws-cloud-controller-manager v1.37.0 or ecr-credential-provider on moto.
+"""What AWS does and moto 5.2.5 does not. Most corrections were found by running aws-cloud-controller-manager v1.37.0 or ecr-credential-provider on moto.
 
 - A network load balancer has an ARN `…/net/…` and a host name `….elb.REGION.amazonaws.com`. With moto's names the Go program takes it for a classic one.
   It has the attribute `access_logs.s3.enabled`.
@@ -7,6 +7,8 @@
 - A target group of a network load balancer has the attributes `preserve_client_ip.enabled` and `proxy_protocol_v2.enabled`. Without them the Go
   program does not set them.
 - CreateTargetGroup with the name and settings of an existing group returns that group.
+- CreateLoadBalancer and CreateListener with the settings of an existing load balancer or listener return that one, and with other settings are refused.
+  RegisterInstancesWithLoadBalancer adds an instance once. All of it matters when a call is repeated because its answer got lost.
 - ModifyListener accepts TLS, UDP and TCP_UDP; a listener that does not encrypt has neither a policy nor certificates.
 - The target groups of a load balancer are those of its listeners, also after ModifyListener; none is an empty answer, not an error.
 - DeleteLoadBalancerListeners deletes all listeners that it names, and a classic listener has the protocol of its instances.
@@ -21,6 +23,7 @@ from moto.ecr import responses as registry
 from moto.elb import models as classic
 from moto.elb.models import elb_backends
 from moto.elbv2 import models
+from moto.elbv2.exceptions import DuplicateListenerError, DuplicateLoadBalancerName
 from moto.elbv2.models import elbv2_backends
 
 ENCRYPTED = ('TLS', 'HTTPS')
@@ -34,10 +37,53 @@ def apply():
     reuse_target_groups()
     find_target_groups_by_listener()
     accept_network_protocols()
+    reuse_load_balancers()
+    reuse_listeners()
+    register_instances_once()
     delete_all_classic_listeners()
     show_instance_protocols()
     keep_used_security_groups()
     expire_tokens_later()
+
+
+def reuse_load_balancers():
+    plain = models.ELBv2Backend.create_load_balancer
+
+    def create(self, name, security_groups, subnet_ids, subnet_mappings=None, *args, **kw):
+        wanted = set(subnet_ids or []) | {one['SubnetId'] for one in subnet_mappings or []}
+        for balancer in self.load_balancers.values():
+            if balancer.name == name:
+                if {subnet.id for subnet in balancer.subnets} == wanted and set(balancer.security_groups or []) == set(security_groups or []):
+                    return balancer
+                raise DuplicateLoadBalancerName()
+        return plain(self, name, security_groups, subnet_ids, subnet_mappings, *args, **kw)
+
+    models.ELBv2Backend.create_load_balancer = create
+
+
+def reuse_listeners():
+    plain = models.ELBv2Backend.create_listener
+
+    def create(self, load_balancer_arn, protocol, port, ssl_policy, certificate, actions, *args, **kw):
+        balancer = self.load_balancers.get(load_balancer_arn)
+        for listener in balancer.listeners.values() if balancer else ():
+            if str(listener.port) == str(port):
+                if listener.protocol == protocol and [action.data for action in listener.default_actions] == actions:
+                    return listener
+                raise DuplicateListenerError()
+        return plain(self, load_balancer_arn, protocol, port, ssl_policy, certificate, actions, *args, **kw)
+
+    models.ELBv2Backend.create_listener = create
+
+
+def register_instances_once():
+    plain = classic.ELBBackend.register_instances
+
+    def register(self, load_balancer_name, instance_ids, from_autoscaling=False):
+        known = self.get_load_balancer(load_balancer_name).instance_ids
+        return plain(self, load_balancer_name, [one for one in instance_ids if one not in known], from_autoscaling)
+
+    classic.ELBBackend.register_instances = register
 
 
 def name_network_load_balancers():

@@ -1,6 +1,10 @@
 //! A provider in an account of its own.
 
-use aws::{Aws, config::Config};
+use aws::{
+    Aws,
+    config::Config,
+    permissions::{READ, WRITE},
+};
 use cloud::{
     Error, Gate, Host, LoadBalancers, Noted, Notes, Port, Progress, Protocol, Provider, ProviderId, ServiceRef, Spec,
 };
@@ -81,7 +85,20 @@ impl Lab {
         (names(writes), names(reads))
     }
 
+    /// Every call so far is one that the IAM policy allows, and is as the service models have it.
     pub async fn check_calls(&self) {
+        for Call { service, action, .. } in self.aws.account.calls().unwrap() {
+            let service = if service == "ec2" {
+                "ec2"
+            } else {
+                "elasticloadbalancing"
+            };
+            let name = format!("{service}:{action}");
+            assert!(
+                READ.iter().chain(WRITE).any(|allowed| *allowed == name),
+                "{name} is not allowed"
+            );
+        }
         assert_eq!(self.aws.account.problems().await.unwrap(), [""; 0]);
     }
 }

@@ -109,6 +109,11 @@ async fn a_network_load_balancer_follows_its_service() {
     );
     let v6 = format!("nodes: tcp 30080-30080 from 2001:db8::/32 kubernetes.io/rule/nlb/client={name}");
     assert!(lab.rules().await.contains(&v6));
+    // Tags reach the listener, too.
+    spec.annotations
+        .insert(format!("{PREFIX}additional-resource-tags"), "team=a".into());
+    ensure(&provider, &mut spec).await.unwrap();
+    assert_eq!(lab.tagged("team").await, ["listener", "loadbalancer", "targetgroup"]);
     // A node leaves.
     spec.hosts = [Arc::new(host(&lab.nodes[1]))].into();
     ensure(&provider, &mut spec).await.unwrap();

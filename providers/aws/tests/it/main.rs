@@ -7,7 +7,9 @@
 )]
 
 mod crashes;
+mod faults;
 mod fixture;
 mod load_balancers;
+mod orphans;
 mod shared_groups;
 mod snapshot;

@@ -1,7 +1,8 @@
 //! Services share the security group of the nodes.
 
-use crate::fixture::{Lab, delete, ensure, update_hosts};
+use crate::fixture::{Lab, delete, ensure, open, update_hosts};
 use futures::future::join_all;
+use serde_json::json;
 
 #[tokio::test]
 async fn many_services_at_once_lose_no_rule_and_get_no_warning() {
@@ -78,4 +79,44 @@ async fn a_health_rule_of_two_services_stays_with_the_other() {
     assert!(health.iter().all(|line| line.contains("health=atwo")), "{health:?}");
     delete(&provider, &mut two).await.unwrap();
     assert_eq!(lab.rules().await, ["nodes:"]);
+}
+
+#[tokio::test]
+async fn after_a_restart_the_first_deletion_leaves_rules_that_others_need() {
+    let lab = Lab::start().await;
+    let shared = "ClusterServiceLoadBalancerHealthProbeMode=Shared";
+    let provider = lab.provider_with(shared, &open());
+    let mut one = lab.service("one", "nlb", &[80]);
+    let mut two = lab.service("two", "nlb", &[81]);
+    ensure(&provider, &mut one).await.unwrap();
+    ensure(&provider, &mut two).await.unwrap();
+    let restarted = lab.provider_with(shared, &open());
+    delete(&restarted, &mut one).await.unwrap();
+    let rules = lab.rules().await;
+    let health: Vec<_> = rules.iter().filter(|line| line.contains("10256")).collect();
+    assert_eq!(health.len(), 3, "one for each subnet: {rules:?}");
+    assert!(health.iter().all(|line| line.contains("health=atwo")), "{health:?}");
+    delete(&restarted, &mut two).await.unwrap();
+    assert_eq!(lab.rules().await, ["nodes:"]);
+    lab.check_calls().await;
+}
+
+#[tokio::test]
+async fn after_a_restart_a_group_of_two_classic_load_balancers_is_let_in_until_both_are_gone() {
+    let lab = Lab::start().await;
+    let group = json!({"GroupName": "balancers", "Description": "shared", "VpcId": lab.aws.vpc});
+    let group = lab.aws.account.call("ec2", "CreateSecurityGroup", group).await.unwrap();
+    let more = format!("ElbSecurityGroup={}", group["GroupId"].as_str().unwrap());
+    let provider = lab.provider_with(&more, &open());
+    let mut one = lab.service("one", "", &[80]);
+    let mut two = lab.service("two", "", &[81]);
+    ensure(&provider, &mut one).await.unwrap();
+    ensure(&provider, &mut two).await.unwrap();
+    let restarted = lab.provider_with(&more, &open());
+    let rule = "nodes: -1 null-null from balancers".to_owned();
+    delete(&restarted, &mut one).await.unwrap();
+    assert!(lab.rules().await.contains(&rule));
+    delete(&restarted, &mut two).await.unwrap();
+    assert!(!lab.rules().await.contains(&rule));
+    lab.check_calls().await;
 }

@@ -61,6 +61,27 @@ impl Lab {
         lines
     }
 
+    /// The kinds of the objects around network load balancers that have a tag of this key.
+    pub async fn tagged(&self, key: &str) -> Vec<String> {
+        let mut arns = Vec::new();
+        let balancers = self.read("elbv2", "DescribeLoadBalancers", json!({})).await;
+        for lb in items(&balancers["LoadBalancers"]) {
+            arns.push(lb["LoadBalancerArn"].clone());
+            let listeners = json!({"LoadBalancerArn": lb["LoadBalancerArn"]});
+            let listeners = self.read("elbv2", "DescribeListeners", listeners).await;
+            arns.extend(items(&listeners["Listeners"]).map(|one| one["ListenerArn"].clone()));
+        }
+        let groups = self.read("elbv2", "DescribeTargetGroups", json!({})).await;
+        arns.extend(items(&groups["TargetGroups"]).map(|one| one["TargetGroupArn"].clone()));
+        let tags = self.read("elbv2", "DescribeTags", json!({"ResourceArns": arns})).await;
+        let has_key = |one: &&Value| items(&one["Tags"]).any(|tag| tag["Key"] == key);
+        let kind = |arn: String| arn.split([':', '/']).nth(5).unwrap().to_owned();
+        let tagged = items(&tags["TagDescriptions"]).filter(has_key);
+        let mut kinds: Vec<String> = tagged.map(|one| kind(text(&one["ResourceArn"]))).collect();
+        kinds.sort();
+        kinds
+    }
+
     async fn classic_lines(&self) -> Vec<String> {
         let balancers = self.read("elb", "DescribeLoadBalancers", json!({})).await;
         let line = |lb: &Value| {

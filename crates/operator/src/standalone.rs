@@ -29,7 +29,6 @@ use crate::{
     Key, Object,
     platforms::placeholder::{self, Values},
 };
-pub(crate) use spec::flags::{CONFIG, CONFIG_FILE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use operator_api::{
@@ -38,6 +37,7 @@ use operator_api::{
 };
 use provider::{Credentials, Provider};
 use serde_json::{Value, json};
+pub(crate) use spec::flags::{CONFIG, CONFIG_FILE};
 use spec::{
     check,
     flags::{self, SERVING_CERT},

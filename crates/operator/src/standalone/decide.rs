@@ -155,7 +155,9 @@ impl Decision {
         let certificates = names::certificates(&manager.name_any(), &settings.namespace);
         let mut objects = resources(manager, &context).map_err(|error| invalid(&error))?;
         if uses_default_name(manager, &settings.providers) {
-            self.events.insert(Event::DefaultClusterName { manager: name.clone() });
+            self.events.insert(Event::DefaultClusterName {
+                manager: manager.name_any(),
+            });
         }
         if settings.monitoring == Monitoring::Served {
             objects.extend(monitored(manager, &certificates, &settings.monitor_labels)?);

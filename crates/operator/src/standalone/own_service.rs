@@ -2,7 +2,7 @@
 //!
 //! On `OpenShift` the service CA issues the certificate, and the release has the objects for Prometheus.
 
-use super::{Monitoring, names, operator::Operator, status::Problem, valid};
+use super::{Monitoring, names, operator::Operator, status::Cause, valid};
 use crate::{
     Key, Lookup, Object,
     cache::Selection,
@@ -79,11 +79,11 @@ impl Operator {
     }
 
     /// The objects; none if the Service does not exist.
-    fn own_objects(&self, names: &certificates::Names) -> Result<Option<Vec<Object>>, Problem> {
+    fn own_objects(&self, names: &certificates::Names) -> Result<Option<Vec<Object>>, Cause> {
         let find = |key: &Key| match self.cache.find(key) {
             Lookup::Found(object) => Ok(Some(object)),
             Lookup::Absent => Ok(None),
-            Lookup::Unknown(reason) => Err(Problem::unread(format!("cannot read {key}: {reason}"))),
+            Lookup::Unknown(reason) => Err(Cause::unread(format!("cannot read {key}: {reason}"))),
         };
         let Some(service) = find(&service(names))? else {
             return Ok(None);
@@ -94,7 +94,7 @@ impl Operator {
             serving: serving.as_deref(),
         };
         let issued = certificates::desired(Timestamp::now(), live, names)
-            .map_err(|error| Problem::Transient(("NoCertificate", chain(&error).to_string())))?;
+            .map_err(|error| Cause::Transient(("NoCertificate", chain(&error).to_string())))?;
         self.clients.metrics.certificates(&names.service, Some(&issued));
         let mut objects = issued.objects();
         if self.settings.monitoring == Monitoring::Served {
@@ -110,9 +110,9 @@ fn service(names: &certificates::Names) -> Key {
 }
 
 /// The objects for Prometheus are those of `OpenShift`, but for whom to trust and how the Service is found.
-fn monitored(names: &certificates::Names, labels: &BTreeMap<String, String>) -> Result<Vec<Object>, Problem> {
+fn monitored(names: &certificates::Names, labels: &BTreeMap<String, String>) -> Result<Vec<Object>, Cause> {
     let objects = monitoring::operator(&names.namespace, &names.service)
-        .map_err(|error| Problem::Terminal(("InvalidManifest", chain(&error).to_string())))?;
+        .map_err(|error| Cause::Terminal(("InvalidManifest", chain(&error).to_string())))?;
     let objects = objects.into_iter().map(|object| {
         let mut value = object.into_value();
         if value["kind"] == "ServiceMonitor" {
@@ -128,7 +128,7 @@ fn monitored(names: &certificates::Names, labels: &BTreeMap<String, String>) -> 
 }
 
 /// Is deleted together with the Service.
-fn belonging(object: Object, service: &Value) -> Result<Object, Problem> {
+fn belonging(object: Object, service: &Value) -> Result<Object, Cause> {
     let mut value = object.into_value();
     for (label, text) in names::operator_labels() {
         value["metadata"]["labels"][label] = json!(text);

@@ -11,7 +11,7 @@ async fn runs_a_manager_and_removes_it() {
     world.manager("lab", json!({"provider": "memory"})).await;
     let operator = world.start();
     let progressing = ["Progressing=True RollingOut", "Available=False", "Degraded=False"];
-    world.says(&operator, "lab", &progressing).await;
+    world.reports(&operator, "lab", &progressing).await;
     world.installed(&operator, "lab").await;
     let related = world.related("lab").await;
     for operand in [
@@ -60,13 +60,13 @@ async fn runs_a_manager_and_removes_it() {
         .await;
     world.removed(&operator, "lab").await;
     world
-        .says(&operator, "lab", &["Available=False Removed", "Progressing=False"])
+        .reports(&operator, "lab", &["Available=False Removed", "Progressing=False"])
         .await;
     assert!(api.get_opt(name).await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn two_managers_do_not_get_into_each_others_way() {
+async fn two_managers_do_not_interfere() {
     let world = Cluster::new().await;
     world.manager("older", json!({"provider": "memory"})).await;
     // Of two that were made within one second the first by name counts as the older one.
@@ -76,7 +76,7 @@ async fn two_managers_do_not_get_into_each_others_way() {
     let operator = world.start();
     world.installed(&operator, "older").await;
     world
-        .says(
+        .reports(
             &operator,
             "younger",
             &["Degraded=True ScopeOverlap", "Available=False ScopeOverlap"],
@@ -97,7 +97,7 @@ async fn two_managers_do_not_get_into_each_others_way() {
     world.installed(&operator, "younger").await;
 }
 
-/// What is wrong is said in the resource, and heals when it is put right.
+/// Mistakes are reported in the resource, and the report ends after a correction.
 #[tokio::test]
 async fn says_what_is_wrong() {
     let world = Cluster::new().await;
@@ -112,19 +112,19 @@ async fn says_what_is_wrong() {
         )
         .await;
     let operator = world.start();
-    world.says(&operator, "lab", &["Degraded=True NoImage"]).await;
+    world.reports(&operator, "lab", &["Degraded=True NoImage"]).await;
     world.folder.write("images.json", IMAGES);
     world
-        .says(&operator, "lab", &["Degraded=False", "Progressing=True"])
+        .reports(&operator, "lab", &["Degraded=False", "Progressing=True"])
         .await;
-    world.says(&operator, "cloud", &["Degraded=True"]).await;
+    world.reports(&operator, "cloud", &["Degraded=True"]).await;
     let spec = json!({"provider": "memory", "scope": scope("a"), "extraArgs": ["--profilin"]});
     world.manager("lab", spec).await;
     let complaint = "Degraded=True InvalidSpec spec.extraArgs: the manager has no flag --profilin";
-    world.says(&operator, "lab", &[complaint]).await;
+    world.reports(&operator, "lab", &[complaint]).await;
     world.unmanage("cloud").await;
     world.settled().await;
-    assert!(operator.ended().is_none(), "{}", operator.told());
+    assert!(operator.ended().is_none(), "{}", operator.log_tail());
 }
 
 /// Another image in images.json is rolled out although nothing in the cluster has changed.

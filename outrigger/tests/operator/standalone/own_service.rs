@@ -92,7 +92,7 @@ async fn a_pod_that_does_not_exist_is_reported() {
         "Degraded=True NoImage Pod {}/nobody does not exist: correct --own-pod",
         world.namespace
     );
-    world.says(&operator, "lab", &[&why]).await;
+    world.reports(&operator, "lab", &[&why]).await;
 }
 
 #[tokio::test]

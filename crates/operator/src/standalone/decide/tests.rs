@@ -143,7 +143,7 @@ fn warns_of_the_default_cluster_name(#[case] spec: Value, #[case] expected: bool
     let warning = Event::DefaultClusterName {
         manager: "a".to_owned(),
     };
-    assert_eq!(decided(spec).events.contains(&warning), expected);
+    assert_eq!(decided(&manager(spec), None).events.contains(&warning), expected);
 }
 
 #[test]

@@ -29,6 +29,7 @@ use serde_json::json;
 use settings::Kind;
 use std::sync::Arc;
 use subnets::Subnets;
+use tokio::time::Instant;
 
 /// The load balancers of one cluster.
 pub struct LoadBalancers {
@@ -66,12 +67,13 @@ impl cloud::LoadBalancers for LoadBalancers {
         let name = cloud::default_name(&spec.service.uid);
         match settings::kind(spec) {
             None => Ok(None),
+            // A list that is older may lack a load balancer that this process created, and what is not found is not deleted.
             Some(Kind::Network) => {
-                let found = self.network.find_named(&name, None, None).await?;
+                let found = self.network.find_named(&name, None, Some(Instant::now())).await?;
                 Ok(found.map(|balancer| network::status(&balancer.lb)))
             }
             Some(Kind::Classic) => {
-                let found = self.classic.find_named(&name, None).await?;
+                let found = self.classic.find_named(&name, Some(Instant::now())).await?;
                 Ok(found.map(|lb| Shared::status(&lb.dns_name)))
             }
         }

@@ -21,6 +21,7 @@ use rules::Rules;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use tokio::time::Instant;
 
@@ -33,6 +34,9 @@ pub struct SecurityGroups {
     registry: Arc<Mutex<Registry>>,
     state: Arc<Mutex<State>>,
 }
+
+/// Longer than any list serves callers.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 
 #[derive(Default)]
 struct State {
@@ -90,9 +94,12 @@ impl SecurityGroups {
         self.state().edited.insert(load_balancer.to_owned(), Instant::now());
     }
 
-    /// Nothing is left of a load balancer.
+    /// Nothing is left of a load balancer. For a while lists still have its group, and a Service may be given the same name again.
     pub fn forget(&self, load_balancer: &str) {
-        self.state().edited.remove(load_balancer);
+        let mut state = self.state();
+        state.edited.retain(|_, when| when.elapsed() < FORGOTTEN_AFTER);
+        state.edited.insert(load_balancer.to_owned(), Instant::now());
+        drop(state);
         lock(&self.registry).forget(load_balancer);
     }
 

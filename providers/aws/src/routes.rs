@@ -59,15 +59,22 @@ impl Routes {
         let id =
             id.ok_or_else(|| Error::unusable(format!("node {}", new.node), "it has no EC2 instance to route to"))?;
         self.api.disable_source_dest_check(id).await?;
-        let there = table
-            .route_set
-            .iter()
-            .find(|entry| destination(entry) == Some(new.destination));
+        let there = find(table, new.destination);
+        if leads_to(there, id) {
+            return Ok(());
+        }
         if there.is_some_and(|entry| entry.state == "blackhole") {
             self.api.delete_route(&table.route_table_id, &new.destination).await?;
         }
         match self.api.create_route(&table.route_table_id, &new.destination, id).await {
-            Err(error) if errors::code(&error) == Some("RouteAlreadyExists") && leads_to(there, id) => Ok(()),
+            Err(error) if errors::code(&error) == Some("RouteAlreadyExists") => {
+                // Another call may have created it since the table was read, or this one, and its answer was lost.
+                let table = self.table().await?;
+                if leads_to(find(&table, new.destination), id) {
+                    return Ok(());
+                }
+                Err(error)
+            }
             answer => answer,
         }
     }
@@ -128,6 +135,10 @@ fn destination(entry: &Entry) -> Option<IpNet> {
     blocks.iter().find_map(|block| block.parse().ok())
 }
 
+fn find(table: &RouteTable, to: IpNet) -> Option<&Entry> {
+    table.route_set.iter().find(|entry| destination(entry) == Some(to))
+}
+
 fn leads_to(entry: Option<&Entry>, id: &str) -> bool {
-    entry.is_some_and(|entry| entry.instance_id == id)
+    entry.is_some_and(|entry| entry.instance_id == id && entry.state != "blackhole")
 }

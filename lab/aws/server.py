@@ -5,8 +5,8 @@
 - Every call is one JSON line in FOLDER/calls.json, written before its answer is sent.
 - Calls of the programs under test take FOLDER/delay seconds more, if that file exists.
 - An access key ID is `LAB` and the twelve digits of an account; its secret is SECRET. Accounts have nothing in common. Signatures are verified.
-- The lab's own requests are below /lab: `call` (any operation, through boto3), `fault` (the next calls go wrong), `check` (all calls, against
-  the service models of botocore). POST /moto-api/reset deletes everything.
+- The lab's own requests are below /lab: `call` (any operation, through boto3), `fault` (the next calls go wrong), `forget` (an instance was
+  terminated an hour ago), `check` (all calls, against the service models of botocore). POST /moto-api/reset deletes everything.
 """
 import io
 import json
@@ -19,6 +19,7 @@ import time
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from moto.ec2 import ec2_backends
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import run_simple
 
@@ -118,6 +119,13 @@ class Server:
     def own_fault(self, **fault):
         with self.lock:
             self.faults.append(fault)
+
+    def own_forget(self, account, instance):
+        ec2 = ec2_backends[account][REGION]
+        if instance in (one.id for one in ec2.all_instances()):
+            ec2.terminate_instances([instance])
+            for reservation in ec2.reservations.values():
+                reservation.instances = [one for one in reservation.instances if one.id != instance]
 
     def own_check(self, account):
         with open(os.path.join(FOLDER, 'calls.json')) as lines:

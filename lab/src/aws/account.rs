@@ -94,6 +94,11 @@ impl<'a> Account<'a> {
         self.ask("fault", &request).await.map(drop)
     }
 
+    pub(super) async fn forget(&self, instance: &str) -> Result<()> {
+        let request = json!({"account": self.number, "instance": instance});
+        self.ask("forget", &request).await.map(drop)
+    }
+
     /// What is wrong with the recorded calls of this account and their answers, by the service models of botocore.
     ///
     /// # Errors

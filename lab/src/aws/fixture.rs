@@ -150,6 +150,14 @@ impl<'a> Fixture<'a> {
             .call("ec2", "TerminateInstances", json!({"InstanceIds": [id]}));
         answer.await.map(drop)
     }
+
+    /// Terminates an instance, and lets the hour pass for which EC2 shows it. It is a success if it does not exist.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub async fn forget(&self, id: &str) -> Result<()> {
+        self.account.forget(id).await
+    }
 }
 
 async fn subnet(account: &Account<'_>, vpc: &str, zone: &str, number: usize, role: &str) -> Result<Subnet> {

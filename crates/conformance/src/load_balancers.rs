@@ -42,6 +42,9 @@ async fn owned_are(fixture: &Fixture, cluster: &str, specs: &[&Spec]) -> Result<
         );
         return Ok(());
     }
+    if fixture.world().marks() == Marks::ConfiguredClusterAndName {
+        return owned_by_name(&owned, specs);
+    }
     let uid = |owned: &Owned| owned.service.as_ref().map(|service| service.uid.clone());
     let uids: BTreeSet<_> = owned.iter().map(uid).collect();
     same!(
@@ -52,6 +55,29 @@ async fn owned_are(fixture: &Fixture, cluster: &str, specs: &[&Spec]) -> Result<
     for object in &owned {
         let known = specs.iter().any(|spec| Some(&spec.service) == object.service.as_ref());
         check!(known, "owned is marked with {:?}", object.service);
+        check!(
+            !object.kind.is_empty() && !object.id.is_empty(),
+            "owned is without kind or ID: {object:?}"
+        );
+    }
+    Ok(())
+}
+
+/// There is one load balancer for each Service, and no object is marked with another Service.
+fn owned_by_name(owned: &[Owned], specs: &[&Spec]) -> Result<(), Stop> {
+    let balancers = owned.iter().filter(|object| object.kind.ends_with("load balancer"));
+    same!(balancers.count(), specs.len(), "the load balancers among {owned:?}");
+    check!(
+        !specs.is_empty() || owned.is_empty(),
+        "without Services there are {owned:?}"
+    );
+    for object in owned {
+        let of = object
+            .service
+            .as_ref()
+            .map(|service| (&service.namespace, &service.name));
+        let known = |spec: &&Spec| of == Some((&spec.service.namespace, &spec.service.name));
+        check!(of.is_none() || specs.iter().any(known), "owned is marked with {of:?}");
         check!(
             !object.kind.is_empty() && !object.id.is_empty(),
             "owned is without kind or ID: {object:?}"

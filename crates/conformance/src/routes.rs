@@ -130,6 +130,11 @@ async fn delete_gone(fixture: &Fixture) -> Result<(), Stop> {
 }
 
 async fn other_cluster(fixture: &Fixture) -> Result<(), Stop> {
+    if fixture.world().marks().are_configured() {
+        return Err(Stop::unable(
+            "tell the routes of clusters apart by --cluster-name: its configuration names the route table",
+        ));
+    }
     let (cluster, other) = (fixture.cluster(""), fixture.cluster("-other"));
     let all = new_routes(fixture, 4, &[IpFamily::V4]).await?;
     let (ours, theirs) = all.split_at(2);

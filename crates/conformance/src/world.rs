@@ -77,6 +77,11 @@ pub trait World: Send + Sync {
         vec![Protocol::Tcp, Protocol::Udp, Protocol::Sctp]
     }
 
+    /// Whether a load balancer can have ports of several of these protocols.
+    fn mixes_protocols(&self) -> bool {
+        true
+    }
+
     /// How many load balancers have the mark of this cluster.
     async fn count_load_balancers(&self, cluster: &str) -> Result<usize, Stop> {
         let _ = cluster;
@@ -134,6 +139,15 @@ pub enum Marks {
     ClusterAndService,
     /// The cluster, by the configuration of the provider, and no Service.
     ConfiguredCluster,
+    /// The cluster, by the configuration of the provider, and the Service, by its namespace and name. Routes have no mark.
+    ConfiguredClusterAndName,
+}
+
+impl Marks {
+    /// Whether the configuration of the provider names the cluster, and not `--cluster-name`.
+    pub(crate) fn are_configured(self) -> bool {
+        self != Self::ClusterAndService
+    }
 }
 
 /// How a write fails.

@@ -155,18 +155,22 @@ async fn protocol(fixture: &Fixture, protocol: Protocol) -> Result<(), Stop> {
         ports: vec![port(protocol, 5000)],
         ..fixture.spec(2).await?
     };
-    let balancers = fixture.balancers()?;
     if fixture.world().protocols().contains(&protocol) {
         fixture.ensure(&spec).await?;
         return matches_spec(fixture, &spec).await;
     }
-    match settle(fixture, || balancers.ensure(&spec)).await {
-        Err(Error::NotSupported { .. } | Error::Invalid { .. }) => Err(Stop::unable(format!(
-            "balance {}, and its provider says so",
-            protocol.as_str()
-        ))),
+    refused(fixture, &spec, protocol.as_str()).await
+}
+
+/// The provider says that this cloud cannot do it.
+async fn refused(fixture: &Fixture, spec: &Spec, what: &str) -> Result<(), Stop> {
+    let balancers = fixture.balancers()?;
+    match settle(fixture, || balancers.ensure(spec)).await {
+        Err(Error::NotSupported { .. } | Error::Invalid { .. }) => {
+            Err(Stop::unable(format!("balance {what}, and its provider says so")))
+        }
         other => Err(Stop::Failed(format!(
-            "a protocol that this cloud does not know was answered with {other:?}"
+            "{what}, which this cloud does not balance, was answered with {other:?}"
         ))),
     }
 }
@@ -179,6 +183,9 @@ async fn tcp_and_udp(fixture: &Fixture) -> Result<(), Stop> {
         ports: vec![port(Protocol::Tcp, 53), port(Protocol::Udp, 53)],
         ..fixture.spec(2).await?
     };
+    if !fixture.world().mixes_protocols() {
+        return refused(fixture, &spec, "TCP and UDP together").await;
+    }
     fixture.ensure(&spec).await?;
     matches_spec(fixture, &spec).await
 }

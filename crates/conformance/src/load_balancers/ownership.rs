@@ -1,7 +1,7 @@
 //! Ownership: load balancers are not confused with others.
 
 use crate::{
-    Case, Fixture, Marks, Stop,
+    Case, Fixture, Stop,
     case::{case, check, same},
     load_balancers::{matches_spec, owned_are},
     objects::port,
@@ -30,7 +30,7 @@ async fn two_uids(fixture: &Fixture) -> Result<(), Stop> {
 }
 
 async fn two_clusters(fixture: &Fixture) -> Result<(), Stop> {
-    if fixture.world().marks() == Marks::ConfiguredCluster {
+    if fixture.world().marks().are_configured() {
         return Err(Stop::unable(
             "distinguish clusters by --cluster-name: its configuration names the cluster",
         ));
@@ -60,7 +60,7 @@ async fn are_independent(fixture: &Fixture, one: &Spec, other: &Spec) -> Result<
 
 async fn owned(fixture: &Fixture) -> Result<(), Stop> {
     let (one, other) = (fixture.spec(1).await?, fixture.spec(1).await?);
-    if fixture.world().marks() == Marks::ConfiguredCluster {
+    if fixture.world().marks().are_configured() {
         return owned_by_one_cluster(fixture, &one, &other).await;
     }
     let foreign = Spec {

@@ -24,8 +24,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gcfg", &["go-text"]),
     ("go-text", &[]),
     ("outrigger", &["cloud", "manager", "operator", "runtime"]),
-    ("outrigger-demo", &["cloud", "lab", "memory-sim", "openstack-sim"]),
-    ("bench", &["lab", "memory-sim", "openstack-sim"]),
+    (
+        "outrigger-demo",
+        &["aws-sim", "cloud", "lab", "memory-sim", "openstack-sim"],
+    ),
+    ("bench", &["aws-sim", "lab", "memory-sim", "openstack-sim"]),
     ("xtask", &[]),
 ];
 

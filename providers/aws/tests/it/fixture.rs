@@ -39,11 +39,7 @@ impl Lab {
 
     /// A process that was just started, with more lines in `[Global]`.
     pub fn provider_with(&self, more: &str, gate: &Gate) -> Aws {
-        let text = self.aws.cloud_conf(more);
-        let variables = self.aws.account.environment();
-        let variables = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let config = Config::new(Some(("cloud.conf", text.as_bytes())), variables, &mut Vec::new()).unwrap();
-        Aws::new(config, None, gate, &prometheus::Registry::new()).unwrap()
+        provider(&self.aws, more, gate)
     }
 
     /// A Service with these ports, whose node ports are 30000 more, on all nodes.
@@ -101,6 +97,15 @@ impl Lab {
         }
         assert_eq!(self.aws.account.problems().await.unwrap(), [""; 0]);
     }
+}
+
+/// A process that was just started, with more lines in `[Global]`.
+pub fn provider(aws: &Fixture<'_>, more: &str, gate: &Gate) -> Aws {
+    let text = aws.cloud_conf(more);
+    let variables = aws.account.environment();
+    let variables = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let config = Config::new(Some(("cloud.conf", text.as_bytes())), variables, &mut Vec::new()).unwrap();
+    Aws::new(config, None, gate, &prometheus::Registry::new()).unwrap()
 }
 
 pub fn host(node: &Instance) -> Host {

@@ -6,6 +6,7 @@
     reason = "what must not be missing in a test ends it"
 )]
 
+mod conformance;
 mod crashes;
 mod faults;
 mod fixture;

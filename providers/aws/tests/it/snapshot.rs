@@ -151,7 +151,7 @@ impl Lab {
     }
 }
 
-fn items(value: &Value) -> impl Iterator<Item = &Value> {
+pub fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

@@ -17,7 +17,7 @@ setup-rust:
 	@./scripts/setup --rust
 
 .PHONY: demo
-demo: setup ## nodes, Services and a fail-over on a real API server; CLOUD=openstack [REAL=1], KEEP=1 leaves it running
+demo: setup ## nodes, Services and a fail-over on a real API server; CLOUD=aws, CLOUD=openstack [REAL=1], KEEP=1 leaves it running
 	@./scripts/demo $(if $(CLOUD),--cloud $(CLOUD)) $(if $(REAL),--real) $(if $(KEEP),--keep)
 
 .PHONY: test

@@ -1,9 +1,11 @@
 //! The clouds of the demo.
 
+mod aws;
 mod memory;
 mod real;
 mod simulated;
 
+pub use aws::Aws;
 pub use memory::Memory;
 pub use real::{Real, START, install, services};
 pub use simulated::Simulated;
@@ -23,6 +25,11 @@ pub trait Cloud: Send + Sync {
 
     /// The content of the file of `--cloud-config`.
     fn config(&self) -> String;
+
+    /// The environment variables of the manager.
+    fn variables(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
 
     /// How long a step may take.
     fn step_timeout(&self) -> Duration {

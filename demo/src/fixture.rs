@@ -59,7 +59,9 @@ impl<'a> Fixture<'a> {
             "--v=2".to_owned(),
             GRACE.to_owned(),
         ];
-        replicas.push(Guarded::spawn(self.plane.dir(), &name, self.program, &args)?);
+        let variables = self.cloud.variables();
+        let replica = Guarded::spawn_with_env(self.plane.dir(), &name, self.program, &args, &variables)?;
+        replicas.push(replica);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ mod screen;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use clouds::{Cloud, Memory, Real, Simulated};
+use clouds::{Aws, Cloud, Memory, Real, Simulated};
 use fixture::Fixture;
 use lab::ControlPlane;
 use screen::Screen;
@@ -43,6 +43,7 @@ struct Options {
 enum CloudName {
     Memory,
     Openstack,
+    Aws,
 }
 
 #[tokio::main(worker_threads = 2)]
@@ -67,6 +68,7 @@ async fn run(options: &Options) -> Result<()> {
     let show = async |cloud: &dyn Cloud| present(options, &screen, &Fixture::new(plane, cloud, &program)?).await;
     match (options.cloud, options.real) {
         (CloudName::Memory, _) => Box::pin(show(&Memory::start().await?)).await,
+        (CloudName::Aws, _) => Box::pin(show(&screen.step("a cloud", Aws::start()).await?)).await,
         (CloudName::Openstack, false) => Box::pin(show(&screen.step("a cloud", Simulated::start()).await?)).await,
         (CloudName::Openstack, true) => {
             let starting = screen.with_timeout(clouds::START);

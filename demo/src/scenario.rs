@@ -264,17 +264,11 @@ fn address(node: &Node) -> String {
         .unwrap_or_default()
 }
 
+/// The address of its load balancer, or its name.
 fn ingress(service: &Service) -> Option<String> {
-    service
-        .status
-        .as_ref()?
-        .load_balancer
-        .as_ref()?
-        .ingress
-        .as_ref()?
-        .first()?
-        .ip
-        .clone()
+    let status = service.status.as_ref()?.load_balancer.as_ref()?;
+    let first = status.ingress.as_ref()?.first()?;
+    first.ip.clone().or_else(|| first.hostname.clone())
 }
 
 #[cfg(test)]

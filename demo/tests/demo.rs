@@ -50,6 +50,7 @@ fn output(args: &[&str]) -> String {
 
 #[rstest]
 #[case::on_the_memory_cloud("memory", None)]
+#[case::on_aws("aws", Some("EC2 and Elastic Load Balancing, simulated, are up"))]
 #[case::on_openstack("openstack", Some("Keystone, Nova, Neutron and Octavia, simulated, are up"))]
 fn prints_one_plain_line_a_step(#[case] cloud: &str, #[case] before: Option<&str>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -252,7 +252,7 @@ async fn the_operator_may_not_write_or_delete_bindings_of_others() {
             let deleted = api(other, &operator()).await.delete("of-others", &dry).await;
             match deleted {
                 Err(error) if error.to_string().contains("only bindings named outrigger:*") => break,
-                other => assert!(!patience.is_over(&"allowed"), "{other:?}"),
+                other => assert!(!patience.is_over("allowed"), "{other:?}"),
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }

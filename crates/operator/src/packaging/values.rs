@@ -318,7 +318,7 @@ fn tidy(schema: &mut Value) {
             });
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 let plain = text.replace('`', "");
-                *text = plain.split(" {").next().unwrap_or_default().to_owned();
+                plain.split(" {").next().unwrap_or_default().clone_into(text);
             }
             fields.values_mut().for_each(tidy);
         }

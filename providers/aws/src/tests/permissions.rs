@@ -48,7 +48,7 @@ fn the_table_has_what_is_called() {
             .nth(1)
             .is_some_and(|name| name.starts_with("Describe"))
     };
-    assert!(READ.iter().all(|action| is_read(&action)) && !WRITE.iter().any(|action| is_read(&action)));
+    assert!(READ.iter().all(&is_read) && !WRITE.iter().any(is_read));
 }
 
 #[test]

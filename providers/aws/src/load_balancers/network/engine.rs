@@ -312,16 +312,14 @@ impl Network {
         }
         let arns: Vec<&str> = loose.iter().map(|group| group.target_group_arn.as_str()).collect();
         let (cluster, known) = (self.shared.api.cluster().await?, self.readable_tags(&arns).await?);
-        let is_own = |group: &TargetGroup| match &known {
-            Some(known) => {
+        let is_own = |group: &TargetGroup| {
+            if let Some(known) = &known {
                 let tags = known.get(&group.target_group_arn);
-                tags.is_some_and(|tags| tags::is_of(service, cluster, tags))
+                return tags.is_some_and(|tags| tags::is_of(service, cluster, tags));
             }
-            None => {
-                let mut mappings = request.settings.mappings.iter();
-                let is_recorded = |record: &Record| record.targets.values().any(|arn| *arn == group.target_group_arn);
-                record.is_some_and(is_recorded) || mappings.any(|mapping| mapping.group_name == group.target_group_name)
-            }
+            let mut mappings = request.settings.mappings.iter();
+            let is_recorded = |record: &Record| record.targets.values().any(|arn| *arn == group.target_group_arn);
+            record.is_some_and(is_recorded) || mappings.any(|mapping| mapping.group_name == group.target_group_name)
         };
         for group in loose.into_iter().filter(|group| is_own(group)) {
             self.delete_group(&group.target_group_arn).await?;

@@ -30,6 +30,8 @@ pub struct Fixture {
     pub client: Client,
     /// `--cloud-provider`
     pub provider: &'static str,
+    /// The environment variables of both programs.
+    pub variables: Vec<(&'static str, &'static str)>,
     /// Further flags that make this version of the peer faster.
     pub tuned: &'static [&'static str],
     pub cloud_config: PathBuf,
@@ -57,6 +59,7 @@ impl Fixture {
             cloud_config: plane.dir().join("cloud.conf"),
             plane,
             provider,
+            variables: Vec::new(),
             tuned: &[],
             ours,
             peer,

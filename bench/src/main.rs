@@ -4,6 +4,7 @@
 #![allow(clippy::cast_precision_loss, reason = "numbers are rounded for people anyway")]
 
 mod audit;
+mod aws;
 mod bare;
 mod burst;
 mod fixture;
@@ -59,6 +60,8 @@ enum What {
     OpenstackReal,
     /// Of that, only many Services at once.
     BurstReal,
+    /// The provider for AWS beside aws-cloud-controller-manager, on the simulated cloud.
+    Aws,
     /// The operator.
     Operator,
 }
@@ -68,7 +71,7 @@ impl What {
     fn is_framework(self) -> bool {
         match self {
             Self::Initialise | Self::HandOver | Self::Start | Self::Idle => true,
-            Self::Openstack | Self::Burst | Self::OpenstackReal | Self::BurstReal | Self::Operator => false,
+            Self::Openstack | Self::Burst | Self::OpenstackReal | Self::BurstReal | Self::Aws | Self::Operator => false,
         }
     }
 }
@@ -104,6 +107,12 @@ async fn run(args: &Args) -> Result<()> {
         let mut table = Table::new();
         openstack_real::measure(args, &mut table).await?;
         println!("\nOpenStack, the real services\n\n{table}");
+        broken.extend(table.into_broken());
+    }
+    if wanted(What::Aws) {
+        let mut table = Table::new();
+        aws::measure(args, &mut table).await?;
+        println!("\nAWS\n\n{table}");
         broken.extend(table.into_broken());
     }
     if wanted(What::Operator) {

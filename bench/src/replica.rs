@@ -88,7 +88,8 @@ impl Replica {
         ]);
         args.extend(more.iter().map(ToString::to_string));
         let started = Instant::now();
-        let process = Guarded::spawn(fixture.plane.dir(), &user, program.path(fixture), &args)?;
+        let (folder, path) = (fixture.plane.dir(), program.path(fixture));
+        let process = Guarded::spawn_with_env(folder, &user, path, &args, &fixture.variables)?;
         Ok(Self { user, started, process })
     }
 
@@ -100,6 +101,13 @@ impl Replica {
     /// Resident memory, and how much of it is the program's own data.
     pub fn resident(&self) -> Result<String> {
         resident(&self.process)
+    }
+
+    /// Resident memory in MiB.
+    pub fn resident_mebibytes(&self) -> Result<f64> {
+        let text = self.resident()?;
+        let number = text.split(' ').next().unwrap_or_default();
+        number.parse().with_context(|| format!("no number in {text}"))
     }
 
     /// Writes down the resident memory right after the work, and at rest.

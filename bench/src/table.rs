@@ -72,6 +72,11 @@ impl Promise {
         Self::new(count <= promised, format!("at most {promised}"))
     }
 
+    /// This holds; the words say what.
+    pub fn that(holds: bool, words: &str) -> Self {
+        Self::new(holds, words.to_owned())
+    }
+
     /// In other words.
     pub fn in_words(self, words: &str) -> Self {
         let words = words.to_owned();

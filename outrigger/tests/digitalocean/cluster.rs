@@ -175,6 +175,6 @@ async fn without_a_cluster_id_it_warns_and_serves() {
     cluster.fixture.served(&manager, &name).await;
     let balancers = cluster.cloud.read(Fake::all_load_balancers);
     assert_eq!(balancers[0]["tags"], fakecloud::json!([]));
-    let log = manager.log_tail();
+    let log = manager.log();
     assert!(log.contains("no cluster ID was found"), "{log}");
 }

@@ -26,7 +26,7 @@ const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
 /// Lets the manager of this fixture read its Secret, by the manifest.
 async fn authorise(fixture: &Fixture) {
     let text = MANIFEST.replace("openstack-credentials", &fixture.name).replace(
-        "system:cloud-controller-manager:cloud-config",
+        "outrigger:cloud-controller-manager:cloud-config",
         &fixture.named("cloud-config"),
     );
     let mut objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();

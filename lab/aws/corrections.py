@@ -12,6 +12,7 @@
 - ModifyListener accepts TLS, UDP and TCP_UDP; a listener that does not encrypt has neither a policy nor certificates.
 - The target groups of a load balancer are those of its listeners, also after ModifyListener; none is an empty answer, not an error.
 - DeleteLoadBalancerListeners deletes all listeners that it names, and a classic listener has the protocol of its instances.
+- AddTags of load balancers, target groups and listeners takes one object at a time.
 - A security group that is used by a load balancer, an instance or a rule of another group cannot be deleted.
 - An ECR token expires after twelve hours, not in 2015.
 """
@@ -23,7 +24,7 @@ from moto.ecr import responses as registry
 from moto.elb import models as classic
 from moto.elb.models import elb_backends
 from moto.elbv2 import models
-from moto.elbv2.exceptions import DuplicateListenerError, DuplicateLoadBalancerName
+from moto.elbv2.exceptions import DuplicateListenerError, DuplicateLoadBalancerName, ValidationError
 from moto.elbv2.models import elbv2_backends
 
 ENCRYPTED = ('TLS', 'HTTPS')
@@ -42,6 +43,7 @@ def apply():
     register_instances_once()
     delete_all_classic_listeners()
     show_instance_protocols()
+    tag_one_at_a_time()
     keep_used_security_groups()
     expire_tokens_later()
 
@@ -227,6 +229,17 @@ def accept_network_protocols():
         return plain_text(changed)
 
     models.ELBv2Backend.create_listener, models.ELBv2Backend.modify_listener = create, modify
+
+
+def tag_one_at_a_time():
+    plain = models.ELBv2Backend.add_tags
+
+    def add(self, resource_arns, tags):
+        if len(resource_arns) != 1:
+            raise ValidationError('Only one resource can be tagged at a time')
+        return plain(self, resource_arns, tags)
+
+    models.ELBv2Backend.add_tags = add
 
 
 def keep_used_security_groups():

@@ -301,9 +301,11 @@ fn modify_attributes(account: &mut Account, params: &Params, _: Now) -> Answer {
 }
 
 fn add_tags(account: &mut Account, params: &Params, _: Now) -> Answer {
-    for name in known(account, params)? {
-        account.tag(&name, tags_in(params.list("Tags")));
-    }
+    let names = known(account, params)?;
+    let [name] = &names[..] else {
+        return Err(invalid("Exactly 1 LoadBalancerName can be specified"));
+    };
+    account.tag(name, tags_in(params.list("Tags")));
     Ok(json!({}))
 }
 

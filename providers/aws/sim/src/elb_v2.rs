@@ -374,9 +374,11 @@ fn tags(account: &mut Account, params: &Params, _: Now) -> Answer {
 }
 
 fn add_tags(account: &mut Account, params: &Params, _: Now) -> Answer {
-    for arn in known(account, params)? {
-        account.tag(&arn, tags_in(params.list("Tags")));
-    }
+    let arns = known(account, params)?;
+    let [arn] = &arns[..] else {
+        return Err(invalid("Only one resource can be tagged at a time"));
+    };
+    account.tag(arn, tags_in(params.list("Tags")));
     Ok(json!({}))
 }
 

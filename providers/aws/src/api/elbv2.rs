@@ -188,18 +188,25 @@ impl Api {
             };
             tags.boxed()
         };
+        // Nothing in AWS's documentation allows objects of several kinds in one call.
+        let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for arn in arns {
+            kinds.entry(arn.split('/').next().unwrap_or_default()).or_default().push(arn);
+        }
         let mut all = TagsByArn::new();
-        for descriptions in existing(arns, read).await? {
-            let tags = descriptions.tag_descriptions.into_iter();
-            all.extend(tags.map(|description| (description.resource_arn, description.tags.0)));
+        for arns in kinds.values() {
+            for descriptions in existing(arns, &read).await? {
+                let tags = descriptions.tag_descriptions.into_iter();
+                all.extend(tags.map(|description| (description.resource_arn, description.tags.0)));
+            }
         }
         Ok(all)
     }
 
-    /// Adds tags, or replaces their values.
+    /// Adds tags, or replaces their values. The request has a list, but AWS refuses more than one object.
     pub async fn add_elb_v2_tags(&self, arns: &[String], tags: &[Tag]) -> Result<()> {
-        for arns in arns.chunks(TAGGED) {
-            let request = json!({"ResourceArns": arns, "Tags": tags});
+        for arn in arns {
+            let request = json!({"ResourceArns": [arn], "Tags": tags});
             self.change_v2::<Done>("AddTags", &request).await?;
         }
         Ok(())

@@ -18,6 +18,11 @@ pub trait Instances: Send + Sync {
     fn provider_ids(&self) -> ProviderIds {
         ProviderIds::Given
     }
+
+    /// What a node without a provider ID is found by, for the message that there is no machine with it. The name of the node follows.
+    fn found_by(&self) -> &'static str {
+        "name"
+    }
 }
 
 /// A node as a provider sees it.

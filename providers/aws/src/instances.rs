@@ -24,7 +24,7 @@ use std::{
 };
 
 /// The label with the ID of the zone.
-const ZONE_ID: &str = "topology.k8s.aws/zone-id";
+pub const ZONE_ID: &str = "topology.k8s.aws/zone-id";
 
 /// The machines behind nodes.
 pub struct Instances {
@@ -75,11 +75,13 @@ impl Instances {
         let machine = |key: Result<Key<'_>>| match key? {
             Key::Instance(id) => instance(by_id.get(id)),
             Key::Name(name) => instance(by_name.get(name)),
-            Key::Fargate(address) => Ok(interfaces
-                .get(&address)
-                .cloned()
-                .unwrap_or(Ok(None))?
-                .map(|found| Machine::Fargate(Box::new(found)))),
+            Key::Fargate(address) => match interfaces.get(&address) {
+                Some(found) => Ok(found.clone()?.map(|found| Machine::Fargate(Box::new(found)))),
+                None => Err(Error::unavailable(
+                    "DescribeNetworkInterfaces",
+                    "the node was not looked for",
+                )),
+            },
         };
         keys.into_iter().map(machine).collect()
     }
@@ -171,6 +173,10 @@ impl cloud::Instances for Instances {
             // As in the Go program, a terminated instance is described for as long as EC2 shows it.
             Detail::Full => self.full(nodes, found).await,
         }
+    }
+
+    fn found_by(&self) -> &'static str {
+        "the cluster's tag, and an address of the Node or the private DNS name"
     }
 }
 

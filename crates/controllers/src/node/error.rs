@@ -40,12 +40,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The cloud has no instance for this Node.
+    /// The cloud has no instance for this Node. Without a provider ID it is `found_by` its name.
     #[must_use]
-    pub fn not_found(node: &Node) -> Self {
+    pub fn not_found(node: &Node, found_by: &str) -> Self {
         Self::NotFound(match nodes::provider_id(node) {
             Some(id) => format!("provider ID {id}"),
-            None => format!("name {}", nodes::name(node)),
+            None => format!("{found_by} {}", nodes::name(node)),
         })
     }
 

@@ -57,6 +57,8 @@ pub enum ConditionChange {
 pub struct Rules<'a> {
     /// Whether a Node needs a provider ID.
     pub provider_ids: ProviderIds,
+    /// What a Node without a provider ID is found by.
+    pub found_by: &'static str,
     /// What happens to the labels of initialized Nodes.
     pub labels: Labels,
     /// The provider's labels that were last written to this Node, if any.
@@ -82,7 +84,7 @@ pub fn plan(node: &Node, answer: &cloud::Result<Answer>, rules: Rules<'_>) -> Pl
         Ok(Answer::NotYet) => return Plan::Wait,
         Ok(Answer::Unmanaged) => Ok(unmanaged(node)),
         Ok(Answer::Missing) if initialized => return Plan::Keep,
-        Ok(Answer::Missing) => return Plan::Fail(Error::not_found(node)),
+        Ok(Answer::Missing) => return Plan::Fail(Error::not_found(node, rules.found_by)),
         Ok(Answer::Found(instance)) if initialized => refresh(node, instance, rules),
         Ok(Answer::Found(instance)) => initialize(node, instance, rules),
     };

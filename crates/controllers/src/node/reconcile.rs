@@ -131,6 +131,7 @@ impl Reconciler {
     async fn initialize(&self, claim: Claim<String>, node: Arc<Node>, answer: cloud::Result<Answer>) -> WriteResult {
         let rules = Rules {
             provider_ids: self.provider.instances().provider_ids(),
+            found_by: self.provider.instances().found_by(),
             labels: self.options.labels,
             before: None,
         };

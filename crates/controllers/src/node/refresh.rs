@@ -69,6 +69,7 @@ impl Reconciler {
         };
         let rules = Rules {
             provider_ids: self.provider.instances().provider_ids(),
+            found_by: self.provider.instances().found_by(),
             labels: self.options.labels,
             before: before.as_ref(),
         };

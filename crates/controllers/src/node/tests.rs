@@ -94,6 +94,7 @@ fn found(words: &str) -> Answer {
 fn rules() -> plan::Rules<'static> {
     plan::Rules {
         provider_ids: ProviderIds::Given,
+        found_by: "name",
         labels: Labels::Follow,
         before: None,
     }

@@ -3,7 +3,10 @@
 use crate::api::{Api, ec2::instances::Instance, errors};
 use cloud::{AddressKind, Error, NodeRef, Result};
 use provider_kit::concurrently;
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    net::Ipv4Addr,
+};
 
 /// How many IDs one call takes.
 const IDS: usize = 500;
@@ -180,12 +183,14 @@ impl Named {
     }
 }
 
+/// The addresses that the filter of EC2 is about: those of IPv4.
 fn internal(node: &NodeRef) -> impl Iterator<Item = &str> {
     let internal = node
         .addresses
         .iter()
         .filter(|address| address.kind == AddressKind::InternalIP);
-    internal.map(|address| address.address.as_str())
+    let addresses = internal.map(|address| address.address.as_str());
+    addresses.filter(|address| address.parse::<Ipv4Addr>().is_ok())
 }
 
 fn private(instance: &Instance) -> impl Iterator<Item = &str> {

@@ -139,9 +139,15 @@ async fn names_are_found_in_batches_and_only_in_this_cluster() {
 async fn a_node_whose_name_is_no_dns_name_is_found_by_its_address() {
     let fixture = Fixture::start(2).await;
     let mut node = NodeRef::named("worker");
-    node.addresses = vec![Address::new(AddressKind::InternalIP, "10.0.0.2")];
+    let internal = |address| Address::new(AddressKind::InternalIP, address);
+    node.addresses = vec![internal("fd00::2"), internal("10.0.0.2")];
     let instance = full(&fixture, node).await;
     assert_eq!(instance.provider_id.unwrap().as_str(), "aws:///us-east-1a/i-00000002");
+    let calls = fixture.cloud.calls();
+    assert!(
+        calls.iter().all(|call| !call.body.contains("fd00")),
+        "the filter takes no IPv6 addresses"
+    );
 }
 
 #[tokio::test]

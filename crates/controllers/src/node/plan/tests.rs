@@ -26,6 +26,7 @@ fn answer(words: &str) -> cloud::Result<Answer> {
 fn rules(provider_ids: ProviderIds) -> Rules<'static> {
     Rules {
         provider_ids,
+        found_by: "name",
         labels: Labels::Follow,
         before: None,
     }
@@ -288,6 +289,23 @@ fn provider_id(
 #[case::later("A3", "not yet", "wait for the cloud")]
 fn refreshes(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
     assert_eq!(planned(&there.replace("A3", A3), cloud), expand(expected));
+}
+
+#[test]
+fn the_message_says_what_was_searched_for() {
+    let rules = Rules {
+        found_by: "the private DNS name",
+        ..rules(ProviderIds::Given)
+    };
+    let message = |there| plan(&node("n", there), &answer("missing"), rules).to_string();
+    assert_eq!(
+        message("tainted"),
+        "fail: the cloud has no machine with the private DNS name n"
+    );
+    assert_eq!(
+        message("tainted id:a://b"),
+        "fail: the cloud has no machine with provider ID a://b"
+    );
 }
 
 #[test]

@@ -102,6 +102,9 @@ const CODES: &[(&str, Meaning)] = &[
     ("ResourceLimitExceeded", Meaning::Quota),
 ];
 
+/// What AWS writes if the time of a request is too far from its own; the code differs from service to service.
+const CLOCK: [&str; 3] = ["Signature expired", "Signature not yet current", "Request has expired"];
+
 /// What a code means.
 pub fn meaning(code: &str) -> Option<Meaning> {
     let known = CODES.iter().find(|(known, _)| *known == code);
@@ -137,7 +140,11 @@ pub fn explain(failure: &Failure) -> Option<Error> {
     let code = code_in(failure)?;
     let call = failure.call().to_owned();
     let source = || failure.clone();
-    Some(match meaning(code) {
+    let meaning = match meaning(code) {
+        Some(Meaning::Stale | Meaning::Denied) if is_about_time(failure) => Some(Meaning::Clock),
+        meaning => meaning,
+    };
+    Some(match meaning {
         Some(Meaning::NotFound) => Error::not_found(failure.what()),
         Some(Meaning::Throttled) => Error::Throttled {
             call,
@@ -167,6 +174,10 @@ pub fn explain(failure: &Failure) -> Option<Error> {
         None if failure.status() == StatusCode::FORBIDDEN => Error::denied(call, source()),
         Some(Meaning::State) | None => Error::unavailable(call, source()),
     })
+}
+
+fn is_about_time(failure: &Failure) -> bool {
+    message_in(failure).is_some_and(|message| CLOCK.iter().any(|start| message.starts_with(start)))
 }
 
 /// Whether an answer says that the credentials expired or were rotated.

@@ -68,17 +68,29 @@ async fn codes_mean_what_they_mean() {
     }
 }
 
+#[rstest]
+#[case::of_s3(403, "RequestTimeTooSkewed", "The difference is too large")]
+#[case::of_ec2(400, "RequestExpired", "Request has expired. Timestamp date is 2026-11-19T06:00:00Z")]
+#[case::slow(
+    403,
+    "SignatureDoesNotMatch",
+    "Signature expired: 20261119T060000Z is now earlier than 20261119T061000Z"
+)]
+#[case::fast(
+    403,
+    "SignatureDoesNotMatch",
+    "Signature not yet current: 20261119T070000Z is still later than 20261119T061000Z"
+)]
 #[tokio::test]
-async fn a_wrong_clock_is_named() {
+async fn a_wrong_clock_is_named(#[case] status: u16, #[case] code: &str, #[case] message: &str) {
     let fixture = Fixture::start(0).await;
-    fixture.refuse(
-        "DescribeAvailabilityZones",
-        403,
-        "RequestTimeTooSkewed",
-        "The difference is too large",
-    );
+    // A request that expired is signed once more.
+    (0..2).for_each(|_| fixture.refuse("DescribeAvailabilityZones", status, code, message));
     let text = fixture.aws().api.list_zones().await.unwrap_err().report();
-    assert!(text.contains("clock of this machine"), "{text}");
+    assert!(
+        text.contains("clock of this machine") && text.contains(message),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -1,9 +1,15 @@
 //! `cloudprovider_aws_api_*`, as the Go program has them.
 
 use crate::api::Service;
-use cloud_http::{Failure, Register};
+use cloud::{Error, Result};
+use cloud_http::{Failure, Fault, Register, http::StatusCode};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, core::Collector};
-use std::time::Instant;
+use std::{cell::Cell, time::Instant};
+
+tokio::task_local! {
+    /// The status of the last answer to the call under way that was an error.
+    static REFUSED: Cell<Option<StatusCode>>;
+}
 
 /// The calls that the Go program measures, by the names that it gives them.
 const MEASURED: [(&str, &str); 6] = [
@@ -50,28 +56,45 @@ impl Metrics {
             )?,
             statuses: counter(
                 "cloudprovider_aws_api_response_status_total",
-                "AWS API responses that are errors",
+                "Calls to AWS that end with an error response, after all retries",
                 &["service", "operation", "status_code"],
             )?,
         })
     }
 
-    /// Counts an answer that is an error, whether the call is sent again or not.
-    pub fn failed(&self, service: Service, failure: &Failure, error: Option<&cloud::Error>) {
-        let (operation, status) = (failure.call(), failure.status());
-        self.statuses
-            .with_label_values(&[service.id(), operation, status.as_str()])
-            .inc();
-        if matches!(error, Some(cloud::Error::Throttled { .. })) {
-            self.throttled.with_label_values(&[operation]).inc();
-        }
-    }
-
-    /// Measures a call.
+    /// Measures a call: one that is sent again and then succeeds has not failed. `is_answer` says whether a result is the answer, or
+    /// stands for an error.
     ///
     /// # Errors
     /// As the call.
-    pub async fn timed<T>(&self, action: &str, call: impl Future<Output = cloud::Result<T>>) -> cloud::Result<T> {
+    pub async fn measured<T>(
+        &self,
+        service: Service,
+        action: &str,
+        is_answer: impl Fn(&T) -> bool,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let call = async {
+            let answer = self.timed(action, call).await;
+            (answer, REFUSED.with(Cell::get))
+        };
+        let (answer, refused) = REFUSED.scope(Cell::new(None), call).await;
+        let ended = match &answer {
+            Ok(answer) if is_answer(answer) => None,
+            Ok(_) => refused,
+            Err(error) => refused.filter(|_| Fault::of(error).is_none()),
+        };
+        if let Some(status) = ended {
+            let labels = [service.id(), action, status.as_str()];
+            self.statuses.with_label_values(&labels).inc();
+            if matches!(answer, Err(Error::Throttled { .. })) {
+                self.throttled.with_label_values(&[action]).inc();
+            }
+        }
+        answer
+    }
+
+    async fn timed<T>(&self, action: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
         let began = Instant::now();
         let answer = call.await;
         if let Some((_, name)) = MEASURED.iter().find(|(measured, _)| *measured == action) {
@@ -85,6 +108,12 @@ impl Metrics {
         }
         answer
     }
+}
+
+/// Notes an answer that is an error. The call may be sent again.
+pub fn refused(failure: &Failure) {
+    // Outside of a call nothing is counted.
+    let _ = REFUSED.try_with(|status| status.set(Some(failure.status())));
 }
 
 fn registered<C: Collector + Clone + 'static>(registry: &dyn Register, collector: C) -> prometheus::Result<C> {

@@ -4,7 +4,7 @@ use super::{
     Service, errors,
     query::{self, Lists},
 };
-use crate::metrics::Metrics;
+use crate::metrics::{self, Metrics};
 use cloud::{Error, Gate, Result};
 use cloud_http::{
     Client, Config, Credentials, Idempotency, Next, Request, Response, Url,
@@ -16,6 +16,14 @@ use std::time::Duration;
 
 /// As the Go program.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The Go program also names itself kubernetes, by which its calls are found in `CloudTrail`.
+const AGENT: &str = concat!(
+    "outrigger/",
+    env!("CARGO_PKG_VERSION"),
+    " kubernetes/",
+    env!("CARGO_PKG_VERSION")
+);
 
 /// Names whose values are secret.
 const SECRETS: [&str; 4] = [
@@ -58,14 +66,12 @@ impl Caller {
         gate: &Gate,
         metrics: &Metrics,
     ) -> Result<Self> {
-        let counted = metrics.clone();
         let mut client = Client::new(&http_config(), gate.clone(), &metrics.http)?
             .recognising(errors::is_own)
             .expiring(errors::is_stale)
-            .explaining(move |failure| {
-                let error = errors::explain(failure);
-                counted.failed(service, failure, error.as_ref());
-                error
+            .explaining(|failure| {
+                metrics::refused(failure);
+                errors::explain(failure)
             });
         if let Some(credentials) = credentials {
             client = client.with_credentials(credentials);
@@ -99,7 +105,7 @@ impl Caller {
         let answer = self
             .client
             .send_with(request, |response| query::decode(action, response));
-        self.metrics.timed(action, answer).await
+        self.metrics.measured(self.service, action, |_| true, answer).await
     }
 
     /// Sends an action; `None` if AWS itself says that the object does not exist.
@@ -116,7 +122,9 @@ impl Caller {
         let answer = self
             .client
             .find_with(request, |response| query::decode(action, response));
-        self.metrics.timed(action, answer).await
+        self.metrics
+            .measured(self.service, action, Option::is_some, answer)
+            .await
     }
 
     /// Reads a list to its end.
@@ -142,7 +150,8 @@ impl Caller {
             ))))
         };
         let pages = self.client.pages_with(first, decode, next);
-        self.metrics.timed(action, pages.map_ok(P::items).try_concat()).await
+        let all = pages.map_ok(P::items).try_concat();
+        self.metrics.measured(self.service, action, |_| true, all).await
     }
 
     fn parameters(&self, action: &str, request: &impl Serialize) -> Result<Vec<(String, String)>> {
@@ -172,6 +181,7 @@ impl Caller {
 
 fn http_config() -> Config {
     Config {
+        user_agent: AGENT.to_owned(),
         attempt_timeout: Some(ATTEMPT_TIMEOUT),
         secret_names: SECRETS.map(str::to_owned).to_vec(),
         ..Config::default()

@@ -191,7 +191,10 @@ impl Api {
         // Nothing in AWS's documentation allows objects of several kinds in one call.
         let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for arn in arns {
-            kinds.entry(arn.split('/').next().unwrap_or_default()).or_default().push(arn);
+            kinds
+                .entry(arn.split('/').next().unwrap_or_default())
+                .or_default()
+                .push(arn);
         }
         let mut all = TagsByArn::new();
         for arns in kinds.values() {

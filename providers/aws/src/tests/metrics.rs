@@ -3,6 +3,7 @@
 use super::fixture::{ELSEWHERE, Fixture, KEYS, id, node};
 use crate::config::Untagged;
 use cloud::{Detail, Provider as _};
+use fakecloud::Fault;
 use prometheus::proto::MetricType;
 
 /// The value of a metric with these labels; of a histogram the number of observations.
@@ -59,6 +60,16 @@ async fn calls_are_counted_by_how_they_end() {
         (throttled(), status("DescribeAvailabilityZones", "503")),
         (Some(1.0), Some(1.0))
     );
+    // What is sent again and succeeds has not failed.
+    let busy = "<Response><Errors><Error><Code>InternalError</Code><Message>m</Message></Error></Errors></Response>";
+    fixture.cloud.inject(Fault::answer(500, busy).times(1));
+    assert!(describe().await[0].is_ok());
+    assert_eq!(status("DescribeInstances", "500"), None);
+    // What does not exist is an error response, although it is an answer to us.
+    fixture.refuse("DeleteRoute", 400, "InvalidRoute.NotFound", "no route");
+    let route = "10.1.1.0/24".parse().unwrap();
+    assert!(aws.api.delete_route("rtb-1", &route).await.is_ok());
+    assert_eq!(status("DeleteRoute", "400"), Some(1.0));
     // A call that the Go program does not measure.
     assert_eq!(measured("errors"), Some(1.0));
 }

@@ -134,6 +134,16 @@ async fn a_name_is_given_once(#[case] more: &str, #[case] expected: &str) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_object_is_tagged_at_a_time() {
+    let cloud = Cloud::new(Account::default());
+    let arn = create(&cloud, "").await;
+    let one = format!("AddTags&Tags.member.1.Key=a&Tags.member.1.Value=b&ResourceArns.member.1={arn}");
+    assert!(elb_v2(&cloud, &one).await.starts_with("200"));
+    let two = elb_v2(&cloud, &format!("{one}&ResourceArns.member.2={arn}")).await;
+    assert!(two.contains("Only one resource can be tagged at a time"), "{two}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_route_to_a_terminated_instance_is_a_black_hole() {
     let cloud = Cloud::new(Account::default());
     let id = cloud.write(|account, now| account.boot("m5.large", 1, now).remove(0).id);

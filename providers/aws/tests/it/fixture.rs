@@ -10,6 +10,7 @@ use cloud::{
 };
 use lab::aws::{Call, Fixture, Instance, Mark};
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -44,29 +45,7 @@ impl Lab {
 
     /// A Service with these ports, whose node ports are 30000 more, on all nodes.
     pub fn service(&self, name: &str, kind: &str, ports: &[u16]) -> Spec {
-        let port = |number: &u16| Port {
-            name: String::new(),
-            protocol: Protocol::Tcp,
-            port: *number,
-            node_port: Some(30000 + number),
-            app_protocol: None,
-        };
-        Spec {
-            cluster: "kubernetes".into(),
-            service: ServiceRef {
-                namespace: "default".into(),
-                name: name.into(),
-                uid: format!("{name:0<8}-0000-4000-8000-000000000000"),
-            },
-            annotations: [(TYPE.to_owned(), kind.to_owned())]
-                .into_iter()
-                .filter(|(_, kind)| !kind.is_empty())
-                .collect(),
-            ports: ports.iter().map(port).collect(),
-            source_ranges: vec!["0.0.0.0/0".parse().unwrap()],
-            hosts: self.nodes.iter().map(|node| Arc::new(host(node))).collect(),
-            ..Spec::default()
-        }
+        service(name, kind, ports, self.nodes.iter().map(host))
     }
 
     pub fn mark(&self) -> Mark {
@@ -83,7 +62,24 @@ impl Lab {
 
     /// Every call so far is one that the IAM policy allows, and is as the service models have it.
     pub async fn check_calls(&self) {
-        for Call { service, action, .. } in self.aws.account.calls().unwrap() {
+        for call in self.aws.account.calls().unwrap() {
+            let Call {
+                service,
+                action,
+                agent,
+                params,
+                ..
+            } = call;
+            let arns = params.values().filter_map(|value| value.as_str()?.split_once("arn:"));
+            let kinds: BTreeSet<&str> = arns.filter_map(|(_, arn)| arn.split('/').next()).collect();
+            assert!(
+                action != "DescribeTags" || kinds.len() < 2,
+                "objects of several kinds: {kinds:?}"
+            );
+            assert!(
+                agent.starts_with("outrigger/") && agent.contains(" kubernetes/"),
+                "{action} by {agent}"
+            );
             let service = if service == "ec2" {
                 "ec2"
             } else {
@@ -106,6 +102,33 @@ pub fn provider(aws: &Fixture<'_>, more: &str, gate: &Gate) -> Aws {
     let variables = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let config = Config::new(Some(("cloud.conf", text.as_bytes())), variables, &mut Vec::new()).unwrap();
     Aws::new(config, None, gate, &prometheus::Registry::new()).unwrap()
+}
+
+/// A Service with these ports, whose node ports are 30000 more.
+pub fn service(name: &str, kind: &str, ports: &[u16], hosts: impl Iterator<Item = Host>) -> Spec {
+    let port = |number: &u16| Port {
+        name: String::new(),
+        protocol: Protocol::Tcp,
+        port: *number,
+        node_port: Some(30000 + number),
+        app_protocol: None,
+    };
+    Spec {
+        cluster: "kubernetes".into(),
+        service: ServiceRef {
+            namespace: "default".into(),
+            name: name.into(),
+            uid: format!("{name:0<8}-0000-4000-8000-000000000000"),
+        },
+        annotations: [(TYPE.to_owned(), kind.to_owned())]
+            .into_iter()
+            .filter(|(_, kind)| !kind.is_empty())
+            .collect(),
+        ports: ports.iter().map(port).collect(),
+        source_ranges: vec!["0.0.0.0/0".parse().unwrap()],
+        hosts: hosts.map(Arc::new).collect(),
+        ..Spec::default()
+    }
 }
 
 pub fn host(node: &Instance) -> Host {

@@ -70,7 +70,8 @@ impl Cloud for Network {
     async fn locate(&self, request: &Request<'_>) -> Result<Option<Balancer>> {
         let changed = self.changed(request);
         let service = Some(&request.spec.service);
-        self.find_named(&self.name(request.spec), service, changed).await
+        let found = self.find_named(&self.name(request.spec), service, changed).await?;
+        Ok(found.or_else(|| self.not_shown(request)))
     }
 
     async fn get(&self, id: &str) -> Result<Option<Balancer>> {
@@ -239,6 +240,20 @@ impl Cloud for Network {
 }
 
 impl Network {
+    /// A load balancer that this process created, and that AWS may not show yet: it is deleted all the same.
+    fn not_shown(&self, request: &Request<'_>) -> Option<Balancer> {
+        let is_left = request.scope == Scope::Deletion && !self.state.is_deleted(request.spec);
+        let load_balancer_arn = self.state.created(request.spec).filter(|_| is_left)?;
+        Some(Balancer {
+            lb: LoadBalancer {
+                load_balancer_name: self.name(request.spec),
+                load_balancer_arn,
+                ..LoadBalancer::default()
+            },
+            ..Balancer::default()
+        })
+    }
+
     /// When this process last changed the load balancer of a Service.
     fn changed(&self, request: &Request<'_>) -> Option<Instant> {
         let record = request.record.as_ref().map(|record| record.id.clone());

@@ -2,7 +2,10 @@
 
 use super::{Balancer, Network, desired::Asked, name_in};
 use crate::{
-    api::{ec2::security_groups::SecurityGroup, elbv2::target_groups::TargetGroup},
+    api::{
+        ec2::security_groups::SecurityGroup,
+        elbv2::{LoadBalancer, target_groups::TargetGroup},
+    },
     config::{NlbSecurityGroups, NodeRules as NodeRulesMode},
     load_balancers::{annotations as key, health::TRAFFIC_PORT, names, tags},
     security_groups::{
@@ -61,7 +64,6 @@ impl Network {
             return Ok(());
         }
         let (name, groups) = (lb.load_balancer_name.as_str(), &self.shared.groups);
-        let own_name = names::network_group(&spec.cluster, &spec.service);
         let wanted = match self.groups_for(spec) {
             Groups::Unmanaged => return Ok(()),
             Groups::Given(ids) => ids,
@@ -90,16 +92,28 @@ impl Network {
             "changed the security groups"
         );
         self.state.invalidate(&lb.load_balancer_arn);
-        // Its own group is not used any more. If it cannot be deleted now, it is when the Service is.
-        if let Some(group) = groups.find_own(name, &own_name).await?
-            && !wanted.contains(&group.group_id)
-            && let Err(halt) = groups.delete_own(name, &group.group_id).await
-        {
-            debug!(
-                group = group.group_id,
-                reason = halt.report(),
-                "security group is kept for now"
-            );
+        self.remove_unused(spec, lb, &wanted).await
+    }
+
+    /// Deletes the groups of its own that a load balancer does not use any more. One that was created under another `--cluster-name` has
+    /// another name. What cannot be deleted now is kept.
+    async fn remove_unused(&self, spec: &Spec, lb: &LoadBalancer, wanted: &[String]) -> Result<(), Halt> {
+        let (name, groups) = (lb.load_balancer_name.as_str(), &self.shared.groups);
+        let (cluster, prefix) = (
+            self.shared.api.cluster().await?,
+            names::target_group_prefix(&spec.service),
+        );
+        let is_unused = |group: &&SecurityGroup| {
+            let is_own = group.group_name.starts_with(&prefix)
+                && group.group_description == names::NETWORK_GROUP_DESCRIPTION
+                && cluster.owns(&group.tag_set);
+            is_own && lb.security_groups.contains(&group.group_id) && !wanted.contains(&group.group_id)
+        };
+        for group in groups.list(name).await?.iter().filter(is_unused) {
+            if let Err(halt) = groups.delete_own(name, &group.group_id).await {
+                let (group, reason) = (&group.group_id, halt.report());
+                debug!(group, reason, "security group is kept for now");
+            }
         }
         Ok(())
     }

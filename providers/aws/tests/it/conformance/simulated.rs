@@ -1,10 +1,11 @@
 //! A simulated account.
 
 use super::{Account, Kind, Seen, passes};
+use crate::simulation::{host, provider};
 use async_trait::async_trait;
-use aws::{Aws, config::Config};
-use aws_sim::{Fault, Machine, Mark, Sim, State};
-use cloud::{Gate, Host, Protocol, ProviderId};
+use aws::Aws;
+use aws_sim::{Fault, Mark, Sim, State};
+use cloud::{Gate, Host, Protocol};
 use conformance::{Failed, Stop, WriteFault};
 
 /// Each case has a cloud of its own, and most of its time is waiting.
@@ -25,10 +26,7 @@ async fn account() -> Result<Simulated, Stop> {
 #[async_trait]
 impl Account for Simulated {
     fn provider(&self, gate: &Gate) -> Aws {
-        let text = self.sim.cloud_conf("");
-        let variables = Sim::environment().into_iter().collect();
-        let config = Config::new(Some(("cloud.conf", text.as_bytes())), variables, &mut Vec::new()).unwrap();
-        Aws::new(config, None, gate, &prometheus::Registry::new()).unwrap()
+        provider(&self.sim, "", gate)
     }
 
     fn most_machines(&self) -> usize {
@@ -93,14 +91,6 @@ impl Account for Simulated {
         };
         self.sim.cloud().inject(fault.writes().times(1));
         Ok(())
-    }
-}
-
-fn host(machine: &Machine) -> Host {
-    Host {
-        name: machine.name.clone(),
-        provider_id: ProviderId::parse(machine.provider_id()),
-        ..Host::default()
     }
 }
 

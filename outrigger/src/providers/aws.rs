@@ -4,7 +4,7 @@ use super::{Entry, Event, Metrics, Origin, Page};
 use aws::{
     Aws, TaggingOptions, annotations,
     config::{self, Config, Untagged, Variables},
-    permissions,
+    permissions, surface,
 };
 use manager::{Provide, Registration, Setup};
 use operator::standalone::provider::{self, Changes, ClusterName, Credentials, Needs};
@@ -136,11 +136,16 @@ fn tag(pair: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+fn flags() -> Vec<&'static str> {
+    Flags::default().sections().iter().flat_map(Section::names).collect()
+}
+
 fn pages() -> Vec<Page> {
     let page = |name, text| Page { name, text };
     vec![
         page("aws-config", config::reference_page()),
         page("aws-annotations", annotations::TABLE.page()),
+        page("aws-names", surface::page(&flags())),
         page("deploy/aws/iam-policy.json", permissions::policy()),
     ]
 }
@@ -148,6 +153,12 @@ fn pages() -> Vec<Page> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_flag_of_the_go_program_is_missing() {
+        let page = surface::page(&super::flags());
+        assert!(page.contains("| flags | 6 | 6 |"), "{page}");
+    }
 
     fn flags(tags: &[&str], resources: &[&str]) -> Flags {
         Flags {

@@ -14,6 +14,7 @@ pub mod permissions;
 mod region;
 mod routes;
 mod security_groups;
+pub mod surface;
 mod tagging;
 #[cfg(test)]
 mod tests;

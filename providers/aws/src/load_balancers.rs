@@ -29,6 +29,8 @@ use serde_json::json;
 use settings::Kind;
 use std::sync::Arc;
 use subnets::Subnets;
+pub use subnets::{INTERNAL_ROLE, NAME_TAG, PUBLIC_ROLE};
+pub use tags::SERVICE as SERVICE_TAG;
 use tokio::time::Instant;
 
 /// The load balancers of one cluster.

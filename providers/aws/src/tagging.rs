@@ -14,7 +14,7 @@ use provider_kit::concurrently;
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
 
 /// The label of Nodes whose instances have the tags.
-const LABEL: &str = "k8s.io/cloud-provider-aws";
+pub const LABEL: &str = "k8s.io/cloud-provider-aws";
 
 /// How many instances one call tags.
 const BATCH: NonZeroUsize = NonZeroUsize::new(50).unwrap();

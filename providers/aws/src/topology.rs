@@ -11,7 +11,8 @@ use std::{
 use tokio::time::Instant;
 use tracing::warn;
 
-const LAYER: &str = "topology.k8s.aws/network-node-layer-";
+/// How they begin.
+pub const LAYER: &str = "topology.k8s.aws/network-node-layer-";
 
 /// How many instances one call takes.
 const INSTANCES: usize = 100;

@@ -17,6 +17,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 /// Subnets rarely change, and a user who corrects their tags waits at most this long.
 const LIFETIME: Duration = Duration::from_secs(20);
 
+/// The tag of subnets for load balancers with public addresses.
+pub const PUBLIC_ROLE: &str = "kubernetes.io/role/elb";
+/// The tag of subnets for internal load balancers.
+pub const INTERNAL_ROLE: &str = "kubernetes.io/role/internal-elb";
+/// The tag with the name of a subnet.
+pub const NAME_TAG: &str = "Name";
+
 /// The subnets of the VPC.
 pub struct Subnets {
     api: Arc<Api>,
@@ -98,7 +105,7 @@ impl Vpc {
             found.push(id);
         }
         for name in names {
-            let is_named = |subnet: &&Subnet| value(&subnet.tag_set, "Name") == Some(&name);
+            let is_named = |subnet: &&Subnet| value(&subnet.tag_set, NAME_TAG) == Some(&name);
             let mut of_name = self.subnets.iter().filter(is_named);
             match (of_name.next(), of_name.next()) {
                 (Some(subnet), None) => found.push(subnet.subnet_id.clone()),
@@ -129,8 +136,8 @@ impl Vpc {
             );
         }
         let role = match scheme {
-            Scheme::Public => "kubernetes.io/role/elb",
-            Scheme::Internal => "kubernetes.io/role/internal-elb",
+            Scheme::Public => PUBLIC_ROLE,
+            Scheme::Internal => INTERNAL_ROLE,
         };
         let rank = |subnet: &Subnet| {
             let has_role = value(&subnet.tag_set, role).is_some();

@@ -27,9 +27,10 @@ use tokio::sync::OnceCell;
 
 const CRD: &str = include_str!("../../../deploy/kubernetes/crd.yaml");
 const OPERATOR: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
-const EXAMPLES: [&str; 2] = [
+const EXAMPLES: [&str; 3] = [
     include_str!("../../../deploy/kubernetes/example-memory.yaml"),
     include_str!("../../../deploy/kubernetes/example-openstack.yaml"),
+    include_str!("../../../deploy/kubernetes/example-aws.yaml"),
 ];
 const MANAGER: &str = include_str!("../../../deploy/manager/rbac.yaml");
 const DOCUMENTATION: &str = include_str!("../../../docs/kubernetes.md");
@@ -42,6 +43,18 @@ const CONTEXT: Context<'_> = Context {
 };
 
 const PROVIDERS: &[Provider] = &[
+    Provider {
+        name: "aws",
+        needs: Needs {
+            config: Config::Optional,
+            credentials: Credentials::File {
+                variable: "AWS_SHARED_CREDENTIALS_FILE",
+                key: "credentials",
+            },
+            changes: Changes::Unseen,
+            cluster_name: ClusterName::Describes,
+        },
+    },
     Provider {
         name: "memory",
         needs: Needs {

@@ -23,7 +23,7 @@ const INFRASTRUCTURE: &str = "/apis/config.openshift.io/v1/infrastructures/clust
 const OPERATOR_LABEL: &str = "k8s-app%3Dcloud-manager-operator";
 /// What the manifests call the images and the version: a release puts its own there.
 const OPERATOR_IMAGE: &str = "quay.io/openshift/origin-cluster-cloud-controller-manager-operator";
-const AWS_IMAGE: &str = "quay.io/openshift/origin-aws-cloud-controller-manager";
+const IMAGES: &str = "images.json: |\n    {\n";
 const VERSION: &str = "0.0.1-snapshot";
 /// Not served here: its definition is in no module of the registry. The image stream of `image-references` is for the release only.
 const LEFT_OUT: &str = "CredentialsRequest";
@@ -153,7 +153,13 @@ fn apply(fixture: &Fixture, Release(version, image): &Release) {
         if is_tombstone || text.contains(&format!("kind: {LEFT_OUT}")) {
             continue;
         }
-        let text = text.replace(OPERATOR_IMAGE, image).replace(AWS_IMAGE, stand_in::IMAGE);
+        let text = text.replace(OPERATOR_IMAGE, image);
+        // On AWS another program than ours, as the comment in the file says.
+        let of_aws = format!(
+            "{IMAGES}      \"cloudControllerManagerAWS\": \"{}\",\n",
+            stand_in::IMAGE
+        );
+        let text = text.replace(IMAGES, &of_aws);
         let text = text.replace(VERSION, version);
         fixture.run_with("kubectl apply --server-side --force-conflicts -f -", &text);
     }

@@ -12,7 +12,7 @@ const AWS: &str = "aws-cloud-controller-manager";
 #[case::missing(None, "cannot read")]
 #[case::nothing_in_it(Some(""), "images.json is not a JSON object (line 1, column 0)")]
 #[case::broken(Some("{broken"), "images.json is not a JSON object (line 1, column 2)")]
-#[case::partial(Some(r#"{"cloudControllerManagerOperator": "x"}"#), "cloudControllerManagerAWS")]
+#[case::partial(Some(r#"{"cloudControllerManagerGCP": "x"}"#), "cloudControllerManagerAWS")]
 #[case::a_number(
     Some(r#"{"cloudControllerManagerAWS": 1}"#),
     "cloudControllerManagerAWS has to be a text"

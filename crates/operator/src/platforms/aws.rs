@@ -1,10 +1,11 @@
 //! Amazon Web Services.
 
-use super::{CloudConfig, Platform, images::MANAGER};
+use super::{CloudConfig, Platform, Provider, images::MANAGER};
 
 /// What runs on AWS.
 pub const PLATFORM: Platform = Platform {
     type_: "AWS",
+    provider: Provider::Ours,
     cloud_config: CloudConfig::Aws,
     images: &[(MANAGER, "cloudControllerManagerAWS")],
     manifests: &[

@@ -65,7 +65,7 @@ fn everything(namespace: &str) -> Vec<Object> {
             setting.proxy.http_proxy = "http://proxy.test".to_owned();
             objects.extend(resources(&setting).unwrap());
             objects.extend(bootstrap_resources(&setting).unwrap());
-            if platform == "OpenStack" {
+            if ["AWS", "OpenStack"].contains(&platform) {
                 setting.images = Images::default().with_own("example.test/outrigger:1");
                 objects.extend(resources(&setting).unwrap());
             }

@@ -92,9 +92,12 @@ fn renders_bootstrap(
     );
 }
 
-#[test]
-fn renders_our_own_image() {
-    let mut setting = setting("OpenStack", Topology::HighlyAvailable);
+#[rstest]
+fn renders_our_own_image(#[values("AWS", "OpenStack")] platform: &str) {
+    let mut setting = setting(platform, Topology::HighlyAvailable);
     setting.images = Images::default().with_own("example.test/outrigger:1");
-    compare("openstack-own-ha", &resources(&setting).unwrap());
+    compare(
+        &format!("{}-own-ha", platform.to_lowercase()),
+        &resources(&setting).unwrap(),
+    );
 }

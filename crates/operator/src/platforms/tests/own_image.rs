@@ -1,6 +1,7 @@
 //! Where images.json names no manager and we have one, it is ours: its port is open.
 
 use super::*;
+use rstest::rstest;
 use serde_json::json;
 
 fn own(platform: &str) -> Setting {
@@ -9,9 +10,11 @@ fn own(platform: &str) -> Setting {
     setting
 }
 
-#[test]
-fn port_is_open() {
-    let deployment = deployment(&own("OpenStack"));
+#[rstest]
+#[case("AWS", "--cloud-provider=aws")]
+#[case("OpenStack", "--cloud-provider=openstack")]
+fn port_is_open(#[case] platform: &str, #[case] provider: &str) {
+    let deployment = deployment(&own(platform));
     let container = at(&deployment, "/spec/template/spec/containers/0");
     assert_eq!(container["image"], "example.test/outrigger:1");
     let script = container["command"][2].as_str().unwrap();
@@ -21,7 +24,7 @@ fn port_is_open() {
         "--secure-port=10258".to_owned(),
         format!("--tls-cert-file={certificate}.crt"),
         format!("--tls-private-key-file={certificate}.key"),
-        "--cloud-provider=openstack".to_owned(),
+        provider.to_owned(),
     ] {
         assert_eq!(script.matches(&flag).count(), 1, "{flag}: {script}");
     }
@@ -76,14 +79,14 @@ fn an_image_of_another_project_is_run_unchanged() {
 #[test]
 fn only_where_we_have_one() {
     assert_eq!(
-        resources(&own("AWS")).unwrap_err().to_string(),
-        "images.json names no image for platform AWS: missing cloudControllerManagerAWS"
+        resources(&own("GCP")).unwrap_err().to_string(),
+        "images.json names no image for platform GCP: missing cloudControllerManagerGCP"
     );
 }
 
-#[test]
-fn static_pod_too() {
-    let pods = bootstrap_resources(&own("OpenStack")).unwrap();
+#[rstest]
+fn static_pod_too(#[values("AWS", "OpenStack")] platform: &str) {
+    let pods = bootstrap_resources(&own(platform)).unwrap();
     assert_eq!(
         at(pods[0].value(), "/spec/containers/0/image"),
         "example.test/outrigger:1"

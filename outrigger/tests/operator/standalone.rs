@@ -1,5 +1,6 @@
 //! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
 
+mod clouds;
 pub mod cluster;
 mod faults;
 mod lifecycle;

@@ -1,6 +1,10 @@
-use super::*;
+use super::plan::{Task, after, work};
+use cloud::Error;
+use k8s_openapi::api::core::v1::Node;
 use rstest::rstest;
+use runtime::{informer::Change, queue::Next};
 use serde_json::json;
+use std::{sync::Arc, time::Duration};
 
 const LABEL: (&str, &str) = ("tagged", "v1");
 
@@ -69,9 +73,7 @@ fn a_failure_is_retried_for_a_while(
     #[case] next: Next,
     #[case] observed: &str,
 ) {
-    let heard = std::cell::RefCell::new(Vec::new());
-    let found = after(&error, Duration::from_secs(age), failures, |outcome| {
-        heard.borrow_mut().push(format!("{outcome:?}"));
-    });
-    assert_eq!((found, heard.into_inner().join(" ").as_str()), (next, observed));
+    let (found, outcomes) = after(&error, Duration::from_secs(age), failures);
+    let outcomes: Vec<_> = outcomes.iter().map(|outcome| format!("{outcome:?}")).collect();
+    assert_eq!((found, outcomes.join(" ").as_str()), (next, observed));
 }

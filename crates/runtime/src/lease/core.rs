@@ -48,29 +48,29 @@ pub(super) struct Held {
 
 /// The result of an attempt.
 #[derive(Debug)]
-pub(super) enum Look {
-    Ours(Held),
-    Theirs,
+pub(super) enum Attempt {
+    Acquired(Held),
+    HeldByOther,
 }
 
 impl Core {
     /// Reads the lease, and acquires or renews it if that is due.
-    pub(super) async fn attempt(&self, view: &mut View, limit: Limit) -> Result<Look, Error> {
+    pub(super) async fn attempt(&self, view: &mut View, limit: Limit) -> Result<Attempt, Error> {
         for _ in 0..TRIES {
             let found = self.store.find(Freshness::Latest, limit).await?;
             let record = found.as_ref().map(Record::of).transpose().map_err(unreadable)?;
             let step = view.decide(record.as_ref(), Instant::now());
-            self.status.saw_leader(view.holder());
+            self.status.observed_leader(view.holder());
             match step {
-                Step::Wait(_) => return Ok(Look::Theirs),
+                Step::Wait(_) => return Ok(Attempt::HeldByOther),
                 Step::Renew => self.metrics.slow_path(),
                 Step::Create | Step::Take => {}
             }
             match self.write(&step, found, record.unwrap_or_default(), limit).await {
                 Ok(held) => {
-                    view.saw(&held.record, Instant::now());
-                    self.status.saw_leader(view.holder());
-                    return Ok(Look::Ours(held));
+                    view.observe(&held.record, Instant::now());
+                    self.status.observed_leader(view.holder());
+                    return Ok(Attempt::Acquired(held));
                 }
                 Err(Error::Conflict) => {}
                 Err(error) => return Err(error),
@@ -91,9 +91,9 @@ impl Core {
         let limit = Limit::Until(held.until.min(Instant::now() + RELEASE));
         let (mut lease, mut record) = (held.lease, held.record);
         for _ in 0..TRIES {
-            let error = match self.give_away(lease, &record, limit).await {
+            let error = match self.write_free(lease, &record, limit).await {
                 Ok(lease) => {
-                    self.status.saw_leader("");
+                    self.status.observed_leader("");
                     return Ok(Some(lease));
                 }
                 Err(error) => error,
@@ -161,7 +161,7 @@ impl Core {
         })
     }
 
-    async fn give_away(&self, lease: Value, record: &Record, limit: Limit) -> Result<Value, Error> {
+    async fn write_free(&self, lease: Value, record: &Record, limit: Limit) -> Result<Value, Error> {
         let lease = record.released(micro_time()).into_lease(lease).map_err(unreadable)?;
         self.store.update(&lease, limit).await
     }

@@ -26,11 +26,11 @@ pub struct View {
     identity: String,
     /// For a record without a lease duration.
     lease_duration: Duration,
-    last: Option<Sight>,
+    last: Option<Observation>,
 }
 
 #[derive(Debug, Clone)]
-struct Sight {
+struct Observation {
     record: Record,
     /// When this content was first observed.
     since: Instant,
@@ -48,9 +48,9 @@ impl View {
     }
 
     /// Records an observation. `now` is after the response arrived, so that it is not before the renewal.
-    pub fn saw(&mut self, record: &Record, now: Instant) {
+    pub fn observe(&mut self, record: &Record, now: Instant) {
         if self.last.as_ref().is_none_or(|last| last.record != *record) {
-            self.last = Some(Sight {
+            self.last = Some(Observation {
                 record: record.clone(),
                 since: now,
             });
@@ -84,7 +84,7 @@ impl View {
     #[must_use]
     pub fn decide(&mut self, found: Option<&Record>, now: Instant) -> Step {
         if let Some(record) = found {
-            self.saw(record, now);
+            self.observe(record, now);
         }
         match (self.expiry(), found) {
             (Some(expiry), _) if now < expiry => Step::Wait(expiry),

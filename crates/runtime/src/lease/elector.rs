@@ -2,7 +2,7 @@
 
 use super::{
     Leadership, Metrics, Params, Status,
-    core::{Core, Held, Look},
+    core::{Attempt, Core, Held},
     decision::View,
     record::Record,
     store::{Freshness, Limit, Store},
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How often a standby without the permission to watch reads the lease. The read is from the cache of the API server, so that
 /// it is cheap; often enough for a takeover within a second.
-const GLANCE: Duration = Duration::from_millis(500);
+const CACHED_READS: Duration = Duration::from_millis(500);
 
 /// How long an attempt may continue after a cancel, so that a lease acquired at that moment is released.
 const LAST_ATTEMPT: Duration = Duration::from_secs(1);
@@ -86,13 +86,13 @@ impl Elector {
         tracing::info!(lease = %self.core.params, %identity, "attempting to acquire leader lease");
         let mut standby = Standby::new(View::new(identity, *lease_duration), &self.core);
         while !cancel.is_cancelled() {
-            let look = tokio::select! {
-                look = self.core.attempt(&mut standby.view, Limit::Usual) => look,
+            let attempt = tokio::select! {
+                attempt = self.core.attempt(&mut standby.view, Limit::Usual) => attempt,
                 () = after(cancel, LAST_ATTEMPT) => return None,
             };
-            match look {
-                Ok(Look::Ours(held)) => return self.start(standby.view, held, cancel).await,
-                Ok(Look::Theirs) => {
+            match attempt {
+                Ok(Attempt::Acquired(held)) => return self.start(standby.view, held, cancel).await,
+                Ok(Attempt::HeldByOther) => {
                     self.core.status.worked();
                     tokio::select! { () = standby.pause(&self.core) => {}, () = cancel.cancelled() => {} }
                 }
@@ -127,13 +127,13 @@ async fn after(cancel: &CancellationToken, time: Duration) {
 struct Standby {
     view: View,
     notices: BoxStream<'static, Notice>,
-    sight: Sight,
+    watch: WatchState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    Watching,
-    Blind,
+enum WatchState {
+    Open,
+    Closed,
 }
 
 impl Standby {
@@ -142,14 +142,14 @@ impl Standby {
         Self {
             view,
             notices,
-            sight: Sight::Watching,
+            watch: WatchState::Open,
         }
     }
 
     /// Waits until another attempt can succeed.
     async fn pause(&mut self, core: &Core) {
         let next = Instant::now() + core.params.pause();
-        let glance = GLANCE.min(core.params.retry_period);
+        let interval = CACHED_READS.min(core.params.retry_period);
         loop {
             let wake = self
                 .view
@@ -158,8 +158,8 @@ impl Standby {
                 .map_or(next, |expiry| expiry.min(next));
             let step = tokio::select! {
                 () = tokio::time::sleep_until(wake) => return,
-                notice = self.notices.next() => self.note(notice, core),
-                () = tokio::time::sleep(glance), if self.sight == Sight::Blind => read_cached(core).await,
+                notice = self.notices.next() => self.handle(notice, core),
+                () = tokio::time::sleep(interval), if self.watch == WatchState::Closed => read_cached(core).await,
             };
             if step.is_break() {
                 return;
@@ -167,14 +167,14 @@ impl Standby {
         }
     }
 
-    fn note(&mut self, notice: Option<Notice>, core: &Core) -> ControlFlow<()> {
+    fn handle(&mut self, notice: Option<Notice>, core: &Core) -> ControlFlow<()> {
         match notice {
-            Some(Notice::Sighted) => self.sight = Sight::Watching,
-            Some(Notice::Blind) | None => self.sight = Sight::Blind,
-            Some(Notice::Gone) => return ControlFlow::Break(()),
-            Some(Notice::Seen(record)) => {
-                self.view.saw(&record, Instant::now());
-                core.status.saw_leader(record.holder());
+            Some(Notice::Open) => self.watch = WatchState::Open,
+            Some(Notice::Closed) | None => self.watch = WatchState::Closed,
+            Some(Notice::Deleted) => return ControlFlow::Break(()),
+            Some(Notice::Changed(record)) => {
+                self.view.observe(&record, Instant::now());
+                core.status.observed_leader(record.holder());
                 return worth_trying(&record, core);
             }
         }

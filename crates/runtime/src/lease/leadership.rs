@@ -2,7 +2,7 @@
 
 use super::{
     Params,
-    core::{Core, Held, Look},
+    core::{Attempt, Core, Held},
     decision::View,
     store::{Error, Limit},
 };
@@ -156,20 +156,20 @@ async fn keep(core: &Core, view: &mut View, held: &mut Held) -> Lost {
             );
         }
         match renew(core, view, held).await {
-            Ok(Look::Ours(renewed)) => {
+            Ok(Attempt::Acquired(renewed)) => {
                 *held = renewed;
                 extend(core, held);
                 core.status.worked();
             }
-            Ok(Look::Theirs) => return lost(core, format!("{:?} has it", view.holder())),
+            Ok(Attempt::HeldByOther) => return lost(core, format!("{:?} has it", view.holder())),
             Err(error) => core.status.failed(error.to_string()),
         }
     }
 }
 
-async fn renew(core: &Core, view: &mut View, held: &Held) -> Result<Look, Error> {
+async fn renew(core: &Core, view: &mut View, held: &Held) -> Result<Attempt, Error> {
     match core.renew(held).await {
-        Ok(held) => Ok(Look::Ours(held)),
+        Ok(held) => Ok(Attempt::Acquired(held)),
         Err(Error::TooLate) => Err(Error::TooLate),
         Err(error) => {
             tracing::debug!(lease = %core.params, %error, "could not renew the lease at once; reading it first");

@@ -77,7 +77,7 @@ impl Status {
     }
 
     /// Logs every change once.
-    pub(super) fn saw_leader(&self, leader: &str) {
+    pub(super) fn observed_leader(&self, leader: &str) {
         let before = std::mem::replace(&mut self.state().leader, leader.into());
         if before != leader && !leader.is_empty() {
             tracing::info!(lease = self.0.lease, leader, "new leader elected");

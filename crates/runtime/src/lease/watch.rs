@@ -24,13 +24,13 @@ const FORBIDDEN: Duration = Duration::from_mins(5);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
     /// The watch is open: every change will be reported.
-    Sighted,
+    Open,
     /// There is no watch: the lease must be read.
-    Blind,
+    Closed,
     /// The current lease.
-    Seen(Record),
+    Changed(Record),
     /// The lease was deleted.
-    Gone,
+    Deleted,
 }
 
 type Events = BoxStream<'static, Result<WatchEvent<serde_json::Value>, Error>>;
@@ -70,15 +70,15 @@ impl Watch {
             };
             match tokio::time::timeout(SILENCE, events.next()).await.unwrap_or(None) {
                 Some(Ok(WatchEvent::Added(lease) | WatchEvent::Modified(lease))) => match Record::of(&lease) {
-                    Ok(record) => return Notice::Seen(record),
+                    Ok(record) => return Notice::Changed(record),
                     Err(error) => tracing::debug!(%error, "ignored an unreadable lease"),
                 },
-                Some(Ok(WatchEvent::Deleted(_))) => return Notice::Gone,
+                Some(Ok(WatchEvent::Deleted(_))) => return Notice::Deleted,
                 Some(Ok(WatchEvent::Bookmark(_))) => {}
                 Some(Ok(WatchEvent::Error(_)) | Err(_)) => {
                     self.events = None;
                     self.wait = Some(self.pause);
-                    return Notice::Blind;
+                    return Notice::Closed;
                 }
                 // It ended regularly. The new watch starts with the current lease, so no change is missed.
                 None => {
@@ -96,11 +96,11 @@ impl Watch {
         match self.store.watch().await {
             Ok(events) => {
                 self.events = Some(events.boxed());
-                Notice::Sighted
+                Notice::Open
             }
             Err(error) => {
                 self.wait = Some(self.refused(&error));
-                Notice::Blind
+                Notice::Closed
             }
         }
     }
@@ -109,7 +109,7 @@ impl Watch {
         match error {
             Error::Forbidden(reason) => {
                 if std::mem::replace(&mut self.complained, Complained::Yes) == Complained::No {
-                    tracing::info!(%reason, "may not watch the lease; reading it more often instead");
+                    tracing::info!(%reason, "no permission to watch the lease; reading it more often instead");
                 }
                 FORBIDDEN
             }

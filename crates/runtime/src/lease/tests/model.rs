@@ -226,7 +226,7 @@ impl World {
         let until = since + self.renew;
         match version {
             Some(version) if now < until && !record.is_free() => {
-                replica.view.saw(&record, self.start + Duration::from_millis(now));
+                replica.view.observe(&record, self.start + Duration::from_millis(now));
                 // A renewal moves the end of what is already allowed; it does not reach back.
                 replica.led.push((now, until));
                 replica.until = replica.until.max(until);

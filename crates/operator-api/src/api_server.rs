@@ -1,20 +1,20 @@
-//! How the API server is set up: here, which TLS the cluster's servers shall speak.
+//! The configuration of the API server: here, the TLS profile of the cluster's servers.
 
 use serde::{Deserialize, Serialize};
 
 kind! {
-    /// The set-up of the API server. The operator reads the one named `cluster`.
+    /// The configuration of the API server. The operator reads the one named `cluster`.
     ApiServer = "APIServer", "apiservers" { spec: Spec, status: Status }
 }
 
-/// What the administrator asks for.
+/// The spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Spec {
     /// The TLS versions and ciphers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_security_profile: Option<TlsSecurityProfile>,
-    /// Who has to follow the profile: `StrictAllComponents`, `LegacyAdheringComponentsOnly`, or empty.
+    /// Which components have to follow the profile: `StrictAllComponents`, `LegacyAdheringComponentsOnly`, or empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tls_adherence: String,
 }
@@ -43,7 +43,7 @@ pub struct CustomTlsProfile {
     pub min_tls_version: String,
 }
 
-/// Nothing the operator reads.
+/// No field that the operator reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {}

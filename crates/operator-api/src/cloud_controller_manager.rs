@@ -19,16 +19,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The port that a cloud controller manager serves at by default.
+/// The default port of a cloud controller manager.
 pub const SECURE_PORT: i32 = 10258;
 
-/// The form of an image: a repository with an optional registry, tag and digest.
+/// The format of an image: a repository with an optional registry, tag and digest.
 pub const IMAGE: &str = "^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$";
 
-/// Stands in the examples for what only the user knows. It is never valid.
+/// The placeholder in examples for values that only the user knows. It is never valid.
 pub const PLACEHOLDER: &str = "CHANGE-ME";
 
-/// The form of a cluster's name: without blanks, because it becomes part of names and tags in the cloud.
+/// The format of a cluster's name: without blanks, because it becomes part of names and tags in the cloud.
 pub const CLUSTER_NAME: &str = r"^\S+$";
 
 /// The flags that `extraArgs` may not contain: the operator sets them, most of them from fields, or relies on their defaults.
@@ -56,7 +56,7 @@ pub const OWN_FLAGS: &[&str] = &[
     "--v",
 ];
 
-/// What is asked for.
+/// The desired manager.
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq)]
 #[kube(
     group = "outrigger.dev",
@@ -77,11 +77,11 @@ pub const OWN_FLAGS: &[&str] = &[
     "fieldPath": ".clusterCIDRs",
 }]))]
 pub struct Spec {
-    /// The cloud, by the name of its provider in --cloud-provider: {providers}. It may be changed: the manager is then replaced.
+    /// The cloud, by the name of its provider in --cloud-provider: {providers}. If it is changed, the manager is replaced.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub provider: String,
 
-    /// How much the operator does.
+    /// How the operator manages the manager.
     #[serde(default)]
     pub management_state: ManagementState,
 
@@ -90,7 +90,7 @@ pub struct Spec {
     #[schemars(length(min = 1, max = 1024), regex(pattern = IMAGE))]
     pub image: Option<String>,
 
-    /// Secrets in the operator's namespace with which the image is pulled.
+    /// Secrets in the operator's namespace for pulling the image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 16),
@@ -102,12 +102,12 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_config: Option<CloudConfig>,
 
-    /// What the manager proves with who it is. Leave it out if the configuration, or the machine that the manager runs on, has the credentials.
+    /// The credentials of the manager. Omit it if the configuration, or the machine that the manager runs on, has the credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
 
-    /// The cluster's name in the cloud: part of the names of load balancers and the like. Choose one that no other cluster of the project has, and
-    /// keep it. Without it the name is kubernetes, and two clusters with that name take each other's load balancers.
+    /// The cluster's name in the cloud: part of the names of load balancers and other objects. Choose a name that no other cluster of the project has, and
+    /// do not change it. The default is kubernetes, and two clusters with that name use each other's load balancers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 255),
@@ -132,16 +132,16 @@ pub struct Spec {
     )]
     pub cluster_cidrs: Vec<String>,
 
-    /// Whether there are routes.
+    /// Whether the manager creates routes.
     #[serde(default)]
     pub routes: Routes,
 
-    /// Which nodes and Services are this manager's; by default all nodes, and all Services without a class. Scopes that meet are refused:
-    /// the younger manager is not run, and says so.
+    /// The nodes and Services of this manager; by default all nodes, and all Services without a class. Overlapping scopes are refused:
+    /// the younger manager is not run, and its status has the reason.
     #[serde(default, skip_serializing_if = "crate::is_empty")]
     pub scope: Scope,
 
-    /// Which controllers run: * for all that are on by default, a name for that one, -name for not that one. They are
+    /// Which controllers run: * for all that are enabled by default, a name to enable a controller, -name to disable it. The controllers are
     /// cloud-node-controller, cloud-node-lifecycle-controller, service-lb-controller, node-route-controller, node-ipam-controller, do-firewall and tagging.
     #[serde(default = "all")]
     #[schemars(
@@ -151,23 +151,23 @@ pub struct Spec {
     )]
     pub controllers: Vec<String>,
 
-    /// How many run. One of them works, the others stand by. Each needs a node of its own: set it to 1 if only one node may run it.
+    /// The number of replicas. One of them leads, the others are on standby. Each needs a node of its own: set it to 1 if only one node may run them.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 9))]
     pub replicas: i32,
 
-    /// The port of metrics and health on each node that runs the manager. Managers side by side need different ones, because
+    /// The port of metrics and health on each node that runs the manager. Managers on the same nodes need different ports, because
     /// they use the network of their nodes.
     #[serde(default = "secure_port")]
     #[schemars(range(min = 1024, max = 65535))]
     pub secure_port: i32,
 
-    /// How much is logged: 0 what happens, 2 more, 4 decisions, 6 everything, 8 libraries too.
+    /// The verbosity of the log: 0 changes, 2 more, 4 decisions, 6 everything, 8 also libraries.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub log_verbosity: i32,
 
-    /// More flags of the manager, as --flag=value. Those that the operator sets itself are refused.
+    /// Additional flags of the manager, as --flag=value. Flags that the operator sets itself are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 64),
@@ -176,17 +176,17 @@ pub struct Spec {
     )]
     pub extra_args: Vec<String>,
 
-    /// Variables of the manager's environment: for instance `HTTPS_PROXY`, or `KUBERNETES_SERVICE_HOST` where the cluster's own address does not
-    /// work before its network does.
+    /// Environment variables of the manager: for example `HTTPS_PROXY`, or `KUBERNETES_SERVICE_HOST` if the address of the API server's Service cannot be
+    /// reached before the cluster's network works.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub env: Vec<Variable>,
 
-    /// On which nodes the manager runs. By default on those of the control plane, and on others if there are none.
+    /// The nodes that run the manager. By default those of the control plane, or others if there are none.
     #[serde(default, skip_serializing_if = "crate::is_empty")]
     pub placement: Placement,
 
-    /// The processor and memory of each replica. By default it asks for a little of both, and nothing is limited.
+    /// The resources of each replica. By default a small request, and no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
 
@@ -194,7 +194,7 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "crate::is_empty")]
     pub pod_template: PodTemplate,
 
-    /// How Prometheus finds the manager, in clusters that have the Prometheus operator.
+    /// How Prometheus finds the manager, if the cluster has the Prometheus operator.
     #[serde(default, skip_serializing_if = "crate::is_empty")]
     pub monitoring: Monitoring,
 }
@@ -215,33 +215,33 @@ pub struct PodTemplate {
 /// How Prometheus finds the manager.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 pub struct Monitoring {
-    /// Additional labels of the `ServiceMonitor` and the `PrometheusRule`, for a Prometheus that selects by label: for instance release:
+    /// Additional labels of the `ServiceMonitor` and the `PrometheusRule`, for a Prometheus that selects by label: for example release:
     /// kube-prometheus-stack.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     pub labels: BTreeMap<String, String>,
 }
 
-/// Whether the operator looks after the manager. Managed: it does. Unmanaged: it touches nothing, and whatever runs goes on running. Removed: it
-/// takes everything away again; load balancers that exist stay in the cloud, and nodes stay as they are.
+/// How the operator manages the manager. Managed: it runs the manager. Unmanaged: it changes nothing, and existing objects are kept. Removed: it
+/// deletes all objects of the manager; load balancers are kept in the cloud, and nodes are not changed.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ManagementState {
-    /// It does.
+    /// It runs the manager.
     #[default]
     Managed,
-    /// It touches nothing; whatever runs goes on running.
+    /// It changes nothing, and existing objects are kept.
     Unmanaged,
-    /// It takes everything away again. Load balancers that exist stay in the cloud, and nodes stay as they are.
+    /// It deletes all objects of the manager. Load balancers are kept in the cloud, and nodes are not changed.
     Removed,
 }
 
-/// Whether the cloud routes the pods' networks to the nodes. Enabled needs clusterCIDRs, and is only for networks of pods that rely on it.
+/// Whether the manager creates routes to the pod networks of nodes in the cloud. Enabled needs clusterCIDRs, and is only for pod networks that need routes.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Routes {
-    /// It does not.
+    /// It does not create routes.
     #[default]
     Disabled,
-    /// It does.
+    /// It creates routes.
     Enabled,
 }
 
@@ -273,7 +273,7 @@ pub struct KeyReference {
     pub key: String,
 }
 
-/// What the manager proves with who it is.
+/// The credentials of the manager.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// A `Secret` in the operator's namespace. Its keys become files in /etc/outrigger/credentials.
@@ -289,7 +289,7 @@ pub struct Reference {
     pub name: String,
 }
 
-/// A variable of the environment.
+/// An environment variable.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
@@ -300,24 +300,24 @@ pub struct Variable {
     pub value: String,
 }
 
-/// On which nodes the manager runs.
+/// The nodes that run the manager.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Placement {
     /// Only on nodes with these labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
-    /// Taints that are no obstacle, besides those of the control plane and of nodes that are not initialised, not ready or without network.
+    /// Additional tolerations, besides those for the control plane and for nodes that are not initialized, not ready or without network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
     pub tolerations: Vec<Toleration>,
 }
 
-/// A taint that is no obstacle.
+/// A toleration.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Toleration {
-    /// The taint's key; without it every key.
+    /// The taint's key; if omitted, every key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Exists for every value, Equal for this one.
@@ -327,23 +327,23 @@ pub struct Toleration {
     /// The taint's value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The taint's effect; without it every effect.
+    /// The taint's effect; if omitted, every effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["NoSchedule", "PreferNoSchedule", "NoExecute"]))]
     pub effect: Option<String>,
-    /// For `NoExecute`: for how long it is no obstacle; without it for ever.
+    /// For `NoExecute`: how long the taint is tolerated, in seconds; if omitted, forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
 
-/// The processor and memory of each replica.
+/// The resources of each replica.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// What it is sure to get: cpu and memory.
+    /// The requests: cpu and memory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "int_or_string")]
     pub requests: BTreeMap<String, Value>,
-    /// What it gets at most: cpu and memory.
+    /// The limits: cpu and memory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "int_or_string")]
     pub limits: BTreeMap<String, Value>,

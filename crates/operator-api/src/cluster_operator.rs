@@ -4,26 +4,26 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use serde::{Deserialize, Serialize};
 
 kind! {
-    /// An operator's word on how it is doing. Ours is named `cloud-controller-manager`.
+    /// The status of an operator. Ours is named `cloud-controller-manager`.
     ClusterOperator = "ClusterOperator", "clusteroperators" { spec: Spec, status: Status }
 }
 
-/// Nothing: it is there because the schema asks for it.
+/// Empty, but required by the schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {}
 
-/// All of it is written by the operator.
+/// The operator writes all of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Status {
-    /// `Available`, `Progressing`, `Degraded`, `Upgradeable` and those of its parts; one a type.
+    /// `Available`, `Progressing`, `Degraded`, `Upgradeable` and those of its parts; one per type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The versions that have been rolled out, `operator` first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<OperandVersion>,
-    /// What to look at when something is wrong; for us also the inventory of what we have made.
+    /// Objects that are relevant for an investigation; for us also the inventory of the objects that we have created.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_objects: Vec<ObjectReference>,
     /// Fields of other clients.
@@ -31,7 +31,7 @@ pub struct Status {
     pub extension: Option<serde_json::Value>,
 }
 
-/// One aspect of how it is doing.
+/// A condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Condition {
@@ -40,10 +40,10 @@ pub struct Condition {
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// One word for programs.
+    /// The reason, for programs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// A sentence for people.
+    /// The message, for users.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// When `status` last changed.
@@ -62,7 +62,7 @@ impl Default for Condition {
     }
 }
 
-/// The version of one part.
+/// The version of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OperandVersion {
@@ -72,15 +72,15 @@ pub struct OperandVersion {
     pub version: String,
 }
 
-/// Which object.
+/// A reference to an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObjectReference {
-    /// `apps`; empty for the core group. The schema asks for it all the same.
+    /// `apps`; empty for the core group. The schema requires it.
     pub group: String,
     /// The plural: `deployments`.
     pub resource: String,
-    /// Empty for what belongs to the cluster.
+    /// Empty for a cluster-scoped object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// Its name.

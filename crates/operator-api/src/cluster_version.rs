@@ -7,7 +7,7 @@ kind! {
     ClusterVersion = "ClusterVersion", "clusterversions" { spec: Spec, status: Status }
 }
 
-/// What the administrator asks for.
+/// The spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
@@ -16,11 +16,11 @@ pub struct Spec {
     pub cluster_id: String,
 }
 
-/// What is, and what was.
+/// The status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    /// The release that is being reached or has been.
+    /// The release that the cluster runs, or is being updated to.
     pub desired: Release,
     /// The releases so far, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ pub struct Release {
 pub struct Update {
     /// `Completed` or `Partial`.
     pub state: String,
-    /// To which; empty if that was never learnt.
+    /// The version; empty if it is not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
 }

@@ -1,4 +1,4 @@
-//! Which features are on, for each version the cluster runs or is changing to.
+//! The enabled features, for each version that the cluster runs or is being updated to.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ kind! {
     FeatureGate = "FeatureGate", "featuregates" { spec: Spec, status: Status }
 }
 
-/// What the administrator asks for.
+/// The spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Spec {
@@ -16,11 +16,11 @@ pub struct Spec {
     pub feature_set: String,
 }
 
-/// What is on and off.
+/// The status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Status {
-    /// One entry a version.
+    /// One entry per version.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub feature_gates: Vec<Details>,
 }
@@ -29,12 +29,12 @@ pub struct Status {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
-    /// Which version.
+    /// The version.
     pub version: String,
-    /// Those that are on.
+    /// The enabled features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub enabled: Vec<Gate>,
-    /// Those that are off.
+    /// The disabled features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<Gate>,
 }
@@ -58,7 +58,7 @@ impl FeatureGate {
 }
 
 impl Details {
-    /// Whether a feature is on. One that is not listed is off.
+    /// Whether a feature is enabled. One that is not listed is disabled.
     pub fn is_enabled(&self, name: &str) -> bool {
         self.enabled.iter().any(|gate| gate.name == name)
     }

@@ -1,4 +1,4 @@
-//! Where the cluster runs.
+//! The platform of the cluster.
 
 pub mod platform_spec;
 pub mod platform_status;
@@ -9,11 +9,11 @@ pub use platform_status::PlatformStatus;
 use serde::{Deserialize, Serialize};
 
 kind! {
-    /// Where the cluster runs. The operator reads the one named `cluster`; its annotations count, too.
+    /// The platform of the cluster. The operator reads the one named `cluster`; its annotations count, too.
     Infrastructure = "Infrastructure", "infrastructures" { spec: Spec, status: Status }
 }
 
-/// What the administrator asks for.
+/// The spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Spec {
@@ -37,17 +37,17 @@ pub struct CloudConfig {
     pub key: String,
 }
 
-/// What is.
+/// The status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Status {
-    /// The name that is in everything the cluster has made in its cloud.
+    /// The name that is part of all names of the cluster's objects in its cloud.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub infrastructure_name: String,
-    /// `SingleReplica`, or one of several words that mean more than one.
+    /// `SingleReplica`, or another value that means several machines.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub control_plane_topology: String,
-    /// Which platform; `None` before the installer has set it.
+    /// The platform; `None` before the installer has set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_status: Option<PlatformStatus>,
 }

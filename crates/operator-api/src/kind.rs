@@ -1,6 +1,6 @@
 //! A cluster-scoped kind of `config.openshift.io/v1`.
 
-/// Makes the struct `$kind` with `metadata`, `spec` and `status`, which `kube::Api` and an informer can hold.
+/// Defines the struct `$kind` with `metadata`, `spec` and `status`, which `kube::Api` and an informer can hold.
 macro_rules! kind {
     ($(#[$doc:meta])* $kind:ident = $name:literal, $plural:literal { spec: $spec:ty, status: $status:ty $(,)? }) => {
         $(#[$doc])*
@@ -11,11 +11,11 @@ macro_rules! kind {
             pub api_version: String,
             #[doc = concat!("`", $name, "`")]
             pub kind: String,
-            /// Its name and the like.
+            /// Its name and other metadata.
             pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-            /// What is asked for.
+            /// The spec.
             pub spec: $spec,
-            /// What is.
+            /// The status.
             #[serde(skip_serializing_if = "crate::is_empty")]
             pub status: $status,
         }

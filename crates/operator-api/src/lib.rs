@@ -1,7 +1,7 @@
-//! The kinds the operator reads and writes: one file a kind, only the fields used.
+//! The kinds that the operator reads and writes: one file per kind, only the fields that it uses.
 //!
-//! What `OpenShift` calls `config.openshift.io/v1` is read leniently: text stays text (a platform this program has never
-//! heard of must not blind it), an absent part is its empty value, and an unknown field is ignored.
+//! Objects of `config.openshift.io/v1` are parsed leniently: enumerations are texts (an unknown platform must not
+//! make the object unreadable), a missing part is its empty value, and unknown fields are ignored.
 //! [`CloudControllerManager`] is our own kind, for every other Kubernetes.
 
 #[macro_use]
@@ -25,7 +25,7 @@ pub use infrastructure::Infrastructure;
 pub use network::Network;
 pub use proxy::Proxy;
 
-/// Whether there is nothing to write: what is empty is left out, as the Go programs do.
+/// Whether a field is left out because it is empty, as by the Go programs.
 fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -7,11 +7,11 @@ kind! {
     Network = "Network", "networks" { spec: Ranges, status: Ranges }
 }
 
-/// Address ranges, as asked for or as they are.
+/// Address ranges, desired or actual.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Ranges {
-    /// Where Services get their addresses: one range, or two of different families with the preferred one first.
+    /// The address ranges of Services: one range, or two of different families with the preferred one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub service_network: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! How the cluster reaches the outside, and which authorities it trusts.
+//! The proxy of the cluster, and the certificate authorities that it trusts.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ kind! {
     Proxy = "Proxy", "proxies" { spec: Spec, status: Status }
 }
 
-/// What the administrator asks for.
+/// The spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Spec {
@@ -24,7 +24,7 @@ pub struct ConfigMapName {
     pub name: String,
 }
 
-/// What is in force: the cluster's own addresses are in `no_proxy` already. Programs are given these, never the spec's.
+/// The effective settings: `no_proxy` contains the cluster's own addresses. Programs use these, never the spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Status {
@@ -34,7 +34,7 @@ pub struct Status {
     /// For `https://`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub https_proxy: String,
-    /// Hosts that are called without it.
+    /// Hosts that are called directly.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub no_proxy: String,
 }

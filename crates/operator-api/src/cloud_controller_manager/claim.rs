@@ -1,9 +1,9 @@
-//! What a manager takes for itself.
+//! What a manager reserves.
 
 use super::{CloudConfig, Credentials, Routes, Scope, Spec};
 use serde::{Deserialize, Serialize};
 
-/// What a manager takes for itself: nodes, Services and a port, and the cloud that it asks about them. Two managers whose claims meet
+/// What a manager reserves: nodes, Services and a port, and the cloud in which it looks them up. Two managers whose claims overlap
 /// must not run side by side.
 #[derive(Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
@@ -13,21 +13,21 @@ pub struct Claim {
     /// Where the provider's configuration is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_config: Option<CloudConfig>,
-    /// What the manager proves with who it is.
+    /// The credentials of the manager.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
-    /// Which nodes and Services.
+    /// Its nodes and Services.
     pub scope: Scope,
-    /// Which controllers run.
+    /// The controllers that run.
     pub controllers: Vec<String>,
-    /// Whether there are routes.
+    /// Whether the manager creates routes.
     pub routes: Routes,
     /// The port on each node that runs the manager.
     pub secure_port: i32,
 }
 
 impl Claim {
-    /// What a manager with this spec takes.
+    /// The claim of a manager with this spec.
     #[must_use]
     pub fn of(spec: &Spec) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The kind's definition, as an API server takes it.
+//! The definition of the kind.
 
 use super::{CloudControllerManager, OWN_FLAGS};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -6,12 +6,12 @@ use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-/// Every operand bears the name of its manager with `-cloud-controller-manager` after it, and a Service's name must be a DNS label
-/// that starts with a letter: so much is left.
+/// The name of every operand is the name of its manager with the suffix `-cloud-controller-manager`, and a Service's name must be a DNS label
+/// that starts with a letter: this limits the name.
 const NAME: &str = "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,36}[a-z0-9])?$')";
 const NAME_MESSAGE: &str = "the name may have at most 38 lower-case letters, digits and hyphens, and starts with a letter and does not end with a hyphen";
 
-/// What `kubectl get` prints: the column, its type, and where it is.
+/// The columns of `kubectl get`: name, type, and path.
 const COLUMNS: [(&str, &str, &str); 7] = [
     ("Provider", "string", ".spec.provider"),
     ("State", "string", ".spec.managementState"),
@@ -26,14 +26,14 @@ const COLUMNS: [(&str, &str, &str); 7] = [
     ("Message", "string", ".status.message"),
 ];
 
-/// What the texts for `kubectl explain` say of the providers, which are not known here. Each replaces its name in braces.
+/// The texts of `kubectl explain` about the providers, which are not known here. Each replaces its name in braces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
     /// The names of the providers.
     pub providers: String,
-    /// Which providers follow a changed configuration: a sentence.
+    /// The providers that reload a changed configuration: a sentence.
     pub changes: String,
-    /// Which keys the Secret of credentials needs: sentences.
+    /// The keys of the Secret with credentials: sentences.
     pub credentials: String,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn int_or_string(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The inventory.
+/// The schema of the inventory.
 pub(super) fn references(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -102,7 +102,7 @@ pub(super) fn references(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Parts of specs that were valid when they were taken over: only the operator writes them, and a rule that has changed must not prevent it.
+/// Parts of specs that were valid when they were recorded: only the operator writes them, and a changed rule must not prevent it.
 pub(super) fn claims(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -121,20 +121,20 @@ pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "required": ["lastTransitionTime", "message", "reason", "status", "type"],
             "properties": {
-                "type": {"type": "string", "maxLength": 316, "description": "Which aspect: Available, Progressing or Degraded."},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it is so."},
+                "type": {"type": "string", "maxLength": 316, "description": "The type: Available, Progressing or Degraded."},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "The status of the condition."},
                 "reason": {"type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
-                           "description": "Why, in one word for programs."},
-                "message": {"type": "string", "maxLength": 32768, "description": "Why, in a sentence for people."},
+                           "description": "The reason, for programs."},
+                "message": {"type": "string", "maxLength": 32768, "description": "The message, for users."},
                 "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When the status last changed."},
                 "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0,
-                                       "description": "The generation of the spec that this is about."},
+                                       "description": "The generation of the spec that the condition is about."},
             },
         },
     })
 }
 
-/// Makes texts fit for a terminal, and leaves out what only the generator wanted: `nullable`, because a null is as good as nothing to an API server.
+/// Removes formatting from texts, and `nullable`, which only the generator adds: the API server treats null as absent.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,20 +1,20 @@
-//! Which nodes and Services are a manager's.
+//! The nodes and Services of a manager.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which nodes and Services are this manager's.
+/// The nodes and Services of this manager.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
-    /// The labels of its nodes; by default any. They have to be there when a node joins, so use labels that the kubelet sets: zones and the like come
-    /// from the manager itself.
+    /// The labels of its nodes; by default any. A node must have them when it joins, so use labels that the kubelet sets: the manager
+    /// itself sets labels such as the zone.
     #[serde(default, skip_serializing_if = "crate::is_empty")]
     pub node_selector: LabelSelector,
 
-    /// What the provider IDs of its nodes begin with, before ://, for instance openstack; by default anything. A node without a provider ID
-    /// is the manager's whose cloud knows a machine of its name: where names may repeat, use nodeSelector instead.
+    /// The schemes of the provider IDs of its nodes (the part before ://), for example openstack; by default any. A node without a provider ID
+    /// belongs to the manager whose cloud has a machine of its name: if names are not unique, use nodeSelector instead.
     #[serde(default, rename = "providerIDSchemes", skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 16),
@@ -32,13 +32,13 @@ pub struct Scope {
     )]
     pub load_balancer_classes: Vec<String>,
 
-    /// What happens to Services without a class.
+    /// Whether it serves Services without a class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub services_without_class: Option<ServicesWithoutClass>,
 }
 
-/// Whether Services without a load balancer class are this manager's. Serve: they get load balancers. Ignore: another controller owns them. By default they are
-/// served, unless loadBalancerClasses names some.
+/// Whether this manager serves Services without a load balancer class. Serve: they get load balancers. Ignore: another controller owns them. By default they are
+/// served, unless loadBalancerClasses is set.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServicesWithoutClass {
     /// They get load balancers.
@@ -47,21 +47,21 @@ pub enum ServicesWithoutClass {
     Ignore,
 }
 
-/// Labels that a node has to have, all of them.
+/// Labels that a node must have, all of them.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelSelector {
-    /// Labels and their values.
+    /// Labels with these values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     pub match_labels: BTreeMap<String, String>,
-    /// Labels and what their values may be.
+    /// Requirements for labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     pub match_expressions: Vec<Requirement>,
 }
 
-/// What the value of a label may be.
+/// A requirement for a label.
 #[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Default, PartialEq, Eq)]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
@@ -81,7 +81,7 @@ pub struct Requirement {
 }
 
 impl Scope {
-    /// Whether Services without a load balancer class are its Services.
+    /// Whether Services without a load balancer class are served.
     pub fn serves_classless(&self) -> bool {
         match self.services_without_class {
             Some(answer) => answer == ServicesWithoutClass::Serve,

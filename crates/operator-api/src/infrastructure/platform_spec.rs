@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlatformSpec {
-    /// `VSphere`. What counts is the type in the status.
+    /// `VSphere`. The type in the status has precedence.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub type_: String,
     /// For `VSphere`.
@@ -24,13 +24,13 @@ pub struct VSphere {
     /// Regions and zones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
-    /// Which networks the nodes' addresses are in.
+    /// The networks of the nodes' addresses.
     #[serde(skip_serializing_if = "crate::is_empty")]
     pub node_networking: NodeNetworking,
-    /// Where the API server answers.
+    /// The addresses of the API server.
     #[serde(rename = "apiServerInternalIPs", skip_serializing_if = "Vec::is_empty")]
     pub api_server_internal_ips: Vec<String>,
-    /// Where the ingress answers.
+    /// The addresses of the ingress.
     #[serde(rename = "ingressIPs", skip_serializing_if = "Vec::is_empty")]
     pub ingress_ips: Vec<String>,
 }
@@ -60,11 +60,11 @@ pub struct FailureDomain {
     pub zone: String,
     /// The vCenter, which should be one of the spec's.
     pub server: String,
-    /// Where in the vCenter.
+    /// Its objects in the vCenter.
     pub topology: Topology,
 }
 
-/// Where in a vCenter.
+/// Objects in a vCenter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Topology {

@@ -1,4 +1,4 @@
-//! Which platform, and what it is like.
+//! The platform and its properties.
 
 use super::ServiceEndpoint;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlatformStatus {
-    /// `AWS`, `OpenStack` and so on; empty or a word of tomorrow are possible.
+    /// `AWS`, `OpenStack` and so on; it may be empty or unknown to this version.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub type_: String,
     /// For `AWS`.
@@ -58,13 +58,13 @@ pub struct Azure {
     /// `AzurePublicCloud` and the like; `AzureStackCloud` is Azure Stack Hub; empty is the public cloud.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cloud_name: String,
-    /// Of the cluster's machines.
+    /// The resource group of the cluster's machines.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_group_name: String,
-    /// Of the cluster's network, if another.
+    /// The resource group of the cluster's network, if it is another one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub network_resource_group_name: String,
-    /// Of an Azure Stack Hub.
+    /// The endpoint of an Azure Stack Hub.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub arm_endpoint: String,
 }
@@ -73,7 +73,7 @@ pub struct Azure {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct External {
-    /// Whether there is a cloud controller manager at all.
+    /// Whether the user installs a cloud controller manager.
     #[serde(skip_serializing_if = "crate::is_empty")]
     pub cloud_controller_manager: ExternalManager,
 }
@@ -124,10 +124,10 @@ pub struct OpenStack {
     /// The cloud's name in the installer's `clouds.yaml`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cloud_name: String,
-    /// Where the API server answers.
+    /// The addresses of the API server.
     #[serde(rename = "apiServerInternalIPs", skip_serializing_if = "Vec::is_empty")]
     pub api_server_internal_ips: Vec<String>,
-    /// Where the ingress answers.
+    /// The addresses of the ingress.
     #[serde(rename = "ingressIPs", skip_serializing_if = "Vec::is_empty")]
     pub ingress_ips: Vec<String>,
 }
@@ -150,14 +150,14 @@ pub struct PowerVs {
     pub service_endpoints: Vec<ServiceEndpoint>,
 }
 
-/// The addresses that the cluster itself moves from node to node.
+/// Addresses that the cluster moves between nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VirtualIps {
-    /// Where the API server answers.
+    /// The addresses of the API server.
     #[serde(rename = "apiServerInternalIPs", skip_serializing_if = "Vec::is_empty")]
     pub api_server_internal_ips: Vec<String>,
-    /// Where the ingress answers.
+    /// The addresses of the ingress.
     #[serde(rename = "ingressIPs", skip_serializing_if = "Vec::is_empty")]
     pub ingress_ips: Vec<String>,
 }

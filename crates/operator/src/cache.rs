@@ -1,7 +1,7 @@
 //! A cache of objects: each is watched by its name, and nothing else is.
 //!
-//! A cluster has thousands of `ConfigMaps` and roles; the operator cares for a few dozen objects. Watching those by name
-//! keeps it small, and what others do in the same namespaces never wakes it up.
+//! A cluster has thousands of `ConfigMaps` and roles; the operator needs a few dozen objects. Watching those by name
+//! keeps the cache small, and changes of other objects in the same namespaces cause no work.
 
 mod store;
 
@@ -32,7 +32,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a new watch may take to list its objects before the operator goes on without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A kind, as its objects are asked for.
+/// A kind, as its objects are requested.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
     /// `apps/v1`
@@ -68,11 +68,11 @@ impl Resource {
 /// One object, or all of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selection {
-    /// Of which kind.
+    /// The kind.
     pub resource: Resource,
-    /// Where; `None` for what belongs to the cluster.
+    /// The namespace; `None` for a cluster-scoped object.
     pub namespace: Option<String>,
-    /// Which; `None` for all.
+    /// The name; `None` for all objects of the kind.
     pub name: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl Selection {
         }
     }
 
-    /// The watch of one object. `None` for a kind that the operator never touches.
+    /// The watch of one object. `None` for a kind that the operator does not use.
     #[must_use]
     pub fn of(key: &Key) -> Option<Self> {
         let kind = kinds::get(key).ok()?;
@@ -113,7 +113,7 @@ impl Selection {
     }
 }
 
-/// The watches, and what they have seen.
+/// The watches, and the objects that they have received.
 pub struct Cache {
     client: Client,
     changed: Arc<Notify>,
@@ -141,7 +141,7 @@ impl Cache {
         }
     }
 
-    /// Watches exactly these, and waits for the first list of each new watch.
+    /// Watches exactly these objects, and waits for the first list of each new watch.
     pub async fn want(&mut self, wanted: &BTreeSet<Selection>) {
         self.running.retain(|selection, _| wanted.contains(selection));
         for selection in wanted {
@@ -152,7 +152,7 @@ impl Cache {
         let starting = self.running.values().map(|running| running.store.started());
         let all = futures::future::join_all(starting);
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
-            warn!("not everything could be watched in time; going on with what is known");
+            warn!("not everything could be watched in time; continuing with what is known");
         }
     }
 
@@ -168,7 +168,7 @@ impl Cache {
         self.running.insert(selection.clone(), Running { store, task });
     }
 
-    /// Cache this, too, and waits until each new watch has listed its objects.
+    /// Watches these objects, too, and waits for the first list of each new watch.
     pub async fn want_also(&mut self, more: impl IntoIterator<Item = Selection>) {
         let all = self.running.keys().cloned().chain(more).collect();
         self.want(&all).await;
@@ -198,7 +198,7 @@ impl Cache {
         }
     }
 
-    /// Takes note of objects as a run has left them.
+    /// Stores objects as a run has written them.
     pub fn learn(&self, report: &Report) {
         for (key, _) in report.outcomes() {
             if let Some(object) = report.object(key) {
@@ -207,7 +207,7 @@ impl Cache {
         }
     }
 
-    /// Takes note of an object as the API server has just answered with it, so that the next look is not an old one.
+    /// Stores an object as the API server returned it after a write, so that the next read is not out of date.
     pub fn saw(&self, key: &Key, value: &Arc<serde_json::Value>) {
         for (_, running) in self.running.iter().filter(|(selection, _)| selection.covers(key)) {
             running.store.saw(key, value);
@@ -262,7 +262,7 @@ async fn watch(client: Client, selection: Selection, store: Store, changed: Arc<
 
 fn failed(store: &Store, selection: &Selection, error: &watcher::Error) -> bool {
     if matches!(error, watcher::Error::WatchFailed(_)) {
-        // It ended, and is started again: what was seen is still used.
+        // The watch has ended and is restarted: the objects that it received stay valid.
         return false;
     }
     let state = if is_unserved(error) {
@@ -273,13 +273,13 @@ fn failed(store: &Store, selection: &Selection, error: &watcher::Error) -> bool 
     let news = store.is_different(&state);
     if let (true, State::Failing(reason)) = (news, &state) {
         let resource = &selection.resource.plural;
-        warn!(%resource, name = selection.name, %reason, "cannot watch; trying again");
+        warn!(%resource, name = selection.name, %reason, "cannot watch; retrying");
     }
     store.set(state);
     news
 }
 
-/// Whether the API server does not know the kind at all, or not yet.
+/// Whether the API server does not serve the kind, or does not serve it yet.
 fn is_unserved(error: &watcher::Error) -> bool {
     use watcher::Error::{InitialListFailed, WatchStartFailed};
     match error {

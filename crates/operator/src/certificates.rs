@@ -1,16 +1,16 @@
 //! The certificate of the manager's secure port: issued by the operator, rotated in time, and trusted by monitoring.
 //!
-//! Three objects in the operands' namespace, and nothing else, are the whole state ([`Names`] may put something before what they are called):
+//! Three objects in the operands' namespace are the whole state ([`Names`] may add a prefix to their names):
 //!
-//! | object | what is in it |
+//! | object | content |
 //! |---|---|
-//! | Secret [`CA_SECRET`] | the authority: `tls.crt`, `tls.key`, and while it has one its predecessor's certificate as `previous.crt` |
-//! | Secret [`SERVING_SECRET`] | what the manager serves with: `tls.crt`, `tls.key`; the manager reloads it by itself |
-//! | `ConfigMap` [`BUNDLE`] | what callers trust: the authority and its predecessor under [`BUNDLE_KEY`] |
+//! | Secret [`CA_SECRET`] | the certificate authority: `tls.crt`, `tls.key`, and the certificate of its predecessor, if there is one, as `previous.crt` |
+//! | Secret [`SERVING_SECRET`] | the serving certificate: `tls.crt`, `tls.key`; the manager reloads it by itself |
+//! | `ConfigMap` [`BUNDLE`] | what clients trust: the authority and its predecessor under [`BUNDLE_KEY`] |
 //!
-//! Read [`plan()`] first: it decides purely from the two Secrets what to do. A new authority is trusted for a day before
-//! anything is signed with it, because callers take their time to read the bundle; and a predecessor stays in the bundle
-//! for as long as it is valid, so that what it signed is trusted until it is replaced. Whatever is missing, edited or
+//! Read [`plan()`] first: it decides purely from the two Secrets what to do. Clients trust a new authority for a day before
+//! it signs anything, because they read the bundle late. A predecessor stays in the bundle for as long as it is valid, so that
+//! certificates that it signed are trusted until they are replaced. Whatever is missing, edited or
 //! broken is issued again.
 
 mod issue;
@@ -30,7 +30,7 @@ use serde_json::Value;
 pub const CA_SECRET: &str = "cloud-controller-manager-serving-ca";
 /// The Secret that the manager serves with.
 pub const SERVING_SECRET: &str = "cloud-controller-manager-serving-cert";
-/// The `ConfigMap` with what callers have to trust.
+/// The `ConfigMap` with the certificates that clients trust.
 pub const BUNDLE: &str = "cloud-controller-manager-serving-ca-bundle";
 /// The key in [`BUNDLE`].
 pub const BUNDLE_KEY: &str = "ca.crt";
@@ -44,14 +44,14 @@ pub const SKEW: SignedDuration = SignedDuration::from_hours(1);
 /// How long a new authority is only trusted before it signs.
 pub const SETTLE: SignedDuration = SignedDuration::from_hours(24);
 
-/// The names that callers use.
+/// The names that clients use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     /// The Service in front of the manager.
     pub service: String,
-    /// Its namespace, where the three objects are, too.
+    /// Its namespace, which is also that of the three objects.
     pub namespace: String,
-    /// What the names of the three objects begin with, where several managers share a namespace; empty where there is one.
+    /// The prefix of the names of the three objects, if several managers share a namespace; otherwise empty.
     pub prefix: String,
 }
 
@@ -80,7 +80,7 @@ impl Names {
         Key::secret(&self.namespace, &self.prefixed(SERVING_SECRET))
     }
 
-    /// The `ConfigMap` with what callers have to trust.
+    /// The `ConfigMap` with the certificates that clients trust.
     #[must_use]
     pub fn bundle(&self) -> Key {
         Key::config_map(&self.namespace, &self.prefixed(BUNDLE))
@@ -100,23 +100,23 @@ pub struct Live<'a> {
     pub serving: Option<&'a Value>,
 }
 
-/// Why a certificate could not be made.
+/// Why a certificate could not be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The names cannot stand in a certificate, or the random source fails.
+    /// The names are not allowed in a certificate, or the random number generator failed.
     #[error("cannot issue the certificate of {what}")]
     Issue {
-        /// Which Secret it is for.
+        /// The Secret of the certificate.
         what: Box<Key>,
-        /// Why.
+        /// The cause.
         source: rcgen::Error,
     },
 }
 
-/// The three objects as they have to be: those that are there if they will do, new ones otherwise.
+/// The three objects as they should be: the existing ones if they are valid, new ones otherwise.
 ///
 /// # Errors
-/// If a certificate cannot be made.
+/// If a certificate cannot be issued.
 pub fn desired(now: Timestamp, live: Live<'_>, names: &Names) -> Result<Issued, Error> {
     issue(now, plan(now, live, names), live, names)
 }

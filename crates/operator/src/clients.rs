@@ -1,4 +1,4 @@
-//! The clients of the API server, and what else every part of the operator shares.
+//! The clients of the API server, the event recorder and the metrics that all parts of the operator share.
 
 use crate::monitoring;
 use runtime::events::Recorder;

@@ -1,7 +1,7 @@
 //! The cloud configuration that the operands read: chosen from its sources, transformed for the platform.
 //!
-//! Read [`decide`] first. Everything here is pure: what is in the cluster comes in as a [`World`], what should be in it
-//! goes out as a [`Decision`]. A transform is idempotent, keeps what it does not know, and names the key that is wrong.
+//! Read [`decide`] first. Everything here is pure: [`World`] is what exists in the cluster, [`Desired`] is what should
+//! exist. A transform is idempotent, keeps unknown keys, and names the key that is wrong.
 
 mod aws;
 mod azure;
@@ -22,9 +22,9 @@ pub use platform::CloudConfig;
 use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::{Infrastructure, Network};
 
-/// The namespace of what administrators write.
+/// The namespace of objects that administrators write.
 pub const USER_NAMESPACE: &str = "openshift-config";
-/// The namespace of what operators write for each other.
+/// The namespace of objects that operators write for each other.
 pub const MANAGED_NAMESPACE: &str = "openshift-config-managed";
 /// The configuration in [`MANAGED_NAMESPACE`].
 pub const MANAGED_NAME: &str = "kube-cloud-config";
@@ -33,65 +33,65 @@ pub const NAME: &str = "cloud-conf";
 /// Its key.
 pub const KEY: &str = "cloud.conf";
 
-/// The gate by which the load balancers of AWS get security groups.
+/// The gate that gives load balancers of AWS security groups.
 const AWS_SECURITY_GROUPS: &str = "AWSServiceLBNetworkSecurityGroup";
-/// The gate by which the vCenters may change after the installation, and the managed configuration is ours to write.
+/// The gate that allows vCenters to change after the installation; then this operator writes the managed configuration.
 const VSPHERE_DAY_2: &str = "VSphereMultiVCenterDay2";
 
-/// What is in the cluster.
+/// What exists in the cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
-    /// Where the cluster runs.
+    /// The Infrastructure of the cluster.
     pub infrastructure: &'a Infrastructure,
-    /// Its network, if it has been seen.
+    /// Its network, if it was read.
     pub network: Option<&'a Network>,
-    /// The gates that are on, if they have been seen.
+    /// The enabled gates, if they were read.
     pub gates: Option<&'a [String]>,
-    /// `openshift-config-managed/kube-cloud-config`, if there is one.
+    /// `openshift-config-managed/kube-cloud-config`, if it exists.
     pub managed: Option<&'a ConfigMap>,
-    /// What the Infrastructure's `spec.cloudConfig` names in `openshift-config`, if there is one.
+    /// The `ConfigMap` in `openshift-config` that the Infrastructure's `spec.cloudConfig` names, if it exists.
     pub referenced: Option<&'a ConfigMap>,
 }
 
-/// What should be in the cluster. What is `None` is not ours to write.
+/// What should exist in the cluster. `None` is not written by this operator.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Decision {
+pub struct Desired {
     /// For `cloud-conf` in the operands' namespace.
     pub cloud_conf: Option<Content>,
     /// For `openshift-config-managed/kube-cloud-config`.
     pub managed: Option<Content>,
-    /// What a user should know, each in one sentence.
+    /// Warnings for the user, each one sentence.
     pub warnings: Vec<String>,
 }
 
 /// Decides what the cloud configuration should be.
 ///
 /// # Errors
-/// [`Error::Transient`] if something that the platform needs has not been seen; [`Error::Terminal`] if a source is
-/// missing or wrong.
-pub fn decide(world: &World<'_>) -> Result<Decision, Error> {
+/// [`Error::Transient`] if something that the platform needs was not read yet; [`Error::Terminal`] if a source is
+/// missing or invalid.
+pub fn decide(world: &World<'_>) -> Result<Desired, Error> {
     let platform = CloudConfig::of(world.infrastructure)?;
     if platform == CloudConfig::None {
-        return Ok(Decision::default());
+        return Ok(Desired::default());
     }
-    let ownership = world.ownership(platform)?;
+    let writer = world.writer(platform)?;
     let reference = &world.infrastructure.spec.cloud_config;
     let managed = world.managed.filter(|_| platform.reads_managed());
-    let chosen = source::choose(ownership, reference, managed, world.referenced)?;
+    let chosen = source::choose(writer, reference, managed, world.referenced)?;
 
     let text = chosen.text();
     let transformed = world
         .transform(platform, text)
         .map_err(|error| error.of(&chosen.origin))?;
     let content = chosen.content.with(KEY, transformed);
-    Ok(Decision {
-        managed: (ownership == Ownership::Ours).then(|| content.clone()),
+    Ok(Desired {
+        managed: (writer == Writer::ThisOperator).then(|| content.clone()),
         cloud_conf: Some(content),
         warnings: chosen.warnings,
     })
 }
 
-/// Makes a cloud configuration fit for the platform's operands. Applied to its own result it changes nothing.
+/// Adapts a cloud configuration to the platform's operands. Applied to its own result it changes nothing.
 ///
 /// # Errors
 /// As [`decide`]; and if the platform has no cloud configuration.
@@ -99,13 +99,13 @@ pub fn transform(world: &World<'_>, text: &str) -> Result<String, Error> {
     world.transform(CloudConfig::of(world.infrastructure)?, text)
 }
 
-/// Who writes `openshift-config-managed/kube-cloud-config`.
+/// Which operator writes `openshift-config-managed/kube-cloud-config`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ownership {
+pub enum Writer {
     /// This operator.
-    Ours,
+    ThisOperator,
     /// Another one.
-    Others,
+    Another,
 }
 
 impl World<'_> {
@@ -122,10 +122,10 @@ impl World<'_> {
         done.map_err(Error::from)
     }
 
-    fn ownership(&self, platform: CloudConfig) -> Result<Ownership, Error> {
+    fn writer(&self, platform: CloudConfig) -> Result<Writer, Error> {
         Ok(match platform {
-            CloudConfig::VSphere if self.is_on(VSPHERE_DAY_2)? => Ownership::Ours,
-            _ => Ownership::Others,
+            CloudConfig::VSphere if self.is_on(VSPHERE_DAY_2)? => Writer::ThisOperator,
+            _ => Writer::Another,
         })
     }
 
@@ -137,7 +137,7 @@ impl World<'_> {
         })
     }
 
-    /// What vSphere's configuration takes from the cluster; without its platform spec, nothing.
+    /// The part of the cluster that vSphere's configuration depends on; `None` without its platform spec.
     fn vsphere(&self) -> Result<Option<vsphere::Cluster<'_>>, Error> {
         let Some(spec) = &self.infrastructure.spec.platform_spec.vsphere else {
             return Ok(None);
@@ -151,7 +151,7 @@ impl World<'_> {
         }))
     }
 
-    /// A gate that the cluster has never heard of is off.
+    /// A gate that the cluster does not list is disabled.
     fn is_on(&self, gate: &str) -> Result<bool, Error> {
         let unseen = || Error::Transient("the feature gates have not been seen yet".to_owned());
         Ok(self.gates.ok_or_else(unseen)?.iter().any(|on| on == gate))

@@ -32,7 +32,7 @@ pub(crate) trait Reconcile {
     async fn pass(&mut self, pulse: &Pulse) -> Next;
 }
 
-/// Whether files are what they were.
+/// Whether files have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileChange {
     Changed,

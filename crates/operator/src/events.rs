@@ -10,7 +10,7 @@ use runtime::events::{Kind, Recorder};
 use std::collections::BTreeSet;
 use tracing::warn;
 
-/// Something that holds, and is reported once for as long as it does.
+/// A fact that is reported once for as long as it holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// These features are enabled; the namespace is that of the operands.
@@ -21,16 +21,16 @@ pub(crate) enum Event {
     Annotation(String),
     /// A manager creates objects in the cloud under the name that every cluster has by default.
     DefaultClusterName { manager: String },
-    /// The cluster asks for TLS settings that are not supported.
+    /// The cluster configures TLS settings that are not supported.
     Tls(String),
 }
 
-/// What has been reported, so that it is not reported again.
+/// The facts that were reported, so that they are not reported again.
 #[derive(Debug, Default)]
 pub(crate) struct Reported(BTreeSet<Event>);
 
 impl Reported {
-    /// Emits and logs what was not reported before.
+    /// Emits and logs the facts that were not reported before.
     pub(crate) fn report(&mut self, recorder: &Recorder, mut events: BTreeSet<Event>) {
         let is_gates = |event: &&Event| matches!(event, Event::Gates { .. });
         let gates_before = self.0.iter().find(is_gates).cloned();
@@ -94,7 +94,7 @@ fn gates_message(enabled: &[String]) -> String {
     format!("FeatureGates updated, enabled are: {names}")
 }
 
-/// Emits what became of objects.
+/// Emits an event for each object that was changed or failed.
 pub(crate) fn emit(recorder: &Recorder, report: &Report) {
     for event in report.events() {
         let kind = match event.severity {

@@ -1,4 +1,4 @@
-//! Puts the credentials of Azure into its cloud configuration: what runs before the containers that need both.
+//! Adds the credentials of Azure to its cloud configuration: an init container for the containers that need both.
 //!
 //! [`Flags::parse`] takes the flags of the Go program of this name; [`run`] reads the files, calls [`inject`], which is pure, and
 //! writes the result.
@@ -18,17 +18,17 @@ use tracing::warn;
 /// The name of the program.
 pub const PROGRAM: &str = "azure-config-credentials-injector";
 
-/// What to do with the identity that the virtual machine itself has.
+/// What to do with the managed identity of the virtual machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ManagedIdentity {
     /// As configured.
     #[default]
     AsConfigured,
-    /// It is not used, whatever is configured.
+    /// It is not used, whatever the configuration says.
     Disabled,
 }
 
-/// Why there is no configuration with credentials, in one sentence without any of them.
+/// Why there is no configuration with credentials, in one sentence that contains no credential.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration is not valid.
@@ -42,10 +42,10 @@ pub enum Error {
     File(String),
 }
 
-/// Reads the configuration and the credentials, and writes what both make together.
+/// Reads the configuration and the credentials, and writes the result.
 ///
 /// # Errors
-/// What is wrong and what to do, in one sentence. It never shows a credential.
+/// What is wrong and what to do, in one sentence. It never contains a credential.
 pub fn run(flags: &Flags) -> Result<(), String> {
     execute(flags).map_err(|error| error.to_string())
 }
@@ -67,11 +67,11 @@ fn execute(flags: &Flags) -> Result<(), Error> {
 pub struct Injected {
     /// The configuration.
     pub config: SecretString,
-    /// What the operand will use.
+    /// How the operand will authenticate.
     pub used: Used,
 }
 
-/// What the operand uses to prove who it is.
+/// How the operand authenticates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
     /// The credentials.
@@ -83,10 +83,10 @@ pub enum Used {
 const FEDERATED: &str = "useFederatedWorkloadIdentityExtension";
 const MANAGED: &str = "useManagedIdentityExtension";
 
-/// Puts credentials into a configuration. Other keys and exact numbers stay; the order is the original's, that of the keys.
+/// Adds credentials to a configuration. Other keys and exact numbers are preserved; the keys are sorted, as by the Go program.
 ///
 /// # Errors
-/// If the configuration, which has this name in the error, is not a JSON object.
+/// If the configuration is not a JSON object; the error names it like this.
 pub fn inject(
     name: &str,
     config: &str,

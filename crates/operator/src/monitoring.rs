@@ -1,8 +1,8 @@
 //! The objects for Prometheus: where metrics are, which certificates to trust, and when to raise an alert.
 //!
 //! The objects are plain YAML in this folder. [`operand`] is for a manager that serves metrics with the certificate of
-//! [`crate::certificates`]; [`operator`] is for the operator itself. Both need the API `monitoring.coreos.com/v1`, which is there
-//! where the Prometheus operator is. [`Metrics`] is what the operator's alerts look at.
+//! [`crate::certificates`]; [`operator`] is for the operator itself. Both need the API `monitoring.coreos.com/v1`, which the
+//! Prometheus operator installs. [`Metrics`] has the metrics of the operator's alerts.
 
 mod metrics;
 mod reconciles;
@@ -14,7 +14,7 @@ pub use reconciles::{Controller, Ended, Pass, Reconciles};
 
 use crate::{Object, object::Nameless};
 
-/// The API that has to be there.
+/// The API that has to be served.
 pub const API: &str = "monitoring.coreos.com/v1";
 
 const OPERAND: [&str; 2] = [
@@ -26,34 +26,34 @@ const OPERATOR: [&str; 2] = [
     include_str!("monitoring/operator-rules.yaml"),
 ];
 
-/// Why there are no such objects.
+/// Why the objects cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The names make no YAML.
+    /// The names do not result in valid YAML.
     #[error("cannot make the monitoring of Service {service}")]
     Yaml {
-        /// Which Service.
+        /// The Service.
         service: String,
-        /// Where it went wrong.
+        /// The cause.
         source: Box<serde_saphyr::Error>,
     },
-    /// It is no object.
+    /// The result is not an object.
     #[error(transparent)]
     Object(#[from] Nameless),
 }
 
-/// How a manager behind this Service is watched: a `ServiceMonitor` and a `PrometheusRule`.
+/// Monitors a manager behind this Service: a `ServiceMonitor` and a `PrometheusRule`.
 ///
 /// # Errors
-/// If the names are not names.
+/// If the names are invalid.
 pub fn operand(namespace: &str, service: &str) -> Result<Vec<Object>, Error> {
     objects(OPERAND, namespace, service)
 }
 
-/// How the operator behind this Service is watched on `OpenShift`: a `ServiceMonitor` and a `PrometheusRule`.
+/// Monitors the operator behind this Service on `OpenShift`: a `ServiceMonitor` and a `PrometheusRule`.
 ///
 /// # Errors
-/// If the names are not names.
+/// If the names are invalid.
 pub fn operator(namespace: &str, service: &str) -> Result<Vec<Object>, Error> {
     objects(OPERATOR, namespace, service)
 }

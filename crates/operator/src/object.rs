@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
-/// Which object.
+/// The identity of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Key {
@@ -80,13 +80,13 @@ pub struct Object {
     value: Value,
 }
 
-/// What is missing for it to be an object.
+/// The field that is missing in an object.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a Kubernetes object: {0} is missing")]
 pub struct Nameless(&'static str);
 
 impl Object {
-    /// Takes a value for an object.
+    /// Parses an object.
     ///
     /// # Errors
     /// If it has no `apiVersion`, `kind` or `metadata.name`.
@@ -101,7 +101,7 @@ impl Object {
         Ok(Self { key, value })
     }
 
-    /// Takes a typed object.
+    /// Converts a typed object.
     ///
     /// # Errors
     /// If it has no name.
@@ -109,17 +109,17 @@ impl Object {
         Self::new(serde_json::to_value(object).map_err(|_| Nameless("apiVersion"))?)
     }
 
-    /// Which object it is.
+    /// Its identity.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// All of it.
+    /// The whole object.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// All of it, to be taken apart.
+    /// The whole object, by value.
     pub fn into_value(self) -> Value {
         self.value
     }

@@ -39,10 +39,10 @@ pub use place::Place;
 use flags::{KUBELET_CONFIG, STATIC_POD_CONFIGS};
 use operator_api::{feature_gate, infrastructure::PlatformStatus};
 
-/// What is looked at.
+/// The facts that the flags depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
-    /// Of the Infrastructure; `None` before the installer has written it.
+    /// The platform of the Infrastructure; `None` before the installer has written it.
     pub platform: Option<&'a PlatformStatus>,
     /// The value of [`ANNOTATION`].
     pub annotation: Option<&'a str>,
@@ -52,23 +52,23 @@ pub struct Inputs<'a> {
     pub kubernetes: u32,
     /// The key of the cloud configuration; `None` if the cluster has none.
     pub cloud_config: Option<&'a str>,
-    /// Who attaches volumes.
+    /// Which component attaches volumes.
     pub volumes: Volumes,
-    /// Who runs the cloud's loops.
+    /// Which program runs the cloud's controllers.
     pub owner: Owner,
 }
 
-/// Who attaches volumes.
+/// Which component attaches volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Volumes {
-    /// CSI drivers, as everywhere today.
+    /// CSI drivers: the default in all supported versions.
     #[default]
     Csi,
-    /// Plugins in the tree, with the cloud provider outside: before CSI migration.
+    /// In-tree plugins, with an external cloud provider: before CSI migration.
     InTree,
 }
 
-/// Who runs the cloud's loops now.
+/// Which program runs the cloud's controllers now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Owner {
     /// No program: the cluster is new, or between two steps.
@@ -81,8 +81,8 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// Reads the conditions `CloudControllerOwner` of the `KubeControllerManager` and of the `ClusterOperator`. Ours wins: what runs
-    /// is not stopped because another claims it, too.
+    /// Reads the conditions `CloudControllerOwner` of the `KubeControllerManager` and of the `ClusterOperator`. Ours has precedence:
+    /// running controllers are not stopped because another program claims them, too.
     #[must_use]
     pub fn of(kube_controller_manager: Option<&str>, cluster_operator: Option<&str>) -> Self {
         match (kube_controller_manager, cluster_operator) {
@@ -93,10 +93,10 @@ impl Owner {
     }
 }
 
-/// What follows.
+/// What a cluster needs now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Where the cluster is going.
+    /// Where the cloud code should run.
     pub place: Place,
     /// kubelet's flags.
     pub kubelet: Flags,
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub kube_apiserver: Flags,
     /// What the operator does.
     pub operands: Operands,
-    /// What a user should know: a value that is invalid, or one that cannot be followed.
+    /// A message for the user: a value that is invalid, or one that cannot be followed.
     pub problem: Option<String>,
 }
 
@@ -115,9 +115,9 @@ pub struct Outcome {
 pub enum Operands {
     /// They run.
     Run,
-    /// They run as soon as kube-controller-manager has let go of the cloud's loops.
+    /// They run once kube-controller-manager does not run the cloud's controllers any more.
     Wait,
-    /// They go, or were never there.
+    /// They are deleted, or do not exist.
     Remove,
 }
 
@@ -127,9 +127,9 @@ pub fn observe(inputs: &Inputs<'_>) -> Outcome {
     let (place, problem) = place::decide(inputs);
     let wanted = |place| flags_of(place, inputs);
     let (core, kubelet) = match (place, inputs.owner) {
-        // The operands still run: nothing may start before they are gone.
+        // The operands still run: no other program may start before they are deleted.
         (Place::InTree(_) | Place::Nowhere, Owner::External) => (external(inputs), external(inputs)),
-        // Kube-controller-manager still runs the loops: new nodes are still its work.
+        // kube-controller-manager still runs the controllers, which initialize new nodes.
         (Place::External, Owner::InTree) => (place, in_tree(inputs)),
         _ => (place, place),
     };
@@ -153,7 +153,7 @@ pub fn observe(inputs: &Inputs<'_>) -> Outcome {
     }
 }
 
-/// External, unless this platform cannot be: where there never was a manager none can be left over.
+/// External, unless this platform cannot be external: without a manager nothing needs to be replaced.
 fn external(inputs: &Inputs<'_>) -> Place {
     inputs.platform.map_or(Place::Nowhere, |_| Place::External)
 }

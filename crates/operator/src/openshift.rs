@@ -27,13 +27,13 @@ use std::path::PathBuf;
 pub struct Settings {
     /// The namespace of the operands.
     pub namespace: String,
-    /// The version that is being rolled out.
+    /// The version to which the operator rolls out.
     pub release: String,
     /// The file with the images of the operands.
     pub images: PathBuf,
     /// The file with the certificates of the system.
     pub system_bundle: PathBuf,
-    /// The flags about TLS; `None` for the cluster's profile.
+    /// The TLS flags; `None` to follow the profile of the cluster.
     pub tls: Option<tls::Settings>,
     /// What this process does.
     pub duties: Duties,
@@ -66,7 +66,7 @@ pub(crate) enum Problem {
     /// The user has to change something: it is reported at once.
     #[error("{0}")]
     Terminal(String),
-    /// It may be over soon: it is reported if it lasts.
+    /// It may be temporary: it is reported if it lasts.
     #[error("{0}")]
     Transient(String),
 }

@@ -1,6 +1,6 @@
-//! Objects of the cluster that are ours: compared, applied, pruned, and how they are.
+//! The objects of the operator in the cluster: compared, applied, pruned and examined.
 //!
-//! Start with [`diff`]: what has to be done to one object. [`Engine`] does it to all of them.
+//! Start with [`diff`]: the step for one object. [`Engine`] carries out the steps for all objects.
 
 pub mod apply;
 pub mod diff;
@@ -20,4 +20,4 @@ pub use diff::{Step, compare};
 pub use engine::{Engine, Reader, Uncached};
 pub use owners::MANAGER;
 pub use preview::Preview;
-pub use report::{Action, Class, Failure, ObjectEvent, Outcome, Report};
+pub use report::{Class, Failure, ObjectEvent, Operation, Outcome, Report};

@@ -1,4 +1,4 @@
-//! Everything a user can set: the flags of the two programs that the operator replaces, and a few of its own.
+//! The options of the operator: the flags of the two programs that it replaces, and a few of its own.
 
 pub(crate) mod klog;
 
@@ -22,32 +22,32 @@ pub const MANAGED_NAMESPACE: &str = "openshift-cloud-controller-manager";
 
 const ABOUT: &str = "Installs, configures, upgrades and removes the cloud controller manager.";
 
-/// Which of the two original programs is asked for.
+/// Which of the two original programs is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
-    /// Everything: `cluster-controller-manager-operator`.
+    /// Both: `cluster-controller-manager-operator`.
     #[default]
     Operator,
     /// Only the cloud configuration and the trusted certificates: `config-sync-controllers`.
     ConfigSync,
 }
 
-/// Everything a user can set.
+/// The options of the operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// What is asked for.
+    /// The requested program.
     pub role: Role,
-    /// Where metrics are served; `0` for nowhere.
+    /// Where metrics are served; `0` disables them.
     pub metrics_address: String,
     /// Where health is served.
     pub health_address: String,
-    /// Accepted, as in the original, which serves no webhook either.
+    /// Accepted without effect, as in the original, which serves no webhook either.
     pub webhook_port: i32,
-    /// Where operands live.
+    /// The namespace of the operands.
     pub namespace: String,
-    /// Which images operands run.
+    /// The file with the images of the operands.
     pub images: String,
-    /// The name of the Pod that this runs in; empty if its image is in `images`.
+    /// The name of the operator's own Pod; empty if its image is in `images`.
     pub own_pod: String,
     /// The Service of the metrics, if the operator has to issue its certificate; else empty.
     pub metrics_service: String,
@@ -55,73 +55,73 @@ pub struct Options {
     pub monitor_labels: Strings,
     /// The certificates of the system.
     pub system_bundle: String,
-    /// The folder with the certificate for metrics.
+    /// The folder with the certificate of the metrics port.
     pub cert_dir: String,
-    /// The oldest version of TLS; empty for the cluster's profile.
+    /// The minimum version of TLS; empty for the cluster's profile.
     pub tls_min_version: String,
     /// The cipher suites; empty for the cluster's profile.
     pub tls_cipher_suites: Strings,
-    /// Who of several replicas works.
+    /// The leader election.
     pub election: Election,
     /// How to reach the API server.
     pub kubeconfig: String,
-    /// Prints what would change, and ends.
+    /// Whether to print what would change, and exit.
     pub dry_run: Switch,
     /// How to log.
     pub logging: logging::Options,
-    /// What the originals' log library takes besides.
+    /// Further flags of the log library of the original programs.
     pub klog: Klog,
     /// `--help`.
     pub help: Switch,
     /// `--version`.
     pub version: Version,
-    /// Which flags were given, and what to warn of.
+    /// Which flags were given, and warnings.
     pub parsed: Parsed,
 }
 
-/// Who of several replicas works. Durations of zero are filled in when it starts.
+/// The leader election. Durations of zero are set when the operator starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Election {
-    /// Whether to take part in an election at all.
+    /// Whether there is an election.
     pub elect: Switch,
-    /// How long others wait after the leader's last sign of life.
+    /// How long other replicas wait after the last renewal of the leader.
     pub lease_duration: GoDuration,
-    /// How long a leader tries to give a sign of life before it gives up.
+    /// How long the leader retries a renewal before it gives up.
     pub renew_deadline: GoDuration,
-    /// Pause between tries.
+    /// The pause between attempts.
     pub retry_period: GoDuration,
     /// Ignored: it is always a Lease.
     pub resource_lock: String,
     /// The name of the lock.
     pub resource_name: String,
-    /// The namespace of the lock; empty for the one this runs in.
+    /// The namespace of the lock; empty for the operator's own.
     pub resource_namespace: String,
 }
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Debug)]
 pub enum Invocation {
-    /// To run.
+    /// Run with these options.
     Run(Box<Options>),
-    /// To print this and exit with 0.
+    /// Print this and exit with 0.
     Print(String),
 }
 
-/// Everything that is wrong with a command line.
+/// All problems of a command line.
 #[derive(Debug)]
 pub struct Refused {
-    /// Each in one sentence.
+    /// Each one sentence.
     pub problems: Problems,
-    /// Whether some of it is no command line at all.
+    /// The kind of the problems.
     pub because: Because,
 }
 
-/// Of which kind what is wrong is; the originals end differently.
+/// The kind of problems; the original programs exit with different codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Because {
-    /// A flag is not there, or its value cannot be read.
+    /// A flag does not exist, or its value cannot be parsed.
     Syntax,
-    /// Every flag can be read, but not all can be done.
+    /// Every flag can be parsed, but the values cannot be used.
     Values,
 }
 
@@ -161,7 +161,7 @@ impl Options {
     /// Parses and validates a command line (without the program's name).
     ///
     /// # Errors
-    /// Everything that is wrong, in one go.
+    /// All problems at once.
     pub fn parse(program: &str, role: Role, args: Vec<String>) -> Result<Invocation, Refused> {
         let mut options = Self::new(role);
         let set = options.set(program);
@@ -280,7 +280,7 @@ impl Options {
 /// Labels, each given as `label=value`.
 ///
 /// # Errors
-/// The first that has another form.
+/// The first one that has another form.
 pub(crate) fn labels(given: &Strings) -> Result<BTreeMap<String, String>, String> {
     let pairs = given.0.iter().map(|label| match label.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -408,7 +408,7 @@ mod tests {
         );
     }
 
-    /// The arguments of the original Deployment, both containers.
+    /// The arguments of the original Deployment, for both containers.
     #[rstest]
     #[case::operator(
         Role::Operator,

@@ -48,13 +48,13 @@ impl File {
     }
 }
 
-/// A source is wrong.
+/// A source is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A placeholder stands for nothing.
+    /// A placeholder without a value.
     #[error("placeholder ${{{0}}} is not known")]
     Placeholder(String),
-    /// It is no YAML.
+    /// It is not valid YAML.
     #[error("a generated manifest is not valid: {0}")]
     Yaml(String),
 }
@@ -62,7 +62,7 @@ pub enum Error {
 /// All files, for these providers.
 ///
 /// # Errors
-/// If a source is wrong, which a test would find.
+/// If a source is invalid; a test checks that none is.
 pub fn files(providers: &[Provider]) -> Result<Vec<File>, Error> {
     let mut files = operator()?;
     files.push(File::new(

@@ -1,8 +1,8 @@
-//! Platforms: which objects each of them asks for.
+//! Platforms: the objects that each of them needs.
 //!
-//! A platform is a folder: plain YAML and a [`Platform`] that lists it. [`resources`] is what runs in a cluster,
-//! [`bootstrap_resources`] what a machine runs that starts one. Both only compute: the same [`Setting`] gives the same
-//! objects. `docs/adding-a-platform.md` walks through adding one.
+//! A platform is a folder: plain YAML and a [`Platform`] that lists it. [`resources`] are the objects in a cluster,
+//! [`bootstrap_resources`] those of the machine that starts a cluster. Both only compute: the same [`Setting`] gives the same
+//! objects. `docs/adding-a-platform.md` describes how to add one.
 
 pub mod aws;
 pub mod azure;
@@ -28,7 +28,7 @@ use crate::{cloud_config::CloudConfig, object::Object};
 use manifest::Rendering;
 use operator_api::infrastructure::PlatformStatus;
 
-/// Every platform that has operands. Where two have the same type, the first one that applies is taken.
+/// Every platform that has operands. Of several with the same type, the first one that applies is used.
 pub const ALL: &[Platform] = &[
     aws::PLATFORM,
     azure_stack_hub::PLATFORM,
@@ -39,45 +39,45 @@ pub const ALL: &[Platform] = &[
     openstack::PLATFORM,
     powervs::PLATFORM,
     vsphere::PLATFORM,
-    // The one that docs/adding-a-platform.md adds, where the tests follow it.
+    // The platform that docs/adding-a-platform.md adds; the tests follow the page.
     #[cfg(test)]
     tests::acme::PLATFORM,
 ];
 
-/// What a platform asks for. A new one starts from [`Platform::NEW`] and says what it has.
+/// A platform. A new one starts from [`Platform::NEW`] and sets what it needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Platform {
-    /// As the Infrastructure's `status.platformStatus.type` spells it.
+    /// The value of the Infrastructure's `status.platformStatus.type`.
     pub type_: &'static str,
-    /// Which clusters of that type; for types that are more than one platform.
+    /// Whether it is the platform of a cluster of that type; for types that have more than one platform.
     pub applies: fn(&PlatformStatus) -> bool,
-    /// Whether it has a cloud configuration, `cloud-conf`, and what becomes of the one that the user gives.
+    /// Whether it has a cloud configuration, `cloud-conf`, and how the one of the user is transformed.
     pub cloud_config: CloudConfig,
-    /// Whose program manages it if images.json says nothing.
+    /// Which project's manager is used if images.json names none.
     pub provider: Provider,
-    /// Names of containers, and the key of images.json that has the image for it.
+    /// Names of containers, each with the key of its image in images.json.
     pub images: &'static [(&'static str, &'static str)],
-    /// Files with what it asks for in a cluster, in upstream's order. A `Deployment` or `DaemonSet` is laid over the one
+    /// Files with its objects in a cluster, in upstream's order. A `Deployment` or `DaemonSet` is merged into the one
     /// in `shared/`, which also has the `Service` and the `PodDisruptionBudget`.
     pub manifests: &'static [&'static str],
-    /// Files with what it asks for on a machine that starts a cluster; laid over `shared/pod.yaml`.
+    /// Files with its static Pods on the machine that starts a cluster; merged into `shared/pod.yaml`.
     pub bootstrap: &'static [&'static str],
     /// Further placeholders for its files.
     pub values: fn(&Setting) -> Vec<(&'static str, String)>,
-    /// Secrets that its Pods read through the API: a change has to roll them, although no volume says so.
+    /// Secrets that its Pods read through the API: a change has to roll them, although no volume names the Secret.
     pub hashed_secrets: &'static [&'static str],
 }
 
-/// Whose program manages a platform.
+/// Which project's manager is used on a platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// This project's, in the operator's own image.
     Ours,
-    /// An image of another project, which images.json has to name.
+    /// Another project's; images.json has to name its image.
     Theirs,
 }
 
-/// Why there are no objects.
+/// Why the objects cannot be rendered.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -89,26 +89,26 @@ pub enum Error {
         /// The missing keys, sorted.
         fields: Vec<String>,
     },
-    /// The cluster does not say something that the platform needs.
+    /// The cluster does not set a value that the platform needs.
     #[error("{what} is empty, and platform {platform} needs it")]
     Unset {
         /// The platform.
         platform: &'static str,
-        /// What is empty.
+        /// The value.
         what: &'static str,
     },
-    /// A file of a platform is wrong.
+    /// A file of a platform is invalid.
     #[error("the manifests of platform {platform} are wrong: {reason}")]
     Manifest {
         /// The platform.
         platform: &'static str,
-        /// In which way.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Platform {
-    /// Nothing yet.
+    /// A platform without objects.
     pub const NEW: Self = Self {
         type_: "",
         applies: |_| true,
@@ -127,15 +127,15 @@ impl Platform {
             .find(|platform| platform.type_ == status.type_ && (platform.applies)(status))
     }
 
-    /// What this platform asks for in a cluster, whatever the setting says about the platform.
+    /// The objects of this platform in a cluster, independent of the platform in the setting.
     ///
     /// # Errors
-    /// If an image or a name is missing, or a file of the platform is wrong.
+    /// If an image or a name is missing, or a file of the platform is invalid.
     pub fn resources(&self, setting: &Setting) -> Result<Vec<Object>, Error> {
         Rendering::new(self, setting)?.resources()
     }
 
-    /// What this platform asks for on a machine that starts a cluster.
+    /// The static Pods of this platform on the machine that starts a cluster.
     ///
     /// # Errors
     /// As [`Platform::resources`].
@@ -144,15 +144,15 @@ impl Platform {
     }
 }
 
-/// What the cluster's platform asks for, in upstream's order; nothing if the platform has no operands.
+/// The objects of the cluster's platform, in upstream's order; none if the platform has no operands.
 ///
 /// # Errors
-/// If an image or a name is missing, or a file of the platform is wrong.
+/// If an image or a name is missing, or a file of the platform is invalid.
 pub fn resources(setting: &Setting) -> Result<Vec<Object>, Error> {
     Platform::find(&setting.platform).map_or(Ok(Vec::new()), |platform| platform.resources(setting))
 }
 
-/// The static Pods for a machine that starts a cluster; nothing if the platform has no operands.
+/// The static Pods for the machine that starts a cluster; none if the platform has no operands.
 ///
 /// # Errors
 /// As [`resources`].

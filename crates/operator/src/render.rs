@@ -1,7 +1,7 @@
-//! `outrigger render`: what the machine that starts a cluster needs, before there is a cluster to operate.
+//! `outrigger render`: the files that the machine which starts a cluster needs, before the cluster exists.
 //!
-//! From the manifests that the installer has made, [`render`] computes a static Pod that initialises the first nodes, and
-//! the cloud's configuration. [`main`] reads and writes files around it: everything, or nothing.
+//! From the manifests of the installer, [`render`] computes a static Pod that initializes the first nodes, and
+//! the cloud configuration. [`main`] reads and writes the files: all of them, or none.
 
 mod files;
 mod inputs;
@@ -18,58 +18,58 @@ use std::{
     process::ExitCode,
 };
 
-/// Where the static Pods go, below the destination.
+/// The folder of the static Pods, below the destination.
 const BOOTSTRAP: &str = "bootstrap";
-/// Where the cloud's configuration goes, below the destination.
+/// The folder of the cloud configuration, below the destination.
 const CONFIG: &str = "config";
-/// The cloud's configuration there.
+/// The name of the cloud configuration in it.
 const CLOUD_CONFIG: &str = "cloud.conf";
 
 /// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A flag is missing or is not one.
+    /// A flag is missing or unknown.
     #[error("{0}")]
     Flag(String),
-    /// A file cannot be used, whatever it says.
+    /// A file cannot be read or written.
     #[error("--{flag}: {}: {reason}", path.display())]
     Unusable {
         /// The flag that names it.
         flag: &'static str,
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A file does not say what it has to.
+    /// A file has invalid content.
     #[error("{}: {reason}", path.display())]
     Malformed {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// images.json is broken.
+    /// images.json is invalid.
     #[error("{}: the images cannot be read", path.display())]
     Images {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         source: images::ParseError,
     },
-    /// The Infrastructure does not say where the cluster will run.
+    /// The Infrastructure has no platform.
     #[error("{}: the platform is not known", path.display())]
     NoPlatform {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         source: external::NoPlatform,
     },
     /// No platform has this type.
     #[error("{}: status.platformStatus.type is {type_:?}, which is not a platform: correct it", path.display())]
     UnknownPlatform {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
         /// The type.
         type_: String,
@@ -79,20 +79,20 @@ pub enum Problem {
     Platform(#[from] platforms::Error),
 }
 
-/// What was rendered.
+/// The result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// The files to write, by their path below the destination: static Pods in `bootstrap/`, the cloud's configuration, if there is
-    /// one, in `config/cloud.conf`, and what it refers to beside it. A platform without operands has no Pods.
+    /// The files to write, by their path below the destination: static Pods in `bootstrap/`, the cloud configuration, if there is
+    /// one, in `config/cloud.conf`, and files that it refers to beside it. A platform without operands has no Pods.
     pub files: Vec<(PathBuf, String)>,
-    /// What a user should know, each in one sentence.
+    /// Warnings for the user, each one sentence.
     pub warnings: Vec<String>,
 }
 
 /// Renders the static Pods and the configuration.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All problems.
 pub fn render(inputs: &Inputs) -> Result<Rendered, Vec<Problem>> {
     let Read {
         setting,
@@ -123,7 +123,7 @@ pub fn render(inputs: &Inputs) -> Result<Rendered, Vec<Problem>> {
     Ok(Rendered { files, warnings })
 }
 
-/// Does what the command line asks for.
+/// Executes the command line.
 pub fn main(program: &str, args: Vec<String>) -> ExitCode {
     match Options::parse(program, args) {
         Ok(Invocation::Print(text)) => {
@@ -140,10 +140,10 @@ pub fn main(program: &str, args: Vec<String>) -> ExitCode {
     }
 }
 
-/// Reads, renders and writes; nothing is written if anything is wrong.
+/// Reads, renders and writes; nothing is written if there is a problem.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All problems.
 pub fn run(options: &Options) -> Result<(), Vec<Problem>> {
     let inputs = files::read(options)?;
     let Rendered { files, warnings } = render(&inputs)?;

@@ -1,4 +1,4 @@
-//! The state of the workloads, as far as it is reported.
+//! The state of the workloads, for the status.
 
 mod progress;
 
@@ -21,46 +21,46 @@ use std::{
 };
 use tracing::debug;
 
-/// How long nothing may run before that is reported: a node that restarts is not an outage.
+/// How long no Pod may run before that is reported: a node that restarts is not an outage.
 const DOWN: Duration = Duration::from_secs(15);
-/// How long a change may make no progress, or nothing may run, before that is a failure; and how long a change that makes progress may leave
-/// nothing running before that is reported.
+/// How long a change may make no progress, or no Pod may run, before that is a failure; and how long a change that makes progress may leave
+/// no Pod running before that is reported.
 const UNWELL: Duration = Duration::from_secs(150);
 /// How long some of the Pods may be missing before that is a failure: nodes join, leave and restart all the time. And how long a
-/// change that makes progress may leave nothing running.
+/// change that makes progress may leave no Pod running.
 const PARTIAL: Duration = Duration::from_mins(10);
 /// How long Pods have to run after an outage before it counts as over: without a readiness probe a Pod that crashes is available
-/// until it does.
+/// until then.
 const CALM: Duration = Duration::from_secs(30);
-/// The same for Pods that have crashed again and again: they may do so with minutes in between.
+/// The same for Pods that have crashed repeatedly: minutes may pass between two crashes.
 const STEADY: Duration = Duration::from_mins(5);
 
-/// A workload as it is, and its Pods if they are known.
+/// An existing workload, and its Pods if they are known.
 pub(crate) struct Workload {
     pub(crate) key: Key,
     pub(crate) live: Option<Arc<Value>>,
     pub(crate) pods: Vec<Arc<Value>>,
 }
 
-/// Since when the workloads are not as they should be.
+/// Since when the workloads are not healthy.
 #[derive(Debug)]
 pub(crate) struct Patience {
     down: Window,
     unwell: Window,
     partial: Window,
-    /// A change is being rolled out and nothing runs: until that is reported, and until it is a failure.
+    /// A change is being rolled out and no Pod runs: until that is reported, and until it is a failure.
     idle: Window,
     stuck: Window,
     progress: Progress,
 }
 
 impl Workload {
-    /// As a run has left it.
+    /// After a run.
     pub(crate) fn of(report: &Report, key: &Key) -> Self {
         Self::new(key.clone(), report.object(key).cloned())
     }
 
-    /// As it is; `None` for one that is not there.
+    /// An existing workload; `None` for `live` if it does not exist.
     pub(crate) fn new(key: Key, live: Option<Arc<Value>>) -> Self {
         Self {
             key,
@@ -70,7 +70,7 @@ impl Workload {
     }
 }
 
-/// What to report, and when the next pass is due although nothing changes.
+/// The result, and when the next pass is due although nothing changes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
     pub(crate) operands: Operands,
@@ -91,7 +91,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Judges the workloads now; if they are not healthy their Pods are read, which have the reason.
+    /// Judges the workloads now; if they are not healthy, their Pods are read, which have the reason.
     pub(crate) async fn examine(
         &mut self,
         client: &Client,
@@ -113,7 +113,7 @@ impl Patience {
         }
     }
 
-    /// Judges the workloads at this moment.
+    /// Judges the workloads at this time.
     pub(crate) fn judge(&mut self, workloads: &[Workload], now: Instant) -> Judgement {
         let mut underway = Vec::new();
         let mut stalled = Vec::new();
@@ -157,7 +157,7 @@ impl Patience {
         }
     }
 
-    /// A change is being rolled out. One that leaves nothing running may not take for ever.
+    /// A change is being rolled out. It may leave no Pod running only for a limited time.
     fn underway(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
         for window in [&mut self.down, &mut self.unwell, &mut self.partial] {
             window.worked();
@@ -183,7 +183,7 @@ impl Patience {
         }
     }
 
-    /// A change makes progress, or is stuck: then the message says where, and why.
+    /// A change makes progress, or is stuck: then the message has the state and the causes.
     fn rolling(&mut self, what: &[String], workloads: &[Workload], now: Instant) -> Judgement {
         let missing = || {
             let all = workloads.iter().map(health);
@@ -202,7 +202,7 @@ impl Patience {
         let all: Vec<_> = workloads.iter().map(health).collect();
         let with = |state: State| all.iter().filter(move |health| health.state == state);
         let down: Vec<_> = with(State::Unavailable).map(ToString::to_string).collect();
-        // A DaemonSet has a Pod less wherever a node is away.
+        // A DaemonSet lacks a Pod wherever a node is not ready.
         let partial = with(State::Partial).filter(|health| health.key.kind != "DaemonSet");
         let partial: Vec<_> = partial.map(ToString::to_string).collect();
         if !down.is_empty() {
@@ -217,7 +217,7 @@ impl Patience {
         }
     }
 
-    /// Something runs; is it everything?
+    /// Some Pods run: whether all do.
     fn running(&mut self, partial: &[String], calm: Duration, now: Instant) -> Judgement {
         if partial.is_empty() {
             let was_reported = self.partial.is_reported();
@@ -248,7 +248,7 @@ impl Patience {
     }
 }
 
-/// All of them, from the announcement to the end, so that the message does not change.
+/// Messages about all workloads, the same from the announcement to the end.
 fn rolling(workloads: &[Workload]) -> Vec<String> {
     health::rolling(workloads.iter().map(|workload| &workload.key))
 }
@@ -258,7 +258,7 @@ fn health(workload: &Workload) -> Health {
     health::health(&workload.key, workload.live.as_deref(), &pods)
 }
 
-/// A workload of which nothing runs, although something should.
+/// A message about a workload of which no Pod runs, although some should.
 fn idle(workload: &Workload) -> Option<String> {
     let Some(live) = &workload.live else {
         return Some(health::absent(&workload.key));
@@ -275,7 +275,7 @@ fn calm(workloads: &[Workload]) -> Duration {
     if workloads.iter().any(crashes) { STEADY } else { CALM }
 }
 
-/// Whether Pods of a workload have crashed again and again.
+/// Whether Pods of a workload have crashed repeatedly.
 fn crashes(workload: &Workload) -> bool {
     workload.pods.iter().any(|pod| health::crashes(pod))
 }
@@ -304,7 +304,7 @@ async fn add_pods(client: &Client, namespace: &str, workloads: &mut [Workload]) 
                 let pods = pods.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
                 workload.pods = pods.map(Arc::new).collect();
             }
-            Err(error) => debug!(reason = %explain(&error), "cannot look at the Pods"),
+            Err(error) => debug!(reason = %explain(&error), "cannot read the Pods"),
         }
     }
 }

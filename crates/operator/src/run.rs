@@ -1,6 +1,6 @@
 //! Runs the operator: from options to a clean stop.
 //!
-//! [`run()`] opens the ports, waits until it may lead, works, and stops again in order: the work, the lease, the ports.
+//! [`run()`] opens the ports, waits until it leads, runs the control loops, and stops in order: the loops, the lease, the ports.
 
 mod cluster;
 mod election;
@@ -27,14 +27,14 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::sync::Notify;
 use tracing::info;
 
-/// How long the API server may take to say which TLS the cluster speaks.
+/// How long to wait for the TLS profile of the cluster at the start.
 const GLANCE: Duration = Duration::from_secs(10);
 
-/// What the program around the operator brings along.
+/// What the binary passes to the operator.
 pub struct Program<'a> {
-    /// As what it was started.
+    /// The name under which it was started.
     pub name: &'a str,
-    /// The providers that it has.
+    /// The providers of the binary.
     pub providers: Arc<[Provider]>,
     /// The flags of its cloud controller manager, without dashes.
     pub flags: Arc<[String]>,
@@ -42,16 +42,16 @@ pub struct Program<'a> {
     pub verbosity: SetVerbosity,
 }
 
-/// How it ended.
+/// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// As asked.
+    /// It was stopped.
     Stopped,
     /// A dry run has printed differences.
     Differences,
 }
 
-/// What every part shares.
+/// What all parts share.
 pub(crate) struct Process {
     pub(crate) options: Options,
     pub(crate) providers: Arc<[Provider]>,
@@ -60,14 +60,14 @@ pub(crate) struct Process {
     pub(crate) metrics: Metrics,
     pub(crate) leases: lease::Metrics,
     pub(crate) checks: Checks,
-    /// The version that is being rolled out.
+    /// The version to which the operator rolls out.
     pub(crate) release: String,
 }
 
-/// Runs until a signal asks to stop, or until a dry run is done.
+/// Runs until a signal stops it, or until a dry run is complete.
 ///
 /// # Errors
-/// One sentence: why it could not start, or had to end.
+/// One sentence: why it could not start, or ended.
 pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String> {
     let stop = runtime::signals::stop().map_err(|error| error.to_string())?;
     let process = Process::start(options, &program)?;
@@ -83,7 +83,7 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<Ended, String
 }
 
 impl Process {
-    /// Puts everything together; nothing is asked of the cluster yet.
+    /// Creates all parts; no request is sent to the cluster yet.
     fn start(options: Options, program: &Program<'_>) -> Result<Self, String> {
         let name = program.name;
         let failed = |error: prometheus::Error| format!("cannot register metrics: {error}");
@@ -93,7 +93,7 @@ impl Process {
         let metrics = Metrics::new(&version).map_err(failed)?;
         let cluster = Cluster::new(&options, name, &metrics)?;
         let checks = Checks::new(metrics.slis().clone());
-        // Those of the original: they report only that the program answers.
+        // The checks of the original: they only show that the program answers.
         checks.add("health", Scope::Live, || Ok(()));
         checks.add("check", Scope::Ready, || Ok(()));
         Ok(Self {
@@ -108,7 +108,7 @@ impl Process {
         })
     }
 
-    /// What the flags say about TLS, if they say anything.
+    /// The TLS flags, if any are set.
     fn tls_flags(&self) -> Result<Option<tls::Settings>, String> {
         let Options {
             tls_min_version,
@@ -119,7 +119,7 @@ impl Process {
         Ok((resolved.source == tls::Source::Flags).then_some(resolved.settings))
     }
 
-    /// What our own port speaks: the flags, or the cluster's profile as far as it can be read now.
+    /// The TLS settings of the metrics port: the flags, or the cluster's profile if it can be read now.
     async fn tls(&self) -> Result<ports::Tls, String> {
         if let Some(flags) = self.tls_flags()? {
             return Ok(ports::Tls::Given(flags));
@@ -206,7 +206,7 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
     }
 }
 
-/// As the original: what is not set is unknown.
+/// As in the original: unknown if it is not set.
 fn release(variable: Option<String>) -> String {
     variable
         .filter(|release| !release.is_empty())

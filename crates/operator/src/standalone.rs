@@ -1,11 +1,11 @@
 //! A cloud controller manager on any Kubernetes: from a [`CloudControllerManager`] to the objects that run it.
 //!
-//! [`resources`] is pure: what is in the YAML files beside it, with values put in after the YAML has been read. [`scope::overlaps`] decides
-//! which managers would interfere with each other. [`leftovers`] are the Pods of those that were deleted.
+//! [`resources`] is pure: the objects of the YAML files beside it, with values inserted after the YAML was parsed. [`scope::overlaps`] decides
+//! which managers would interfere with each other. [`leftovers`] are the Pods of deleted managers.
 //!
-//! What is not among the objects: the namespace and the `ClusterRole` [`names::CLUSTER_ROLE`], which come with the operator and stay with it, and the
-//! Secret [`names::serving_cert`] with the certificate, which is no matter of a pure function. Everything here has the manager as its owner: if
-//! that is deleted, Kubernetes takes the rest away, whether the operator runs or not.
+//! Not among the objects: the namespace and the `ClusterRole` [`names::CLUSTER_ROLE`], which are installed with the operator, and the
+//! Secret [`names::serving_cert`] with the certificate, which cannot be decided purely. The manager owns all of its objects: if
+//! it is deleted, Kubernetes deletes them, whether the operator runs or not.
 
 mod apply;
 mod decide;
@@ -57,15 +57,15 @@ pub(crate) const SEVERAL: &str = include_str!("standalone/availability.yaml");
 pub(crate) const DEPLOYMENT: &str = include_str!("standalone/deployment.yaml");
 /// Where credentials are mounted.
 pub(crate) const CREDENTIALS: &str = "/etc/outrigger/credentials";
-/// Readable by the group of the manager alone.
+/// Readable only by the group of the manager.
 pub(crate) const MODE: u32 = 0o440;
 /// The priority of a manager and of the operator.
 pub(crate) const PRIORITY: &str = "system-cluster-critical";
 
-/// What is the same for all managers.
+/// The context of all managers.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The operator's own namespace, where its managers run, too: so it needs to read the Secrets of no other.
+    /// The operator's own namespace, which is also that of its managers: so it does not need to read Secrets of another one.
     pub namespace: &'a str,
     /// The operator's own image.
     pub image: &'a str,
@@ -80,7 +80,7 @@ pub struct Context<'a> {
 pub(crate) struct Settings {
     /// The operator's own namespace, and that of its managers.
     pub(crate) namespace: String,
-    /// Where the operator finds its own image.
+    /// The source of the operator's own image.
     pub(crate) images: ImageSource,
     /// The Service of the operator's own metrics, if the operator issues its certificate.
     pub(crate) metrics_service: Option<String>,
@@ -96,12 +96,12 @@ pub(crate) struct Settings {
     pub(crate) reserved: BTreeSet<Key>,
 }
 
-/// Where the operator finds its own image.
+/// The source of the operator's own image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ImageSource {
     /// In a file that names the images of a release.
     File(PathBuf),
-    /// In the Pod that it runs in: so the image is named in one place of the manifests.
+    /// In the operator's own Pod: so the manifests name the image once.
     OwnPod { namespace: String, name: String },
 }
 
@@ -121,7 +121,7 @@ pub(crate) enum Monitoring {
     Absent,
 }
 
-/// Whether the cluster has a manager of its own.
+/// Whether the cluster has a manager for its platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cluster {
     /// The operator runs one for the platform, in the same namespace.
@@ -130,21 +130,21 @@ pub(crate) enum Cluster {
     Kubernetes,
 }
 
-/// Why a manager cannot be run.
+/// Why the objects of a manager cannot be rendered.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// What is asked for cannot be.
+    /// The spec is not valid.
     #[error("{}", .0.join("; "))]
     Spec(Vec<String>),
-    /// A manifest of ours is wrong.
+    /// A manifest of ours is invalid.
     #[error("manifest: {0}")]
     Manifest(String),
 }
 
-/// Everything that runs a manager, in the order in which it is written.
+/// All objects that run a manager, in the order in which they are written.
 ///
 /// # Errors
-/// If the spec asks for what cannot be.
+/// If the spec is not valid.
 pub fn resources(manager: &CloudControllerManager, context: &Context<'_>) -> Result<Vec<Object>, Error> {
     let problems = check::problems(manager, context.providers, context.flags);
     if !problems.is_empty() {
@@ -228,12 +228,12 @@ fn values(manager: &CloudControllerManager, context: &Context<'_>) -> Values {
     .into()
 }
 
-/// What a replica asks for: a little.
+/// The default resources of a replica: a small request.
 pub(crate) fn resources_by_default() -> Value {
     json!({"requests": {"cpu": "20m", "memory": "32Mi"}})
 }
 
-/// The user's labels, below those by which the operator and the Service find the Pods.
+/// The user's labels, below those by which the operator and the Service select the Pods.
 fn pod_labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<String, String> {
     let mut labels = manager.spec.pod_template.labels.clone();
     let own = names::labels(manager, name).into_iter();
@@ -243,14 +243,14 @@ fn pod_labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<String, 
 
 fn annotate(template: &mut Value, spec: &Spec) {
     for (name, value) in &spec.pod_template.annotations {
-        // What the operator records on its Pods stays as it is.
+        // The annotations of the operator are not overridden.
         if template["metadata"]["annotations"].get(name).is_none() {
             template["metadata"]["annotations"][name] = json!(value);
         }
     }
 }
 
-/// The user's variables, and where the credentials are unless the user sets another value.
+/// The user's variables, and the path of the credentials unless the user sets the variable.
 fn set_env(pod: &mut Value, spec: &Spec, providers: &[Provider]) {
     let mut env: Vec<Value> = spec.env.iter().map(|variable| json!(variable)).collect();
     let credentials = credentials_variable(spec, providers);
@@ -260,7 +260,7 @@ fn set_env(pod: &mut Value, spec: &Spec, providers: &[Provider]) {
     }
 }
 
-/// The variable by which the provider finds its credentials, if the user gives any.
+/// The variable with which the provider finds its credentials, if the user gives any.
 fn credentials_variable(spec: &Spec, providers: &[Provider]) -> Option<Value> {
     let secret = &spec.credentials.as_ref()?.secret.name;
     match provider::find(providers, &spec.provider)?.needs.credentials {
@@ -282,7 +282,7 @@ fn valid(object: Value) -> Result<Object, Cause> {
     Object::new(object).map_err(|error| Cause::Terminal(("InvalidManifest", error.to_string())))
 }
 
-/// Makes the manager the owner of an object, and adds its labels.
+/// Sets the manager as the owner of an object, and adds its labels.
 fn own(object: &mut Value, manager: &CloudControllerManager) {
     object["metadata"]["labels"] = json!(names::labels(manager, &manager.name_any()));
     if let Some(owner) = manager.owner_ref(&()) {

@@ -31,9 +31,9 @@ pub const TRUSTED_CA: Part = Part {
     task: "sync the trusted CA bundle",
 };
 
-/// Why nothing is available that was.
+/// The reason if no Pod is available.
 const NOTHING_RUNS: &str = "NothingRuns";
-/// Why something is on its way to a version.
+/// The reason while a version is being rolled out.
 const SYNCING: &str = "SyncingResources";
 /// The message of `Available` before the first rollout.
 const NOT_ROLLED_OUT: &str = "nothing has been rolled out yet";
@@ -52,11 +52,11 @@ pub struct Part {
 /// The state of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartState {
-    /// As it should.
+    /// It works.
     Fine,
-    /// As it should, but there is something a user should know.
+    /// It works, with a warning for the user.
     Warning(String),
-    /// It has failed, but not for long: nothing is reported yet.
+    /// It has failed for a short time: nothing is reported yet.
     Failing,
     /// It fails, for this reason.
     Failed(String),
@@ -65,28 +65,28 @@ pub enum PartState {
 /// The state of the operands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operands {
-    /// They are as they should be, and so are their Pods; or there are none on this platform.
+    /// They match the desired state, and so do their Pods; or the platform has none.
     Done,
-    /// They have been changed and are not all rolled out yet: what is waited for.
+    /// They have been changed and are not rolled out completely: what is pending.
     Progressing(Vec<String>),
-    /// They are as they should be, but nothing runs.
+    /// They match the desired state, but no Pod runs.
     Down(String),
     /// They are not known yet: another part has not reported.
     Waiting,
-    /// Something has failed, but not for long: nothing is reported yet.
+    /// Something has failed for a short time: nothing is reported yet.
     Failing,
-    /// The same, or another part has not reported; but something runs.
+    /// The same, or another part has not reported; but some Pods run.
     Running,
-    /// Something fails, for this reason; it is not known whether anything runs.
+    /// Something fails, for this reason; it is not known whether any Pod runs.
     Failed(String),
-    /// Something fails, for this reason, but something runs.
+    /// Something fails, for this reason, but some Pods run.
     Impaired(String),
-    /// Something fails, for this reason, and nothing runs.
+    /// Something fails, for this reason, and no Pod runs.
     Outage(String),
 }
 
 impl Operands {
-    /// What became of the objects, together with how their Pods are: neither hides the other.
+    /// The state from the objects and from their Pods: neither hides the other.
     #[must_use]
     pub fn and(self, pods: Self) -> Self {
         use Operands::{Done, Down, Failed, Failing, Impaired, Outage, Progressing, Running, Waiting};
@@ -104,7 +104,7 @@ impl Operands {
     }
 }
 
-/// What a pass has found out. `None` is what this process does not take care of.
+/// The summary of a pass. `None` for what this process does not manage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The cloud configuration.
@@ -115,11 +115,11 @@ pub struct Summary {
     pub operands: Option<Operands>,
     /// Informational messages.
     pub remarks: Vec<String>,
-    /// What keeps operands from being rolled out.
+    /// What prevents the roll-out of the operands.
     pub obstacles: Vec<String>,
-    /// What the operator has created, or is about to create.
+    /// The objects that the operator has created, or is about to create.
     pub related: Vec<ObjectReference>,
-    /// The version that is being rolled out.
+    /// The version to which the operator rolls out.
     pub release: String,
 }
 
@@ -195,14 +195,14 @@ fn report(status: &mut Status, operands: &Operands, summary: &Summary, now: Time
             set(all, "Degraded", "False", "AsExpected", "", now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
             status.versions = versions;
-            // Left over from the time when the operator took the cloud's loops over from another program.
+            // A condition of former versions, in which the operator took controllers over from another program.
             all.retain(|condition| condition.type_ != "CloudControllerOwner");
         }
         Operands::Progressing(waiting) => {
             let all = &mut status.conditions;
             first(all, "Available", SYNCING, NOT_ROLLED_OUT, now);
             progressing(all, waiting, moving, release, now);
-            // What failed before has been corrected; if it has not, the rollout stalls and is reported again.
+            // The failure has been corrected; if it has not, the roll-out stalls and is reported again.
             set(all, "Degraded", "False", "AsExpected", "", now);
             set(all, "Upgradeable", "True", "AsExpected", "", now);
             return;
@@ -220,7 +220,7 @@ fn report(status: &mut Status, operands: &Operands, summary: &Summary, now: Time
             failed(&mut status.conditions, cause, moving, release, now);
         }
     }
-    // What was waited for may be there by now, and something else not.
+    // The pending objects may have changed.
     if !obstacles.is_empty() && is_true(&status.conditions, "Progressing") {
         progressing(&mut status.conditions, obstacles, moving, release, now);
     }
@@ -253,7 +253,7 @@ fn towards(release: &str) -> String {
     format!("Progressing towards operator: {release}")
 }
 
-/// The condition of an upgrade that begins with this status. A change of what it waits for is no beginning.
+/// The condition of an upgrade that begins with this status. A change of what is pending is not a beginning.
 #[must_use]
 pub fn upgrade<'a>(before: &Status, after: &'a Status, release: &str) -> Option<&'a Condition> {
     let begun = |condition: &&Condition| {
@@ -277,7 +277,7 @@ fn failed(conditions: &mut Vec<Condition>, cause: &str, moving: bool, release: &
     set(conditions, "Upgradeable", "False", "SyncingFailed", &upgradeable, now);
 }
 
-/// Takes back that nothing runs. What has never been rolled out is not available because of that.
+/// Ends the report that no Pod runs. An operand that has never been rolled out is not available because of that.
 fn again(status: &mut Status, now: Timestamp) {
     let Status {
         conditions, versions, ..
@@ -296,7 +296,7 @@ fn again(status: &mut Status, now: Timestamp) {
     }
 }
 
-/// The message about a version that runs.
+/// The message about a version that is available.
 fn available(version: &str) -> String {
     format!("Cluster Cloud Controller Manager Operator is available at {version}")
 }

@@ -1,7 +1,7 @@
 //! The bundle of certificates that the operands trust.
 //!
-//! [`sources`] finds the bundles, [`merge`] makes one of them, [`config_map`] is the object that holds it. All of it is
-//! pure. A source that is wrong is left out and reported, so that one mistake does not take the trust from everything else.
+//! [`sources`] finds the bundles, [`merge`] merges them, [`config_map`] is the object with the result. All of it is
+//! pure. A source that is invalid is left out and reported, so that one mistake does not remove the trust in everything else.
 
 mod certificate;
 mod pem;
@@ -15,22 +15,22 @@ use std::{collections::BTreeMap, collections::BTreeSet, fmt};
 
 /// The `ConfigMap` with the bundle, in the operands' namespace.
 pub const NAME: &str = "ccm-trusted-ca";
-/// Its key, and the one of the proxy's.
+/// Its key, and that of the proxy's `ConfigMap`.
 pub const KEY: &str = "ca-bundle.crt";
 /// The key with a bundle beside the cloud configuration.
 pub const CLOUD_KEY: &str = "ca-bundle.pem";
-/// Where the operator's image has the system's bundle.
+/// The path of the system's bundle in the operator's image.
 pub const SYSTEM_FILE: &str = "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem";
 
-/// What the API server lets a `ConfigMap` hold.
+/// The maximum size of a `ConfigMap`.
 const LIMIT: usize = 1024 * 1024;
 
-/// Where certificates come from, in the order in which they stand in the bundle.
+/// Where certificates come from, in the order of the bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// `ca-bundle.pem` beside the cloud configuration.
     CloudConfig,
-    /// What the Proxy's `spec.trustedCA` names.
+    /// The `ConfigMap` that the Proxy's `spec.trustedCA` names.
     Proxy,
     /// The operator's image.
     System,
@@ -38,7 +38,7 @@ pub enum Source {
 
 /// The bundles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sources<'a> {
+pub struct Bundles<'a> {
     /// The one beside the cloud configuration.
     pub cloud: Option<&'a str>,
     /// The proxy's.
@@ -47,31 +47,31 @@ pub struct Sources<'a> {
     pub system: &'a str,
 }
 
-/// One bundle of all sources.
+/// The merged bundle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
     /// The certificates, each once.
     pub bundle: String,
-    /// What is not in it.
+    /// What was left out.
     pub skipped: Vec<Skipped>,
-    /// What is in it and will be refused in a handshake.
+    /// Certificates in it that a handshake would reject.
     pub warnings: Vec<String>,
 }
 
-/// A source, or a certificate of it, that is not in the bundle.
+/// A source, or a certificate of it, that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which.
+    /// The source.
     pub source: Source,
-    /// How much of it.
-    pub part: Part,
-    /// What is wrong with it and what to do.
+    /// Whether all of it was left out.
+    pub extent: Extent,
+    /// The reason, and what to do.
     pub why: String,
 }
 
-/// How much of a source.
+/// Whether all of a source was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Extent {
     /// All.
     Bundle,
     /// One certificate.
@@ -82,18 +82,18 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing is left that the operands could trust; the image is broken.
+    /// No certificate is left that the operands could trust; the image is broken.
     #[error("{system} holds no certificate that can be used: {why}", system = Source::System)]
     System {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// There are too many certificates for a `ConfigMap`.
+    /// The certificates are too large for a `ConfigMap`.
     #[error("the trusted certificates have {size} bytes, but a ConfigMap holds {LIMIT}: {sizes}; remove some of them")]
     TooBig {
-        /// All of them.
+        /// The size of all certificates.
         size: usize,
-        /// Each source's.
+        /// The size of each source.
         sizes: String,
     },
 }
@@ -101,13 +101,13 @@ pub enum Error {
 /// Finds the bundles of the user.
 ///
 /// `proxy_name` is the Proxy's `spec.trustedCA.name`, `proxy` the `ConfigMap` of that name in `openshift-config`, and
-/// `cloud_conf` what is in the operands' `cloud-conf`. What is named and does not exist is reported.
+/// `cloud_conf` the data of the operands' `cloud-conf`. An object that is named and does not exist is reported.
 pub fn sources<'a>(
     system: &'a str,
     proxy_name: &str,
     proxy: Option<&'a ConfigMap>,
     cloud_conf: Option<&'a BTreeMap<String, String>>,
-) -> (Sources<'a>, Vec<Skipped>) {
+) -> (Bundles<'a>, Vec<Skipped>) {
     let cloud = cloud_conf.and_then(|data| data.get(CLOUD_KEY)).map(String::as_str);
     let data = proxy.and_then(|map| map.data.as_ref());
     let found = data.and_then(|data| data.get(KEY)).map(String::as_str);
@@ -121,22 +121,22 @@ pub fn sources<'a>(
     };
     let skipped = missing.map(|why| Skipped {
         source: Source::Proxy,
-        part: Part::Bundle,
+        extent: Extent::Bundle,
         why,
     });
     let proxy = found.filter(|_| !proxy_name.is_empty());
-    (Sources { cloud, proxy, system }, skipped.into_iter().collect())
+    (Bundles { cloud, proxy, system }, skipped.into_iter().collect())
 }
 
-/// Makes one bundle: the cloud configuration's certificates, the proxy's, the system's; each once, where it comes first.
-/// The texts are those of the sources, with an empty line between them, as in the original, where they can be.
+/// Merges the bundles: the cloud configuration's certificates, the proxy's, the system's; each once, at its first occurrence.
+/// The texts are those of the sources, with an empty line between them, as in the original, where possible.
 ///
-/// A user's bundle with something in it that is no certificate is left out as a whole, as in the original; what cannot be
-/// read is left out alone, and so is what is wrong with the system's.
+/// A user's bundle that contains something else than certificates is left out as a whole, as in the original; a block that cannot be
+/// parsed is left out alone, and so is an invalid block of the system's bundle.
 ///
 /// # Errors
-/// If the system's has none, or all of them are too big for a `ConfigMap`.
-pub fn merge(sources: &Sources<'_>, now: Timestamp) -> Result<Merged, Error> {
+/// If the system's bundle has no certificate, or all of them are too large for a `ConfigMap`.
+pub fn merge(sources: &Bundles<'_>, now: Timestamp) -> Result<Merged, Error> {
     let mut merged = Merged::default();
     let mut seen = BTreeSet::new();
     let mut sizes = Vec::new();
@@ -144,7 +144,7 @@ pub fn merge(sources: &Sources<'_>, now: Timestamp) -> Result<Merged, Error> {
     let users = users.into_iter().filter_map(|(source, text)| Some((source, text?)));
     for (source, text) in users.chain([(Source::System, sources.system)]) {
         let certificates = merged.accept(source, text)?;
-        // Those of the image cannot be replaced by the user
+        // The user cannot replace certificates of the image
         let warned = certificates.iter().filter(|_| source != Source::System);
         let warnings = warned.filter_map(|certificate| certificate.warning(now));
         merged
@@ -177,7 +177,7 @@ pub fn merge(sources: &Sources<'_>, now: Timestamp) -> Result<Merged, Error> {
 /// The object with the bundle.
 ///
 /// # Panics
-/// Never: it has a name.
+/// Never: the object has a name.
 pub fn config_map(namespace: &str, bundle: &str) -> Object {
     let map = json!({
         "apiVersion": "v1",
@@ -193,7 +193,7 @@ pub fn config_map(namespace: &str, bundle: &str) -> Object {
 }
 
 impl Merged {
-    /// The certificates of a source that go into the bundle; what does not is noted.
+    /// The certificates of a source for the bundle; the others are recorded.
     fn accept(&mut self, source: Source, text: &str) -> Result<Vec<Certificate>, Error> {
         let mut good = Vec::new();
         let mut flaws = Vec::new();
@@ -208,18 +208,18 @@ impl Merged {
             [] => "it holds no certificate".to_owned(),
             flaws => flaws.iter().map(Flaw::why).collect::<Vec<_>>().join("; "),
         };
-        let skipped = |part, why| Skipped { source, part, why };
+        let skipped = |extent, why| Skipped { source, extent, why };
         match source {
             Source::System if good.is_empty() => return Err(Error::System { why: all() }),
             Source::CloudConfig | Source::Proxy if good.is_empty() || is_strange => {
-                self.skipped.push(skipped(Part::Bundle, all()));
+                self.skipped.push(skipped(Extent::Bundle, all()));
                 return Ok(Vec::new());
             }
             _ => {}
         }
         let each = flaws
             .iter()
-            .map(|flaw| skipped(Part::Certificate, flaw.why().to_owned()));
+            .map(|flaw| skipped(Extent::Certificate, flaw.why().to_owned()));
         self.skipped.extend(each);
         Ok(good)
     }
@@ -238,9 +238,9 @@ impl fmt::Display for Source {
 impl fmt::Display for Skipped {
     /// One sentence for a condition or a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.part {
-            Part::Certificate => "a certificate of ",
-            Part::Bundle => "",
+        let what = match self.extent {
+            Extent::Certificate => "a certificate of ",
+            Extent::Bundle => "",
         };
         write!(f, "{what}{} is not used: {}", self.source, self.why)
     }

@@ -31,7 +31,7 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     objects: RwLock<BTreeMap<Key, Arc<Value>>>,
     state: watch::Sender<State>,
-    /// The newest version that the watch has seen, of whatever object.
+    /// The highest resource version that the watch has received, of any object.
     newest: AtomicU64,
 }
 
@@ -57,7 +57,7 @@ impl Store {
         }
     }
 
-    /// Everything; or why it is not known.
+    /// All objects; or why they are not known.
     pub(super) fn all(&self) -> Result<Vec<Arc<Value>>, String> {
         match &*self.0.state.borrow() {
             State::Synced | State::Unserved => Ok(self.read().values().cloned().collect()),
@@ -81,7 +81,7 @@ impl Store {
         self.0.state.send_replace(state);
     }
 
-    /// Stores an object that was not received from the watch. One that the watch has seen deleted since is not stored.
+    /// Stores an object that was not received from the watch, unless the watch has reported its deletion since.
     pub(super) fn saw(&self, key: &Key, value: &Arc<Value>) {
         let gone = self.read().get(key).is_none() && version(value) <= self.0.newest.load(Ordering::Relaxed);
         if !gone {
@@ -89,7 +89,7 @@ impl Store {
         }
     }
 
-    /// Takes an object in, or out; one that is older than what is known changes nothing. Returns whether something changed.
+    /// Stores or removes an object, unless the stored one is newer. Returns whether something changed.
     pub(super) fn put(&self, key: &Key, value: Option<Arc<Value>>) -> bool {
         let mut objects = self.write();
         match value {

@@ -117,7 +117,7 @@ fn a_deleted_object_stays_deleted() {
     assert_ne!(store.find(&key("x")), Lookup::Absent);
 }
 
-/// W19: why something is not known is the API server's word, not ours.
+/// W19: the reason why something is not known is the message of the API server.
 #[tokio::test]
 async fn w19_a_forbidden_watch_has_its_reason() {
     let plane = lab::ControlPlane::shared();

@@ -1,4 +1,4 @@
-//! Makes certificates, and the objects they live in.
+//! Issues certificates, and creates the objects that hold them.
 
 use super::{
     BUNDLE_KEY, CA_SECRET, CA_VALIDITY, Error, Live, Names, Plan, SERVING_SECRET, SERVING_VALIDITY, SKEW, Serving,
@@ -19,7 +19,7 @@ const OWNER: (&str, &str) = (
     "Cloud Compute / Cloud Controller Manager",
 );
 
-/// The certificates as they have to be. Does not print its keys.
+/// The certificates as they should be. `Debug` does not print the keys.
 pub struct Issued {
     plan: Plan,
     names: Names,
@@ -54,22 +54,22 @@ impl fmt::Debug for Issued {
 }
 
 impl Issued {
-    /// What was done to get here.
+    /// The plan that was carried out.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// When the authority's certificate runs out.
+    /// When the certificate of the authority expires.
     pub fn ca_expires(&self) -> Timestamp {
         self.ca.not_after
     }
 
-    /// When the serving certificate runs out.
+    /// When the serving certificate expires.
     pub fn serving_expires(&self) -> Timestamp {
         self.serving.not_after
     }
 
-    /// What callers trust.
+    /// The certificates that clients trust.
     #[must_use]
     pub fn bundle(&self) -> String {
         let trusted = [Some(self.ca.cert.as_str()), self.previous.as_deref()];
@@ -77,7 +77,7 @@ impl Issued {
         pems.join("\n") + "\n"
     }
 
-    /// The three objects, in the order to apply them: what is to be trusted comes before what has to be.
+    /// The three objects, in the order in which they are applied: the bundle comes before the certificates that it verifies.
     #[must_use]
     pub fn objects(&self) -> Vec<Object> {
         let mut ca = tls(&self.names.ca_secret(), &self.ca);
@@ -98,10 +98,10 @@ impl Issued {
     }
 }
 
-/// Carries a plan out. What the plan keeps is taken from the Secrets as it is.
+/// Carries out a plan. What the plan keeps is taken from the Secrets unchanged.
 ///
 /// # Errors
-/// If a certificate cannot be made.
+/// If a certificate cannot be issued.
 pub fn issue(now: Timestamp, plan: Plan, live: Live<'_>, names: &Names) -> Result<Issued, Error> {
     let (ca, previous) = match &plan {
         Plan::Keep | Plan::IssueServing(_) => kept(now, live, names)?,
@@ -127,7 +127,7 @@ pub fn issue(now: Timestamp, plan: Plan, live: Live<'_>, names: &Names) -> Resul
     })
 }
 
-/// The authority that is there; a new one if the Secret has changed behind the plan's back.
+/// The existing authority; a new one if the Secret has changed since it was planned.
 fn kept(now: Timestamp, live: Live<'_>, names: &Names) -> Result<(Signed, Option<String>), Error> {
     match Authority::read(live, now) {
         Ok(Authority { pair, previous }) => Ok((pair.into(), previous.map(|certificate| certificate.pem))),
@@ -152,7 +152,7 @@ fn authority(now: Timestamp, names: &Names) -> Result<Signed, Error> {
         source,
     };
     let key = KeyPair::generate().map_err(failed)?;
-    // Authorities of the same name would be mixed up by those who look one up by its name.
+    // Clients that look up authorities by name would confuse two of the same name.
     let name = format!("{CA_SECRET}@{}", now.as_second());
     let not_after = now + CA_VALIDITY;
     let mut params = authority_params(&name);
@@ -203,7 +203,7 @@ fn leaf(now: Timestamp, ca: &Signed, names: &Names) -> Result<Signed, Error> {
     })
 }
 
-/// rcgen's dates are of a type that only this way of making one names.
+/// rcgen's date type can only be named by this function.
 fn valid(params: &mut CertificateParams, from: Timestamp, until: Timestamp) {
     let since = |at: Timestamp| Duration::from_secs(u64::try_from(at.as_second()).unwrap_or_default());
     let epoch = rcgen::date_time_ymd(1970, 1, 1);

@@ -18,47 +18,47 @@ use std::{fmt, sync::Arc, time::Duration};
 pub enum Plan {
     /// Nothing.
     Keep,
-    /// A new serving certificate, from the authority that is there.
+    /// A new serving certificate, from the existing authority.
     IssueServing(Reason),
-    /// A new authority. The old one stays trusted, and what it signed stays, if it will do.
+    /// A new authority. The previous one stays trusted, and the certificate that it signed is kept if it is valid.
     RotateCa(Reason, Serving),
-    /// Everything is issued again: without an authority nothing can be kept.
+    /// Everything is issued again: without an authority no certificate can be kept.
     IssueAll(Reason),
 }
 
-/// What becomes of the serving certificate when the authority changes.
+/// What to do with the serving certificate when the authority changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Serving {
-    /// It stays.
+    /// Keep it.
     Keep,
-    /// It has to go as well.
+    /// Issue it again, too.
     Issue(Reason),
 }
 
 /// What is wrong with a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// There is none.
+    /// It does not exist.
     Missing,
     /// The Secret has no such key.
     NoKey(&'static str),
-    /// What is under this key is no certificate.
+    /// The value of this key is not a certificate.
     NotACertificate(&'static str),
-    /// The key is none.
+    /// The private key cannot be read.
     NotAKey,
-    /// The key is another's.
+    /// The private key belongs to another certificate.
     WrongKey,
-    /// It is no authority of the operator.
+    /// It is not an authority that the operator issued.
     Foreign,
-    /// Its time has not come.
+    /// It is not valid yet.
     NotYetValid,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time is nearly over.
+    /// It expires soon.
     Due,
     /// It lacks a name.
     Nameless(String),
-    /// No authority that is trusted has signed it.
+    /// No trusted authority has signed it.
     Distrusted,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Decides what to issue, from the two Secrets that are there.
+/// Decides what to issue, from the two existing Secrets.
 #[must_use]
 pub fn plan(now: Timestamp, live: Live<'_>, names: &Names) -> Plan {
     let authority = match Authority::read(live, now) {
@@ -104,7 +104,7 @@ pub fn plan(now: Timestamp, live: Live<'_>, names: &Names) -> Plan {
     let serving = serving(now, live, &authority, names);
     if is_due(&authority.pair.certificate, now) {
         let serving = match serving {
-            // A leaf that is merely due waits until the new authority has settled.
+            // A certificate that only expires soon waits until clients trust the new authority.
             Ok(()) | Err(Reason::Due) => Serving::Keep,
             Err(reason) => Serving::Issue(reason),
         };
@@ -129,7 +129,7 @@ fn serving(now: Timestamp, live: Live<'_>, authority: &Authority, names: &Names)
     if is_due(leaf, now) { Err(Reason::Due) } else { Ok(()) }
 }
 
-/// As a caller with our bundle would do it.
+/// Verifies the certificate as a client with the bundle does.
 fn verify(now: Timestamp, leaf: &Certificate, authority: &Authority) -> Result<(), Reason> {
     let mut roots = RootCertStore::empty();
     let trusted = [Some(&authority.pair.certificate), authority.previous.as_ref()];
@@ -153,7 +153,7 @@ fn is_due(certificate: &Certificate, now: Timestamp) -> bool {
     now.duration_since(certificate.not_before) >= whole / 3 * 2
 }
 
-/// Whether callers may not have heard of the authority yet, and there is time to wait for them.
+/// Whether clients may not trust the authority yet, and there is time to wait for them.
 fn is_settling(now: Timestamp, live: Live<'_>, authority: &Authority) -> bool {
     let young = now.duration_since(authority.pair.certificate.not_before) < super::SKEW + SETTLE;
     let left = Pair::read(live.serving).map_or(SignedDuration::ZERO, |pair| {

@@ -1,4 +1,4 @@
-//! What is in the Secrets.
+//! Reads the Secrets.
 
 use super::{CA_SECRET, Live, plan::Reason};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -20,7 +20,7 @@ pub(super) struct Certificate {
     pub(super) der: CertificateDer<'static>,
     pub(super) not_before: Timestamp,
     pub(super) not_after: Timestamp,
-    /// Its subject, if that is nothing but a common name.
+    /// Its subject, if that is only a common name.
     pub(super) common_name: Option<String>,
     pub(super) names: Vec<String>,
     kind: Kind,
@@ -39,7 +39,7 @@ pub(super) struct Pair {
     pub(super) key: SecretString,
 }
 
-/// The authority, and the one before.
+/// The authority and its predecessor.
 pub(super) struct Authority {
     pub(super) pair: Pair,
     pub(super) previous: Option<Certificate>,
@@ -95,7 +95,7 @@ impl Pair {
 }
 
 impl Authority {
-    /// Reads the authority, if it can sign.
+    /// Reads the authority, if it can sign certificates.
     pub(super) fn read(live: Live<'_>, now: Timestamp) -> Result<Self, Reason> {
         let pair = Pair::read(live.ca)?;
         if !pair.certificate.is_authority() || !is_ours(&pair.certificate) {
@@ -107,13 +107,13 @@ impl Authority {
     }
 }
 
-/// The certificate of an authority under this key, if callers may still meet what it signed.
+/// The certificate of an authority under this key, if certificates that it signed may still be in use.
 pub(super) fn previous(live: Live<'_>, now: Timestamp, key: &'static str) -> Option<Certificate> {
     let certificate = Certificate::parse(text(live.ca?, key).ok()?).ok()?;
     (certificate.is_authority() && certificate.is_valid(now).is_ok()).then_some(certificate)
 }
 
-/// What we sign names its issuer as we name authorities; for any other we could not.
+/// Certificates that the operator signs name their issuer as the operator names its authorities; it cannot sign for another one.
 fn is_ours(certificate: &Certificate) -> bool {
     let name = certificate.common_name.as_deref();
     name.is_some_and(|name| name.starts_with(&format!("{CA_SECRET}@")))

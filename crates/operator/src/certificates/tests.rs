@@ -26,7 +26,7 @@ fn names() -> Names {
     }
 }
 
-/// The two Secrets of a cluster, which the tests may spoil.
+/// The two Secrets of a cluster, which the tests can damage.
 #[derive(Clone, Default)]
 struct Cluster {
     ca: Option<Value>,
@@ -99,7 +99,7 @@ fn decoded(secret: &Value, key: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// An authority that works, but not one of ours.
+/// An authority that works, but that the operator did not issue.
 fn foreign_ca() -> Value {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
@@ -108,7 +108,7 @@ fn foreign_ca() -> Value {
     serde_json::json!({"data": {"tls.crt": encoded(&certificate.pem()), "tls.key": encoded(&key.serialize_pem())}})
 }
 
-/// What Prometheus does with the bundle.
+/// Verifies a certificate as Prometheus does with the bundle.
 fn verify(leaf: &str, bundle: &str, name: &str, now: Timestamp) -> Result<(), rustls::Error> {
     let mut roots = RootCertStore::empty();
     for root in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
@@ -226,7 +226,8 @@ fn a_pass_changes_nothing_that_is_in_order() {
     assert_eq!((cluster.ca, cluster.serving), (before.ca, before.serving));
 }
 
-/// Two years a day at a time: a client with yesterday's bundle trusts what is served today, and the other way round.
+/// Two years, a day at a time: a client with yesterday's bundle trusts the current certificate, and a client with the current bundle trusts
+/// yesterday's certificate.
 #[test]
 fn a_rotation_overlaps() {
     let mut cluster = Cluster::installed();

@@ -3,7 +3,7 @@
 use super::{Invalid, KEY};
 use gcfg::{Document, Part, Place};
 
-/// Whether load balancers of the network kind get security groups.
+/// Whether network load balancers get security groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecurityGroups {
     /// Always.
@@ -19,7 +19,7 @@ const FAMILIES: &str = "NodeIPFamilies";
 const GROUP_MODE: &str = "NLBSecurityGroupMode";
 const OVERRIDE: &str = "ServiceOverride";
 
-/// What the operand reads, in the order in which the Go operator writes it.
+/// The keys that the operand reads, in the order in which the Go operator writes them.
 const GLOBAL: [&str; 17] = [
     "Zone",
     "Region",
@@ -48,10 +48,10 @@ const OVERRIDES: [&str; 6] = [
     "SigningName",
 ];
 
-/// Lets the health probe of all Services be the one of kube-proxy unless the user sets another value.
+/// Uses the health probe of kube-proxy for all Services unless the user sets another value.
 ///
-/// The layout, and the two zero values that are always written, are the Go operator's: where a file has only what that
-/// knows, the result is its result byte for byte.
+/// The layout, and the two zero values that are always written, are the Go operator's: for a file that has only keys that the
+/// Go operator knows, the results are identical byte for byte.
 pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, Invalid> {
     let text = if text.is_empty() { "[Global]\n" } else { text };
     let mut document = Document::parse_file(KEY, text.as_bytes())?;
@@ -71,13 +71,13 @@ pub(crate) fn transform(text: &str, groups: SecurityGroups) -> Result<String, In
     Ok(document.aligned(place))
 }
 
-/// What is no text; its notations are many.
+/// The values that are not text; they have several notations.
 struct Checked {
     ingress: bool,
     port: i64,
 }
 
-/// What the operand would refuse is reported here, where a user sees it.
+/// Reports here, where a user sees it, what the operand would reject.
 fn check(document: &Document) -> Result<Checked, gcfg::Error> {
     let global = document.section("Global");
     for key in texts() {
@@ -120,7 +120,7 @@ fn set(document: &mut Document, key: &str, value: &str) -> Result<(), Invalid> {
         .map_err(|error| Invalid(format!("{KEY}: {error}")))
 }
 
-/// Sections that are no overrides, then those with a number, then the rest by name.
+/// Sections that are not overrides, then those with a number, then the others by name.
 fn place(part: &Part) -> Place<(u8, u64, &str)> {
     let name = part.subsection().unwrap_or_default();
     let (rank, keys): (_, &[_]) = match name.parse() {

@@ -17,7 +17,7 @@ const CLOUDS: [&str; 5] = [
     "AzureUSGovernmentCloud",
 ];
 
-/// The cloud that the Infrastructure names; without a word, the public one.
+/// The cloud that the Infrastructure names; the public one if it names none.
 pub(crate) fn cloud_name(infrastructure: &Infrastructure) -> &str {
     let status = infrastructure.status.platform_status.as_ref();
     let azure = status.and_then(|status| status.azure.as_ref());
@@ -27,7 +27,7 @@ pub(crate) fn cloud_name(infrastructure: &Infrastructure) -> &str {
         .unwrap_or(PUBLIC)
 }
 
-/// Names the cloud, and lets the health probe of all Services be the one of kube-proxy.
+/// Sets the name of the cloud, and uses the health probe of kube-proxy for all Services.
 pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, Invalid> {
     if !CLOUDS.contains(&cloud) {
         let choices: Vec<_> = CLOUDS.iter().map(|name| format!("{name:?}")).collect();
@@ -50,21 +50,21 @@ pub(crate) fn transform(text: &str, cloud: &str) -> Result<String, Invalid> {
     Ok(document.to_string())
 }
 
-/// Azure Stack Hub's: its cloud is described by the file of endpoints.
+/// The configuration of Azure Stack Hub: its cloud is described by the file of endpoints.
 pub(crate) fn transform_stack(text: &str) -> Result<String, Invalid> {
     let mut document = read(text)?;
     default_machines(&mut document)?;
     Ok(document.to_string())
 }
 
-/// What the operand would refuse is reported here, where a user sees it.
+/// Reports here, where a user sees it, what the operand would reject.
 fn read(text: &str) -> Result<Document, Invalid> {
     let document = Document::parse(KEY, text)?;
     keys::check(&document).map_err(|problem| problem.within(KEY))?;
     Ok(document)
 }
 
-/// The provider's own default is a scale set, which machines of `OpenShift` are not in.
+/// The default of the provider is scale sets; the machines of `OpenShift` are not in scale sets.
 fn default_machines(document: &mut Document) -> Result<(), Invalid> {
     if document
         .text("vmType")

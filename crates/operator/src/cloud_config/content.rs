@@ -1,11 +1,11 @@
-//! What a `ConfigMap` holds.
+//! The content of a `ConfigMap`.
 
 use crate::object::Object;
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt};
 
-/// What a `ConfigMap` holds. Its `Debug` shows keys only: a cloud configuration may have passwords.
+/// The content of a `ConfigMap`. Its `Debug` shows keys only: a cloud configuration may contain passwords.
 #[derive(Clone, Default, PartialEq)]
 pub struct Content {
     /// Texts by key.
@@ -19,7 +19,7 @@ pub struct Content {
 /// Whether a `ConfigMap` may be changed later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mutability {
-    /// It may.
+    /// It can be changed.
     #[default]
     Mutable,
     /// The API server refuses changes.
@@ -27,10 +27,10 @@ pub enum Mutability {
 }
 
 impl Content {
-    /// The `ConfigMap` of this name that holds it.
+    /// The `ConfigMap` of this name with this content.
     ///
     /// # Panics
-    /// Never: it has a name.
+    /// Never: the object has a name.
     pub fn object(&self, namespace: &str, name: &str) -> Object {
         let mut map = json!({
             "apiVersion": "v1",
@@ -47,7 +47,7 @@ impl Content {
         Object::new(map).expect("it has a kind and a name")
     }
 
-    /// The same with another text.
+    /// The same content with another text.
     #[must_use]
     pub(crate) fn with(mut self, key: &str, text: String) -> Self {
         self.data.insert(key.to_owned(), text);
@@ -55,7 +55,7 @@ impl Content {
     }
 }
 
-/// Whether two `ConfigMaps` hold the same. The Go operator's encoder sorts the keys of JSON, drops those without a value and adds zeros.
+/// Whether two `ConfigMaps` have the same meaning. The Go operator's encoder sorts the keys of JSON, drops those without a value and adds zeros.
 pub(crate) fn has_same_meaning(a: &Value, b: &Value) -> bool {
     let meaning = |map: &Value| {
         let texts = map["data"].as_object().into_iter().flatten();
@@ -66,7 +66,7 @@ pub(crate) fn has_same_meaning(a: &Value, b: &Value) -> bool {
     meaning(a) == meaning(b) && a.get("binaryData") == b.get("binaryData")
 }
 
-/// A text, or the JSON in it without the fields that have no value.
+/// A text; if it is JSON, without the fields that have no value.
 fn without_zeros(text: &Value) -> Value {
     let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let mut parsed = parsed.unwrap_or_else(|| text.clone());

@@ -1,18 +1,18 @@
-//! Why there is no cloud configuration to give.
+//! Why there is no cloud configuration.
 
-/// Why there is no cloud configuration to give, in one sentence that can stand in a condition.
+/// Why there is no cloud configuration, in one sentence for a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The user has to change something: a retry does not help.
+    /// The user has to change something: a retry cannot succeed.
     #[error("{0}")]
     Terminal(String),
-    /// Something has not been seen yet: trying again may help.
+    /// Something was not read yet: a retry may succeed.
     #[error("{0}")]
     Transient(String),
 }
 
 impl Error {
-    /// The same, with the object it is about.
+    /// The same, with the object that the error is about.
     #[must_use]
     pub(crate) fn of(self, origin: &str) -> Self {
         match self {
@@ -28,7 +28,7 @@ impl Error {
 pub struct Invalid(pub(crate) String);
 
 impl Invalid {
-    /// The same, in this file.
+    /// The same, with the name of the file.
     #[must_use]
     pub(crate) fn within(self, file: &str) -> Self {
         Self(format!("{file}: {self}"))

@@ -1,4 +1,4 @@
-//! A JSON object that is changed in a few keys and otherwise stays what it is: order, unknown keys, exact numbers.
+//! A JSON object of which a few keys are changed; order, unknown keys and exact numbers are preserved.
 
 use super::Invalid;
 use serde::{
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// The keys of an object and their values as written. It has no `Debug`: some of them are secrets.
 ///
-/// As for the Go programs that read such a file, a key's case does not matter and its last occurrence counts.
+/// As in the Go programs that read such a file, the case of keys is ignored and the last occurrence counts.
 #[derive(Clone)]
 pub(crate) struct Document {
     entries: Vec<(String, Box<RawValue>)>,
@@ -32,7 +32,7 @@ impl Document {
         })
     }
 
-    /// The value of a key, unless it is `null`, which counts as not written.
+    /// The value of a key, unless it is `null`, which counts as not given.
     pub(crate) fn find(&self, key: &str) -> Option<&RawValue> {
         let mut same = self.entries.iter().rev().filter(|(name, _)| same(name, key));
         same.find(|(_, value)| value.get() != "null")
@@ -47,12 +47,12 @@ impl Document {
             .map_err(|_| Invalid(format!("{key:?} is not a text: write it in quotes")))
     }
 
-    /// Brings the keys into their order, as Go writes a map.
+    /// Sorts the keys, as Go writes a map.
     pub(crate) fn sort(&mut self) {
         self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
-    /// Gives a key this value: where it stands, else at the end.
+    /// Sets the value of a key: in its place, or at the end.
     pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
         let Ok(value) = serde_json::value::to_raw_value(&value.into()) else {
             return;
@@ -70,7 +70,7 @@ impl Document {
 }
 
 impl fmt::Display for Document {
-    /// Without blanks.
+    /// Without white space.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
         for (at, (key, value)) in self.entries.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<'de> Visitor<'de> for Entries {
     }
 }
 
-/// JSON without the blanks that do not matter.
+/// JSON without insignificant white space.
 struct Compact<'a>(&'a str);
 
 impl fmt::Display for Compact<'_> {

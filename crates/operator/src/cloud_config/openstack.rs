@@ -3,7 +3,7 @@
 use super::{Invalid, KEY};
 use gcfg::{Document, Place};
 
-/// Where the in-tree provider found its credentials: what the installer wrote, and not to be changed.
+/// Where the in-tree provider found its credentials: keys that the installer wrote, and that stay unchanged.
 const IN_TREE: [(&str, &str); 3] = [
     ("secret-name", "openstack-credentials"),
     ("secret-namespace", "kube-system"),
@@ -17,12 +17,12 @@ const CREDENTIALS: [(&str, &str); 3] = [
     ("cloud", "openstack"),
 ];
 
-/// What load balancers are like unless the user sets another value.
+/// The defaults of load balancers, unless the user sets other values.
 const LOAD_BALANCERS: [(&str, &str); 2] = [("max-shared-lb", "1"), ("manage-security-groups", "true")];
 
-/// Removes what only the in-tree provider reads, and adds where the credentials are.
+/// Removes keys that only the in-tree provider reads, and adds where the credentials are.
 ///
-/// The layout is the Go operator's, so that the result is its result byte for byte unless there are comments.
+/// The layout is the Go operator's: without comments, the results are identical byte for byte.
 pub(crate) fn transform(text: &str) -> Result<String, Invalid> {
     let mut document = Document::parse_file(KEY, text.as_bytes())?;
     check(&document)?;

@@ -1,40 +1,40 @@
-//! Which platforms have a cloud configuration, and how it comes to be.
+//! Which platforms have a cloud configuration, and how it is transformed.
 
 use super::Error;
 use crate::platforms;
 use operator_api::Infrastructure;
 
-/// What becomes of the configuration that a user gives. A platform says it in its row.
+/// How the configuration of the user is transformed. The row of a platform names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloudConfig {
     /// The platform has none.
     None,
-    /// What the user gives is what the operand reads.
+    /// The operand reads the configuration of the user unchanged.
     Untouched,
-    /// Amazon's.
+    /// AWS.
     Aws,
-    /// That of Microsoft's own clouds.
+    /// The public Azure clouds.
     Azure,
-    /// Azure Stack Hub's, in a data centre of the user.
+    /// Azure Stack Hub, in a data centre of the user.
     AzureStack,
-    /// `OpenStack`'s.
+    /// `OpenStack`.
     OpenStack,
-    /// `VMware`'s.
+    /// `VMware` vSphere.
     VSphere,
 }
 
 impl CloudConfig {
-    /// That of a cluster's platform.
+    /// The transformation for the platform of a cluster.
     ///
     /// # Errors
-    /// If the Infrastructure does not say where it is.
+    /// If the Infrastructure has no platform.
     pub fn of(infrastructure: &Infrastructure) -> Result<Self, Error> {
         let no_platform = || Error::Terminal("the Infrastructure \"cluster\" has no status.platformStatus".to_owned());
         let status = infrastructure.status.platform_status.as_ref().ok_or_else(no_platform)?;
         Ok(platforms::Platform::find(status).map_or(Self::None, |platform| platform.cloud_config))
     }
 
-    /// Whether another operator prepares the configuration, with what it knows of the cluster.
+    /// Whether another operator prepares the configuration from what it knows of the cluster.
     pub(crate) fn reads_managed(self) -> bool {
         matches!(self, Self::Aws | Self::Azure | Self::AzureStack)
     }

@@ -1,21 +1,21 @@
-//! Which of the sources is taken.
+//! Chooses the source of the cloud configuration.
 
-use super::{Content, Error, KEY, MANAGED_NAME, MANAGED_NAMESPACE, Ownership, USER_NAMESPACE};
+use super::{Content, Error, KEY, MANAGED_NAME, MANAGED_NAMESPACE, USER_NAMESPACE, Writer};
 use k8s_openapi::api::core::v1::ConfigMap;
 use operator_api::infrastructure::CloudConfig;
 use std::collections::BTreeMap;
 
-/// What vSphere's configuration starts from, if there is none: all of it comes from the Infrastructure.
+/// The initial configuration of vSphere, if there is none: all values come from the Infrastructure.
 const SEED: &str = "global: {}\nvcenter: {}\n";
 
 /// A source, with its configuration under the key `cloud.conf`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
-    /// All of it: other keys are for the operand, too.
+    /// The whole content: the operand may read other keys, too.
     pub content: Content,
-    /// Where it is from, for messages.
+    /// The name of the source, for messages.
     pub origin: String,
-    /// What a user should know, each in one sentence.
+    /// Warnings for the user, each one sentence.
     pub warnings: Vec<String>,
 }
 
@@ -26,14 +26,14 @@ impl Chosen {
     }
 }
 
-/// Takes the managed `ConfigMap`, else the one that the Infrastructure names, else nothing.
+/// Chooses the managed `ConfigMap`, or the one that the Infrastructure names, or none.
 ///
-/// `managed` is to be `None` for a platform that does not read it.
+/// `managed` must be `None` for a platform that does not read it.
 ///
 /// # Errors
-/// If the `ConfigMap` or the key that the Infrastructure names is not there.
+/// If the `ConfigMap` or the key that the Infrastructure names does not exist.
 pub fn choose(
-    ownership: Ownership,
+    writer: Writer,
     reference: &CloudConfig,
     managed: Option<&ConfigMap>,
     referenced: Option<&ConfigMap>,
@@ -48,7 +48,7 @@ pub fn choose(
     }
     match referenced.filter(|_| !reference.name.is_empty()) {
         Some(map) => prepare(map, &reference.key, user),
-        None if ownership == Ownership::Ours => Ok(seed()),
+        None if writer == Writer::ThisOperator => Ok(seed()),
         None if reference.name.is_empty() && !reference.key.is_empty() => Err(Error::Terminal(format!(
             "spec.cloudConfig of the Infrastructure has the key {:?} but no name: name a ConfigMap in {USER_NAMESPACE}, \
              or remove the key",
@@ -63,7 +63,7 @@ pub fn choose(
     }
 }
 
-/// Brings the configuration under the key `cloud.conf`.
+/// Moves the configuration to the key `cloud.conf`.
 fn prepare(map: &ConfigMap, key: &str, origin: String) -> Result<Chosen, Error> {
     let mut content = Content::from(map);
     if !content.data.contains_key(KEY) {

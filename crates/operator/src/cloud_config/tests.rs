@@ -1,6 +1,6 @@
 //! Sources and decisions.
 
-use super::{Content, Decision, Error, Mutability, World, decide, transform};
+use super::{Content, Desired, Error, Mutability, World, decide, transform};
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
 use operator_api::{Infrastructure, Network};
 use rstest::rstest;
@@ -60,7 +60,7 @@ impl Cluster {
         }
     }
 
-    fn decide(&self) -> Result<Decision, Error> {
+    fn decide(&self) -> Result<Desired, Error> {
         decide(&self.world())
     }
 
@@ -224,7 +224,7 @@ fn platforms_without_a_configuration(#[case] platform: &str) {
     let mut cluster = Cluster::on(platform).names("c", "k");
     // Nor do they wait for anything (W12)
     (cluster.network, cluster.gates) = (None, None);
-    assert_eq!(cluster.decide(), Ok(Decision::default()));
+    assert_eq!(cluster.decide(), Ok(Desired::default()));
     let refused = Error::Terminal("this platform has no cloud configuration".to_owned());
     assert_eq!(transform(&cluster.world(), "x"), Err(refused));
 }

@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 /// Sections by name, each with its keys.
 type Tree = Map<String, Value>;
 
-/// Brings a configuration into the operand's notation, with the values of the cluster.
+/// Converts a configuration to the operand's notation, with the values of the cluster.
 ///
-/// It is laid out as the Go operator does. Unknown keys are kept, comments are not.
+/// The layout is the Go operator's. Unknown keys are kept, comments are not.
 pub(crate) fn transform(text: &str, cluster: Option<&Cluster<'_>>) -> Result<String, Invalid> {
     let mut tree = read(text)?;
     if let Some(cluster) = cluster {
@@ -35,7 +35,7 @@ fn read(text: &str) -> Result<Tree, Invalid> {
     read::tree(text).map_err(|problem| problem.within(KEY))
 }
 
-/// Whether the first line with content is a section header. A YAML map cannot start like that.
+/// Whether the first line with content is a section header, with which a YAML map cannot start.
 fn looks_like_ini(text: &str) -> bool {
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let mut content = lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#']));

@@ -1,37 +1,37 @@
-//! Who the operand is, to Azure.
+//! The identity of the operand at Azure.
 
 use super::{Error, file, flags::WorkloadIdentity};
 use secrecy::SecretString;
 use std::path::Path;
 
-/// Who the operand is, to Azure.
+/// The identity of the operand at Azure.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The application.
     pub client_id: String,
-    /// How it proves that.
+    /// How the application authenticates.
     pub login: Login,
 }
 
-/// How an application proves who it is.
+/// How an application authenticates.
 #[derive(Debug, Clone)]
 pub enum Login {
     /// By a secret.
     Secret(SecretString),
     /// By a token that the cluster issues.
     Token {
-        /// Where the token is, for the operand.
+        /// The path of the token, in the container of the operand.
         file: String,
-        /// Who trusts the cluster's tokens.
+        /// The tenant that trusts the cluster's tokens.
         tenant: String,
     },
 }
 
 impl Credentials {
-    /// Reads them from the files in a folder, one value a file; blanks around a value do not matter.
+    /// Reads them from the files in a folder, one value per file; white space around a value is ignored.
     ///
     /// # Errors
-    /// Which file is missing, empty or too many, in one sentence.
+    /// Which file is missing, empty or superfluous, in one sentence.
     pub fn read(folder: &Path, workload: WorkloadIdentity) -> Result<Self, Error> {
         let find = |name: &str| file::find(&folder.join(name));
         let client_id = required(folder, "azure_client_id", find("azure_client_id")?)?;

@@ -1,4 +1,4 @@
-//! Files in and out.
+//! Reads and writes files.
 
 use super::Error;
 use std::{
@@ -8,17 +8,17 @@ use std::{
     path::Path,
 };
 
-/// The result holds a secret, and the container that reads it may run under another user than this one. Containers of a
-/// pod share the group at least: the root group, which our image has and `OpenShift` gives to every arbitrary user, or the pod's
+/// The file contains a secret, and the container that reads it may run as another user. Containers of a
+/// Pod share at least the group: the root group, which the image has and `OpenShift` gives to every arbitrary user, or the Pod's
 /// `fsGroup`.
 const MODE: u32 = 0o640;
 
-/// A file's text.
+/// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|error| problem("read", path, &error))
 }
 
-/// A file's text without blanks around it, if there is such a file.
+/// The text of a file without white space around it, if the file exists.
 pub(super) fn find(path: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
@@ -27,14 +27,14 @@ pub(super) fn find(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Writes a file, or keeps the previous one: no reader ever sees half of it.
+/// Writes a file, or keeps the previous one: no reader ever sees an incomplete file.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let temporary = Path::new(&name);
     let written = create(temporary, text).and_then(|()| fs::rename(temporary, path));
     written.map_err(|error| {
-        // A leftover would hold the secret; that there may be none to remove does not matter
+        // A leftover would contain the secret; it is no error if there is none
         drop(fs::remove_file(temporary));
         problem("write", path, &error)
     })

@@ -16,7 +16,7 @@ pub struct Flags {
     pub cloud_config_file_path: String,
     /// The configuration to write.
     pub output_file_path: String,
-    /// Whether the virtual machine's own identity is switched off.
+    /// Whether the managed identity of the virtual machine is disabled.
     pub disable_identity_extension_auth: Switch,
     /// Whether a token of the cluster may be used.
     pub workload_identity: WorkloadIdentity,
@@ -24,15 +24,15 @@ pub struct Flags {
     pub creds_path: String,
     /// How to log.
     pub logging: logging::Options,
-    /// What the original's log library takes besides.
+    /// Further flags of the Go program's log library.
     klog: Klog,
     help: Switch,
 }
 
 /// Whether a token of the cluster may be used instead of a secret.
 ///
-/// The Go program ignores this flag, and some of its manifests leave it out where a token is used: unless it is explicitly
-/// false, what the credentials say counts.
+/// The Go program ignores this flag, and some of its manifests omit it although a token is used: unless it is explicitly
+/// false, the credentials decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WorkloadIdentity {
     /// If the credentials name one.
@@ -42,12 +42,12 @@ pub enum WorkloadIdentity {
     Never,
 }
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
-    /// To print a text.
+    /// Print a text.
     Print(String),
-    /// To work.
+    /// Run with these flags.
     Run(Box<Flags>),
 }
 
@@ -70,7 +70,7 @@ impl Flags {
     /// Parses a command line without the program's name.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the command line.
     pub fn parse<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Invocation, Problems> {
         let mut flags = Self::default();
         let set = flags.set();
@@ -82,7 +82,7 @@ impl Flags {
         })
     }
 
-    /// What to do with the virtual machine's own identity.
+    /// What to do with the managed identity of the virtual machine.
     pub(super) fn managed_identity(&self) -> ManagedIdentity {
         match self.disable_identity_extension_auth {
             Switch::On => ManagedIdentity::Disabled,

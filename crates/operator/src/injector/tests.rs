@@ -6,7 +6,7 @@ use runtime::flags::Switch;
 use secrecy::ExposeSecret;
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
-/// A folder of its own, gone afterwards.
+/// A folder that is deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -16,7 +16,7 @@ impl Folder {
         Self(path)
     }
 
-    /// With the configuration and one file a credential: `azure_client_id=x azure_tenant_id=y`.
+    /// With the configuration and one file per credential: `azure_client_id=x azure_tenant_id=y`.
     fn with(config: &str, credentials: &str) -> Self {
         let folder = Self::new();
         fs::write(folder.0.join("in"), config).expect("file");
@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-/// The program, without what it logs. Answers with what it prints, if anything.
+/// The program without its log. Returns what it prints.
 fn main<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Result<Option<String>, String> {
     match Flags::parse(args).map_err(|problems| problems.to_string())? {
         Invocation::Print(text) => Ok(Some(text)),
@@ -114,7 +114,7 @@ fn writes(#[case] config: &str, #[case] credentials: &str, #[case] args: &[&str]
     "{}", "azure_client_id=id azure_federated_token_file=/t azure_client_secret=s", &["--enable-azure-workload-identity=true"],
     "azure_client_secret and azure_federated_token_file are both there: remove one"
 )]
-// The Go program goes on with an empty secret (W22).
+// The Go program accepts an empty secret (W22).
 #[case::w22_empty_token(
     "{}", "azure_client_id=id azure_federated_token_file= azure_tenant_id=t", &[],
     "azure_federated_token_file is empty: put the value there"
@@ -148,7 +148,7 @@ fn a_missing_configuration_is_named_before_anything_else() {
 #[case::argument("x", "x")]
 fn flags_are_checked(#[case] arg: &str, #[case] part: &str) {
     let error = main([arg]).expect_err("refused");
-    // One sentence, and not the whole help
+    // One sentence, and not the whole help text
     assert!(error.contains(part) && !error.contains('\n'), "{error}");
 }
 
@@ -191,7 +191,7 @@ fn flags_are_those_of_the_go_program() {
     );
 }
 
-/// The Go program has those of its log library: what a manifest says to that must not keep Pods from starting.
+/// The Go program accepts the flags of its log library: a manifest that sets them must not keep Pods from starting.
 #[rstest]
 #[case::verbosity("-v=4")]
 #[case::verbosity_in_two_words("-v 4")]

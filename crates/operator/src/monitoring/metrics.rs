@@ -1,4 +1,4 @@
-//! What the operator counts about its work, beside what every process counts.
+//! The metrics of the operator, in addition to those that every process has.
 
 use super::reconciles::{Controller, Reconciles};
 use jiff::Timestamp;
@@ -13,14 +13,14 @@ pub struct Metrics {
     reconciles: Reconciles,
 }
 
-/// Whether a condition holds.
+/// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
     /// `True`
     True,
     /// `False`
     False,
-    /// `Unknown`, or the condition is not there.
+    /// `Unknown`, or the condition does not exist.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ impl Metrics {
     /// Registers the metrics.
     ///
     /// # Errors
-    /// If they are registered already.
+    /// If they are already registered.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let conditions = Opts::new(
             "outrigger_operator_condition",
@@ -60,19 +60,19 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// What is counted about the passes of a controller.
+    /// The metrics of the passes of a controller.
     #[must_use]
     pub fn controller(&self, name: &'static str) -> Controller {
         self.reconciles.of(name)
     }
 
-    /// Records the state of a condition of an object.
+    /// Records the status of a condition of an object.
     pub fn condition(&self, name: &str, condition: &str, truth: Truth) {
         let labels = [name, condition];
         match truth {
             Truth::True => self.conditions.with_label_values(&labels).set(1),
             Truth::False => self.conditions.with_label_values(&labels).set(0),
-            // Err means that it was not there either.
+            // An error means that it did not exist.
             Truth::Unknown => drop(self.conditions.remove_label_values(&labels)),
         }
     }
@@ -91,7 +91,7 @@ impl Metrics {
         let labels = [name, certificate];
         match at {
             Some(at) => self.certificates.with_label_values(&labels).set(at.as_second()),
-            // Err means that it was not there either.
+            // An error means that it did not exist.
             None => drop(self.certificates.remove_label_values(&labels)),
         }
     }

@@ -1,4 +1,4 @@
-//! `controller_runtime_*`: the names, labels and buckets of the library that the original is made with. A reconciliation is a
+//! `controller_runtime_*`: the names, labels and buckets of controller-runtime, which the Go operator uses. A reconciliation is a
 //! pass.
 
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts};
@@ -15,7 +15,7 @@ const BUCKETS: [f64; 40] = [
 pub struct Reconciles {
     total: IntCounterVec,
     errors: IntCounterVec,
-    /// What the library also counts and never happens here: there is nothing that panics, is given up or runs out of time.
+    /// Metrics of controller-runtime that are always zero here: nothing panics, is given up or times out.
     never: [IntCounterVec; 3],
     time: HistogramVec,
     limit: IntGaugeVec,
@@ -34,9 +34,9 @@ pub struct Controller {
 pub enum Ended {
     /// There is nothing to do until something changes.
     Success,
-    /// It is tried again, later and later.
+    /// It is retried with back-off.
     Error,
-    /// It is looked at again after a time.
+    /// It is repeated after a time.
     RequeueAfter,
 }
 
@@ -50,7 +50,7 @@ impl Reconciles {
     /// Registers the metrics.
     ///
     /// # Errors
-    /// If they are registered already.
+    /// If they are already registered.
     pub fn register(registry: &dyn Register) -> prometheus::Result<Self> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let counter = IntCounterVec::new(Opts::new(format!("controller_runtime_{name}"), help), labels)?;
@@ -105,7 +105,7 @@ impl Reconciles {
         })
     }
 
-    /// Those of one controller, which are there from now on.
+    /// The metrics of one controller, which exist from now on.
     #[must_use]
     pub fn of(&self, name: &'static str) -> Controller {
         for result in ["error", "requeue_after", "requeue", "success"] {
@@ -121,7 +121,7 @@ impl Reconciles {
 }
 
 impl Controller {
-    /// A pass begins.
+    /// Begins a pass.
     #[must_use]
     pub fn begin(&self) -> Pass {
         self.of.active.with_label_values(&[self.name]).inc();
@@ -133,7 +133,7 @@ impl Controller {
 }
 
 impl Pass {
-    /// It ends like this; one that is dropped without a word was interrupted, and counts as none.
+    /// Ends a pass with this result; a pass that is dropped without it was interrupted, and is not counted.
     pub fn end(self, how: Ended) {
         let Controller { of, name } = &self.controller;
         let result = match how {

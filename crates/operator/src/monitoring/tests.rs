@@ -21,7 +21,7 @@ fn both() -> Vec<Object> {
     objects
 }
 
-/// What stands before its labels. Every metric has labels: without them an alert would look at other people's.
+/// The metrics of an expression. Every metric has labels: without them an alert would select the metrics of other programs.
 fn metrics(expr: &str) -> BTreeSet<&str> {
     let ends = expr.match_indices('{').map(|(at, _)| &expr[..at]);
     ends.map(|text| {
@@ -33,7 +33,7 @@ fn metrics(expr: &str) -> BTreeSet<&str> {
     .collect()
 }
 
-/// The reference, which the code that registers the metrics writes.
+/// The reference page, which is generated from the code that registers the metrics.
 const REFERENCE: &str = include_str!("../../../../docs/reference/metrics.md");
 
 fn is_registered(metric: &str) -> bool {
@@ -52,7 +52,7 @@ fn alerts_look_at_metrics_that_exist() {
         .flat_map(|rule| metrics(rule["expr"].as_str().unwrap()))
         .collect();
     assert!(all.len() > 12, "{all:?}");
-    // Prometheus makes this one itself.
+    // Prometheus adds this one itself.
     let unknown: Vec<_> = all
         .iter()
         .filter(|name| **name != "up" && !is_registered(name))

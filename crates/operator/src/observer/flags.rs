@@ -3,7 +3,7 @@
 use super::Place;
 use std::fmt;
 
-/// Where kube-controller-manager and kube-apiserver find the key of the cloud configuration, as static Pods.
+/// Where kube-controller-manager and kube-apiserver, as static Pods, find the key of the cloud configuration.
 pub(super) const STATIC_POD_CONFIGS: &str = "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/";
 /// Where kubelet finds it, whatever its key.
 pub(super) const KUBELET_CONFIG: &str = "/etc/kubernetes/cloud.conf";
@@ -20,7 +20,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// As they stand on a command line.
+    /// The flags as on a command line.
     #[must_use]
     pub fn args(&self) -> Vec<String> {
         let Self {
@@ -47,7 +47,7 @@ impl fmt::Display for Flags {
     }
 }
 
-/// What a program's flags have to bring about.
+/// What the flags of a program express.
 pub(super) struct Wanted<'a> {
     pub(super) place: Place,
     pub(super) config: Option<&'a str>,
@@ -67,7 +67,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The plugin is only looked at beside `external`, and reads the configuration itself.
+    /// The plugin is used only with `external`, and reads the configuration itself.
     pub(super) fn kube_controller_manager(&self, folder: &str) -> Flags {
         match (self.place, self.volume_plugin) {
             (Place::External, Some(plugin)) => Flags {
@@ -78,7 +78,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Nothing, unless the cloud is in the tree.
+    /// None, unless the cloud provider is in-tree.
     pub(super) fn kube_apiserver(&self, folder: &str) -> Flags {
         match self.place {
             Place::InTree(name) => named(name, self.path(folder)),

@@ -15,7 +15,7 @@ pub enum Place {
     Nowhere,
 }
 
-/// A platform that once was in the tree: its name there, and the first minor version without it.
+/// A platform that had an in-tree provider: its name, and the first minor version without it.
 const IN_TREE: [(&str, &str, u32); 5] = [
     ("AWS", "aws", 27),
     ("Azure", "azure", 31),
@@ -24,10 +24,10 @@ const IN_TREE: [(&str, &str, u32); 5] = [
     ("VSphere", "vsphere", 31),
 ];
 
-/// The platform's name in the tree of this Kubernetes, if it is there.
+/// The name of the platform's in-tree provider in this version of Kubernetes, if it has one.
 pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option<&'static str> {
     let (_, name, gone) = IN_TREE.iter().find(|(type_, ..)| *type_ == platform.type_)?;
-    // Azure Stack Hub has been external ever since there is an operator.
+    // Azure Stack Hub has been external since the first version of the operator.
     let stack_hub = platform
         .azure
         .as_ref()
@@ -35,7 +35,7 @@ pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option
     (kubernetes < *gone && !stack_hub).then_some(*name)
 }
 
-/// Where the code should run, and what the user should know about it.
+/// Where the code should run, and a message for the user.
 pub(super) fn decide(inputs: &Inputs<'_>) -> (Place, Option<String>) {
     let Some(platform) = inputs.platform else {
         return (Place::Nowhere, Some("the Infrastructure has no platform".to_owned()));

@@ -3,7 +3,7 @@ use feature_gate::{Details, Gate};
 use operator_api::infrastructure::platform_status::{Azure, External, ExternalManager};
 use rstest::rstest;
 
-/// Every platform, on a Kubernetes that has clouds in its tree and on one that has not, with each value of the annotation.
+/// Every platform, on a Kubernetes with in-tree providers and on one without, with each value of the annotation.
 /// An exclamation mark: there is a message for the user.
 const PLACES: &str = "
     platform         1.    none      empty      true       false      maybe
@@ -234,7 +234,7 @@ fn volumes_in_the_tree(#[case] name: &str, #[case] annotation: &str, #[case] con
     );
 }
 
-/// What is written in short: `-` no flags, `x` external, `n` the cloud's name, for kubelet, kube-controller-manager and
+/// The flags in short: `-` no flags, `x` external, `n` the cloud's name, for kubelet, kube-controller-manager and
 /// kube-apiserver; then what the operands do.
 fn short(outcome: &Outcome) -> String {
     let programs = [
@@ -280,7 +280,7 @@ fn owners(#[case] kcm: Option<&str>, #[case] co: Option<&str>, #[case] owner: Ow
     assert_eq!(Owner::of(kcm, co), owner);
 }
 
-/// De-provisioned on the user's word, although nothing takes over; kubelet would not start with a cloud it does not have.
+/// The user removes the operands although no other program replaces them; kubelet would not start with the name of an unknown cloud.
 #[test]
 fn without_a_tree_to_go_back_to_flags_stay() {
     let platform = platform("OpenStack");

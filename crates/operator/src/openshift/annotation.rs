@@ -4,11 +4,11 @@ use crate::platforms::external::{ANNOTATION, Request, is_external, requested};
 use kube::ResourceExt;
 use operator_api::Infrastructure;
 
-/// What a user should know about the annotation.
+/// A remark on the annotation for the user, if it has an effect that is easily missed.
 pub(super) fn remark(infrastructure: &Infrastructure) -> Option<String> {
     let value = infrastructure.annotations().get(ANNOTATION)?;
     let platform = infrastructure.status.platform_status.as_ref();
-    // An Infrastructure without a platform is being written.
+    // An Infrastructure without a platform is not complete yet.
     let platform = platform.filter(|platform| !platform.type_.is_empty())?;
     let type_ = &platform.type_;
     match requested(value) {

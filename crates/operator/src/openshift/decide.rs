@@ -1,4 +1,4 @@
-//! What should be in the cluster, decided purely from what is.
+//! Decides purely what should exist in the cluster, from what was observed.
 
 use super::{
     Problem, Settings, annotation,
@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, time::Duration};
 /// Within this time the process that writes `cloud-conf` corrects an edit of it.
 const CORRECTED: Duration = Duration::from_mins(1);
 
-/// What should be in the cluster.
+/// What should exist in the cluster.
 #[derive(Debug, Default)]
 pub(super) struct Decision {
     /// The cloud configuration and the certificates, as far as this process writes them.
@@ -32,11 +32,11 @@ pub(super) struct Decision {
     pub(super) certificate: Option<certificates::Names>,
     /// What may be deleted.
     pub(super) prune: Prune,
-    /// What holds, and is reported once.
+    /// Facts that are reported once.
     pub(super) events: BTreeSet<Event>,
     /// Informational messages for the status.
     pub(super) remarks: Vec<String>,
-    /// How the cloud configuration was decided, if this process writes it: its warnings, or why not.
+    /// The result for the cloud configuration, if this process writes it: its warnings, or why it is not known.
     pub(super) cloud_config: Option<Result<Vec<String>, Problem>>,
     /// The same for the trusted certificates.
     pub(super) trusted_ca: Option<Result<Vec<String>, Problem>>,
@@ -51,14 +51,14 @@ pub(super) struct Decision {
 pub(super) enum Blocked {
     /// Their configuration cannot be decided by this process.
     ByConfig,
-    /// Another process has not written their configuration yet; it is given up after this time, if there is a limit.
+    /// Another process has not written their configuration yet; the wait ends after this time, if there is a limit.
     ByOtherProcess(Option<Duration>),
-    /// Something else.
+    /// Another reason.
     By(Problem),
 }
 
 impl Decision {
-    /// Everything that is written, but the certificate.
+    /// All objects to write, except the certificate.
     pub(super) fn all(&self) -> impl Iterator<Item = &Object> {
         self.config.iter().chain(&self.objects)
     }
@@ -72,7 +72,7 @@ impl Decision {
     }
 }
 
-/// Decides. Where it is not known what should be in the cluster, nothing is changed.
+/// Decides. If it is not known what should exist in the cluster, nothing is changed.
 pub(super) fn decide(observed: &Observed, settings: &Settings) -> Decision {
     let mut decision = Decision {
         reads: observed.config_maps(&settings.namespace).into_iter().collect(),
@@ -129,7 +129,7 @@ impl Decision {
         self.trusted_ca = warnings(&synced.trusted_ca);
         self.config = synced.objects().cloned().collect();
         if matches!(plan, Ok(OperandPlan::Remove)) {
-            // It is for the operands, and is deleted with them.
+            // It belongs to the operands, and is deleted with them.
             let cloud_conf = Key::config_map(&settings.namespace, cloud_config::NAME);
             self.config.retain(|object| *object.key() != cloud_conf);
         }
@@ -154,7 +154,7 @@ impl Decision {
         let blocked = self.blocked(observed, synced, settings);
         match (plan, blocked) {
             (Ok(OperandPlan::Unknown), _) => {}
-            // No configuration is needed to delete operands. What fails beside that is reported all the same.
+            // Operands can be deleted without a configuration. Its failures are reported nevertheless.
             (Ok(OperandPlan::Remove), blocked) => {
                 self.prune = Prune::All;
                 self.blocked = blocked;
@@ -175,7 +175,7 @@ impl Decision {
         }
     }
 
-    /// The objects of the operands, with a hash of what their Pods read.
+    /// Renders the objects of the operands, with a hash of what their Pods read.
     fn render(
         &mut self,
         wanted: &Wanted,
@@ -225,9 +225,9 @@ impl Decision {
 /// Whether `cloud-conf` has the content that this operator would write.
 enum CloudConf {
     AsDesired,
-    /// The process that writes it corrects it within this time. Pods that were rolled now would be rolled again then.
+    /// The process that writes it reverts the edit within this time. Pods that are rolled now would be rolled again then.
     Edited(Duration),
-    /// The process that writes it has had its time: it desires another content.
+    /// The process that writes it has had enough time: it desires another content.
     Different,
 }
 
@@ -262,7 +262,7 @@ fn of_other_process(conditions: &[Condition]) -> Result<bool, Problem> {
     Ok(CLOUD_CONFIG.works(conditions) && TRUSTED_CA.works(conditions))
 }
 
-/// The `ConfigMaps` and Secrets of the namespace: as they are, and those that this pass writes as they will be.
+/// The `ConfigMaps` and Secrets of the namespace: the existing ones, and those that this pass writes.
 fn sources(observed: &Observed, written: &[&Object], namespace: &str) -> Result<Sources, Problem> {
     let mut sources = Sources::default();
     let invalid = |key: &Key, error: &serde_json::Error| Problem::Transient(format!("{key} is not valid: {error}"));
@@ -283,7 +283,7 @@ fn sources(observed: &Observed, written: &[&Object], namespace: &str) -> Result<
     Ok(sources)
 }
 
-/// The certificate of the secure port, where our own manager serves one.
+/// The certificate of the secure port, if the operand is our own manager.
 fn certificate(objects: &[Object], namespace: &str) -> Option<certificates::Names> {
     let service = objects.iter().find(|object| object.key().kind == "Service")?;
     objects.iter().any(serves).then(|| certificates::Names {

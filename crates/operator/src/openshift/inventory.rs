@@ -17,7 +17,7 @@ use operator_api::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The namespace of the operator in a release, where must-gather looks, wherever this one runs.
+/// The namespace of the operator in a release, which must-gather collects, whatever the namespace of this operator.
 const OPERATOR_NAMESPACE: &str = "openshift-cloud-controller-manager-operator";
 
 /// What may be deleted.
@@ -26,7 +26,7 @@ pub(super) enum Prune {
     /// Nothing: it is not known what is desired.
     #[default]
     Nothing,
-    /// What is not desired any more.
+    /// Objects that are not desired any more.
     Unwanted,
     /// All operands, in the safe order.
     All,
@@ -49,8 +49,8 @@ pub(super) fn related(namespace: &str, inventory: &[Key]) -> Vec<ObjectReference
     first.into_iter().chain(operands).collect()
 }
 
-/// The inventory in the related objects: all but namespaces. Newer Go operators list themselves first, and then much that comes
-/// with a release, but no operands.
+/// The inventory in the related objects: all except namespaces. Newer Go operators list themselves first, and then many objects of the
+/// release, but no operands.
 pub(super) fn listed(status: &Status) -> Vec<Key> {
     let is_ours = status
         .related_objects
@@ -61,12 +61,12 @@ pub(super) fn listed(status: &Status) -> Vec<Key> {
     keys.filter(|key| key.kind != "Namespace").collect()
 }
 
-/// Whether an inventory has operands. The two `ConfigMaps` may be of another process.
+/// Whether an inventory contains operands. The two `ConfigMaps` may be those of another process.
 pub(super) fn names_operands(inventory: &[Key]) -> bool {
     inventory.iter().any(|key| key.kind != "ConfigMap")
 }
 
-/// Whether an object is deleted when it is not desired any more: all but those that are written for other operators.
+/// Whether an object is deleted when it is not desired any more: all except those that are written for other operators.
 pub(super) fn is_inventoried(key: &Key) -> bool {
     key.namespace.as_deref() != Some(cloud_config::MANAGED_NAMESPACE)
 }
@@ -74,7 +74,7 @@ pub(super) fn is_inventoried(key: &Key) -> bool {
 /// The objects that may be deleted if they are not desired. Those of another process may only if all operands are deleted.
 pub(super) fn prunable(inventory: &[Key], prune: Prune, settings: &Settings) -> Vec<Key> {
     let cloud_conf = Key::config_map(&settings.namespace, cloud_config::NAME);
-    // Pods cannot start without it, and without a Proxy it is not known what it should contain.
+    // Pods cannot start without it, and without a Proxy its desired content is not known.
     let certificates = Key::config_map(&settings.namespace, trusted_ca::NAME);
     let is_ours = |key: &Key| *key != certificates && (settings.duties.has_sync() || *key != cloud_conf);
     let mut ours: Vec<_> = match prune {
@@ -103,13 +103,13 @@ pub(super) fn after(report: &Report, keys: &[Key], before: &[Key], prune: Prune)
     }
 }
 
-/// Those of them that run Pods.
+/// The workloads among them.
 pub(super) fn workloads<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Vec<Key> {
     let runs = |key: &&Key| kinds::get(key).is_ok_and(|kind| kind.rank == Rank::Workload);
     keys.into_iter().filter(runs).cloned().collect()
 }
 
-/// The objects that any platform has in this namespace and beside it, by name.
+/// The names of the objects that any platform has in this namespace and beside it.
 pub(crate) fn candidates(namespace: &str) -> BTreeSet<Key> {
     let keys = platforms::ALL.iter().flat_map(|platform| platform.images);
     let images: Value = keys.map(|(_, key)| ((*key).to_owned(), "any")).collect();

@@ -23,7 +23,7 @@ const CONFIG: &str = "config.openshift.io/v1";
 /// How many objects are read at a time.
 const CONCURRENCY: usize = 8;
 
-/// An object that a cluster has one of.
+/// An object of which a cluster has one.
 #[derive(Clone, Copy)]
 struct Singleton {
     kind: &'static str,
@@ -100,8 +100,8 @@ impl OwnFiles {
 }
 
 impl Operator {
-    /// Observes and decides. What a decision reads depends on what it finds, so this is repeated until all of it was observed;
-    /// usually that is the same as in the last pass.
+    /// Observes and decides. The objects that a decision reads depend on what it finds, so this is repeated until all of them were observed;
+    /// usually they are those of the last pass.
     pub(super) async fn observe(&mut self) -> (Observed, Decision) {
         loop {
             let selections = self.reads.iter().filter_map(Selection::of);
@@ -149,7 +149,7 @@ impl Operator {
     }
 
     /// Searches the operands of any platform by name if none are listed: once, and whenever the list is lost. The Go operator does
-    /// not list them.
+    /// not list its operands.
     async fn unlisted(&mut self, observed: &Observed) -> Result<Vec<Key>, String> {
         let known = self.unlisted.clone();
         let Ok(operator) = &observed.cluster_operator else {
@@ -164,7 +164,7 @@ impl Operator {
         let searches = candidates(&self.settings.namespace).into_iter().map(|key| async move {
             match engine.is_made(&key).await {
                 Ok(is_made) => Ok(is_made.then_some(key)),
-                // What may not be read may not be deleted either.
+                // An object that may not be read may not be deleted either.
                 Err(failure) if matches!(failure.class, Class::Refused | Class::Unserved) => Ok(None),
                 Err(failure) => Err(failure),
             }

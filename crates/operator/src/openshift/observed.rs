@@ -1,4 +1,4 @@
-//! What is in the cluster, complete before anything is decided. What could not be read is an error, never a guess.
+//! What exists in the cluster, complete before anything is decided. What could not be read is an error, never a guess.
 
 use super::inventory;
 use crate::{Key, Lookup, cloud_config, trusted_ca};
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 /// An object, if it exists; or why it could not be read.
 pub(super) type Read<T> = Result<Option<T>, String>;
 
-/// What is in the cluster.
+/// What exists in the cluster.
 pub(super) struct Observed {
     pub(super) infrastructure: Read<Infrastructure>,
     pub(super) network: Read<Network>,
@@ -61,7 +61,7 @@ impl Observed {
         (!name.is_empty()).then(|| Key::config_map(cloud_config::USER_NAMESPACE, name))
     }
 
-    /// The objects of the operator: those that the `ClusterOperator` lists, and those that were found without that.
+    /// The objects of the operator: those that the `ClusterOperator` lists, and those that were found by name.
     pub(super) fn inventory(&self) -> Vec<Key> {
         let operator = self.cluster_operator.as_ref().ok().and_then(Option::as_ref);
         let mut inventory = operator.map_or_else(Vec::new, |operator| inventory::listed(&operator.status));

@@ -1,4 +1,4 @@
-//! Which operands there should be, decided purely.
+//! Decides purely which operands should exist.
 
 use super::{Problem, Settings, observed::Observed};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 use operator_api::Infrastructure;
 use std::collections::BTreeMap;
 
-/// What should become of the operands.
+/// What to do with the operands.
 #[derive(Debug)]
 pub(super) enum OperandPlan {
-    /// These should exist, and nothing else of ours.
+    /// These should exist, and no other objects of ours.
     Install(Box<Wanted>),
     /// None should exist: ours are deleted.
     Remove,
@@ -19,17 +19,17 @@ pub(super) enum OperandPlan {
     Unknown,
 }
 
-/// Operands, and what they are made from.
+/// The desired operands.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) setting: Setting,
     pub(super) platform: &'static Platform,
-    /// What the cluster asks for and is not supported.
+    /// Settings of the cluster that are not supported.
     pub(super) warnings: Vec<String>,
 }
 
 impl Wanted {
-    /// The objects, with what their Pods read.
+    /// The objects, for these contents of the objects that their Pods read.
     pub(super) fn objects(&self, sources: Sources) -> Result<Vec<Object>, Problem> {
         let setting = Setting {
             sources,
@@ -40,14 +40,14 @@ impl Wanted {
     }
 }
 
-/// Whether the cluster asks for no operands, rather than for nothing yet.
+/// Whether the cluster wants no operands; an incomplete Infrastructure does not say so.
 pub(super) fn are_unwanted(infrastructure: &Infrastructure) -> Result<bool, Problem> {
     let none = BTreeMap::default();
     let annotations = infrastructure.metadata.annotations.as_ref().unwrap_or(&none);
     let status = infrastructure.status.platform_status.as_ref();
     let provisioning = platforms::external::provisioning(status, annotations);
     let provisioning = provisioning.map_err(|error| Problem::Transient(error.to_string()))?;
-    // An Infrastructure without a platform is being written: no reason to delete anything.
+    // An Infrastructure without a platform is not complete yet: nothing is deleted.
     let Some(status) = status.filter(|status| !status.type_.is_empty()) else {
         return Ok(false);
     };
@@ -60,7 +60,7 @@ pub(super) fn are_unwanted(infrastructure: &Infrastructure) -> Result<bool, Prob
     })
 }
 
-/// Decides from what is in the cluster.
+/// Decides from the observed state.
 pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<OperandPlan, Problem> {
     let Some(infrastructure) = observed.infrastructure.as_ref().map_err(Problem::transient)? else {
         return Ok(OperandPlan::Unknown);
@@ -113,7 +113,7 @@ pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>,
     gates::enabled(&gate, release, version.as_ref()).map_err(|error| error.to_string())
 }
 
-/// The TLS settings of managers, and what the cluster asks for that is not supported.
+/// The TLS settings of managers, and the settings of the cluster that are not supported.
 fn tls(observed: &Observed, flags: Option<&tls::Settings>) -> Result<(tls::Settings, Vec<String>), Problem> {
     if let Some(flags) = flags {
         return Ok((flags.clone(), Vec::new()));

@@ -35,7 +35,7 @@ pub(crate) struct Operator {
     /// Operands that exist without being listed; `None` before they were searched.
     pub(super) unlisted: Option<Vec<Key>>,
     reported: Reported,
-    /// The objects that may not be deleted, as far as they were logged.
+    /// The objects that may not be deleted, as they were logged last.
     kept: Vec<String>,
     windows: Windows,
     patience: Patience,
@@ -98,7 +98,7 @@ impl Reconcile for Operator {
         }
         state.applied(&report, self.settings.duties, &mut self.windows, Instant::now());
         self.windows.close(&state);
-        // Where it is not known what should run, what was installed should.
+        // If it is not known which workloads are desired, the existing ones count.
         let workloads = match prune {
             Prune::Nothing => workloads(&inventory),
             Prune::Unwanted | Prune::All => workloads(&keys),
@@ -143,8 +143,8 @@ impl Operator {
         }
     }
 
-    /// Lists new objects before they are created: a process that is killed in between leaves nothing behind that the next one does
-    /// not know of. Returns whether they are listed.
+    /// Lists new objects before they are created: if the process is killed in between, the next one knows of all of them.
+    /// Returns whether they are listed.
     async fn announce(&mut self, observed: &mut Observed, keys: &[Key], inventory: &[Key], state: &PassState) -> bool {
         let is_new = |key: &Key| inventory::is_inventoried(key) && !inventory.contains(key);
         if !self.settings.duties.has_operands() || !keys.iter().any(is_new) || state.operands.is_some() {
@@ -186,7 +186,7 @@ impl Operator {
         self.kept = kept;
     }
 
-    /// How the Pods are, whatever became of the objects.
+    /// Examines the Pods, whatever the results for the objects.
     async fn examine(&mut self, report: &Report, workloads: &[Key], state: &mut PassState) {
         if !self.settings.duties.has_operands() {
             return;
@@ -208,7 +208,7 @@ impl Operator {
         });
     }
 
-    /// A workload as it is; `None` if that is not known.
+    /// An existing workload; `None` if its state is not known.
     fn workload(&self, report: &Report, key: &Key) -> Option<Workload> {
         let live = match (report.outcome(key), report.object(key)) {
             // It is being deleted: its Pods do not count.

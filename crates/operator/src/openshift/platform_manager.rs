@@ -11,7 +11,7 @@ use crate::{
 };
 use operator_api::{ClusterOperator, Infrastructure};
 
-/// What has to be watched to know.
+/// The objects that have to be watched for this.
 pub(crate) fn selections() -> [Selection; 2] {
     observe::platform_selections()
 }
@@ -22,7 +22,7 @@ pub(crate) fn platform(cache: &Cache) -> Result<Option<String>, String> {
     decide(infrastructure.as_ref(), operator.as_ref())
 }
 
-/// Operands are wanted, or still there.
+/// Operands are desired, or still exist.
 fn decide(
     infrastructure: Option<&Infrastructure>,
     operator: Option<&ClusterOperator>,

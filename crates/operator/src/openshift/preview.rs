@@ -14,7 +14,7 @@ use std::time::Instant;
 const NO_INFRASTRUCTURE: &str = "Infrastructure cluster does not exist, so the platform is not known";
 
 impl Operator {
-    /// The changes, as `kubectl diff` prints them, and what is not known, each in a sentence.
+    /// The changes, as `kubectl diff` prints them, and what could not be determined, each one sentence.
     pub(crate) async fn preview(&mut self) -> (String, Vec<String>) {
         let (observed, mut decision) = self.observe().await;
         self.issue(&observed, &mut decision);
@@ -28,8 +28,8 @@ impl Operator {
     }
 }
 
-/// What could not be decided, each once: operands that wait for a part repeat its message. Without an Infrastructure a pass does
-/// nothing, which is not the same as nothing to change.
+/// What could not be decided, each once: operands that wait for a part repeat its message. Without an Infrastructure a pass changes
+/// nothing, although changes may be necessary.
 fn unknown(infrastructure: &Read<Infrastructure>, state: &PassState) -> Vec<String> {
     let parts = [&state.cloud_config, &state.trusted_ca].into_iter().flatten();
     let mut problems: Vec<_> = parts
@@ -45,7 +45,7 @@ fn unknown(infrastructure: &Read<Infrastructure>, state: &PassState) -> Vec<Stri
         }
         _ => {}
     }
-    // What may pass by itself is no failure yet, but the reason why it is not known.
+    // A failure that may be temporary is not reported as a failure yet, but it is the reason here.
     for cause in &state.undecided {
         if !problems
             .iter()

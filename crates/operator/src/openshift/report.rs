@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tracing::warn;
 
 impl Operator {
-    /// Writes the status if it differs. Returns whether it is as it should be now.
+    /// Writes the status if it differs. Returns whether it is up to date.
     pub(super) async fn report(&mut self, observed: &mut Observed, inventory: &[Key], state: &PassState) -> bool {
         let operator = match &observed.cluster_operator {
             Ok(operator) => operator.as_ref(),
@@ -99,8 +99,8 @@ async fn write(client: &Client, seen: Option<&ClusterOperator>, status: &Status)
         new.metadata.name = Some(status::NAME.to_owned());
         api.create(&params, &new).await?
     };
-    // A whole update, because the rights that a release grants are for that. The resource version makes it a conflict if another
-    // process has written meanwhile.
+    // An update of the whole object, because the permissions of a release allow only that. The resource version causes a conflict if another
+    // process has written it meanwhile.
     operator.metadata.managed_fields = None;
     operator.status = status.clone();
     api.replace_status(status::NAME, &params, &operator).await

@@ -1,4 +1,4 @@
-//! How the parts are doing: from a decision and what became of it, and for how long.
+//! The state of the parts of the operator: from a decision, the results of applying it, and how long they fail.
 
 use super::{
     Duties, Problem,
@@ -19,19 +19,19 @@ use std::{
 /// How long the operands and the two parts may fail before that is reported.
 const OPERANDS_FAIL: Duration = Duration::from_secs(150);
 const PARTS_FAIL: Duration = Duration::from_mins(2);
-/// After this time without a failure of the trusted certificates, the next one is a first one again.
+/// After this time without a failure of the trusted certificates, the next failure starts a new window.
 const CA_FORGETS: Duration = Duration::from_secs(150);
 /// The next pass while objects are being deleted.
 const SOON: Duration = Duration::from_secs(2);
 
-/// Since when the parts fail.
+/// Since when each part fails.
 pub(super) struct Windows {
     cloud_config: Window,
     trusted_ca: Window,
     operands: Window,
 }
 
-/// How the parts are doing.
+/// The state of the parts.
 #[derive(Default)]
 pub(super) struct PassState {
     pub(super) cloud_config: Option<PartState>,
@@ -39,9 +39,9 @@ pub(super) struct PassState {
     pub(super) operands: Option<Operands>,
     /// Informational messages.
     pub(super) remarks: Vec<String>,
-    /// What could not be read or decided, each a sentence.
+    /// What could not be read or decided, each one sentence.
     pub(super) undecided: Vec<String>,
-    /// What keeps the operands from being rolled out.
+    /// What prevents the roll-out of the operands.
     pub(super) obstacles: Vec<String>,
     /// When the next pass is due.
     pub(super) next: Next,
@@ -58,7 +58,7 @@ impl Default for Windows {
 }
 
 impl Windows {
-    /// A part works once its objects have been written; and one that waits for another does not fail.
+    /// A part works once its objects were written; a part that waits for another one does not fail.
     pub(super) fn close(&mut self, state: &PassState) {
         if matches!(
             state.operands,
@@ -78,7 +78,7 @@ impl Windows {
 }
 
 impl PassState {
-    /// After a decision.
+    /// The state after a decision.
     pub(super) fn of(decision: &Decision, windows: &mut Windows, now: Instant) -> Self {
         let mut state = Self {
             remarks: decision.remarks.clone(),
@@ -140,7 +140,7 @@ impl PassState {
         }
     }
 
-    /// Something fails: it is retried with back-off, and at the moment when it has to be reported.
+    /// Records a failure: it is retried with back-off, and again at the moment when it has to be reported.
     fn verdict(&mut self, window: &mut Window, now: Instant) -> Verdict {
         let verdict = window.failed(now);
         let again = match verdict {
@@ -152,7 +152,7 @@ impl PassState {
         verdict
     }
 
-    /// The parts that are reported to fail, in words.
+    /// The parts whose failure is reported, as a message.
     fn failed_parts(&self) -> Option<String> {
         let parts = [(CLOUD_CONFIG, &self.cloud_config), (TRUSTED_CA, &self.trusted_ca)];
         let failed = parts.iter().filter_map(|(part, state)| match state {
@@ -163,7 +163,7 @@ impl PassState {
         (!failed.is_empty()).then(|| failed.join("; "))
     }
 
-    /// After a run.
+    /// Adds the results of a run.
     pub(super) fn applied(&mut self, report: &Report, duties: Duties, windows: &mut Windows, now: Instant) {
         let (kept, failures): (Vec<_>, Vec<_>) = report.failures().partition(|failure| failure.is_left_behind());
         self.remarks.extend(sentences(&kept));
@@ -210,13 +210,13 @@ fn is_config(failure: &Failure) -> bool {
     failure.key.kind == "ConfigMap" && maps.contains(&failure.key.name.as_str())
 }
 
-/// In words, each once.
+/// The messages, each once.
 fn sentences(failures: &[&Failure]) -> Vec<String> {
     let all: BTreeSet<_> = failures.iter().map(ToString::to_string).collect();
     all.into_iter().collect()
 }
 
-/// What became of the objects that are kept, because they may not be deleted.
+/// The objects that are kept because they may not be deleted.
 pub(super) fn kept(report: &Report) -> Vec<String> {
     let kept: Vec<_> = report.failures().filter(|failure| failure.is_left_behind()).collect();
     sentences(&kept)
@@ -261,7 +261,7 @@ mod tests {
         Problem::Transient("cannot read Proxy cluster: 403".to_owned())
     }
 
-    /// A failure is reported when its time is over, and not with the next retry some time after that.
+    /// A failure is reported when its window ends, and not with the next retry after that.
     #[test]
     fn the_next_pass_is_due_when_a_failure_has_to_be_reported() {
         let (mut windows, start) = (Windows::default(), Instant::now());
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(due(150), (Some(Operands::Failed(transient().to_string())), None));
     }
 
-    /// Another process may never write what this one would: the wait ends without a change in the cluster.
+    /// Another process may never write the content that this one would: the wait ends without a change in the cluster.
     #[test]
     fn the_next_pass_is_due_when_the_wait_for_another_process_ends() {
         let left = Some(Duration::from_secs(20));
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!((state.operands, state.next.again), (Some(Operands::Waiting), left));
     }
 
-    /// Operands wait for a part, and fail when that does.
+    /// Operands wait for a part, and fail when it fails.
     #[rstest]
     #[case::terminal(Problem::Terminal("no key".to_owned()), Operands::Failing)]
     #[case::transient(transient(), Operands::Waiting)]

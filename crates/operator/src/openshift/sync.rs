@@ -1,4 +1,4 @@
-//! The cloud configuration and the trusted certificates, decided purely.
+//! Decides purely about the cloud configuration and the trusted certificates.
 
 use super::{Problem, Settings, observed::Observed, operands};
 use crate::{Key, Object, cloud_config, trusted_ca};
@@ -10,17 +10,17 @@ pub(super) struct Synced {
     pub(super) trusted_ca: Result<Decided, Problem>,
 }
 
-/// Objects to be written, and what a user should know.
+/// Objects to write, and warnings for the user.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Decided {
     pub(super) objects: Vec<Object>,
     pub(super) warnings: Vec<String>,
-    /// `cloud-conf` as it will be.
+    /// The desired `cloud-conf`.
     cloud_conf: Option<cloud_config::Content>,
 }
 
 impl Synced {
-    /// The objects of the parts that were decided.
+    /// The objects of the parts for which a decision was possible.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
         let parts = [&self.cloud_config, &self.trusted_ca].into_iter().flatten();
         parts.flat_map(|decided| &decided.objects)
@@ -68,7 +68,7 @@ fn cloud_config(observed: &Observed, settings: &Settings) -> Result<Decided, Pro
     })
 }
 
-/// The problem, and why something that it needs could not be read.
+/// The problem, with the reason why an object that it needs could not be read.
 fn why(error: cloud_config::Error, reasons: &[Option<&String>]) -> Problem {
     match error {
         cloud_config::Error::Terminal(problem) => Problem::Terminal(problem),
@@ -82,7 +82,7 @@ fn why(error: cloud_config::Error, reasons: &[Option<&String>]) -> Problem {
     }
 }
 
-/// `cloud_conf` is the cloud configuration as it will be, if that is known.
+/// `cloud_conf` is the desired cloud configuration, if it is known.
 fn trusted_ca(
     observed: &Observed,
     settings: &Settings,

@@ -1,9 +1,9 @@
-//! The requests that are made: one function an endpoint.
+//! The requests to the API server: one function per endpoint.
 
 use super::{
     kinds::{self, Rank},
     owners::MANAGER,
-    report::{Action, Class, Failure, is_unserved},
+    report::{Class, Failure, Operation, is_unserved},
 };
 use crate::Key;
 use kube::{
@@ -14,36 +14,36 @@ use kube::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long the server may take for one request.
+/// The deadline of one request.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Whether a request is meant.
+/// Whether a request is a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Real,
     DryRun,
 }
 
-/// Talks to the server about one object, for one purpose.
+/// Sends requests about one object, for one operation.
 pub(super) struct Call<'a> {
     client: &'a Client,
     key: &'a Key,
-    action: Action,
+    operation: Operation,
 }
 
 type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
 impl<'a> Call<'a> {
-    pub(super) fn new(client: &'a Client, key: &'a Key, action: Action) -> Self {
-        Self { client, key, action }
+    pub(super) fn new(client: &'a Client, key: &'a Key, operation: Operation) -> Self {
+        Self { client, key, operation }
     }
 
-    /// Whether it is about something that runs Pods.
+    /// Whether the object is a workload.
     pub(super) fn runs_pods(&self) -> bool {
         kinds::get(self.key).is_ok_and(|kind| kind.rank == Rank::Workload)
     }
 
-    /// The object, if it is there.
+    /// The object, if it exists.
     pub(super) async fn find(&self) -> Result<Option<Value>, Failure> {
         let request = self.endpoint()?.get(&self.key.name, &GetParams::default());
         match self.send(request).await? {
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Server-side apply: makes the object if it is not there.
+    /// Server-side apply: creates the object if it does not exist.
     pub(super) async fn apply(&self, wanted: &Value, mode: Mode) -> Result<Value, Failure> {
         let name = wanted["metadata"]["name"].as_str().unwrap_or(&self.key.name);
         let params = PatchParams {
@@ -62,16 +62,16 @@ impl<'a> Call<'a> {
         };
         let (params, patch) = (with_mode(params, mode), Patch::Apply(wanted));
         match self.send(self.endpoint()?.patch(name, &params, &patch)).await? {
-            // It is ours by force, so this can only be another write at the same moment.
+            // Ownership is forced, so this can only be a concurrent write.
             Err(kube::Error::Api(status)) if status.code == 409 => self.patch(name, &params, &patch).await,
             answer => answer.map_err(|error| self.failure(&error)),
         }
     }
 
-    /// Says whose the fields are, provided that the object is still the one that was read.
+    /// Changes the owners of fields, provided that the object is still the one that was read.
     pub(super) async fn take_over(&self, version: &Value, managed_fields: &Value) -> Result<Value, Failure> {
         let patch = json!([
-            // A version that is out of date makes this a conflict.
+            // A resource version that is out of date causes a conflict.
             { "op": "replace", "path": "/metadata/resourceVersion", "value": version },
             { "op": "replace", "path": "/metadata/managedFields", "value": managed_fields },
         ]);
@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
         self.patch(&self.key.name, &params, &Patch::<()>::Json(patch)).await
     }
 
-    /// What the object would be with these changes.
+    /// The object as it would be with these changes.
     pub(super) async fn try_merge(&self, changes: &Value) -> Result<Value, Failure> {
         let params = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
@@ -93,7 +93,7 @@ impl<'a> Call<'a> {
             .await
     }
 
-    /// Deletes the object that was read, if it is still there. `false` if it is not.
+    /// Deletes the object that was read, if it still exists. `false` if it does not.
     pub(super) async fn delete(
         &self,
         preconditions: Preconditions,
@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
 
     fn endpoint(&self) -> Result<Request, Failure> {
         let collection = kinds::get(self.key).and_then(|kind| kind.collection(self.key.namespace.as_deref()));
-        let collection = collection.map_err(|error| Failure::unknown(self.key, self.action, &error))?;
+        let collection = collection.map_err(|error| Failure::unknown(self.key, self.operation, &error))?;
         Ok(Request::new(collection))
     }
 
@@ -136,9 +136,9 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// A failure of this call in our own words.
+    /// A failure of this call with a message of our own.
     pub(super) fn fail(&self, class: Class, reason: String) -> Failure {
-        Failure::new(self.key, self.action, class, reason)
+        Failure::new(self.key, self.operation, class, reason)
     }
 
     fn refused(&self, reason: String) -> Failure {
@@ -146,7 +146,7 @@ impl<'a> Call<'a> {
     }
 
     fn failure(&self, error: &kube::Error) -> Failure {
-        Failure::of(self.key, self.action, error)
+        Failure::of(self.key, self.operation, error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Makes the cluster match a list of objects.
+//! Writes a list of desired objects to the cluster.
 
 pub(super) mod applied;
 mod contest;
@@ -12,7 +12,7 @@ use super::{
     engine::{CONCURRENCY, Engine, Reader, owned_by_other},
     kinds::{self, Rank},
     owners,
-    report::{Action, Class, Failure, Outcome, Report},
+    report::{Class, Failure, Operation, Outcome, Report},
 };
 use crate::{Key, Object, platforms::config_hash};
 use futures::{StreamExt, stream};
@@ -25,23 +25,23 @@ use std::{
 };
 use tracing::{debug, info};
 
-/// What is decided for an object.
+/// The step for an object.
 struct ObjectPlan {
     object: Object,
     live: Option<Arc<Value>>,
     step: Step,
 }
 
-/// What became of an object, and how it is now.
+/// The outcome for an object, and the object as it is now.
 pub(super) type Result = (Outcome, Option<Arc<Value>>);
 
 impl Engine {
-    /// Makes the cluster match these objects, and removes what the inventory still has of others.
+    /// Writes the desired objects, and deletes the other objects of the inventory.
     ///
-    /// What an object needs is written before it, and one that fails stops no others but workloads that would read what it was
-    /// before. Nothing is written where nothing differs. Workloads that are not wanted any more are deleted first, and as long
-    /// as their Pods are there new ones are [pending](Report::pending), and so is the end of all else that is not wanted; call
-    /// it again.
+    /// An object is written after the objects that it needs. An object that fails stops no others, except workloads that would read its
+    /// previous content. Nothing is written if nothing differs. Workloads that are not desired any more are deleted first; as long
+    /// as their Pods exist, new workloads are [pending](Report::pending), and so are the deletions of all other objects; call
+    /// this again then.
     pub async fn converge(&self, desired: Vec<Object>, inventory: &[Key], cache: &dyn Reader) -> Report {
         let mut report = Report::default();
         let desired = once_each(desired, &mut report);
@@ -99,7 +99,7 @@ impl Engine {
 
     async fn plan(&self, object: Object, cache: &dyn Reader) -> std::result::Result<(Rank, ObjectPlan), Failure> {
         let key = object.key();
-        let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Action::Create, &error))?;
+        let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Operation::Create, &error))?;
         let live = self.look(key, cache).await?;
         let mut step = compare(&object, live.as_deref());
         if let (Step::Apply { .. } | Step::Repair { .. }, Some(live)) = (&step, &live)
@@ -132,17 +132,23 @@ impl Engine {
     async fn carry_out(&self, plan: &ObjectPlan) -> Result {
         let ObjectPlan { object, live, step } = plan;
         let (key, wanted) = (object.key(), diff::wanted(object));
-        let call = |action| Call::new(&self.client, key, action);
+        let call = |operation| Call::new(&self.client, key, operation);
         let (outcome, written) = match (step, live.as_deref()) {
             (Step::Keep, _) => return (Outcome::Kept, live.clone()),
             (Step::Leave { owner }, _) => return (Outcome::Failed(owned_by_other(key, owner)), live.clone()),
-            (Step::Create, _) | (_, None) => (Outcome::Created, call(Action::Create).apply(&wanted, Mode::Real).await),
-            (Step::Apply { .. }, _) => (Outcome::Updated, call(Action::Update).apply(&wanted, Mode::Real).await),
+            (Step::Create, _) | (_, None) => (
+                Outcome::Created,
+                call(Operation::Create).apply(&wanted, Mode::Real).await,
+            ),
+            (Step::Apply { .. }, _) => (
+                Outcome::Updated,
+                call(Operation::Update).apply(&wanted, Mode::Real).await,
+            ),
             (Step::Repair { managed_fields, .. }, Some(live)) => {
                 (Outcome::Updated, self.repair(object, live, managed_fields).await)
             }
             (Step::Recreate { .. }, Some(live)) => {
-                match recreate::replace(&call(Action::Recreate), &wanted, live, self.patience).await {
+                match recreate::replace(&call(Operation::Recreate), &wanted, live, self.patience).await {
                     Ok(Replaced::NotYet(why)) => {
                         self.deletions.begins(key);
                         return (Outcome::Pending(why), None);
@@ -154,7 +160,7 @@ impl Engine {
         };
         match written {
             Ok(written) => {
-                // What had to go first, in an earlier run.
+                // It was deleted in an earlier run, before it could be created.
                 let outcome = if self.deletions.ends(key) {
                     Outcome::Recreated
                 } else {
@@ -174,12 +180,12 @@ impl Engine {
         live: &Value,
         managed_fields: &Value,
     ) -> std::result::Result<Value, Failure> {
-        let call = Call::new(&self.client, object.key(), Action::Update);
+        let call = Call::new(&self.client, object.key(), Operation::Update);
         let taken = call
             .take_over(&live["metadata"]["resourceVersion"], managed_fields)
             .await;
         if taken.is_err_and(|failure| failure.class == Class::Transient) {
-            // It was written in between: once more, from what is there now.
+            // It was written meanwhile: once more, from its current state.
             let fresh = call.find().await?;
             if let Step::Leave { owner } = compare(object, fresh.as_ref()) {
                 return Err(owned_by_other(object.key(), &owner));
@@ -193,7 +199,7 @@ impl Engine {
     }
 }
 
-/// Whether a step may be delayed because of a fight over the object. A workload that does not exist may not: nothing runs without it.
+/// Whether a step may be delayed because of a conflict over the object. A workload that does not exist is created at once: nothing runs without it.
 fn may_wait(step: &Step, rank: Rank) -> bool {
     match step {
         Step::Keep => false,
@@ -202,7 +208,7 @@ fn may_wait(step: &Step, rank: Rank) -> bool {
     }
 }
 
-/// The workloads that may be written; the others wait for something they read that is there and could not be changed.
+/// The workloads that may be written; the others wait for an object that they read, which exists and could not be changed.
 fn hold_back(workloads: Vec<ObjectPlan>, report: &mut Report) -> Vec<ObjectPlan> {
     let mut ready = Vec::new();
     for plan in workloads {
@@ -217,7 +223,7 @@ fn hold_back(workloads: Vec<ObjectPlan>, report: &mut Report) -> Vec<ObjectPlan>
     ready
 }
 
-/// What a workload would read as it was before. For what is not there its Pods wait by themselves.
+/// An object whose previous content a workload would read. Pods wait by themselves for an object that does not exist.
 fn unwritten(plan: &ObjectPlan, report: &Report) -> Option<Key> {
     if plan.step == Step::Keep {
         return None;
@@ -228,21 +234,21 @@ fn unwritten(plan: &ObjectPlan, report: &Report) -> Option<Key> {
         .find(|key| matches!(report.outcome(key), Some(Outcome::Failed(_))) && report.object(key).is_some())
 }
 
-/// The failure for an object that is left alone: always the same, so that it is reported once.
+/// The failure for an object that is left alone: always the same message, so that it is reported once.
 fn left_alone(key: &Key, live: Option<&Value>) -> Failure {
     let writer = live.and_then(owners::last_writer);
     let program = writer.map_or_else(String::new, |writer| format!(" ({writer})"));
     let reason = format!("another program{program} changes it back again and again, so it is left alone for a while");
-    Failure::new(key, Action::Update, Class::Transient, reason)
+    Failure::new(key, Operation::Update, Class::Transient, reason)
 }
 
-/// One that is wanted twice is not written at all: it is not known which of the two is meant.
+/// An object that is desired twice is not written at all: it is not known which of the two is meant.
 fn once_each(desired: Vec<Object>, report: &mut Report) -> BTreeMap<Key, Object> {
     let mut objects = BTreeMap::new();
     for object in desired {
         let key = object.key().clone();
         if objects.insert(key.clone(), object).is_some() {
-            let failure = Failure::new(&key, Action::Update, Class::Refused, "it is asked for twice");
+            let failure = Failure::new(&key, Operation::Update, Class::Refused, "it is asked for twice");
             report.add(key, (Outcome::Failed(failure), None));
         }
     }

@@ -1,8 +1,8 @@
-//! What has to be done so that one object is as wanted: pure, from the object as it is.
+//! The step that makes one object match its desired state. Pure: decided from the existing object alone.
 //!
-//! Nothing is remembered between two comparisons, neither here nor in annotations: the server itself keeps in
-//! `managedFields` which fields are whose. So a field that we once applied and do not want any more, and one that
-//! another program has added, are found also by a process that has just started.
+//! Nothing is stored between two comparisons, neither here nor in annotations: the API server records the owners of
+//! fields in `managedFields`. So a process that has just started also finds a field that this operator applied and
+//! does not desire any more, and a field that another program added.
 
 use super::{equal, fields, owners};
 use crate::Object;
@@ -10,28 +10,28 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// What has to be done to an object.
+/// The step for an object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// It is not there.
+    /// It does not exist.
     Create,
-    /// It is as wanted.
+    /// It matches.
     Keep,
-    /// Some fields of it are not as wanted, or not ours.
+    /// Some of its fields differ, or are owned by others.
     Apply {
-        /// Which, like `spec.replicas`.
+        /// These fields, like `spec.replicas`.
         why: Vec<String>,
     },
-    /// Another program has added fields that are not desired. They become ours, and are then left out of what is applied.
+    /// Another program has added fields that are not desired. They become ours, and are then omitted from what is applied.
     Repair {
-        /// Which, and those that are not as wanted.
+        /// These fields, and those that differ.
         why: Vec<String>,
-        /// `metadata.managedFields` under which they are ours.
+        /// The `metadata.managedFields` that make them ours.
         managed_fields: Value,
     },
-    /// A field is not as wanted that cannot be changed.
+    /// A field differs that cannot be changed.
     Recreate {
-        /// Which, in words.
+        /// The field, as a message.
         why: String,
     },
     /// Another controller owns it: it is not changed.
@@ -54,13 +54,13 @@ impl fmt::Display for Step {
     }
 }
 
-/// Decides what has to be done to the object that is there, if it is.
+/// Decides the step for an object.
 ///
 /// `live` must have its `managedFields`: without them the owners of its fields are not known, and it is applied.
 pub fn compare(desired: &Object, live: Option<&Value>) -> Step {
     let Some(live) = live else { return Step::Create };
     let wanted = wanted(desired);
-    // What goes anyway is waited for.
+    // An object that is being deleted is awaited.
     let stays = live["metadata"].get("deletionTimestamp").is_none();
     if let Some(owner) = owners::other_owner(&wanted, live).filter(|_| stays) {
         return Step::Leave { owner };
@@ -85,7 +85,7 @@ pub fn compare(desired: &Object, live: Option<&Value>) -> Step {
     }
 }
 
-/// What is not as we want it, and what is ours and not wanted any more (`-spec.paused`).
+/// The fields that differ, and those that are ours and not desired any more (`-spec.paused`).
 fn changes(wanted: &Value, live: &Value) -> Vec<String> {
     let Some(ours) = owners::ours(live) else {
         return vec!["never applied by us".to_owned()];
@@ -111,7 +111,7 @@ fn is_status(path: &[String]) -> bool {
     path.first().is_some_and(|part| part == "status")
 }
 
-/// An object as it is applied: without what the server alone writes, and what means nothing.
+/// An object as it is applied: without fields that only the server writes, and without empty values.
 pub(super) fn wanted(desired: &Object) -> Value {
     let mut value = desired.value().clone();
     if let Some(fields) = value.as_object_mut() {
@@ -133,7 +133,7 @@ pub(super) fn wanted(desired: &Object) -> Value {
     value
 }
 
-/// The texts of a Secret are only ever written: what is read is `data`.
+/// The texts of a Secret are write-only: what is read is `data`.
 fn encode(fields: &mut Map<String, Value>) {
     let Some(Value::Object(texts)) = fields.remove("stringData") else {
         return;
@@ -159,7 +159,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
 /// How `kubectl rollout restart` has Pods recreated.
 const RESTARTED: &str = "kubectl.kubernetes.io/restartedAt";
 
-/// What others may set without us minding: metadata, a restart, and what controllers of the cluster fill in.
+/// Changes of others that are accepted: metadata, a restart, and fields that controllers of the cluster fill in.
 pub(super) fn left_alone(wanted: &Value) -> impl Fn(&[String]) -> bool + use<> {
     let kind = wanted["kind"].as_str().unwrap_or_default().to_owned();
     let filled = is_filled_by_others(wanted);
@@ -173,7 +173,7 @@ pub(super) fn left_alone(wanted: &Value) -> impl Fn(&[String]) -> bool + use<> {
     }
 }
 
-/// What the cluster gives out, also to those who asked for nothing.
+/// Fields that the cluster allocates, also if they are not requested.
 fn is_allocated(kind: &str, path: &[&str]) -> bool {
     let addresses = [
         "clusterIP",
@@ -191,7 +191,7 @@ fn is_allocated(kind: &str, path: &[&str]) -> bool {
     }
 }
 
-/// Objects that are made empty, for a controller of the cluster to fill.
+/// Objects that are created empty, for a controller of the cluster to fill.
 fn is_filled_by_others(wanted: &Value) -> bool {
     let metadata = &wanted["metadata"];
     match wanted["kind"].as_str() {
@@ -205,7 +205,7 @@ fn is_filled_by_others(wanted: &Value) -> bool {
     }
 }
 
-/// Why the object that is there cannot become the one that is wanted.
+/// Why the existing object cannot be changed to the desired one.
 fn conflict(kind: &str, wanted: &Value, live: &Value) -> Option<String> {
     match kind {
         "Namespace" => None,
@@ -225,7 +225,7 @@ fn conflict(kind: &str, wanted: &Value, live: &Value) -> Option<String> {
     }
 }
 
-/// The first of these fields that is wanted and is different.
+/// The first of these fields that is desired and differs.
 fn fixed(wanted: &Value, live: &Value, pointers: &[&str]) -> Option<String> {
     let differs = |pointer: &&&str| {
         let wanted = wanted.pointer(pointer).filter(|wanted| **wanted != "");

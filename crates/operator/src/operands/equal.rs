@@ -1,10 +1,10 @@
-//! Whether an object already has every field that is wanted of it, in the eyes of the API server.
+//! Whether an existing object already has every desired field, by the rules of the API server.
 
 use super::fields::{self, Covered, Path};
 use serde_json::{Map, Value};
 
-/// The fields of `wanted` that `live` does not have like this, or that are in live without being in `ours`: the set of
-/// fields that the server has down as ours.
+/// The fields of `wanted` that `live` does not have, and the fields of live that are not in `ours`, the set of
+/// fields that the server records as ours.
 pub(super) fn differences(wanted: &Value, live: &Value, ours: &Value) -> Vec<Path> {
     let mut found = Found(Vec::new());
     let path = &mut Path::default();
@@ -78,7 +78,7 @@ impl Found {
         }
     }
 
-    /// Items in another order are different: that of containers and variables has a meaning.
+    /// Items in another order differ: the order of containers and variables matters.
     fn map_list(&mut self, keys: &[&str], wanted: &[Value], live: &[Value], ours: &Value, path: &mut Path) {
         let mut last = None;
         for item in wanted {
@@ -97,14 +97,14 @@ impl Found {
 
 static WHOLE: Value = Value::Null;
 
-/// A set that covers nothing: one with a field that no object has, since the empty one covers everything.
+/// A set that covers nothing: one with a field that no object has, because the empty set covers everything.
 static NOTHING: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| {
     let mut set = Map::new();
     set.insert(".".to_owned(), Value::Object(Map::new()));
     Value::Object(set)
 });
 
-/// What the server leaves out because it has no value; but a label, a key of a `ConfigMap` and their like are there also
+/// Values that the server omits because they are empty; but a label, a key of a `ConfigMap` and the like exist also
 /// if they are empty.
 fn is_dropped(value: &Value, path: &Path) -> bool {
     let maps = [
@@ -147,7 +147,7 @@ fn holds_quantities(path: &Path) -> bool {
     path.parts().iter().any(|part| quantities.contains(&part.as_str()))
 }
 
-/// A quantity in billionths, the smallest the server keeps.
+/// A quantity in billionths, the smallest unit of the server.
 fn quantity(value: &Value) -> Option<i128> {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -192,7 +192,7 @@ fn same_item(keys: &[&str], wanted: &Value, live: &Value) -> bool {
     })
 }
 
-/// The fields by which the server distinguishes the items of a list; it takes all other lists as a whole.
+/// The fields by which the server identifies the items of a list; it treats all other lists as a whole.
 fn merge_keys(path: &Path) -> Option<&'static [&'static str]> {
     let parts = path.parts();
     let (list, above) = parts.split_last()?;

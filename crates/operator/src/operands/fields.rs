@@ -1,4 +1,4 @@
-//! Sets of fields, as `metadata.managedFields[].fieldsV1` writes them, laid over objects.
+//! Sets of fields in the notation of `metadata.managedFields[].fieldsV1`, applied to objects.
 
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ enum Element {
     Field(String),
     /// `k:{"name":"x"}`: the item of a list that has these keys.
     Item(Map<String, Value>),
-    /// `v:"x"`: the item of a list that is this.
+    /// `v:"x"`: the item of a list with this value.
     Value(Value),
     /// `i:0`
     Index(usize),
@@ -53,7 +53,7 @@ pub(super) fn item_label<'a>(keys: impl Iterator<Item = (&'a str, &'a Value)>) -
     format!("[{}]", keys.join(","))
 }
 
-/// Where something is in an object: `spec`, `containers`, `[name=x]`, `env`, …
+/// A path in an object: `spec`, `containers`, `[name=x]`, `env`, …
 #[derive(Debug, Clone, Default)]
 pub(super) struct Path(Vec<String>);
 
@@ -82,7 +82,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// The item with these keys, or, since the server gives keys their defaults, the one that leaves some of them out.
+/// The item with these keys, or the one that omits some of them, because the server fills in defaults of keys.
 fn find_item<'v>(items: &'v [Value], keys: &Map<String, Value>) -> Option<&'v Value> {
     let exact = |item: &&Value| keys.iter().all(|(key, value)| item.get(key) == Some(value));
     let shorter = |item: &&Value| {
@@ -97,7 +97,7 @@ fn children(set: &Value) -> impl Iterator<Item = (&String, Element, &Value)> {
     named.filter_map(|(name, below)| Some((name, Element::parse(name)?, below)))
 }
 
-/// The topmost fields of a set that an object does not have, except where `skip` says so.
+/// The topmost fields of a set that an object does not have, except those for which `skip` is true.
 pub(super) fn beyond(set: &Value, object: &Value, skip: &dyn Fn(&[String]) -> bool) -> Vec<Path> {
     let mut found = Vec::new();
     collect_beyond(set, object, skip, &mut Path::default(), &mut found);
@@ -122,7 +122,7 @@ fn collect_beyond(
     }
 }
 
-/// The keys of an item are in the set also if the server filled them in.
+/// The set has the keys of an item also if the server filled them in.
 fn without_keys(set: &Value, element: &Element) -> Value {
     let mut set = set.clone();
     if let (Element::Item(keys), Some(fields)) = (element, set.as_object_mut()) {
@@ -131,7 +131,7 @@ fn without_keys(set: &Value, element: &Element) -> Value {
     set
 }
 
-/// Takes the topmost fields of a set that `wanted` does not have out of an object.
+/// Removes the topmost fields of a set that `wanted` does not have from an object.
 pub(super) fn remove_beyond(set: &Value, wanted: &Value, object: &mut Value, skip: &dyn Fn(&[String]) -> bool) {
     remove_at(set, wanted, object, skip, &mut Path::default());
 }
@@ -175,7 +175,7 @@ fn find_mut<'v>(object: &'v mut Value, element: &Element) -> Option<&'v mut Valu
     object.as_array_mut()?.iter_mut().find(|item| **item == found)
 }
 
-/// Whether a set has this field of an object, or the whole that it is part of: the set of its children, if it does.
+/// Whether a set has this field of an object, or a parent of it: the set of its children, if it does.
 pub(super) fn child<'s>(set: &'s Value, field: &str) -> Covered<'s> {
     if set.as_object().is_none_or(Map::is_empty) {
         return Covered::Whole;
@@ -183,7 +183,7 @@ pub(super) fn child<'s>(set: &'s Value, field: &str) -> Covered<'s> {
     set.get(format!("f:{field}")).map_or(Covered::Not, Covered::below)
 }
 
-/// As [`child`], for an item of a list.
+/// The same as [`child`] for an item of a list.
 pub(super) fn item<'s>(set: &'s Value, item: &Value) -> Covered<'s> {
     if set.as_object().is_none_or(Map::is_empty) {
         return Covered::Whole;
@@ -197,11 +197,11 @@ pub(super) fn item<'s>(set: &'s Value, item: &Value) -> Covered<'s> {
     found.map_or(Covered::Not, |(_, _, below)| Covered::below(below))
 }
 
-/// How a set of fields covers a place.
+/// How a set of fields covers a field.
 pub(super) enum Covered<'s> {
-    /// It does not.
+    /// Not at all.
     Not,
-    /// With all that is below.
+    /// With all its children.
     Whole,
     /// With these of its children.
     Part(&'s Value),
@@ -216,7 +216,7 @@ impl<'s> Covered<'s> {
     }
 }
 
-/// Both sets in one.
+/// The union of both sets.
 pub(super) fn union(mut left: Value, right: &Value) -> Value {
     if let (Some(fields), Some(others)) = (left.as_object_mut(), right.as_object()) {
         for (name, below) in others {
@@ -229,7 +229,7 @@ pub(super) fn union(mut left: Value, right: &Value) -> Value {
     left
 }
 
-/// A set in two: what `keep` says, and the rest.
+/// Splits a set into the fields for which `keep` is true, and the others.
 pub(super) fn split(set: &Value, keep: &dyn Fn(&[String]) -> bool) -> (Value, Value) {
     split_at(set, keep, &mut Path::default())
 }
@@ -247,7 +247,7 @@ fn split_at(set: &Value, keep: &dyn Fn(&[String]) -> bool, path: &mut Path) -> (
                 return;
             }
             let (mut above, mut other) = split_at(below, keep, path);
-            // A manager that set nothing else in it has set it for that.
+            // A manager that set no other field in it has set it for this one.
             if let (Some(kept), Some(rest)) = (above.as_object_mut(), other.as_object_mut())
                 && !kept.is_empty()
                 && rest.keys().all(|name| name == ".")

@@ -1,4 +1,4 @@
-//! How workloads are: whether the last change has reached all of their Pods, and whether any of them works.
+//! The state of workloads: whether the last change has reached all of their Pods, and whether any of them works.
 
 mod waiting;
 
@@ -6,23 +6,23 @@ use crate::Key;
 use serde_json::Value;
 use std::fmt;
 
-/// From how many restarts on a container has crashed again and again.
+/// A container with so many restarts has crashed repeatedly.
 const AGAIN_AND_AGAIN: i64 = 3;
 /// The kubelet's reason for such a container while it waits.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
-/// How far the last change of a workload has come.
+/// The progress of the last change of a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rollout {
-    /// It has arrived.
+    /// It is complete.
     Complete,
-    /// It is on its way, and what is missing.
+    /// It is in progress, and this is missing.
     Underway(String),
     /// It makes no progress, and the reason that the cluster reports.
     Stalled(String),
 }
 
-/// How many Pods of a workload work.
+/// How many Pods of a workload are available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// Which workload.
@@ -31,13 +31,13 @@ pub struct Health {
     pub wanted: i64,
     /// How many are available.
     pub available: i64,
-    /// What to make of it.
+    /// The conclusion.
     pub state: State,
     /// Why Pods wait, as the cluster reports it, each reason once: `Pod x and 2 more: ErrImagePull: no such image`
     pub waiting: Vec<String>,
 }
 
-/// What to make of the number of Pods that work.
+/// The conclusion from the number of available Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// As many as there should be.
@@ -46,7 +46,7 @@ pub enum State {
     Changing,
     /// Some.
     Partial,
-    /// None, although the last change had arrived.
+    /// None, although the last change was complete.
     Unavailable,
 }
 
@@ -67,8 +67,8 @@ impl fmt::Display for Health {
     }
 }
 
-/// How far the last change of a Deployment or `DaemonSet` has come; other kinds have nothing to roll out. One that is not
-/// there is under way.
+/// The progress of the last change of a Deployment or `DaemonSet`; other kinds have no roll-out. A workload that does not
+/// exist is in progress.
 pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
     let Some(live) = live else {
         return Rollout::Underway(absent(key));
@@ -85,7 +85,7 @@ pub fn rollout(key: &Key, live: Option<&Value>) -> Rollout {
     }
 }
 
-/// The message while workloads are rolled out. How far each is is not part of it: that changes with every Pod, and each change is
+/// The message while workloads are rolled out. It does not contain their progress, which changes with every Pod: each change would be
 /// a write.
 pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Vec<String> {
     let names: Vec<_> = workloads.into_iter().map(ToString::to_string).collect();
@@ -97,7 +97,7 @@ pub(crate) fn absent(key: &Key) -> String {
     format!("{key} is not there yet")
 }
 
-/// How many Pods of a workload work. `pods` are those that belong to it, as far as they are known: they have the reason.
+/// How many Pods of a workload are available. `pods` are those that belong to it, as far as they are known: they have the reason.
 pub fn health(key: &Key, live: Option<&Value>, pods: &[&Value]) -> Health {
     let (wanted, available) = match live {
         None => (0, 0),
@@ -134,7 +134,7 @@ fn number(live: &Value, pointer: &str) -> i64 {
     live.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// The same two conditions that `kubectl rollout status` and the Go operator look at.
+/// The two conditions that `kubectl rollout status` and the Go operator read.
 fn deployment(key: &Key, live: &Value) -> Rollout {
     let conditions = live.pointer("/status/conditions").and_then(Value::as_array);
     let progressing = conditions
@@ -148,14 +148,14 @@ fn deployment(key: &Key, live: &Value) -> Rollout {
     };
     let (updated, wanted) = (number(live, "/status/updatedReplicas"), number(live, "/spec/replicas"));
     match (text("status"), text("reason")) {
-        // Where Pods are recreated the old ones are reported like this until they are deleted.
+        // With the strategy Recreate, the old Pods have this condition until they are deleted.
         ("True", "NewReplicaSetAvailable") if updated > 0 || wanted == 0 => Rollout::Complete,
         ("False", "ProgressDeadlineExceeded") => Rollout::Stalled(format!("{key}: {}", text("message"))),
         _ => Rollout::Underway(format!("{key}: {updated} of {wanted} Pods updated")),
     }
 }
 
-/// Counted in Pods that exist, not in nodes that should have one, so that a node which joins or reboots is no roll-out.
+/// Counted in existing Pods, not in nodes that should have one, so that a node which joins or reboots is not a roll-out.
 fn daemon_set(key: &Key, live: &Value) -> Rollout {
     let current = number(live, "/status/currentNumberScheduled");
     let updated = number(live, "/status/updatedNumberScheduled");
@@ -165,7 +165,7 @@ fn daemon_set(key: &Key, live: &Value) -> Rollout {
     Rollout::Underway(format!("{key}: {updated} of {current} Pods updated"))
 }
 
-/// Whether a container of a Pod has crashed again and again, or the kubelet waits before it starts it once more.
+/// Whether a container of a Pod has crashed repeatedly, or the kubelet waits before it restarts it.
 pub fn crashes(pod: &Value) -> bool {
     containers(pod).any(crash_loops)
 }

@@ -1,4 +1,4 @@
-//! The kinds that the operator ever makes: where they are served, and in which order they are written.
+//! The kinds that the operator creates: where they are served, and in which order they are written.
 
 use crate::Key;
 use operator_api::cluster_operator::ObjectReference;
@@ -15,48 +15,48 @@ pub struct Kind {
     pub kind: &'static str,
     /// `deployments`
     pub plural: &'static str,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects are in namespaces.
     pub scope: Scope,
-    /// When it is written, among the others.
+    /// Its place in the order in which kinds are written.
     pub rank: Rank,
 }
 
-/// What an object belongs to.
+/// Whether the objects of a kind are in namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// A namespace.
+    /// In a namespace.
     Namespaced,
-    /// The cluster.
+    /// Cluster-scoped.
     Cluster,
 }
 
-/// The order in which objects are written; they are deleted in the opposite one. What an object needs ranks lower.
+/// The order in which objects are written; they are deleted in the reverse order. An object that others need comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
-    /// Everything else is in them.
+    /// Contains other objects.
     Namespace,
-    /// Who the workloads are.
+    /// Identities of workloads.
     Account,
-    /// What may be done.
+    /// Permissions.
     Role,
-    /// Who may do it.
+    /// Grants permissions.
     RoleBinding,
-    /// What workloads read when they start.
+    /// Read by workloads when they start.
     Config,
-    /// What the API server refuses.
+    /// Admission rules.
     Policy,
-    /// Where it does.
+    /// Where admission rules apply.
     PolicyBinding,
-    /// What stands around workloads.
+    /// Objects that refer to workloads.
     Surroundings,
-    /// What runs.
+    /// Runs Pods.
     Workload,
 }
 
-/// A kind that we do not make, or a key that does not fit its kind.
+/// A kind that the operator does not create, or a key that does not fit its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// Not in the list.
+    /// The kind is not in [`KINDS`].
     #[error("{kind} of {api_version} is not a kind that the operator manages")]
     Kind {
         /// As in the key.
@@ -64,7 +64,7 @@ pub enum Unknown {
         /// As in the key.
         kind: String,
     },
-    /// Objects of this kind live in namespaces.
+    /// Objects of this kind are in namespaces.
     #[error("{0} has no namespace")]
     Namespace(&'static str),
 }
@@ -99,7 +99,7 @@ const RBAC: (&str, &str) = ("rbac.authorization.k8s.io", "v1");
 const ADMISSION: (&str, &str) = ("admissionregistration.k8s.io", "v1");
 const MONITORING: (&str, &str) = ("monitoring.coreos.com", "v1");
 
-/// All of them.
+/// All kinds.
 pub const KINDS: [Kind; 16] = [
     cluster(CORE, "Namespace", "namespaces", Rank::Namespace),
     namespaced(CORE, "ServiceAccount", "serviceaccounts", Rank::Account),
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// Where its objects are served.
+    /// The path of its objects.
     pub(super) fn collection(&self, namespace: Option<&str>) -> Result<String, Unknown> {
         let Self {
             group,
@@ -177,7 +177,7 @@ impl Kind {
 /// The kind of an object.
 ///
 /// # Errors
-/// If the operator does not make such objects.
+/// If the operator does not create such objects.
 pub fn get(key: &Key) -> Result<&'static Kind, Unknown> {
     let found = KINDS
         .iter()
@@ -188,7 +188,7 @@ pub fn get(key: &Key) -> Result<&'static Kind, Unknown> {
     })
 }
 
-/// How `relatedObjects` names an object; `None` if it is of a kind we do not make.
+/// The entry of `relatedObjects` for an object; `None` if the operator does not create its kind.
 pub fn related(key: &Key) -> Option<ObjectReference> {
     let kind = get(key).ok()?;
     Some(ObjectReference {
@@ -199,7 +199,7 @@ pub fn related(key: &Key) -> Option<ObjectReference> {
     })
 }
 
-/// What an entry of `relatedObjects` names; `None` if it is of a kind we do not make.
+/// The object of an entry of `relatedObjects`; `None` if the operator does not create its kind.
 pub fn key(related: &ObjectReference) -> Option<Key> {
     let ObjectReference {
         group,
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(key(&other("extensions", "deployments")), None);
     }
 
-    // Operator.md W17: a Service is of v1; `core/v1` is nothing.
+    // Operator.md W17: the version of a Service is v1, not core/v1.
     #[rstest]
     #[case("v1", "Service", "/api/v1/namespaces/ns/services")]
     #[case("core/v1", "Service", "Service of core/v1 is not a kind that the operator manages")]

@@ -4,10 +4,10 @@ use super::fields;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The field manager under which all is applied.
+/// The field manager of everything that the operator applies.
 pub const MANAGER: &str = "outrigger-operator";
 
-/// Under which the Go operator wrote: the names of its programs. What it has set is ours to change.
+/// The field managers of the Go operator: the names of its programs. Fields that it has set may be changed.
 const PREDECESSORS: [&str; 3] = [
     "cluster-controller-manager-operator",
     "cluster-cloud-controller-manager-operator",
@@ -24,10 +24,10 @@ struct Entry<'a> {
 #[derive(PartialEq, Eq)]
 enum Ownership {
     Ours,
-    /// Of the Go operator, or written by us but not by server-side apply.
+    /// Set by the Go operator, or by this operator without server-side apply.
     Inherited,
     Foreign,
-    /// Status, scale: written by controllers, each by its own rules.
+    /// Status, scale: written by controllers, by their own rules.
     Subresource,
 }
 
@@ -56,19 +56,19 @@ fn entries(live: &Value) -> impl Iterator<Item = Entry<'_>> {
         .map(Entry::of)
 }
 
-/// Whether we or the Go operator ever wrote this object, rather than another program one of the same name.
+/// Whether this operator or the Go operator ever wrote the object; another program may have created one of the same name.
 pub(super) fn is_ours(live: &Value) -> bool {
     entries(live).any(|entry| matches!(entry.ownership, Ownership::Ours | Ownership::Inherited))
 }
 
-/// What a release brings along has this owner. The operator is brought along, too: what it takes over from there is no stranger's.
+/// The owner of the objects of a release. The operator belongs to the release, too, so it may take over such objects.
 const RELEASE: &str = "ClusterVersion";
 
-/// The controller to which an object belongs, if that is another than the one to which ours is to belong: its kind and name. It would change
-/// everything back, or lose what runs.
+/// The controller that owns an object, if it is not the one that should own ours: its kind and name. It would revert
+/// every change, or its Pods would be lost.
 pub(super) fn other_owner(wanted: &Value, live: &Value) -> Option<String> {
     let theirs = controller(live).filter(|owner| owner["kind"] != RELEASE)?;
-    // Not by its UID: of two with one name one is gone, and what was its is ours.
+    // Compared without the UID: of two owners of the same name only one exists, and its objects are ours.
     let identity = |owner: &Value| {
         let text = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
         let api_version = text("apiVersion");
@@ -80,7 +80,7 @@ pub(super) fn other_owner(wanted: &Value, live: &Value) -> Option<String> {
     (!is_ours).then(|| format!("{kind} {name}"))
 }
 
-/// The kind of the controller to which an object belongs.
+/// The kind of the controller that owns an object.
 pub(super) fn controller_kind(live: &Value) -> Option<&str> {
     controller(live)?["kind"].as_str().filter(|kind| *kind != RELEASE)
 }
@@ -90,14 +90,14 @@ fn controller(object: &Value) -> Option<&Value> {
     owners.iter().find(|owner| owner["controller"] == true)
 }
 
-/// Who else wrote to an object last: the name of the field manager.
+/// The field manager of the last write by another program.
 pub(super) fn last_writer(live: &Value) -> Option<&str> {
     let others = entries(live).filter(|entry| entry.ownership == Ownership::Foreign);
     let last = others.max_by_key(|entry| entry.raw["time"].as_str().unwrap_or_default().to_owned())?;
     last.raw["manager"].as_str().filter(|name| !name.is_empty())
 }
 
-/// When the object was last written, other than its status.
+/// The time of the last write, except writes of the status.
 pub(crate) fn last_write(live: &Value) -> Option<Timestamp> {
     let entries = entries(live).filter(|entry| entry.ownership != Ownership::Subresource);
     entries
@@ -105,15 +105,15 @@ pub(crate) fn last_write(live: &Value) -> Option<Timestamp> {
         .max()
 }
 
-/// The fields that are ours alone or among others; `None` if we never applied it.
+/// The fields that are ours, alone or with others; `None` if this operator never applied the object.
 pub(super) fn ours(live: &Value) -> Option<&Value> {
     entries(live)
         .find(|entry| entry.ownership == Ownership::Ours)
         .map(|entry| entry.fields)
 }
 
-/// The fields of others that become ours with [`takeover`]: all of the Go operator's, and what `left` does not leave to
-/// the program that set it.
+/// The fields of others that become ours with [`takeover`]: all of the Go operator's, and all others except those for which `left` is
+/// true.
 pub(super) fn taken(live: &Value, left: &dyn Fn(&[String]) -> bool) -> Vec<Value> {
     let taken = entries(live).filter_map(|entry| match entry.ownership {
         Ownership::Ours | Ownership::Subresource => None,
@@ -123,12 +123,12 @@ pub(super) fn taken(live: &Value, left: &dyn Fn(&[String]) -> bool) -> Vec<Value
     taken.collect()
 }
 
-/// Whether the Go operator's name is still on it.
+/// Whether the Go operator still owns fields of the object.
 pub(super) fn is_inherited(live: &Value) -> bool {
     entries(live).any(|entry| entry.ownership == Ownership::Inherited)
 }
 
-/// `managedFields` under which all of [`taken`] is ours, so that the next apply removes what it does not want.
+/// The `managedFields` with which all of [`taken`] is ours, so that the next apply removes the fields that are not desired.
 pub(super) fn takeover(live: &Value, api_version: &str, left: &dyn Fn(&[String]) -> bool) -> Value {
     let mut own = ours(live).cloned().unwrap_or_else(|| json!({}));
     for set in taken(live, left) {

@@ -6,7 +6,7 @@ use super::{
     diff::{self, Step, compare},
     engine::{Engine, Uncached, owned_by_other},
     fields, kinds, owners,
-    report::{Action, Class, Failure},
+    report::{Class, Failure, Operation},
     text,
 };
 use crate::{Key, Object};
@@ -16,15 +16,15 @@ use std::collections::BTreeSet;
 /// What a run would change.
 #[derive(Debug, Clone, Default)]
 pub struct Preview {
-    /// As `kubectl diff` prints it; empty if nothing would change.
+    /// The differences, as `kubectl diff` prints them; empty if nothing would change.
     pub text: String,
-    /// What the server would refuse.
+    /// Writes that the server would refuse.
     pub failures: Vec<Failure>,
 }
 
 impl Engine {
-    /// What [`converge`](Self::converge) would change. The server itself reports the result for each object, without
-    /// keeping it.
+    /// The changes that [`converge`](Self::converge) would make. They come from dry runs of the server, which
+    /// writes nothing.
     pub async fn preview(&self, desired: &[Object], inventory: &[Key]) -> Preview {
         let mut preview = Preview::default();
         let mut sorted: Vec<_> = desired.iter().collect();
@@ -46,17 +46,17 @@ impl Engine {
     async fn preview_write(&self, object: &Object, all: &BTreeSet<&Key>) -> Result<String, Failure> {
         let (key, wanted) = (object.key(), diff::wanted(object));
         let live = self.look(key, &Uncached).await?;
-        let call = |action| Call::new(&self.client, key, action);
+        let call = |operation| Call::new(&self.client, key, operation);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
             (Step::Leave { owner }, _) => return Err(owned_by_other(key, &owner)),
-            (Step::Create, _) | (_, None) => match call(Action::Create).apply(&wanted, Mode::DryRun).await {
+            (Step::Create, _) | (_, None) => match call(Operation::Create).apply(&wanted, Mode::DryRun).await {
                 Err(failure) if waits_for_its_role(&failure, &wanted, all) => wanted,
                 created => created?,
             },
-            (Step::Apply { .. }, _) => call(Action::Update).apply(&wanted, Mode::DryRun).await?,
-            (Step::Repair { .. }, Some(live)) => repaired(&call(Action::Update), &wanted, live).await?,
-            (Step::Recreate { .. }, _) => recreated(&call(Action::Recreate), &wanted).await?,
+            (Step::Apply { .. }, _) => call(Operation::Update).apply(&wanted, Mode::DryRun).await?,
+            (Step::Repair { .. }, Some(live)) => repaired(&call(Operation::Update), &wanted, live).await?,
+            (Step::Recreate { .. }, _) => recreated(&call(Operation::Recreate), &wanted).await?,
         };
         Ok(text::diff(key, live.as_deref(), Some(&merged)))
     }
@@ -81,8 +81,8 @@ impl Preview {
     }
 }
 
-/// Whether a binding is refused only because its role would be made in the same run: the server looks for it, and a dry run
-/// keeps nothing.
+/// Whether a binding is refused only because its role would be created in the same run: the server checks that the role exists, and a dry run
+/// does not create it.
 fn waits_for_its_role(failure: &Failure, wanted: &Value, all: &BTreeSet<&Key>) -> bool {
     let role = |key: &Key| {
         let reference = &wanted["roleRef"];
@@ -91,11 +91,11 @@ fn waits_for_its_role(failure: &Failure, wanted: &Value, all: &BTreeSet<&Key>) -
     failure.class == Class::Refused && failure.reason.ends_with("not found") && all.iter().any(|key| role(key))
 }
 
-/// A repair is two writes, the second of which needs the first to be kept. So what it takes out is taken out here, and
-/// the server asked for its defaults.
+/// A repair consists of two writes, and the second one needs the result of the first. So the fields are removed here, and
+/// the server only adds its defaults.
 async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value, Failure> {
     let mut merged = match call.apply(wanted, Mode::DryRun).await {
-        // Together with fields of another program ours may be invalid: two ports of one name.
+        // In combination with fields of another program ours may be invalid: two ports of one name.
         Err(failure) if failure.class == Class::Refused => overlaid(live, wanted),
         merged => merged?,
     };
@@ -111,7 +111,7 @@ async fn repaired(call: &Call<'_>, wanted: &Value, live: &Value) -> Result<Value
     call.try_merge(&changes).await
 }
 
-/// An object with all of another one in it; lists are not mixed.
+/// An object with all fields of another one; lists are replaced, not merged.
 fn overlaid(under: &Value, over: &Value) -> Value {
     let (Some(old), Some(new)) = (under.as_object(), over.as_object()) else {
         return over.clone();
@@ -130,7 +130,7 @@ async fn recreated(call: &Call<'_>, wanted: &Value) -> Result<Value, Failure> {
     Ok(merged)
 }
 
-/// The merge patch that leads from one object to another.
+/// The merge patch that changes one object into another.
 fn changes(from: &Value, to: &Value) -> Value {
     let (Some(old), Some(new)) = (from.as_object(), to.as_object()) else {
         return to.clone();

@@ -1,4 +1,4 @@
-//! What became of each object.
+//! The outcome for each object.
 
 use super::kinds::{self, Rank, Unknown};
 use crate::Key;
@@ -7,26 +7,26 @@ use runtime::client::{explain, is_fenced};
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// What became of one object.
+/// The outcome for one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not there.
+    /// It did not exist.
     Created,
-    /// It was not as wanted.
+    /// It differed from the desired state.
     Updated,
     /// Nothing had to be written.
     Kept,
     /// It was deleted and created, because it could not be changed.
     Recreated,
-    /// It is not wanted any more, and was deleted.
+    /// It is not desired any more, and was deleted.
     Pruned,
-    /// It is not wanted any more, and was gone already.
+    /// It is not desired any more, and did not exist.
     Gone,
-    /// It is not wanted any more, but is not ours to delete, and why.
+    /// It is not desired any more, but may not be deleted, for this reason.
     Left(String),
-    /// It cannot be removed yet, and what is waited for.
+    /// It cannot be deleted yet, and waits for this.
     Pending(String),
-    /// It is not as wanted, and why.
+    /// It does not match the desired state, for this reason.
     Failed(Failure),
 }
 
@@ -46,36 +46,36 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Why an object is not as wanted, in one sentence that names it.
+/// Why an object does not match the desired state, in one sentence that names it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot {action} {key}: {reason}")]
+#[error("cannot {operation} {key}: {reason}")]
 pub struct Failure {
-    /// Which object.
+    /// The object.
     pub key: Box<Key>,
-    /// What was tried.
-    pub action: Action,
-    /// What to make of it.
+    /// The operation that failed.
+    pub operation: Operation,
+    /// The kind of failure.
     pub class: Class,
-    /// The API server's words, or ours.
+    /// The message of the API server, or ours.
     pub reason: String,
 }
 
-/// What was tried.
+/// An operation on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// To see whether it is there.
+pub enum Operation {
+    /// Reads it.
     Read,
-    /// To make it.
+    /// Creates it.
     Create,
-    /// To change it.
+    /// Changes it.
     Update,
-    /// To replace it.
+    /// Replaces it.
     Recreate,
-    /// To take it away.
+    /// Deletes it.
     Delete,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Read => "read",
@@ -87,42 +87,42 @@ impl fmt::Display for Action {
     }
 }
 
-/// What to make of a failure.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// It may be over the next time: a conflict, an API server that is busy or away, a namespace that is going.
+    /// A retry may succeed: a conflict, an overloaded or unavailable API server, a namespace that is being deleted.
     Transient,
-    /// It will be refused again until something is changed: a permission, a policy, the object.
+    /// A retry fails until something changes: a permission, a policy, the object.
     Refused,
-    /// The cluster does not know this kind: its definition is not installed.
+    /// The API server does not serve this kind: its definition is not installed.
     Unserved,
-    /// This process may not write any more.
+    /// This process is not the leader any more.
     Fenced,
 }
 
 /// An event about an object, under the reasons that the Go operator uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectEvent<'a> {
-    /// About which object.
+    /// The object.
     pub key: &'a Key,
-    /// How bad it is.
+    /// The type of the event.
     pub severity: Severity,
     /// `ResourceCreateSuccess`
     pub reason: &'static str,
-    /// For people.
+    /// The message.
     pub message: String,
 }
 
-/// How bad it is.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// As it should be.
+    /// A change without problems.
     Normal,
     /// The user should check it.
     Warning,
 }
 
-/// What became of all objects.
+/// The outcomes for all objects.
 #[derive(Clone, Default)]
 pub struct Report {
     outcomes: BTreeMap<Key, Outcome>,
@@ -137,28 +137,28 @@ impl Report {
         self.outcomes.insert(key, outcome);
     }
 
-    /// Adds what became of further objects.
+    /// Adds the outcomes for further objects.
     pub fn absorb(&mut self, other: Self) {
         self.outcomes.extend(other.outcomes);
         self.objects.extend(other.objects);
     }
 
-    /// Every object that is wanted, or was, and what became of it.
+    /// Every object that is or was desired, and its outcome.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Key, &Outcome)> {
         self.outcomes.iter()
     }
 
-    /// What became of one object.
+    /// The outcome for one object.
     pub fn outcome(&self, key: &Key) -> Option<&Outcome> {
         self.outcomes.get(key)
     }
 
-    /// A wanted object as the server has it now, with its status: for [`health`](super::health).
+    /// A desired object as the server returned it last, with its status: for [`health`](super::health).
     pub fn object(&self, key: &Key) -> Option<&Arc<Value>> {
         self.objects.get(key)
     }
 
-    /// Whether anything was written with success.
+    /// Whether anything was written.
     pub fn has_changed(&self) -> bool {
         use Outcome::{Created, Pruned, Recreated, Updated};
         self.outcomes
@@ -166,7 +166,7 @@ impl Report {
             .any(|outcome| matches!(outcome, Created | Updated | Recreated | Pruned))
     }
 
-    /// What failed.
+    /// The failures.
     pub fn failures(&self) -> impl Iterator<Item = &Failure> {
         self.outcomes.values().filter_map(|outcome| match outcome {
             Outcome::Failed(failure) => Some(failure),
@@ -174,7 +174,7 @@ impl Report {
         })
     }
 
-    /// What is still waited for, as sentences: objects that wait for the same are in one of them.
+    /// Messages about what is still pending: objects that wait for the same are in one of them.
     pub fn waiting(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
         for (key, why) in self.pending() {
@@ -189,7 +189,7 @@ impl Report {
             .collect()
     }
 
-    /// What is still waited for.
+    /// Objects that are still pending, and why.
     pub fn pending(&self) -> impl Iterator<Item = (&Key, &str)> {
         self.outcomes.iter().filter_map(|(key, outcome)| match outcome {
             Outcome::Pending(why) => Some((key, why.as_str())),
@@ -197,19 +197,19 @@ impl Report {
         })
     }
 
-    /// Whether everything is as wanted.
+    /// Whether everything matches the desired state.
     pub fn is_complete(&self) -> bool {
         self.failures().next().is_none() && self.pending().next().is_none()
     }
 
-    /// What the next run has to know of: all that is wanted, and all that is not and is still there.
+    /// The objects that the next run has to know: all desired ones, and all others that still exist.
     pub fn inventory(&self) -> Vec<Key> {
         let gone = |outcome: &Outcome| matches!(outcome, Outcome::Pruned | Outcome::Gone | Outcome::Left(_));
         let kept = self.outcomes.iter().filter(|(_, outcome)| !gone(outcome));
         kept.map(|(key, _)| key.clone()).collect()
     }
 
-    /// The message.
+    /// The events of all outcomes.
     pub fn events(&self) -> impl Iterator<Item = ObjectEvent<'_>> {
         self.outcomes
             .iter()
@@ -224,11 +224,11 @@ impl fmt::Debug for Report {
     }
 }
 
-/// The original says beforehand that it replaces something.
+/// The Go operator emits an event before it replaces an object.
 fn recreating<'a>(key: &'a Key, outcome: &Outcome) -> Option<ObjectEvent<'a>> {
     let tried = match outcome {
         Outcome::Recreated => true,
-        Outcome::Failed(failure) => failure.action == Action::Recreate,
+        Outcome::Failed(failure) => failure.operation == Operation::Recreate,
         _ => false,
     };
     tried.then(|| ObjectEvent {
@@ -255,12 +255,12 @@ fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<ObjectEvent<'a>> {
         Outcome::Pruned => good("ResourceDeleteSuccess", "Resource was successfully deleted"),
         Outcome::Kept | Outcome::Gone | Outcome::Left(_) | Outcome::Pending(_) => None,
         Outcome::Failed(failure) => {
-            let reason = match failure.action {
-                Action::Read => "ResourceCreateOrUpdateFailed",
-                Action::Create => "ResourceCreateFailed",
-                Action::Update => "ResourceUpdateFailed",
-                Action::Recreate => "ResourceRecreateFailed",
-                Action::Delete => "ResourceDeleteFailed",
+            let reason = match failure.operation {
+                Operation::Read => "ResourceCreateOrUpdateFailed",
+                Operation::Create => "ResourceCreateFailed",
+                Operation::Update => "ResourceUpdateFailed",
+                Operation::Recreate => "ResourceRecreateFailed",
+                Operation::Delete => "ResourceDeleteFailed",
             };
             Some(ObjectEvent {
                 key,
@@ -273,53 +273,53 @@ fn event<'a>(key: &'a Key, outcome: &Outcome) -> Option<ObjectEvent<'a>> {
 }
 
 impl Failure {
-    pub(super) fn new(key: &Key, action: Action, class: Class, reason: impl Into<String>) -> Self {
+    pub(super) fn new(key: &Key, operation: Operation, class: Class, reason: impl Into<String>) -> Self {
         Self {
             key: Box::new(key.clone()),
-            action,
+            operation,
             class,
             reason: reason.into(),
         }
     }
 
-    pub(super) fn of(key: &Key, action: Action, error: &kube::Error) -> Self {
+    pub(super) fn of(key: &Key, operation: Operation, error: &kube::Error) -> Self {
         match error {
             kube::Error::Api(status) if is_unserved(status) => {
                 let reason = format!(
                     "the cluster has no {} of {}: install its definition",
                     key.kind, key.api_version
                 );
-                Self::new(key, action, Class::Unserved, reason)
+                Self::new(key, operation, Class::Unserved, reason)
             }
-            // etcd's own words, with the UID and the version: another write came first.
+            // The message of etcd, with the UID and the version, means a concurrent write.
             kube::Error::Api(status) if status.code == 409 && status.message.contains("Precondition failed") => {
                 Self::new(
                     key,
-                    action,
+                    operation,
                     Class::Transient,
                     "it was changed or replaced at the same time",
                 )
             }
-            kube::Error::Api(status) => Self::new(key, action, classify(status), explain(error)),
-            _ if is_fenced(error) => Self::new(key, action, Class::Fenced, explain(error)),
-            _ => Self::new(key, action, Class::Transient, explain(error)),
+            kube::Error::Api(status) => Self::new(key, operation, classify(status), explain(error)),
+            _ if is_fenced(error) => Self::new(key, operation, Class::Fenced, explain(error)),
+            _ => Self::new(key, operation, Class::Transient, explain(error)),
         }
     }
 
-    /// Whether something harmless is kept although it is not desired any more, because we may not delete its kind: the Go
-    /// operator never deletes, so the rights that come with it do not say so. A workload is another matter: two of them fight.
+    /// Whether a harmless object is kept although it is not desired any more, because its kind may not be deleted: the Go
+    /// operator never deletes, so its permissions do not allow it. A workload is not harmless: two of them are in conflict.
     pub fn is_left_behind(&self) -> bool {
         let may_not = self.class == Class::Refused && self.reason.contains("cannot delete resource");
         let is_workload = kinds::get(&self.key).is_ok_and(|kind| kind.rank == Rank::Workload);
-        self.action == Action::Delete && may_not && !is_workload
+        self.operation == Operation::Delete && may_not && !is_workload
     }
 
-    pub(super) fn unknown(key: &Key, action: Action, error: &Unknown) -> Self {
-        Self::new(key, action, Class::Refused, error.to_string())
+    pub(super) fn unknown(key: &Key, operation: Operation, error: &Unknown) -> Self {
+        Self::new(key, operation, Class::Refused, error.to_string())
     }
 }
 
-/// Whether a 404 speaks of the kind rather than of an object.
+/// Whether a 404 means that the kind is not served, rather than that the object does not exist.
 pub(super) fn is_unserved(status: &Status) -> bool {
     let named = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
     status.code == 404 && !named
@@ -328,7 +328,7 @@ pub(super) fn is_unserved(status: &Status) -> bool {
 fn classify(status: &Status) -> Class {
     let going = |message: &str| message.contains("because it is being terminated");
     match status.code {
-        // How server-side apply says that it does not know a field.
+        // How server-side apply reports an unknown field.
         500 if status.message.contains("field not declared in schema") => Class::Refused,
         401 | 408 | 409 | 410 | 429 | 500.. => Class::Transient,
         403 if going(&status.message) => Class::Transient,
@@ -376,7 +376,7 @@ mod tests {
     #[case::malformed(400, "strict decoding error: unknown field \"spec.prots\"", Class::Refused)]
     fn failures_are_sorted(#[case] code: u16, #[case] message: &str, #[case] expected: Class) {
         let error = kube::Error::Api(Status::failure(message, "Reason").with_code(code).boxed());
-        let failure = Failure::of(&key(), Action::Update, &error);
+        let failure = Failure::of(&key(), Operation::Update, &error);
         assert_eq!(failure.class, expected);
         assert!(
             failure.to_string().starts_with("cannot update Service ns/x: "),
@@ -390,7 +390,7 @@ mod tests {
         let message = "StorageError: invalid object, Code: 4, Key: /registry/services/ns/x, ResourceVersion: 0, AdditionalErrorMsg: \
                        Precondition failed: UID in precondition: a, UID in object meta: b";
         let error = kube::Error::Api(Status::failure(message, "Conflict").with_code(409).boxed());
-        let failure = Failure::of(&key(), Action::Delete, &error);
+        let failure = Failure::of(&key(), Operation::Delete, &error);
         assert_eq!(failure.class, Class::Transient);
         assert_eq!(
             failure.to_string(),
@@ -398,7 +398,7 @@ mod tests {
         );
     }
 
-    // The names of events.
+    // The reasons of events.
     #[rstest]
     #[case(Outcome::Created, &["ResourceCreateSuccess"])]
     #[case(Outcome::Updated, &["ResourceUpdateSuccess"])]
@@ -407,11 +407,11 @@ mod tests {
     #[case(Outcome::Kept, &[])]
     #[case(Outcome::Gone, &[])]
     #[case(Outcome::Pending("x".into()), &[])]
-    #[case(failed(Action::Read), &["ResourceCreateOrUpdateFailed"])]
-    #[case(failed(Action::Create), &["ResourceCreateFailed"])]
-    #[case(failed(Action::Update), &["ResourceUpdateFailed"])]
-    #[case(failed(Action::Recreate), &["ResourceRecreating", "ResourceRecreateFailed"])]
-    #[case(failed(Action::Delete), &["ResourceDeleteFailed"])]
+    #[case(failed(Operation::Read), &["ResourceCreateOrUpdateFailed"])]
+    #[case(failed(Operation::Create), &["ResourceCreateFailed"])]
+    #[case(failed(Operation::Update), &["ResourceUpdateFailed"])]
+    #[case(failed(Operation::Recreate), &["ResourceRecreating", "ResourceRecreateFailed"])]
+    #[case(failed(Operation::Delete), &["ResourceDeleteFailed"])]
     fn events_of_outcomes(#[case] outcome: Outcome, #[case] expected: &[&str]) {
         let mut report = Report::default();
         report.add(key(), (outcome, None));
@@ -437,34 +437,46 @@ mod tests {
         assert_eq!(report.waiting(), expected);
     }
 
-    // Roles that may not be deleted with the rights of the Go operator; a workload that is kept is a failure.
+    // Roles that may not be deleted with the permissions of the Go operator; a workload that is kept is a failure.
     #[rstest]
-    #[case::a_role("ClusterRole", "rbac.authorization.k8s.io/v1", Action::Delete, Class::Refused, true)]
-    #[case::a_workload("Deployment", "apps/v1", Action::Delete, Class::Refused, false)]
-    #[case::written("ClusterRole", "rbac.authorization.k8s.io/v1", Action::Update, Class::Refused, false)]
+    #[case::a_role(
+        "ClusterRole",
+        "rbac.authorization.k8s.io/v1",
+        Operation::Delete,
+        Class::Refused,
+        true
+    )]
+    #[case::a_workload("Deployment", "apps/v1", Operation::Delete, Class::Refused, false)]
+    #[case::written(
+        "ClusterRole",
+        "rbac.authorization.k8s.io/v1",
+        Operation::Update,
+        Class::Refused,
+        false
+    )]
     #[case::a_busy_server(
         "ClusterRole",
         "rbac.authorization.k8s.io/v1",
-        Action::Delete,
+        Operation::Delete,
         Class::Transient,
         false
     )]
     fn some_things_are_left_behind(
         #[case] kind: &str,
         #[case] api_version: &str,
-        #[case] action: Action,
+        #[case] operation: Operation,
         #[case] class: Class,
         #[case] expected: bool,
     ) {
         let key = Key::of_cluster(api_version, kind, "x");
         let words = r#"x is forbidden: User "me" cannot delete resource "things" in API group """#;
-        assert_eq!(Failure::new(&key, action, class, words).is_left_behind(), expected);
-        let policy = Failure::new(&key, action, class, "a policy says no");
+        assert_eq!(Failure::new(&key, operation, class, words).is_left_behind(), expected);
+        let policy = Failure::new(&key, operation, class, "a policy says no");
         assert!(!policy.is_left_behind());
     }
 
-    fn failed(action: Action) -> Outcome {
-        Outcome::Failed(Failure::new(&key(), action, Class::Transient, "why"))
+    fn failed(operation: Operation) -> Outcome {
+        Outcome::Failed(Failure::new(&key(), operation, Class::Transient, "why"))
     }
 
     #[test]
@@ -483,8 +495,8 @@ mod tests {
             ..key()
         };
         let mut report = Report::default();
-        report.add(named("wanted"), (failed(Action::Create), None));
-        report.add(named("unwanted"), (failed(Action::Delete), None));
+        report.add(named("wanted"), (failed(Operation::Create), None));
+        report.add(named("unwanted"), (failed(Operation::Delete), None));
         report.add(named("waiting"), (Outcome::Pending("x".into()), None));
         report.add(named("pruned"), (Outcome::Pruned, None));
         report.add(named("gone"), (Outcome::Gone, None));

@@ -1,12 +1,12 @@
-//! What would change, as `kubectl diff` prints it.
+//! The changes, as `kubectl diff` prints them.
 
 use crate::Key;
 use serde_json::Value;
 use similar::TextDiff;
 
-/// The difference between an object as it is and as it would be, as a unified diff of YAML; empty if there is none.
+/// The difference between an existing object and the changed one, as a unified diff of YAML; empty if there is none.
 ///
-/// What only the server writes is left out, and the values of Secrets are masked.
+/// Fields that only the server writes are left out, and the values of Secrets are masked.
 pub fn diff(key: &Key, live: Option<&Value>, merged: Option<&Value>) -> String {
     let (before, after) = (live.map(tidy), merged.map(tidy));
     let text = |own: Option<&Value>, other: Option<&Value>, side| match own {
@@ -61,7 +61,7 @@ fn tidy(value: &Value) -> Value {
     value
 }
 
-/// A Secret with `***` for its values, or, where the other one has a different value, with which of the two it is.
+/// A Secret with `***` for its values; if the other one has a different value, with the side that it is on.
 fn masked(secret: &Value, other: Option<&Value>, side: &str) -> Value {
     let mut secret = secret.clone();
     for place in ["/data", "/stringData"] {
@@ -78,14 +78,14 @@ fn masked(secret: &Value, other: Option<&Value>, side: &str) -> Value {
             });
         }
     }
-    // Written by kubectl, and all of the Secret once more.
+    // Written by kubectl, and contains the whole Secret again.
     if let Some(copy) = secret.pointer_mut("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration") {
         *copy = Value::from("***");
     }
     secret
 }
 
-/// YAML for people: keys in order, texts of several lines as such.
+/// Readable YAML: sorted keys, multi-line texts as blocks.
 fn yaml(value: &Value) -> String {
     serde_saphyr::to_string(value).unwrap_or_else(|error| format!("# cannot be written as YAML: {error}\n"))
 }

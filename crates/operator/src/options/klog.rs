@@ -1,5 +1,5 @@
-//! The flags that both original programs have from their log library. Ours has one place for the log, stderr, and one form
-//! for its lines, so these are taken and change nothing: a Deployment that names them must start.
+//! The flags that both original programs have from their log library. The operator logs to stderr in one format,
+//! so they are accepted without effect: a Deployment that sets them must start.
 
 use runtime::flags::{Section, Switch};
 

@@ -11,7 +11,7 @@ use operator_api::cloud_controller_manager::PLACEHOLDER;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Everything but the account, which is the one that other cloud controller managers have, too.
+/// The name of all objects except the account, which has the same name as in other cloud controller managers.
 const NAME: &str = "outrigger-cloud-controller-manager";
 const ACCOUNT: &str = "cloud-controller-manager";
 const NAMESPACE: &str = "kube-system";
@@ -19,9 +19,9 @@ const NAMESPACE: &str = "kube-system";
 const LEASE: &str = "cloud-controller-manager";
 /// The lease while kube-controller-manager hands controllers over.
 const MIGRATION: &str = "cloud-provider-extraction-migration";
-/// The `ConfigMap` with what only the user knows. Without it no Pod starts.
+/// The `ConfigMap` with values that only the user knows. Without it no Pod starts.
 const SETTINGS: &str = "outrigger-cloud-controller-manager";
-/// The Secret with the provider's configuration, as of other cloud controller managers.
+/// The Secret with the provider's configuration, as in other cloud controller managers.
 const CONFIG_SECRET: &str = "cloud-config";
 const CREDENTIALS_SECRET: &str = "cloud-credentials";
 /// The accounts of controllers, with `--use-service-account-credentials`.
@@ -197,7 +197,7 @@ fn daemon_set(deployment: &Value) -> Value {
     object["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"});
     let pod = &mut object["spec"]["template"]["spec"];
     if let Some(pod) = pod.as_object_mut() {
-        // A DaemonSet has one Pod for each node anyway.
+        // A DaemonSet has one Pod per node anyway.
         pod.remove("affinity");
         pod.remove("topologySpreadConstraints");
     }
@@ -252,7 +252,7 @@ fn yaml(value: &Value) -> Result<String, Error> {
     serde_saphyr::to_string(value).map_err(|error| Error::Yaml(error.to_string()))
 }
 
-/// An overlay that runs the manager for one provider. The user fills in what only the user knows.
+/// An overlay that runs the manager for one provider. The user sets the values that only the user knows.
 fn overlay(provider: &Provider) -> Result<File, Error> {
     let cluster = match provider.needs.cluster_name {
         ClusterName::Owns => PLACEHOLDER,
@@ -286,7 +286,7 @@ fn secrets(provider: &Provider) -> Vec<Value> {
     config.into_iter().chain(credentials).collect()
 }
 
-/// What the environment of the manager has besides.
+/// Further variables of the manager's environment.
 fn variables(provider: &Provider) -> Vec<Value> {
     let config = (provider.needs.config == Config::Optional).then(|| json!({"name": "CLOUD_CONFIG", "value": ""}));
     let credentials = match provider.needs.credentials {

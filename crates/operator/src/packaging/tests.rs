@@ -98,7 +98,7 @@ fn an_overlay_asks_for_what_its_provider_needs() {
     assert!(memory.contains("secretGenerator: []"), "{memory}");
 }
 
-/// The manager refuses it, so a static Pod that nobody filled in does nothing.
+/// The manager rejects the placeholder, so a static Pod that was not filled in does nothing.
 #[test]
 fn a_static_pod_has_placeholders_that_are_never_valid() {
     let pod = file("deploy/manager/static-pod.yaml");

@@ -4,7 +4,7 @@ use super::Error;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// For whom a source is written.
+/// The tool that a source is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     /// `kubectl apply`.
@@ -15,7 +15,7 @@ pub(super) enum Target {
     Chart,
 }
 
-/// What stands for a placeholder.
+/// The replacement of a placeholder.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fill {
     /// A value.
@@ -36,7 +36,7 @@ const NAMESPACE: &str = "namespace: ${namespace}";
 /// Writes a source.
 ///
 /// # Errors
-/// If a placeholder is not known.
+/// If a placeholder is unknown.
 pub(super) fn write(source: &str, target: Target, values: &BTreeMap<&'static str, Fill>) -> Result<String, Error> {
     let mut text = String::new();
     for line in source.lines() {
@@ -110,7 +110,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// On lines of its own, below a key with this indentation.
+/// On separate lines, below a key with this indentation.
 fn block(value: &Value, indent: usize) -> Result<String, Error> {
     let yaml = serde_saphyr::to_string(value).map_err(|error| Error::Yaml(error.to_string()))?;
     let blank = " ".repeat(if value.is_array() { indent } else { indent + 2 });

@@ -16,7 +16,7 @@ struct Values {
     mode: Mode,
     /// The image of the operator and of the managers.
     image: Image,
-    /// Secrets with which the image is pulled.
+    /// Secrets for pulling the image.
     #[schemars(schema_with = "list")]
     image_pull_secrets: Value,
     /// With mode=operator: managers, each with the spec of a `CloudControllerManager` under its name.
@@ -30,7 +30,7 @@ struct Values {
     /// The number of replicas, unless kind is `DaemonSet`. By default 1 operator, 2 managers.
     #[schemars(range(min = 1, max = 9))]
     replicas: Option<i32>,
-    /// With mode=manager: how the cluster is called in the cloud.
+    /// With mode=manager: the name of the cluster in the cloud.
     cluster: Cluster,
     /// With mode=manager: sections of cloud.conf, each with its keys.
     cloud_config: CloudConfig,
@@ -50,7 +50,7 @@ struct Values {
     /// With mode=manager: the port of metrics and health on each node that runs the manager.
     #[schemars(range(min = 1024, max = 65535))]
     secure_port: i32,
-    /// How much is logged: the flag -v.
+    /// The verbosity of the log: the flag -v.
     #[schemars(range(min = 0, max = 10))]
     log_verbosity_level: i32,
     /// How Prometheus finds the metrics.
@@ -77,50 +77,50 @@ struct Values {
     /// The name of the objects with mode=manager; empty for the name of the release with -cloud-controller-manager.
     #[schemars(length(max = 63))]
     name_override: String,
-    /// Labels of the nodes that run the Pods.
+    /// The node selector of the Pods.
     #[schemars(schema_with = "map")]
     node_selector: Value,
     /// Taints that the Pods tolerate, besides those of the control plane and of nodes that are not ready.
     #[schemars(schema_with = "list")]
     tolerations: Value,
-    /// Instead of the affinity that the Pods have by default.
+    /// The affinity of the Pods, instead of the default.
     #[schemars(schema_with = "map")]
     affinity: Value,
-    /// The processor and memory of each replica; empty for a small request.
+    /// The resources of each replica; empty for a small request.
     #[schemars(schema_with = "map")]
     resources: Value,
     /// The priority of the Pods; empty for system-cluster-critical.
     priority_class_name: Option<String>,
-    /// Variables of the environment.
+    /// Environment variables.
     #[schemars(schema_with = "list")]
     extra_env: Value,
-    /// With mode=manager: instead of the liveness probe that it has by default.
+    /// With mode=manager: the liveness probe, instead of the default.
     #[schemars(schema_with = "map")]
     liveness_probe: Value,
-    /// With mode=manager: instead of the readiness probe that it has by default.
+    /// With mode=manager: the readiness probe, instead of the default.
     #[schemars(schema_with = "map")]
     readiness_probe: Value,
-    /// With mode=manager: more of the security context of the Pods. User, group and seccomp profile are fixed.
+    /// With mode=manager: further fields of the security context of the Pods. User, group and seccomp profile are fixed.
     #[schemars(schema_with = "map")]
     pod_security_context: Value,
-    /// With mode=manager: more of the security context of the container. Privileges, capabilities and root file system are fixed.
+    /// With mode=manager: further fields of the security context of the container. Privileges, capabilities and root file system are fixed.
     #[schemars(schema_with = "map")]
     security_context: Value,
-    /// With mode=manager: containers that run first.
+    /// With mode=manager: init containers.
     #[schemars(schema_with = "list")]
     extra_init_containers: Value,
-    /// With mode=manager: more volumes.
+    /// With mode=manager: additional volumes.
     #[schemars(schema_with = "list")]
     extra_volumes: Value,
-    /// With mode=manager: where those volumes are mounted.
+    /// With mode=manager: the mounts of these volumes.
     #[schemars(schema_with = "list")]
     extra_volume_mounts: Value,
-    /// Lines of the hosts file.
+    /// Entries of the hosts file.
     #[schemars(schema_with = "list")]
     host_aliases: Value,
-    /// With mode=manager: where names are looked up. The Pods use the network of their nodes.
+    /// With mode=manager: the DNS policy. The Pods use the network of their nodes.
     dns_policy: DnsPolicy,
-    /// With mode=manager: how names are looked up.
+    /// With mode=manager: the DNS configuration.
     #[schemars(schema_with = "map")]
     dns_config: Value,
     /// Values for all charts of an umbrella chart; not used.
@@ -145,7 +145,7 @@ enum Kind {
     DaemonSet,
 }
 
-/// Where names are looked up.
+/// The DNS policy.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only the schema is needed")]
 enum DnsPolicy {
@@ -168,7 +168,7 @@ struct Image {
     /// Its digest, instead of the tag.
     #[schemars(extend("pattern" = "^$|^sha256:[a-f0-9]{64}$"))]
     digest: String,
-    /// When it is pulled.
+    /// The pull policy.
     pull_policy: PullPolicy,
 }
 
@@ -181,12 +181,12 @@ enum PullPolicy {
     Never,
 }
 
-/// How the cluster is called in the cloud.
+/// The cluster in the cloud.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "only the schema is needed")]
 struct Cluster {
-    /// Part of the names of load balancers and the like. No other cluster of the project may have it, and it has to stay the same.
+    /// Part of the names of load balancers and other objects. It must be unique in the project, and must not change.
     #[schemars(length(max = 255), extend("pattern" = r"^\S*$", "not" = json!({"const": PLACEHOLDER})))]
     name: String,
 }
@@ -295,7 +295,7 @@ fn managers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["object", "null"], "propertyNames": {"pattern": "^[a-z]([-a-z0-9]{0,36}[a-z0-9])?$"}, "additionalProperties": spec})
 }
 
-/// The schema of the values, as Helm takes it.
+/// The schema of the values, in the form that Helm needs.
 pub(super) fn schema() -> String {
     let mut schema = json!(
         SchemaSettings::draft07()
@@ -304,12 +304,12 @@ pub(super) fn schema() -> String {
             .into_root_schema_for::<Values>()
     );
     tidy(&mut schema);
-    // A value that is left out is the chart's own.
+    // A value that is omitted is the chart's default.
     optional(&mut schema);
     format!("{schema:#}\n")
 }
 
-/// Leaves out what only an API server understands, and makes the texts plain.
+/// Removes rules that only the API server understands, and formatting from texts.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -327,7 +327,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Nothing of the chart's own values is required, because they have defaults.
+/// No value of the chart is required, because all have defaults.
 fn optional(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.remove("required");
@@ -337,7 +337,7 @@ fn optional(schema: &mut Value) {
         .into_iter()
         .flatten()
     {
-        // The spec of a manager keeps what it requires.
+        // The required fields of a manager's spec stay required.
         if property.get("propertyNames").is_none() {
             optional(property);
         }

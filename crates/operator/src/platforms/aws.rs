@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, Provider, images::MANAGER};
 
-/// What runs on AWS.
+/// The platform AWS.
 pub const PLATFORM: Platform = Platform {
     type_: "AWS",
     provider: Provider::Ours,

@@ -5,7 +5,7 @@ use super::{
     images::{MANAGER, OPERATOR},
 };
 
-/// What runs on Azure.
+/// The platform Azure.
 pub const PLATFORM: Platform = Platform {
     type_: "Azure",
     cloud_config: CloudConfig::Azure,
@@ -22,11 +22,11 @@ pub const PLATFORM: Platform = Platform {
     ..Platform::NEW
 };
 
-/// Which images run on any Azure.
+/// The images of any Azure platform.
 pub(super) const IMAGES: &[(&str, &str)] = &[
     (MANAGER, "cloudControllerManagerAzure"),
     ("cloud-node-manager", "cloudNodeManagerAzure"),
     ("azure-inject-credentials", OPERATOR),
 ];
-/// On any Azure.
+/// The permission for the resource lock of any Azure platform.
 pub(super) const RESOURCE_LOCKER: &str = include_str!("azure/resource-locker.yaml");

@@ -1,8 +1,8 @@
-//! Azure Stack Hub: Azure in one's own data centre.
+//! Azure Stack Hub: Azure in the user's own data centre.
 
 use super::{CloudConfig, Platform, azure};
 
-/// What runs on Azure Stack Hub.
+/// The platform Azure Stack Hub.
 pub const PLATFORM: Platform = Platform {
     type_: "Azure",
     applies: |status| {

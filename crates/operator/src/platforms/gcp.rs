@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, images::MANAGER};
 
-/// What runs on GCP.
+/// The platform GCP.
 pub const PLATFORM: Platform = Platform {
     type_: "GCP",
     cloud_config: CloudConfig::Untouched,

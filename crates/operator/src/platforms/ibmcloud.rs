@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, images::MANAGER};
 
-/// What runs on IBM Cloud.
+/// The platform IBM Cloud.
 pub const PLATFORM: Platform = Platform {
     type_: "IBMCloud",
     cloud_config: CloudConfig::Untouched,

@@ -1,4 +1,4 @@
-//! From a platform's files to its objects.
+//! Renders the files of a platform.
 
 pub mod config_hash;
 mod namespace;
@@ -12,7 +12,7 @@ use crate::object::{Nameless, Object};
 use placeholder::{Unknown, Values};
 use serde_json::{Value, json};
 
-/// What is common, by kind.
+/// The manifests that all platforms share, by kind.
 const SHARED: [(&str, &str); 3] = [
     ("Deployment", include_str!("shared/deployment.yaml")),
     ("DaemonSet", include_str!("shared/daemon-set.yaml")),
@@ -22,12 +22,12 @@ const OWN_IMAGE: &str = include_str!("shared/own-image.yaml");
 const AVAILABILITY: &str = include_str!("shared/availability.yaml");
 const SERVICE: &str = include_str!("shared/service.yaml");
 
-/// What is wrong with a manifest, before it is known whose it is.
+/// Why a manifest cannot be rendered, before its platform is added.
 #[derive(Debug)]
 pub enum Wrong {
-    /// Nothing, but the cluster does not say this, which it needs.
+    /// The cluster does not set this value, which the manifest needs.
     Unset(&'static str),
-    /// This.
+    /// The manifest is invalid.
     Manifest(String),
 }
 
@@ -37,7 +37,7 @@ impl From<Nameless> for Wrong {
     }
 }
 
-/// One rendering: a platform in a setting.
+/// A platform with a setting.
 pub struct Rendering<'a> {
     platform: &'a Platform,
     setting: &'a Setting,
@@ -46,7 +46,7 @@ pub struct Rendering<'a> {
 }
 
 impl<'a> Rendering<'a> {
-    /// Looks up what the files will need.
+    /// Looks up the images and values that the files need.
     ///
     /// # Errors
     /// If images are missing.
@@ -59,7 +59,7 @@ impl<'a> Rendering<'a> {
         })
     }
 
-    /// What runs in a cluster.
+    /// The objects in a cluster.
     pub fn resources(&self) -> Result<Vec<Object>, Error> {
         let mut files = self.platform.manifests.to_vec();
         if self.setting.topology == Topology::HighlyAvailable {
@@ -69,7 +69,7 @@ impl<'a> Rendering<'a> {
         self.objects(&files, &self.setting.namespace)
     }
 
-    /// What runs on a machine that starts a cluster: there are no other namespaces yet.
+    /// The objects on the machine that starts a cluster, where no other namespaces exist yet.
     pub fn bootstrap_resources(&self) -> Result<Vec<Object>, Error> {
         self.objects(self.platform.bootstrap, namespace::SYSTEM)
     }
@@ -127,7 +127,7 @@ impl<'a> Rendering<'a> {
     }
 }
 
-/// What placeholders stand for. What is not known yet is not there, so that a file that needs it is an error.
+/// The values of placeholders. A value that is not known yet is left out, so that a file which needs it is an error.
 fn values(platform: &Platform, setting: &Setting) -> Values {
     let cloud_config = setting.sources.config_maps.get("cloud-conf");
     let cloud_config = cloud_config.and_then(|map| map.data.get("cloud.conf"));
@@ -162,7 +162,7 @@ fn unset_or_unknown(unknown: Unknown) -> Wrong {
     }
 }
 
-/// The documents of a file. Messages go without a picture of the file: they stand in a condition.
+/// The documents of a file. Messages contain no snippet of the file: they are part of a condition.
 fn documents(file: &str) -> Result<Vec<Value>, Wrong> {
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_multiple_with_options(file, options).map_err(|error| Wrong::Manifest(error.to_string()))

@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, images::MANAGER};
 
-/// What runs on Nutanix.
+/// The platform Nutanix.
 pub const PLATFORM: Platform = Platform {
     type_: "Nutanix",
     cloud_config: CloudConfig::Untouched,

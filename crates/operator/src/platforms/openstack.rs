@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, Provider, images::MANAGER};
 
-/// What runs on `OpenStack`.
+/// The platform `OpenStack`.
 pub const PLATFORM: Platform = Platform {
     type_: "OpenStack",
     provider: Provider::Ours,

@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, images::MANAGER};
 
-/// What runs on Power VS.
+/// The platform Power VS.
 pub const PLATFORM: Platform = Platform {
     type_: "PowerVS",
     cloud_config: CloudConfig::Untouched,

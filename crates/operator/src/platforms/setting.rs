@@ -1,4 +1,4 @@
-//! Everything that the operands depend on.
+//! The input of the rendering.
 
 pub mod external;
 pub mod gates;
@@ -14,33 +14,33 @@ use k8s_openapi::{
 use operator_api::infrastructure::PlatformStatus;
 use std::{collections::BTreeMap, fmt};
 
-/// Everything that the operands depend on, as plain data.
+/// Everything that the rendered operands depend on, as plain data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// Where the operands live. Every object and every reference that is not in `kube-system` goes there.
+    /// The namespace of the operands: of every object and reference that is not in `kube-system`.
     pub namespace: String,
     /// The Infrastructure's `status.infrastructureName`.
     pub infrastructure_name: String,
-    /// How many replicas.
+    /// The number of machines of the control plane.
     pub topology: Topology,
     /// The Infrastructure's `status.platformStatus`.
     pub platform: PlatformStatus,
-    /// Which image each container runs.
+    /// The image of each container.
     pub images: Images,
     /// The Proxy's `status`.
     pub proxy: proxy::Values,
     /// The enabled feature gates of the cluster, in the order of the `FeatureGate`.
     pub gates: Vec<String>,
-    /// What the manager's port speaks.
+    /// The TLS settings of the manager's port.
     pub tls: tls::Settings,
-    /// What the Pods read: a change rolls them.
+    /// The objects that the Pods read: a change rolls the Pods.
     pub sources: Sources,
 }
 
-/// How many machines the control plane has.
+/// The number of machines of the control plane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Topology {
-    /// One: one replica, and nothing that keeps it from being drained.
+    /// One: one replica, and no object that keeps the node from being drained.
     Single,
     /// More than one.
     #[default]
@@ -48,7 +48,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Reads the Infrastructure's `status.controlPlaneTopology`. Whatever is not `SingleReplica` has several machines.
+    /// Reads the Infrastructure's `status.controlPlaneTopology`. Every value except `SingleReplica` means several machines.
     #[must_use]
     pub fn of(control_plane_topology: &str) -> Self {
         match control_plane_topology {
@@ -57,7 +57,7 @@ impl Topology {
         }
     }
 
-    /// How many replicas a Deployment has.
+    /// The replicas of a Deployment.
     pub fn replicas(self) -> u8 {
         match self {
             Self::Single => 1,
@@ -66,7 +66,7 @@ impl Topology {
     }
 }
 
-/// The `ConfigMaps` and Secrets of the namespace by name, as they will be after this reconcile. `Debug` prints names only.
+/// The `ConfigMaps` and Secrets of the namespace by name, as they will be after this pass. `Debug` prints names only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Sources {
     /// The `ConfigMaps`.
@@ -75,7 +75,7 @@ pub struct Sources {
     pub secrets: BTreeMap<String, SecretContent>,
 }
 
-/// What a `ConfigMap` holds.
+/// The content of a `ConfigMap`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ConfigMapContent {
     /// Text by key.
@@ -84,7 +84,7 @@ pub struct ConfigMapContent {
     pub binary_data: BTreeMap<String, ByteString>,
 }
 
-/// What a Secret holds: bytes by key.
+/// The content of a Secret: bytes by key.
 pub type SecretContent = BTreeMap<String, ByteString>;
 
 impl Sources {

@@ -1,4 +1,4 @@
-//! What all platforms have in common, one by one in [`invariants`]; what each of them is, whole, in [`golden`].
+//! Properties of all platforms in [`invariants`]; the complete objects of each in [`golden`].
 
 pub(super) mod acme;
 mod api_server;
@@ -26,7 +26,7 @@ const PLATFORMS: [(&str, &str); 9] = [
 ];
 const NAMESPACE: &str = "openshift-cloud-controller-manager";
 
-/// Every key of images.json; an image is called after its key.
+/// Every key of images.json; an image has the name of its key.
 fn images() -> Images {
     let keys = ALL.iter().flat_map(|platform| platform.images);
     let by_key: Value = keys

@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, Setting, images::MANAGER};
 
-/// What runs on vSphere.
+/// The platform vSphere.
 pub const PLATFORM: Platform = Platform {
     type_: "VSphere",
     cloud_config: CloudConfig::VSphere,
@@ -16,7 +16,7 @@ pub const PLATFORM: Platform = Platform {
     ..Platform::NEW
 };
 
-/// Where a cluster may have nodes that are not vSphere's, its own ones say that they are.
+/// Labels the nodes of vSphere if the cluster may have other nodes.
 fn additional_node_labels(setting: &Setting) -> &'static str {
     let mixed = setting.gates.iter().any(|gate| gate == "VSphereMixedNodeEnv");
     if mixed {

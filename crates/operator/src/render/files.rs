@@ -1,4 +1,4 @@
-//! Reading and writing: all or nothing.
+//! Reads and writes the files: all or none.
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
@@ -10,18 +10,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The kubelet reads manifests as root, but people look at them, too.
+/// The kubelet reads manifests as root, but users read them, too.
 const MANIFEST: u32 = 0o644;
-/// The configuration may hold credentials.
+/// The configuration may contain credentials.
 const SECRET: u32 = 0o600;
 
-/// Prints what was asked for.
+/// Prints to stdout.
 pub fn say(text: &str) {
-    // Who reads may have seen enough.
+    // The reader may have closed the pipe.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Prints what is wrong.
+/// Prints a problem.
 pub fn complain(text: &str) {
     eprintln!("{text}");
 }
@@ -29,7 +29,7 @@ pub fn complain(text: &str) {
 /// Reads every input.
 ///
 /// # Errors
-/// Every file that cannot be used, and a destination that is something else than a folder.
+/// Every file that cannot be used, and a destination that is not a folder.
 pub fn read(options: &Options) -> Result<Inputs, Vec<Problem>> {
     let infrastructure = document("cluster-infrastructure-file", &options.infrastructure);
     let images = document("images-file", &options.images);
@@ -56,10 +56,10 @@ pub fn read(options: &Options) -> Result<Inputs, Vec<Problem>> {
     }
 }
 
-/// Writes the files below the destination, whose two folders are made in any case.
+/// Writes the files below the destination, and creates its two folders in any case.
 ///
 /// # Errors
-/// If something cannot be written. A file is there whole or not at all.
+/// If a file cannot be written. No file is written in part.
 pub fn write(destination: &Path, files: &[(PathBuf, String)]) -> Result<(), Problem> {
     let unusable = |path: &Path, error: &io::Error| unusable("dest-dir", path, error);
     for folder in [BOOTSTRAP, CONFIG].map(|name| destination.join(name)) {
@@ -75,7 +75,7 @@ pub fn write(destination: &Path, files: &[(PathBuf, String)]) -> Result<(), Prob
     Ok(())
 }
 
-/// Writes beside the file first: who reads it sees the old or the new one.
+/// Writes a temporary file first: a reader sees the old or the new content.
 fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let beside = path.with_extension("tmp");
     match fs::remove_file(&beside) {

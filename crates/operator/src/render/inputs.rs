@@ -14,51 +14,51 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The key with the endpoints of Azure Stack Hub, and the file for it.
+/// The key with the endpoints of Azure Stack Hub, and its file.
 const ENDPOINTS: (&str, &str) = ("endpoints", "endpoints.conf");
 /// The certificates that the configuration of `OpenStack` refers to as `ca-file`.
 const CA_BUNDLE: &str = "ca-bundle.pem";
 /// The fields that a manifest may have, beside those of its kind.
 const FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The manifests that the installer has made.
+/// The manifests of the installer.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// The Infrastructure.
     pub infrastructure: Document,
     /// The `ConfigMap` with `images.json`.
     pub images: Document,
-    /// The `ConfigMap` with the cloud's configuration.
+    /// The `ConfigMap` with the cloud configuration.
     pub cloud_config: Option<Document>,
 }
 
 /// A file.
 #[derive(Clone)]
 pub struct Document {
-    /// Where it is; for messages.
+    /// Its path, for messages.
     pub path: PathBuf,
     /// Its content.
     pub text: String,
 }
 
 impl std::fmt::Debug for Document {
-    /// Without the text, which may hold secrets.
+    /// Without the text, which may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Document({})", self.path.display())
     }
 }
 
-/// Their content.
+/// The content of all manifests.
 pub struct Read {
-    /// Everything but the configuration.
+    /// Everything except the cloud configuration.
     pub setting: Setting,
     /// The files of the configuration, by name.
     pub config: BTreeMap<&'static str, String>,
-    /// What a user should know, each in one sentence.
+    /// Warnings for the user, each one sentence.
     pub warnings: Vec<String>,
 }
 
-/// Reads all of them, so that all problems are found at once.
+/// Reads all of them, so that all problems are reported at once.
 pub fn read(inputs: &Inputs) -> Result<Read, Vec<Problem>> {
     let infrastructure = infrastructure(&inputs.infrastructure);
     let images = images(&inputs.images);
@@ -136,7 +136,7 @@ fn images(document: &Document) -> Result<Images, Problem> {
     })
 }
 
-/// The configuration that the Infrastructure refers to, under the usual key or the one that it names, and what it refers to itself.
+/// The cloud configuration that the Infrastructure refers to, under the usual key or the one that it names, and the files that it refers to.
 fn config(
     document: &Document,
     infrastructure: &Infrastructure,
@@ -169,7 +169,7 @@ fn config(
     Ok(files)
 }
 
-/// The Secret that the installer's configuration of `OpenStack` names is read by this project's own program only: another one would
+/// Only this project's manager reads the Secret that the installer's configuration of `OpenStack` names: another one would
 /// start without credentials.
 fn unreadable_credentials(text: &str, infrastructure: &Infrastructure, images: Option<&Images>) -> Option<String> {
     let platform = Platform::find(infrastructure.status.platform_status.as_ref()?)?;
@@ -196,14 +196,14 @@ fn is_stack_hub(infrastructure: &Infrastructure) -> bool {
     azure.is_some_and(|azure| azure.cloud_name == "AzureStackCloud")
 }
 
-/// Reads one manifest of a kind with these fields; a file with another kind was given by mistake.
+/// Parses a manifest of a kind with these fields; a manifest of another kind was given by mistake.
 fn manifest<T: DeserializeOwned>(
     document: &Document,
     api_version: &str,
     kind: &str,
     fields: &[&str],
 ) -> Result<T, Problem> {
-    // Without a snippet of the file, which may hold secrets.
+    // Without a snippet of the file, which may contain secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     let mut value: Value = serde_saphyr::from_str_with_options(&document.text, options)
         .map_err(|error| malformed(document, format!("not YAML: {error}")))?;

@@ -1,4 +1,4 @@
-//! The options of a user.
+//! The options of `outrigger render`.
 
 use super::Problem;
 use runtime::{
@@ -10,29 +10,29 @@ use std::path::PathBuf;
 const ABOUT: &str = "Writes what the machine that starts a cluster needs: a static Pod that initialises the first nodes, and\n\
                      the cloud's configuration. Nothing is written if anything is wrong.";
 
-/// The options of a user.
+/// The options of `outrigger render`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where to write.
+    /// The destination.
     pub dest_dir: PathBuf,
     /// The Infrastructure.
     pub infrastructure: PathBuf,
     /// The `ConfigMap` with the images.
     pub images: PathBuf,
-    /// The `ConfigMap` with the cloud's configuration, if there is one.
+    /// The `ConfigMap` with the cloud configuration, if there is one.
     pub cloud_config: Option<PathBuf>,
 }
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Invocation {
-    /// To run.
+    /// Run with these options.
     Run(Options),
-    /// To print this and exit with 0.
+    /// Print this and exit with 0.
     Print(String),
 }
 
-/// The flags, as they are written.
+/// The values of the flags.
 #[derive(Default)]
 pub struct Written {
     dest_dir: String,
@@ -47,7 +47,7 @@ impl Options {
     /// Parses a command line (without the program's name).
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the command line.
     pub fn parse(program: &str, args: Vec<String>) -> Result<Invocation, Problems> {
         let mut written = Written::default();
         let set = written.set(program);

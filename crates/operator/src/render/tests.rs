@@ -58,7 +58,7 @@ fn inputs(infrastructure: &str, images: &str, cloud_config: Option<&str>) -> Inp
     }
 }
 
-/// A folder that goes when the test ends.
+/// A folder that is deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -74,7 +74,7 @@ impl Folder {
         path
     }
 
-    /// Options with inputs that are all right.
+    /// Options with valid inputs.
     fn options(&self) -> Options {
         Options {
             dest_dir: self.0.join("dest"),
@@ -156,7 +156,7 @@ fn renders_every_platform(#[values(0, 1, 2, 3, 4, 5, 6, 7)] platform: usize) {
     );
 }
 
-/// What the operands of a platform have in their environment, its static Pod has, too.
+/// The static Pod of a platform has the environment variables of its operands.
 #[rstest]
 #[case::vsphere("VSphere", &["VSPHERE_SECRET_NAMESPACE", "VSPHERE_SECRET_NAME", "ENABLE_ALPHA_DUAL_STACK"])]
 #[case::nutanix("Nutanix", &["NUTANIX_SECRET_NAMESPACE", "NUTANIX_SECRET_NAME", "POD_NAMESPACE"])]
@@ -187,7 +187,7 @@ fn vsphere_labels_its_nodes() {
     );
 }
 
-/// The certificates that the installer's configuration refers to are written beside it, and mounted where it expects them.
+/// The certificates that the installer's configuration refers to are written beside it, and mounted at the expected path.
 #[test]
 fn openstack_has_its_ca_file() {
     let config = json!({
@@ -210,7 +210,7 @@ fn openstack_has_its_ca_file() {
     assert!(mounts.contains(&mount), "{mounts:?}");
 }
 
-/// Only this project's program reads the Secret that the installer's configuration names.
+/// Only this project's manager reads the Secret that the installer's configuration names.
 #[test]
 fn openstack_needs_credentials_that_its_image_reads() {
     let config = config_map("config", "[Global]\nsecret-name = openstack-credentials\n");
@@ -247,7 +247,7 @@ fn stack_hub() -> String {
     infrastructure.to_string()
 }
 
-/// Azure Stack Hub is described nowhere else than beside its configuration.
+/// The endpoints of Azure Stack Hub are only beside its configuration.
 #[test]
 fn stack_hub_has_its_endpoints() {
     let config = json!({
@@ -276,7 +276,7 @@ fn stack_hub_has_its_endpoints() {
     assert!(problem.to_string().contains("no key endpoints"), "{problem}");
 }
 
-/// As the Go program had it: empty folders and a warning.
+/// As in the Go program: empty folders and a warning.
 #[rstest]
 fn a_platform_without_operands_has_no_pod(#[values("None", "BareMetal", "External", "KubeVirt")] platform: &str) {
     let infrastructure = infrastructure(platform).replace("name: cloud-provider-config", "name: \"\"");
@@ -313,7 +313,7 @@ fn finds_the_configuration(#[case] config: String, #[case] expected: Option<&str
     assert_eq!(files[0].1.contains("--cloud-config"), expected.is_some());
 }
 
-/// Go writes a list that is not there like that.
+/// Go writes missing lists like this.
 #[test]
 fn null_is_not_rendered() {
     let nulls =
@@ -467,7 +467,7 @@ fn destination_has_to_be_writable() {
     let folder = Folder::new();
     let options = folder.options();
     fs::create_dir_all(&options.dest_dir).unwrap();
-    // Root may write everywhere, so a file is in the way.
+    // Root may write everywhere, so a file with the name of the folder causes the failure.
     fs::write(options.dest_dir.join("bootstrap"), "in the way").unwrap();
     let problems = messages(&run(&options).unwrap_err());
     assert!(

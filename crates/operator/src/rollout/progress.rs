@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// How long a change may make no progress before that is reported.
 const HANGS: Duration = Duration::from_secs(150);
 
-/// How far a change is, and since when. As long as it makes progress that is not reported; and the message about one that is
-/// stuck is renewed at the same intervals, for Pods that crash appear and disappear all the time.
+/// The state of a change, and since when. Progress is not reported; the message about a change that is
+/// stuck is renewed at the same intervals, because Pods that crash appear and disappear all the time.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     stands: Option<(Vec<String>, Instant)>,
@@ -14,7 +14,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// It is this far now. The message once it is stuck, with the causes as of then; and when the next pass is due.
+    /// Records the current state. Returns the message if it is stuck, with the causes at that time; and when the next pass is due.
     pub(super) fn look(
         &mut self,
         here: &[String],
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// When it was how far, the cause then, and the last message.
+    /// The states by time, each with its cause then, and the last message.
     #[rstest]
     #[case::it_begins(&[(0, "1 of 9", "x")], "", 150)]
     #[case::it_moves(&[(0, "1 of 9", "x"), (149, "2 of 9", "x"), (298, "3 of 9", "x")], "", 150)]

@@ -27,7 +27,7 @@ fn workload(replicas: i64, available: i64, reason: &str) -> Workload {
     }
 }
 
-/// What is judged at last.
+/// The last judgement.
 fn last(story: impl IntoIterator<Item = (u64, Workload)>) -> String {
     let (start, mut patience) = (Instant::now(), Patience::default());
     let mut judged = None;
@@ -62,7 +62,7 @@ fn last(story: impl IntoIterator<Item = (u64, Workload)>) -> String {
 #[case::one_of_two_is_up_and_down(&[(0, 1, THERE), (300, 2, THERE), (310, 1, THERE), (600, 1, THERE)], "Impaired")]
 #[case::one_of_two_is_back(&[(0, 1, THERE), (600, 1, THERE), (610, 2, THERE)], "Failing")]
 #[case::one_of_two_is_back_for_good(&[(0, 1, THERE), (600, 1, THERE), (610, 2, THERE), (640, 2, THERE)], "Done")]
-// A change that does not arrive.
+// A change that does not complete.
 #[case::nothing_arrives(&[(0, 0, ON_ITS_WAY), (149, 0, ON_ITS_WAY)], "Progressing")]
 #[case::nothing_arrives_for_a_while(&[(0, 0, ON_ITS_WAY), (150, 0, ON_ITS_WAY)], "Down")]
 #[case::nothing_arrives_for_long(&[(0, 0, ON_ITS_WAY), (600, 0, ON_ITS_WAY)], "Outage")]
@@ -81,7 +81,7 @@ fn pod(restarts: i64, waiting: &str) -> Arc<Value> {
     Arc::new(json!({"metadata": {"name": "a-1"}, "status": {"containerStatuses": [container]}}))
 }
 
-// W4: who has crashed again and again has to run for minutes.
+// W4: Pods that have crashed repeatedly have to run for minutes.
 #[rstest]
 #[case::never(0, "", 30, "Done")]
 #[case::once(1, "", 30, "Done")]
@@ -102,7 +102,7 @@ fn crashes_are_counted(#[case] restarts: i64, #[case] waiting: &str, #[case] sec
     assert_eq!(last(story), expected);
 }
 
-// A DaemonSet on no machine at all asks for nothing; one that its controller has not seen does.
+// A DaemonSet without matching nodes has no desired Pods; but its controller must have observed it.
 #[rstest]
 #[case::for_no_machine(1, "Progressing")]
 #[case::unseen(0, "Down")]
@@ -116,7 +116,7 @@ fn daemon_sets(#[case] observed: i64, #[case] expected: &str) {
     assert_eq!(last([(0, workload()), (150, workload())]), expected);
 }
 
-// One that is not there runs nothing.
+// A workload that does not exist runs no Pods.
 #[test]
 fn absent() {
     let (start, mut patience) = (Instant::now(), Patience::default());
@@ -145,7 +145,7 @@ fn an_outage_has_its_reason() {
     assert_eq!(judged.again, PARTIAL.checked_sub(UNWELL));
 }
 
-/// A `DaemonSet` with so many of its 50 Pods updated, and as many available as there may be.
+/// A `DaemonSet` with so many of its 50 Pods updated, and the maximum number of available ones.
 fn daemon_set(updated: i64) -> Workload {
     let status = json!({
         "observedGeneration": 1, "desiredNumberScheduled": 50, "currentNumberScheduled": 50,
@@ -155,7 +155,7 @@ fn daemon_set(updated: i64) -> Workload {
     Workload::new(key("DaemonSet"), Some(Arc::new(live)))
 }
 
-/// However many Pods are replaced, one after the other, the message stays the same, from before the first one on.
+/// However many Pods are replaced, one after the other, the message does not change, from before the first one on.
 #[test]
 fn pods_that_roll_are_not_counted() {
     let (start, mut patience) = (Instant::now(), Patience::default());
@@ -177,7 +177,7 @@ fn pods_that_roll_are_not_counted() {
     assert_eq!(message, [Operands::Progressing(vec![once])]);
 }
 
-/// One that hangs is counted, with the causes.
+/// If it is stuck, the Pods are counted, with the causes.
 #[test]
 fn pods_that_do_not_roll_are() {
     let (start, mut patience) = (Instant::now(), Patience::default());

@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) clients: Clients,
     pub(crate) fence: Fence,
     pub(crate) config: Config,
-    /// The namespace this runs in: that of the leases.
+    /// The operator's own namespace, and that of the leases.
     pub(crate) operator_namespace: String,
     metrics: monitoring::Metrics,
     events: Broadcaster,
@@ -77,7 +77,7 @@ impl Cluster {
         self.events.recorder(COMPONENT)
     }
 
-    /// The clients of a part of the operator, which writes with this one.
+    /// The clients of a part of the operator that writes with this one.
     pub(crate) fn clients(&self, write: kube::Client) -> clients::Clients {
         clients::Clients {
             read: self.clients.plain("informers"),
@@ -87,7 +87,7 @@ impl Cluster {
         }
     }
 
-    /// Writes the events that are waiting, for a few seconds at most.
+    /// Writes the pending events, for a few seconds at most.
     pub(super) async fn flush(&self) {
         self.end.cancel();
         self.broadcasting.close();
@@ -140,7 +140,7 @@ impl Origin {
             kubeconfig,
             master: None,
         };
-        // The client knows the file by the flag only.
+        // The error of the client names the flag in any case.
         let explain = |error| {
             runtime::logging::chain(&error)
                 .to_string()

@@ -1,4 +1,4 @@
-//! Works while it leads.
+//! Runs the control loops while this process leads.
 
 use super::{
     Process,
@@ -28,10 +28,10 @@ use tracing::warn;
 const SEVERAL: [i32; 3] = [137, 107, 26];
 const ONE: [i32; 3] = [270, 240, 60];
 
-/// How long the API server may take to say how many machines there are.
+/// How long to wait for the topology of the control plane at the start.
 const GLANCE: Duration = Duration::from_secs(10);
 
-/// Waits until it leads, and works until it is stopped or does not lead any more.
+/// Waits until this process leads, and runs until it is stopped or does not lead any more.
 pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
     let changed = Arc::new(Notify::new());
     let duties = process.settings()?.duties;
@@ -52,7 +52,7 @@ pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<
     ended
 }
 
-/// The cloud configuration is written by one process: by this one as soon as no other holds that lock.
+/// One process writes the cloud configuration: this one as soon as no other process holds that lock.
 async fn with_sync(
     process: &Process,
     durations: [Duration; 3],
@@ -63,7 +63,7 @@ async fn with_sync(
     let second = elector(process, SYNC_LOCK, durations, Fence::closed())?;
     let waiting = stop.child_token();
     let mut acquiring = std::pin::pin!(second.acquire(&waiting));
-    // The lock is free almost always; then there is no reason to begin without it.
+    // The lock is almost always free; then it is acquired before the loops start.
     let both = tokio::time::timeout(Duration::from_secs(1), &mut acquiring).await;
     let both = match both {
         Ok(Some(both)) => both,
@@ -120,7 +120,7 @@ async fn work(
     }
 }
 
-/// Runs the control loops for what the cluster serves, until it is stopped or the cluster serves more; returns what it serves then.
+/// Runs the control loops for what the cluster serves, until it is stopped or the cluster serves more; returns what the cluster serves then.
 async fn serve(
     process: &Process,
     settings: &openshift::Settings,
@@ -207,7 +207,7 @@ async fn durations(process: &Process) -> [Duration; 3] {
     chosen(given, topology.as_deref())
 }
 
-/// What was given; and what was not, by how many machines there are. Who gives some of them has those of several in mind.
+/// The given durations; the others by the number of machines. A user who sets some of them has the defaults for several machines in mind.
 fn chosen(given: [GoDuration; 3], topology: Option<&str>) -> [Duration; 3] {
     let default = if topology == Some("SingleReplica") {
         ONE
@@ -223,7 +223,7 @@ fn chosen(given: [GoDuration; 3], topology: Option<&str>) -> [Duration; 3] {
     durations.map(GoDuration::std)
 }
 
-/// How many machines the control plane has, if the API server answers in time.
+/// The topology of the control plane, if the API server answers in time.
 async fn topology(client: &kube::Client) -> Option<String> {
     let api: kube::Api<Infrastructure> = kube::Api::all(client.clone());
     let answer = tokio::time::timeout(GLANCE, api.get("cluster")).await;
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// W26: lease, renewal and retry, in seconds; 0 where nothing is given.
+    /// W26: lease, renewal and retry, in seconds; 0 if not given.
     #[rstest]
     #[case::several_machines([0, 0, 0], Some("HighlyAvailable"), [137, 107, 26])]
     #[case::one_machine([0, 0, 0], Some("SingleReplica"), [270, 240, 60])]

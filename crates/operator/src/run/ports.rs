@@ -1,4 +1,4 @@
-//! The ports: health without authentication on this machine, metrics for authorized clients.
+//! The ports: health without authentication on this machine only, metrics for authorized clients.
 
 use super::{Process, Program, profile};
 use crate::platforms::tls;
@@ -19,12 +19,12 @@ use tokio::{sync::watch, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
-/// How long the API server may take to authenticate or authorize a client.
+/// The deadline of a review by the API server.
 const REVIEW: Duration = Duration::from_secs(10);
-/// How long its answers are cached.
+/// How long its result is cached.
 const ALLOWED: Duration = Duration::from_mins(1);
 const DENIED: Duration = Duration::from_secs(10);
-/// How long to wait for a port that another program uses meanwhile.
+/// How long to wait for a port that another program uses.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// The ports, while they are served.
@@ -41,11 +41,11 @@ impl Ports {
     }
 }
 
-/// What the port of the metrics speaks.
+/// The TLS settings of the metrics port.
 pub(super) enum Tls {
-    /// This, for good.
+    /// These, which do not change.
     Given(tls::Settings),
-    /// This, and what the cluster's profile becomes.
+    /// These, and then those of the cluster's profile.
     Followed {
         settings: tls::Settings,
         client: kube::Client,
@@ -81,7 +81,7 @@ pub(super) fn open(process: &Process, program: &Program<'_>, tls: Tls) -> Result
     Ok(ports)
 }
 
-/// Serves; and whenever the profile changes, in the new one. Who was served in the old one has to connect again.
+/// Serves metrics; whenever the profile changes, with the new one. Clients then have to connect again.
 async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Settings>, cancel: CancellationToken) {
     let mut server = first;
     loop {
@@ -89,7 +89,7 @@ async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Se
         let mut serving = std::pin::pin!(server.run(round.clone()));
         tokio::select! {
             () = &mut serving => return,
-            // The profile is not followed any more only when everything ends.
+            // The sender is dropped only when the process ends.
             Ok(()) = changes.changed() => {}
         }
         round.cancel();
@@ -107,7 +107,7 @@ async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Se
     }
 }
 
-/// The port of the metrics, closed.
+/// The port of the metrics, before it is opened.
 struct Door {
     options: serve::Options,
     config: kube::Config,
@@ -145,7 +145,7 @@ impl Door {
         Server::bind(options, self.chain()?, &self.counted).map_err(|error| taken("--metrics-bind-address", &error))
     }
 
-    /// Binds what was bound a moment ago; another program may have been quicker.
+    /// Binds the address again, which another program may use meanwhile.
     async fn bind_again(&self, settings: &tls::Settings) -> Server {
         loop {
             match self.bind(of_cluster(settings)) {
@@ -185,7 +185,7 @@ fn taken(flag: &str, error: &serve::Error) -> String {
     format!("{problem}; end the program that listens there, or choose another {flag}")
 }
 
-/// What the platform's name for a version and the suites mean to the port.
+/// The profile for the platform's name of a version and the suites.
 fn parsed(tls: &tls::Settings) -> Result<Profile, String> {
     Profile::parse(&tls.min_version, &tls.cipher_suites, &[]).map_err(|problems| {
         let problems: Vec<_> = problems
@@ -196,8 +196,8 @@ fn parsed(tls: &tls::Settings) -> Result<Profile, String> {
     })
 }
 
-/// The same for what a cluster asks for, which may be nothing that this program has: then it is the newest version, whose suites
-/// no user can choose.
+/// The same for the profile of a cluster. If this program supports none of its suites, only the newest version is used, whose suites
+/// cannot be chosen.
 fn of_cluster(tls: &tls::Settings) -> Profile {
     parsed(tls).unwrap_or_else(|problem| {
         warn!("metrics port: {problem}; serving TLS 1.3 only");
@@ -205,7 +205,7 @@ fn of_cluster(tls: &tls::Settings) -> Profile {
     })
 }
 
-/// The mounted certificate, also when it comes late or is replaced.
+/// The mounted certificate, which may be created later and replaced.
 fn certificate(folder: &str) -> Certificate {
     if folder.is_empty() {
         return Certificate::Memory;

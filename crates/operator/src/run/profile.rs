@@ -1,4 +1,4 @@
-//! The TLS of our own port follows the cluster's profile while it runs.
+//! The TLS settings of the metrics port follow the cluster's profile.
 
 use super::served::{self, Served};
 use crate::{
@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 const API: &str = "config.openshift.io/v1";
 
-/// What the cluster asks for. What is not supported is reported where operands get the same.
+/// The settings of the cluster. What is not supported is reported for the operands, which have the same settings.
 pub(super) fn resolved(server: Option<&ApiServer>) -> tls::Settings {
     let resolved = tls::resolve("", &[], server.map(|server| &server.spec));
-    // Only flags can be wrong, and none are asked.
+    // Only flags can be invalid, and there are none here.
     resolved.map_or_else(|_| tls::Settings::default(), |resolved| resolved.settings)
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn follow(client: Client, settings: watch::Sender<tls::Settings
         let resource = Resource::new(API, "APIServer", "apiservers");
         cache.want(&[Selection::one(&resource, None, "cluster")].into()).await;
         loop {
-            // What cannot be read changes nothing.
+            // An error changes nothing.
             if let Some(now) = look(&cache) {
                 settings.send_if_modified(|settings| std::mem::replace(settings, now.clone()) != now);
             }
@@ -54,7 +54,7 @@ async fn is_openshift(client: &Client, stop: &CancellationToken) -> bool {
     true
 }
 
-/// What the `APIServer` asks for, which need not exist; `None` if that is not known.
+/// The settings of the `APIServer`, which need not exist; `None` if they are not known.
 fn look(cache: &Cache) -> Option<tls::Settings> {
     match cache.find(&Key::of_cluster(API, "APIServer", "cluster")) {
         Lookup::Absent => Some(resolved(None)),

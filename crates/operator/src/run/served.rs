@@ -1,4 +1,4 @@
-//! What the cluster has for the operator to do, and when that becomes more: definitions may come later than the operator.
+//! Which of the operator's APIs the cluster serves. Definitions may be installed later than the operator.
 
 use crate::standalone::{Cluster, Monitoring};
 use futures::{StreamExt, future};
@@ -13,22 +13,22 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-/// How often it is looked whether the cluster has something for us.
+/// How often the served groups are read while there are none for the operator.
 const AGAIN: Duration = Duration::from_secs(2);
-/// How often who may not watch definitions looks whether there are more groups.
+/// How often the served groups are read if definitions may not be watched.
 const UNSEEN: Duration = Duration::from_mins(10);
-/// How long the API server may take to serve a definition that is there, and how long to leave it alone if it does not.
+/// How often the served groups are read after a definition was created, and how long the pause is if the group is not served then.
 const TRIES: u32 = 15;
 const REFUSED: Duration = Duration::from_mins(1);
 /// The pause after a watch has failed; each further failure doubles it.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What to do in a cluster that has nothing for the operator.
+/// The message in a cluster that serves none of the operator's APIs.
 pub(super) const NEITHER: &str =
     "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml";
 
-/// Which of the two kinds of cluster this is; it may be both.
+/// Which APIs are served; it may be both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Served {
     pub(super) openshift: bool,
@@ -50,7 +50,7 @@ impl Served {
         }
     }
 
-    /// What kind of cluster it is to managers of our own kind.
+    /// The kind of cluster, for managers of our own kind.
     pub(super) fn cluster(self) -> Cluster {
         if self.openshift {
             Cluster::OpenShift
@@ -81,7 +81,7 @@ impl Served {
     }
 }
 
-/// Waits until the cluster has something for the operator to do.
+/// Waits until the cluster serves one of the operator's APIs.
 pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<Served> {
     let mut logged = String::new();
     loop {
@@ -103,7 +103,7 @@ pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<S
     }
 }
 
-/// Waits until the cluster serves more than this, and says what. Nothing is asked meanwhile: what is missing is watched.
+/// Waits until the cluster serves more, and returns what it serves. Meanwhile no requests are sent: missing definitions are watched.
 pub(super) async fn more(client: &Client, served: Served) -> Served {
     let missing = served.missing();
     if missing.is_empty() {
@@ -112,7 +112,7 @@ pub(super) async fn more(client: &Client, served: Served) -> Served {
     loop {
         let appear = missing.iter().map(|name| Box::pin(appears(client, name)));
         future::select_all(appear).await;
-        // A definition is served a moment after it is there.
+        // A definition is served a moment after it was created.
         for _ in 0..TRIES {
             match client.list_api_groups().await.map(|list| Served::of(&list)) {
                 Ok(after) if after.missing().len() < missing.len() => {
@@ -120,7 +120,7 @@ pub(super) async fn more(client: &Client, served: Served) -> Served {
                     return after;
                 }
                 Ok(_) => {}
-                Err(error) => debug!(reason = %explain(&error), "cannot see what is served"),
+                Err(error) => debug!(reason = %explain(&error), "cannot read which APIs are served"),
             }
             sleep(AGAIN).await;
         }
@@ -128,7 +128,7 @@ pub(super) async fn more(client: &Client, served: Served) -> Served {
     }
 }
 
-/// Waits until a definition is there; or, for who may not watch definitions, until it is time to see what is served.
+/// Waits until a definition exists; if definitions may not be watched, until the served groups are to be read again.
 async fn appears(client: &Client, name: &str) {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
@@ -143,7 +143,10 @@ async fn appears(client: &Client, name: &str) {
             }
         };
         if is_forbidden(&error) {
-            debug!(name, "may not watch definitions; looking now and then instead");
+            debug!(
+                name,
+                "no permission to watch definitions; reading the served groups now and then instead"
+            );
             return sleep(UNSEEN).await;
         }
         sleep(pause).await;

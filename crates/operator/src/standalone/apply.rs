@@ -30,7 +30,7 @@ const SOON: Next = Next {
     again: Some(Duration::from_secs(2)),
     retry: Retry::No,
 };
-/// The reasons of what the Pods do.
+/// The reasons of conditions about Pods.
 const ROLLING_OUT: &str = "RollingOut";
 const PODS_FAIL: &str = "PodsFail";
 
@@ -82,7 +82,7 @@ impl Operator {
         }
     }
 
-    /// Records in the status what is about to be created, and its claim, before it is created. Returns whether it is recorded.
+    /// Records in the status the objects to create, and the claim, before they are created. Returns whether it is recorded.
     async fn announce(&self, manager: &CloudControllerManager, all: BTreeSet<Key>) -> bool {
         let announced = Found {
             progressing: Some(("Installing", "objects are being written".to_owned())),
@@ -123,23 +123,23 @@ impl Operator {
         }
     }
 
-    /// What is reported about a cause now.
+    /// The status for a cause at this time.
     pub(super) fn failed(&mut self, name: &str, problem: Cause, inventory: Vec<Key>) -> Found {
         if let Cause::Refused((_, cause)) | Cause::Transient((_, cause)) = &problem {
-            warn!(manager = name, %cause, "not everything could be done; trying again");
+            warn!(manager = name, %cause, "not everything could be done; retrying");
         }
         let window = &mut self.remembered(name).window;
         failed(problem, || window.failed(Instant::now()), inventory)
     }
 }
 
-/// What is reported about the Pods, while this is waited for.
+/// The status of the Pods, while this is pending.
 fn reported(manager: &CloudControllerManager, operands: Operands, waiting: &[String]) -> Found {
     let rolling = |waiting: &[String]| (!waiting.is_empty()).then(|| (ROLLING_OUT, waiting.join("; ")));
     let mut found = Found::default();
     match operands {
         Operands::Progressing(waiting) => found.progressing = rolling(&waiting),
-        // For how long decides whether it is a failure, as on OpenShift.
+        // Its duration decides whether it is a failure, as on OpenShift.
         Operands::Down(why) => {
             found.progressing = rolling(waiting);
             found.degraded = still(manager, "Degraded", PODS_FAIL);
@@ -149,7 +149,7 @@ fn reported(manager: &CloudControllerManager, operands: Operands, waiting: &[Str
             found.progressing = rolling(waiting);
             found.degraded = Some((PODS_FAIL, why));
         }
-        // The conditions stay as they were.
+        // The conditions do not change.
         Operands::Failing => {
             found.progressing = still(manager, "Progressing", ROLLING_OUT);
             found.degraded = still(manager, "Degraded", PODS_FAIL);
@@ -180,13 +180,13 @@ fn claims(workloads: &[Workload]) -> ClaimUpdate {
     }
 }
 
-/// The condition about Pods in a manager's status.
+/// The existing condition about Pods in a manager's status.
 fn still(manager: &CloudControllerManager, type_: &str, reason: &'static str) -> Option<Message> {
     let message = manager.status.as_ref()?.condition(type_)?;
     (message.status == "True" && message.reason == reason).then(|| (reason, message.message.clone()))
 }
 
-/// What failed, and whether the user has to act.
+/// The failures, and whether the user has to act.
 fn problem(reason: &'static str, report: &Report) -> Option<Cause> {
     let failures: BTreeSet<_> = report.failures().map(ToString::to_string).collect();
     let refused = |class: Class| matches!(class, Class::Refused | Class::Unserved);
@@ -220,7 +220,7 @@ mod tests {
         "0 of 2".to_owned()
     }
 
-    /// Whether it was degraded before, what is judged, and what is waited for.
+    /// Whether it was degraded before, the judgement, and what is pending.
     #[rstest]
     #[case::rolled("False", Operands::Progressing(vec!["a Pod".to_owned()]), "a Pod", "Progressing: a Pod")]
     #[case::nothing_runs("False", Operands::Down(why()), "", "down: 0 of 2")]

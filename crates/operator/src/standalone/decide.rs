@@ -1,4 +1,4 @@
-//! What becomes of a manager, decided purely from its spec, from what is in the cluster and from the operator's own files.
+//! Decides purely about a manager, from its spec, from what was observed in the cluster and from the operator's own files.
 
 use super::{
     Context, Error, Monitoring, Settings, check, names, owned,
@@ -22,15 +22,15 @@ use operator_api::{CloudControllerManager, cloud_controller_manager::ManagementS
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of a cluster whose manager is not given one.
+/// The default name of a cluster.
 const DEFAULT_NAME: &str = "kubernetes";
 /// The reason of the condition of a manager whose spec is not valid.
 const INVALID: &str = "InvalidSpec";
 
-/// What is in the cluster for a manager, complete before anything is decided. What could not be read is an error, never a guess.
+/// What exists in the cluster for a manager, complete before anything is decided. What could not be read is an error, never a guess.
 pub(super) struct Observed<'a> {
     pub(super) manager: &'a CloudControllerManager,
-    /// Why it cannot have the scope that it asks for.
+    /// Why it cannot have the scope of its spec.
     pub(super) refused: Option<&'a Cause>,
     /// The content of the file with the operator's own image.
     pub(super) images: Result<String, String>,
@@ -39,20 +39,20 @@ pub(super) struct Observed<'a> {
     pub(super) now: Timestamp,
 }
 
-/// What should become of a manager.
+/// What to do with a manager.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// The operator changes nothing.
     Unmanaged,
     /// All its objects are deleted.
     Remove,
-    /// It is not installed, for this reason; what runs goes on.
+    /// It is not installed, for this reason; existing Pods continue to run.
     Refuse(Cause),
     /// Its objects are written.
     Apply,
 }
 
-/// What should be in the cluster for a manager.
+/// What should exist in the cluster for a manager.
 #[derive(Debug)]
 pub(super) struct Decision {
     pub(super) action: Action,
@@ -62,9 +62,9 @@ pub(super) struct Decision {
     pub(super) certificate: Option<certificates::Names>,
     /// The objects that may be deleted if they are not desired.
     pub(super) prune: Vec<Key>,
-    /// What holds, and is reported once.
+    /// Facts that are reported once.
     pub(super) events: BTreeSet<Event>,
-    /// What a roll-out waits for, each in a sentence.
+    /// What a roll-out waits for, each one sentence.
     pub(super) remarks: Vec<String>,
     /// The objects that this decision depends on.
     pub(super) reads: BTreeSet<Key>,
@@ -120,7 +120,7 @@ pub(super) fn decide(observed: &Observed<'_>, settings: &Settings) -> Decision {
         }
     }
     if decision.action != Action::Remove {
-        // Its Pods are counted whatever else is known.
+        // Its Pods are counted in any case.
         let deployment = names::deployment(&manager.name_any(), &settings.namespace);
         decision.reads.insert(deployment);
     }
@@ -128,7 +128,7 @@ pub(super) fn decide(observed: &Observed<'_>, settings: &Settings) -> Decision {
     decision
 }
 
-/// Everything that is wrong with the spec of a manager.
+/// All problems of the spec of a manager.
 fn problems(manager: &CloudControllerManager, settings: &Settings) -> Vec<String> {
     let taken = check::taken(&manager.name_any(), &settings.reserved);
     let problems = check::problems(manager, &settings.providers, &settings.flags);
@@ -182,7 +182,7 @@ impl Decision {
         Ok(objects)
     }
 
-    /// What the Pods read. What could not be read is not missing: Pods would be rolled for that.
+    /// The objects that the Pods read. An object that cannot be read is not missing: Pods would be rolled for that.
     fn sources(
         &mut self,
         objects: &[Object],
@@ -217,7 +217,7 @@ impl Decision {
     }
 }
 
-/// Whether the objects of this manager in the cloud have the name that every cluster has by default.
+/// Whether the objects of this manager in the cloud have the default name of a cluster.
 fn uses_default_name(manager: &CloudControllerManager, providers: &[Provider]) -> bool {
     let name = manager.spec.cluster_name.as_deref();
     let provider = provider::find(providers, &manager.spec.provider);
@@ -257,7 +257,7 @@ fn invalid(error: &Error) -> Cause {
     })
 }
 
-/// How Prometheus finds the manager's metrics, which certificates it trusts, and when it raises alerts.
+/// The objects for Prometheus: how it finds the manager's metrics, which certificates it trusts, and its alerts.
 fn monitored(
     manager: &CloudControllerManager,
     certificates: &certificates::Names,
@@ -281,7 +281,7 @@ fn monitored(
     objects.collect()
 }
 
-/// Whether the Pods read a changed configuration again. If they do not, a change rolls them.
+/// Whether the Pods reload a changed configuration. If they do not, a change rolls them.
 fn follows(manager: &CloudControllerManager, providers: &[Provider]) -> bool {
     let provider = provider::find(providers, &manager.spec.provider);
     provider.is_some_and(|provider| provider.needs.changes == Changes::Followed)

@@ -1,4 +1,4 @@
-//! The managers of the cluster. One that cannot be read is reported, not left out.
+//! The managers of the cluster. A manager that cannot be parsed is reported, not ignored.
 
 use super::{
     leftovers::Leftover,
@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 const API: &str = "outrigger.dev/v1alpha1";
 pub(super) const KIND: &str = "CloudControllerManager";
-/// The reason of the condition of a manager of which it is not known whether it overlaps with another.
+/// The reason of the condition of a manager of which it is not known whether it overlaps with another one.
 const UNKNOWN: &str = "ScopeUnknown";
 
 /// Every manager that exists and is not being deleted.
@@ -25,21 +25,21 @@ const UNKNOWN: &str = "ScopeUnknown";
 pub(super) struct Managers {
     pub(super) readable: Vec<CloudControllerManager>,
     pub(super) unreadable: Vec<Unreadable>,
-    /// Those that are being deleted: Kubernetes takes care of them, but until they are gone their Pods may run.
+    /// Those that are being deleted: Kubernetes deletes their objects, and their Pods may run until then.
     leaving: Vec<CloudControllerManager>,
 }
 
-/// An object of our kind that is not valid: of a definition that is older or newer than this program.
+/// An invalid object of our kind: its definition is older or newer than this program.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     pub(super) name: String,
     pub(super) object: Arc<Value>,
-    /// Which field is wrong, and why.
+    /// The invalid field, and why.
     pub(super) why: String,
 }
 
 impl Managers {
-    /// Sorts what a watch has seen.
+    /// Sorts the objects of a watch.
     pub(super) fn of(objects: &[Arc<Value>]) -> Self {
         let mut managers = Self::default();
         for object in objects {
@@ -58,13 +58,13 @@ impl Managers {
         managers
     }
 
-    /// All of them.
+    /// The names of all managers.
     pub(super) fn names(&self) -> impl Iterator<Item = String> {
         let unreadable = self.unreadable.iter().map(|unreadable| unreadable.name.clone());
         self.readable.iter().map(ResourceExt::name_any).chain(unreadable)
     }
 
-    /// Whether every managed one runs with what it asks for.
+    /// Whether every managed one runs with its current spec.
     pub(super) fn all_settled(&self) -> bool {
         let runs = |manager: &&CloudControllerManager| manager.spec.management_state == ManagementState::Managed;
         self.readable.iter().filter(runs).all(scope::is_settled)
@@ -95,7 +95,7 @@ impl Managers {
         refusals
     }
 
-    /// Why it is not known whether the scope of a new or changed manager overlaps: another one cannot be read.
+    /// Why it is not known whether the scope of a new or changed manager overlaps: another manager cannot be parsed.
     fn doubt(&self) -> Option<String> {
         let names: Vec<_> = self.unreadable.iter().map(|each| format!("{:?}", each.name)).collect();
         (!names.is_empty()).then(|| {
@@ -105,7 +105,7 @@ impl Managers {
     }
 }
 
-/// Why a manager is not run. What passes by itself is an alarm only if it lasts.
+/// Why a manager is not run. A temporary reason raises an alert only if it lasts.
 fn refusal(overlaps: &[scope::Overlap]) -> Cause {
     let sentences: Vec<_> = overlaps.iter().map(|overlap| overlap.sentence.as_str()).collect();
     let message = (scope::OVERLAP, sentences.join("; "));
@@ -126,7 +126,7 @@ pub(super) fn key(name: &str) -> Key {
     Key::of_cluster(API, KIND, name)
 }
 
-/// The first field that is wrong by itself.
+/// The first invalid field.
 fn culprit(object: &Value) -> Option<String> {
     let wrong = |part: &str, field: &str| {
         let alone = json!({ "provider": "", field: object[part][field] });
@@ -186,7 +186,7 @@ mod tests {
         json!([{"group": "apps", "resource": "deployments", "namespace": "ns", "name": "x"}])
     }
 
-    /// A finalizer of another program may keep it for long.
+    /// A finalizer of another program may keep it for a long time.
     #[test]
     fn a_manager_keeps_its_scope_until_it_is_deleted() {
         let mut going = (*object("going", &json!({"provider": "memory"}))).clone();
@@ -215,7 +215,7 @@ mod tests {
         );
     }
 
-    /// Pods of a deleted manager may be left over: that passes, so there is no alert at once; and a running manager is not stopped.
+    /// Pods of a deleted manager may be left over: this is temporary, so there is no alert at once; and a running manager is not stopped.
     #[test]
     fn leftover_pods_of_a_deleted_manager_are_waited_for() {
         let spec = |cloud: &str, port: u16| {

@@ -33,7 +33,7 @@ use tracing::{info, warn};
 
 /// How soon managers are reconciled again because the claims of others have changed.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How long something that may be over soon may fail before it is reported as degraded.
+/// How long a failure that may be temporary lasts before it is reported as degraded.
 const FAILS: Duration = Duration::from_secs(150);
 
 /// The operator on any Kubernetes.
@@ -47,12 +47,12 @@ pub(crate) struct Operator {
     managers: BTreeMap<String, Remembered>,
 }
 
-/// What is remembered of a manager from one pass to the next.
+/// The state of a manager between two passes.
 pub(super) struct Remembered {
     pub(super) patience: Patience,
     /// Since when it fails.
     pub(super) window: Window,
-    /// Why the object is not valid, as far as it was logged.
+    /// Why the object is not valid, as it was logged last.
     pub(super) invalid: String,
     reported: Reported,
     /// The objects that the last decision read.
@@ -124,11 +124,11 @@ impl Reconcile for Operator {
         for manager in &managers.readable {
             let found = self.one(manager, refusals.get(&manager.name_any())).await;
             next = next.or(written(self.report(manager, &found).await)).or(found.next);
-            // Many managers may take long; one must not.
+            // Many managers may take a long time; one must not.
             pulse.end();
             pulse.begin();
         }
-        // The claims that this pass has written itself.
+        // The claims that this pass has written.
         let after = self.managers().await;
         if after.is_ok_and(|managers| managers.refusals(&leftovers, &platform) != refusals) {
             let (again, retry) = (Some(AGAIN), Retry::No);
@@ -170,7 +170,7 @@ impl Operator {
         let before = mem::take(&mut remembered.reads);
         let found = self.state(manager, refused).await;
         if found.next.retry == Retry::WithBackOff {
-            // What a failed pass did not get to read is watched as before.
+            // The objects that a failed pass did not read are still watched.
             self.remembered(&name).reads.extend(before);
         }
         found
@@ -253,12 +253,12 @@ impl Operator {
         }
     }
 
-    /// What is remembered of a manager.
+    /// The state of a manager between two passes.
     pub(super) fn remembered(&mut self, name: &str) -> &mut Remembered {
         self.managers.entry(name.to_owned()).or_default()
     }
 
-    /// Watches these objects for a manager, until a pass does not read them.
+    /// Watches these objects for a manager, until a pass does not read them any more.
     pub(super) async fn watch(&mut self, name: &str, keys: impl IntoIterator<Item = Key>) {
         let keys: Vec<_> = keys.into_iter().collect();
         let selections: Vec<_> = keys.iter().filter_map(Selection::of).collect();

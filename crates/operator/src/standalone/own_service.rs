@@ -1,4 +1,4 @@
-//! The operator's own metrics on any Kubernetes: their certificate, and how Prometheus reads them.
+//! The operator's own metrics on any Kubernetes: their certificate, and the objects for Prometheus.
 //!
 //! On `OpenShift` the service CA issues the certificate, and the release has the objects for Prometheus.
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use tracing::warn;
 
-/// How often the certificate is looked at while nothing else happens.
+/// How often the certificate is checked if nothing else happens.
 const AGAIN: Duration = Duration::from_hours(1);
 
 impl Operator {
@@ -53,7 +53,7 @@ impl Operator {
         Next::FAILED
     }
 
-    /// What has to be watched for that.
+    /// The objects that have to be watched for it.
     pub(super) fn own_selections(&self) -> Vec<Selection> {
         let Some(names) = self.own_names() else {
             return Vec::new();
@@ -109,7 +109,7 @@ fn service(names: &certificates::Names) -> Key {
     Key::namespaced("v1", "Service", &names.namespace, &names.service)
 }
 
-/// The objects for Prometheus are those of `OpenShift`, but for whom to trust and how the Service is found.
+/// The objects for Prometheus are those of `OpenShift`, except for the trusted certificates and the selection of the Service.
 fn monitored(names: &certificates::Names, labels: &BTreeMap<String, String>) -> Result<Vec<Object>, Cause> {
     let objects = monitoring::operator(&names.namespace, &names.service)
         .map_err(|error| Cause::Terminal(("InvalidManifest", chain(&error).to_string())))?;

@@ -4,7 +4,7 @@ use super::{decide::Action, observe, operator::Operator};
 use kube::ResourceExt;
 
 impl Operator {
-    /// What would be changed, as `kubectl diff` prints it, and what is not known, each in a sentence that names the manager.
+    /// The changes, as `kubectl diff` prints them, and what could not be determined, each one sentence that names the manager.
     pub(crate) async fn preview(&mut self) -> (String, Vec<String>) {
         self.find_own_image().await;
         let managers = match self.managers().await {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tracing::warn;
 
 impl Operator {
-    /// Writes the status if it differs. Returns whether it is as it should be now.
+    /// Writes the status if it differs. Returns whether it is up to date.
     pub(super) async fn report(&self, manager: &CloudControllerManager, found: &Found) -> bool {
         let name = manager.name_any();
         let before = manager.status.clone().unwrap_or_default();
@@ -31,7 +31,7 @@ impl Operator {
         if after == before {
             return true;
         }
-        // Lists are replaced as a whole, and what is not there any more is removed.
+        // Lists are replaced as a whole, so items that do not exist any more are removed.
         let mut status = json!(after);
         for field in ["conditions", "message", "relatedObjects", "claims", "version"] {
             if status.get(field).is_none() {
@@ -41,7 +41,7 @@ impl Operator {
         self.write(&name, status).await
     }
 
-    /// Writes into the status of an object that it is not valid, and nothing else. Returns whether it is written.
+    /// Reports in the status of an object that it is not valid, and changes nothing else. Returns whether it is written.
     pub(super) async fn report_invalid(&mut self, unreadable: &Unreadable) -> bool {
         let Unreadable { name, object, why } = unreadable;
         self.clients.metrics.condition(name, "Degraded", Truth::True);

@@ -1,7 +1,7 @@
 //! Which managers would interfere with each other.
 //!
-//! Two managers must never look after the same node: each would find machines of the other cloud missing and delete their nodes. Nor must
-//! they serve the same Service, nor want the same port of a node.
+//! Two managers must never manage the same node: each would find that the machines of the other cloud do not exist, and delete their nodes. Nor must
+//! they serve the same Service, nor use the same port of a node.
 
 pub mod leftovers;
 pub(super) mod platform_claim;
@@ -27,17 +27,17 @@ pub const OVERLAP: &str = "ScopeOverlap";
 /// Two managers that cannot run side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The one whose scope is not taken: the younger one, or the one that was changed.
+    /// The one whose scope is refused: the younger one, or the one that was changed.
     pub refused: String,
-    /// The one that goes on.
+    /// The one that keeps its scope.
     pub by: String,
-    /// Why, and what to do: for a condition of the younger one.
+    /// The reason, and what to do: for a condition of the refused one.
     pub sentence: String,
-    /// For how long.
+    /// How long it is refused.
     pub lasts: Lasts,
 }
 
-/// How long a manager cannot have what it asks for.
+/// How long a manager cannot have its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
     /// Until one of the two is changed, or a change of the other is rolled out.
@@ -46,7 +46,7 @@ pub enum Lasts {
     UntilGone,
 }
 
-/// Every manager whose scope is not taken because of another one's.
+/// Every manager whose scope is refused because of another one.
 ///
 /// A refused manager does not reserve the scope that it asks for, but keeps the scope that its running Pods still serve; so do Pods that a
 /// change has not replaced yet, that are being removed, or that are left over from a deleted manager. The `platform`'s own manager has
@@ -90,7 +90,7 @@ fn beside(one: &Candidate, asked: &Claim, platform: &Claim) -> Option<Overlap> {
     })
 }
 
-/// Whether it runs with exactly what it asks for. Such a manager keeps running: another one with a change that would overlap is refused,
+/// Whether its Pods run with exactly its current spec. Such a manager keeps running: another one with a change that would overlap is refused,
 /// also if it is older, and keeps running with its previous scope.
 pub(super) fn is_settled(manager: &CloudControllerManager) -> bool {
     held(manager).contains(&Claim::of(&manager.spec))
@@ -100,14 +100,14 @@ pub(super) fn is_settled(manager: &CloudControllerManager) -> bool {
 struct Candidate {
     name: String,
     age: Age,
-    /// What it is to look after.
+    /// The scope of its spec.
     asked: Option<Claim>,
     /// How the claims of its Pods change.
     held: Vec<Claim>,
-    /// What runs all the same.
+    /// Its leftovers.
     remains: Vec<Leftover>,
     is_settled: bool,
-    /// Whether it gets what it asks for.
+    /// Whether it gets the scope of its spec.
     is_accepted: bool,
 }
 
@@ -126,7 +126,7 @@ impl Candidate {
         }
     }
 
-    /// One that does not exist any more.
+    /// A manager that does not exist any more.
     fn gone(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -163,7 +163,7 @@ fn held(manager: &CloudControllerManager) -> Vec<Claim> {
     if status.related_objects.is_empty() || !status.claims.is_empty() {
         return status.claims.clone();
     }
-    // Of an operator, or a definition, that has no claims: what it runs with is what it asked for, unless that was changed or refused.
+    // An older operator or definition records no claims: it runs with the scope of its spec, unless that was changed or refused.
     let refused = status
         .condition("Degraded")
         .is_some_and(|degraded| degraded.status == "True" && degraded.reason == OVERLAP);
@@ -176,13 +176,14 @@ fn held(manager: &CloudControllerManager) -> Vec<Claim> {
 /// The time of its creation, if the API server has set one, and its name.
 type Age = (bool, Option<Timestamp>, String);
 
-/// The oldest first; one that the API server has not seen yet is the youngest.
+/// The oldest first; one that the API server has not stored yet is the youngest.
 fn age(manager: &CloudControllerManager) -> Age {
     let created = manager.creation_timestamp().map(|time| time.0);
     (created.is_none(), created, manager.name_any())
 }
 
-/// Whether a manager that asks for this overlaps with another one: with what that one has been granted; or, unless it runs already, with what that one's Pods serve.
+/// Whether a manager with this claim overlaps with another one: with the claim that was granted to that one; or, unless the manager runs
+/// already, with the claims of that one's Pods.
 fn between(one: &Candidate, asked: &Claim, other: &Candidate) -> Option<Overlap> {
     let overlap = |how: &str, reasons: BTreeSet<String>, lasts: Lasts| {
         let (by, reasons) = (other.name.clone(), reasons.into_iter().collect::<Vec<_>>());
@@ -223,7 +224,7 @@ fn between(one: &Candidate, asked: &Claim, other: &Candidate) -> Option<Overlap>
     granted.or_else(held).or_else(remains)
 }
 
-/// How to keep the nodes of two managers apart.
+/// How to separate the nodes of two managers.
 const APART: &str = "tell them apart by spec.scope.nodeSelector or spec.scope.providerIDSchemes of both";
 
 fn reasons(a: &Claim, b: &Claim, apart: &str) -> Vec<String> {
@@ -241,7 +242,7 @@ fn nodes(a: &Claim, b: &Claim) -> Option<&'static str> {
     if ours.is_empty() || theirs.is_empty() || !meet(&a.scope, &b.scope) {
         return None;
     }
-    // One cloud's controllers may be spread over several managers.
+    // The controllers of one cloud may be spread over several managers.
     let apart = !ours.iter().any(|one| theirs.contains(one));
     if apart && same_cloud(a, b) {
         return None;
@@ -254,10 +255,10 @@ fn nodes(a: &Claim, b: &Claim) -> Option<&'static str> {
     })
 }
 
-/// Whether there can be a node that is in both scopes.
+/// Whether a node can be in both scopes.
 ///
-/// Different schemes keep managers apart although a node without a provider ID is in both scopes: such a node each asks its cloud for, only the one
-/// whose cloud knows the machine initialises it, and none deletes it. A manager without schemes knows no such doubt.
+/// Different schemes separate managers although a node without a provider ID is in both scopes: each manager looks it up in its cloud, only the
+/// one whose cloud has the machine initializes it, and none deletes it. For a manager without schemes this does not hold.
 fn meet(a: &Scope, b: &Scope) -> bool {
     let (ours, theirs) = (&a.provider_id_schemes, &b.provider_id_schemes);
     let schemes = ours.is_empty() || theirs.is_empty() || ours.iter().any(|scheme| theirs.contains(scheme));

@@ -1,4 +1,4 @@
-//! The spec of a manager: what is wrong with it, and the names and flags that follow from it.
+//! The spec of a manager: its validation, and the names and flags that follow from it.
 
 pub(super) mod check;
 pub mod controllers;

@@ -24,15 +24,15 @@ mod tests;
 /// The conditions of a manager.
 pub(super) const TYPES: [&str; 3] = ["Available", "Progressing", "Degraded"];
 
-/// What became of one manager, and when to look again.
+/// The results for one manager, and when the next pass is due.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) state: Management,
-    /// What is being waited for.
+    /// What is pending.
     pub(super) progressing: Option<Message>,
-    /// What is wrong.
+    /// Why it is degraded.
     pub(super) degraded: Option<Message>,
-    /// Why nothing runs, once that has been so for a while.
+    /// Why no Pod runs, once this has lasted for a while.
     pub(super) down: Option<String>,
     pub(super) inventory: Vec<Key>,
     /// How the claims of its Pods change.
@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) next: Next,
 }
 
-/// A reason for programs, and a sentence for people.
+/// A reason for programs, and a message for users.
 pub(super) type Message = (&'static str, String);
 
 /// Why a manager is not as it should be.
@@ -51,7 +51,7 @@ pub(super) enum Cause {
     Terminal(Message),
     /// Something else has to be changed: it is reported at once, and retried.
     Refused(Message),
-    /// It may pass by itself: it is retried, and reported as degraded only if it lasts.
+    /// It may be temporary: it is retried, and reported as degraded only if it lasts.
     Transient(Message),
 }
 
@@ -77,10 +77,10 @@ impl Cause {
     }
 }
 
-/// Which Pods are reported.
+/// The Pods that are reported.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Management {
-    /// How many there are.
+    /// Their number.
     #[default]
     Managed,
     Unmanaged,
@@ -90,12 +90,12 @@ pub(super) enum Management {
 /// How the claims of the Pods change.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimUpdate {
-    /// They do not.
+    /// They do not change.
     #[default]
     Keep,
-    /// That of the spec is added: some Pods may have the previous one.
+    /// The claim of the spec is added: some Pods may have the previous one.
     Add,
-    /// That of the spec is the only one.
+    /// The claim of the spec is the only one.
     Replace,
 }
 
@@ -126,7 +126,7 @@ impl Line {
     }
 }
 
-/// The status after what was found, and what is known of the Deployment.
+/// The status from the results and the state of the Deployment.
 pub(super) fn next(
     manager: &CloudControllerManager,
     before: &Status,
@@ -173,7 +173,7 @@ pub(super) fn next(
     status
 }
 
-/// Why a manager is not as it should be: the worst condition decides.
+/// The message for `kubectl get`: the worst condition decides.
 fn message(status: &Status) -> String {
     let wrong = [("Degraded", "False"), ("Progressing", "False"), ("Available", "True")];
     let wrong = wrong.into_iter().filter_map(|(type_, good)| {
@@ -183,7 +183,7 @@ fn message(status: &Status) -> String {
     wrong.into_iter().next().unwrap_or_default()
 }
 
-/// The claims that no other manager may have: those of what may be running.
+/// The claims that no other manager may have: those of Pods that may be running.
 fn claims(manager: &CloudControllerManager, before: &Status, found: &Found) -> Vec<Claim> {
     let asked = Claim::of(&manager.spec);
     match found.claims {
@@ -203,7 +203,7 @@ fn also(claims: &[Claim], claim: Claim) -> Vec<Claim> {
     all
 }
 
-/// The conditions as metrics: a manager that is not wanted raises no alert.
+/// The conditions as metrics: a manager that should not exist raises no alert.
 pub(super) fn gauges(status: &Status, state: Management) -> [(&'static str, Truth); 3] {
     let gone = state == Management::Removed && status.related_objects.is_empty();
     TYPES.map(|type_| {
@@ -213,7 +213,7 @@ pub(super) fn gauges(status: &Status, state: Management) -> [(&'static str, Trut
     })
 }
 
-/// The status of an object that cannot be read, as a patch; `None` if it is up to date.
+/// The status of an object that cannot be parsed, as a patch; `None` if it is up to date.
 pub(super) fn unreadable(object: &Value, why: &str, now: Timestamp) -> Option<Value> {
     let before = Vec::<Condition>::deserialize(&object["status"]["conditions"]).unwrap_or_default();
     let mut after = before.clone();
@@ -227,7 +227,7 @@ pub(super) fn unreadable(object: &Value, why: &str, now: Timestamp) -> Option<Va
     (after != before).then(|| json!({ "conditions": after, "message": why }))
 }
 
-/// How a cause is reported; for one that may pass, that depends on how long it has lasted.
+/// How a cause is reported; for one that may be temporary, it depends on how long it has lasted.
 pub(super) fn failed(problem: Cause, verdict: impl FnOnce() -> Verdict, inventory: Vec<Key>) -> Found {
     let (mut progressing, mut degraded) = (None, None);
     let mut next = match problem {
@@ -265,7 +265,7 @@ impl Found {
     }
 }
 
-/// How many Pods work; on `Err` that is not known, and the condition stays as it was.
+/// The number of available Pods; if it is not known, the condition does not change.
 fn availability(found: &Found, available: Result<i32, &Lookup>, wanted: i32, before: &Status) -> Line {
     let line = |truth: &str, reason: &str, message: &str| Line::new("Available", truth, reason, message);
     match (found.state, available, &found.degraded) {

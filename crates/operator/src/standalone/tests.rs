@@ -53,7 +53,7 @@ fn args(spec: Value) -> Vec<String> {
     serde_json::from_value(pod(&made(spec))["containers"][0]["args"].clone()).unwrap()
 }
 
-/// A spec with everything in it.
+/// A spec that sets every field.
 fn full() -> Value {
     json!({
         "provider": "openstack", "image": "example.com/other:2",
@@ -310,7 +310,7 @@ fn the_definition_names_the_providers() {
     }
 }
 
-/// A value is data: whatever is in it, the manifest around it stays what it is.
+/// A value is data: whatever it contains, the structure of the manifest does not change.
 #[test]
 fn values_cannot_change_a_manifest() {
     let tricky = "a\": {b: 'c'}\n- d # ${name} $(X)";
@@ -403,7 +403,7 @@ fn a_name_leaves_room_for_what_follows_it() {
     assert!(resources(&manager(&"a".repeat(39), json!({"provider": "memory"})), &CONTEXT).is_err());
 }
 
-/// The platform's manager is called like that, also on a platform that the cluster is not of today.
+/// The name of the platform's manager is reserved, also on other platforms.
 #[rstest]
 fn the_names_of_platforms_are_theirs(
     #[values(

@@ -1,4 +1,4 @@
-//! A list of conditions, one a type.
+//! A list of conditions, one per type.
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use operator_api::cluster_operator::Condition;
@@ -6,7 +6,7 @@ use operator_api::cluster_operator::Condition;
 /// The longest message, in bytes. An API server accepts eight times as much, but a truncated message is still reported.
 const LONGEST: usize = 4096;
 
-/// Sets a condition. The time of its transition moves only when its status does.
+/// Sets a condition. The time of its transition changes only with its status.
 pub fn set(conditions: &mut Vec<Condition>, type_: &str, status: &str, reason: &str, message: &str, now: Timestamp) {
     let index = conditions.iter().position(|condition| condition.type_ == type_);
     let index = index.unwrap_or_else(|| {
@@ -25,7 +25,7 @@ pub fn set(conditions: &mut Vec<Condition>, type_: &str, status: &str, reason: &
     condition.message = limited(message);
 }
 
-/// As much of a message as a condition may have.
+/// A message, truncated to the length that a condition may have.
 pub(crate) fn limited(message: &str) -> String {
     const CUT: &str = "…";
     if message.len() <= LONGEST {
@@ -35,7 +35,7 @@ pub(crate) fn limited(message: &str) -> String {
     format!("{}{CUT}", &message[..end])
 }
 
-/// The API server keeps whole seconds.
+/// The API server stores whole seconds.
 fn seconds(now: Timestamp) -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

@@ -261,7 +261,7 @@ fn the_time_moves_only_with_the_status() {
         .iter()
         .map(|each| each.last_transition_time.0.as_second())
         .collect();
-    // Available and Progressing stay; Degraded and Upgradeable turn.
+    // Available and Progressing do not change; Degraded and Upgradeable do.
     assert_eq!(times, [THEN, THEN, NOW, NOW]);
 }
 
@@ -294,7 +294,7 @@ fn kept_objects_are_reported() {
     );
 }
 
-/// W2, W5: whatever is found, from wherever: a condition that is not as it should be says why.
+/// W2, W5: a condition that reports a problem always has a reason and a message.
 #[rstest]
 fn every_failure_has_its_reason(
     #[values(Status::default(), installed("4.0.0"), installed("5.0.0"), down("5.0.0"))] before: Status,
@@ -335,7 +335,7 @@ fn dead() -> Operands {
     Operands::Outage("dead".to_owned())
 }
 
-// W4: what fails does not hide that nothing runs, nor that something does.
+// W4: a failure does not hide that no Pod runs, nor that some do.
 #[rstest]
 #[case::fails_and_nothing_runs(failed(), dead(), Operands::Outage("no; dead".to_owned()))]
 #[case::fails_and_nothing_runs_since_now(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]

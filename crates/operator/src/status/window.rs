@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 pub struct Window {
     threshold: Duration,
     since: Option<Instant>,
-    /// Since when it works again, and how long it has to before the failure counts as over.
+    /// Since when it works again, and how long it has to work before the failure is over.
     recovering: Option<(Instant, Duration)>,
-    report: Report,
-    /// How long after a failure the next one is a first one again, and when the last one was.
+    reported: Reported,
+    /// After this time without a failure, the next one starts a new window; and when the last one was.
     forgets: Option<Duration>,
     last: Option<Instant>,
 }
 
 /// Whether the failure has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Report {
+enum Reported {
     Yes,
     No,
 }
@@ -25,7 +25,7 @@ enum Report {
 /// Whether a failure is to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Not yet: it may pass within this time.
+    /// Not yet: it may be over within this time.
     Wait(Duration),
     /// It has lasted.
     Report,
@@ -39,13 +39,13 @@ impl Window {
             threshold,
             since: None,
             recovering: None,
-            report: Report::No,
+            reported: Reported::No,
             forgets: None,
             last: None,
         }
     }
 
-    /// The same for what is not checked all the time: after so long without a failure the next one is a first one.
+    /// The same for what is not checked continuously: after this time without a failure, the next one starts a new window.
     #[must_use]
     pub fn forgetting(self, after: Duration) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Window {
         }
     }
 
-    /// It has worked.
+    /// Records a success.
     pub fn worked(&mut self) {
         *self = Self {
             forgets: self.forgets,
@@ -62,8 +62,8 @@ impl Window {
         };
     }
 
-    /// It works at this moment. The failure is over once that has lasted so long: what goes up and down is down. Returns how long it
-    /// still has to.
+    /// Records that it works at this time. The failure is over once that has lasted for `calm`: alternating success and failure is a failure. Returns
+    /// the rest of that time.
     pub fn works(&mut self, now: Instant, calm: Duration) -> Option<Duration> {
         self.since?;
         let (since, _) = *self.recovering.get_or_insert((now, calm));
@@ -75,7 +75,7 @@ impl Window {
         left
     }
 
-    /// It has failed at this moment.
+    /// Records a failure at this time.
     pub fn failed(&mut self, now: Instant) -> Verdict {
         if let Some((since, calm)) = self.recovering.take()
             && left(calm, since, now).is_none()
@@ -91,7 +91,7 @@ impl Window {
         if let Some(left) = left(self.threshold, since, now) {
             return Verdict::Wait(left);
         }
-        self.report = Report::Yes;
+        self.reported = Reported::Yes;
         Verdict::Report
     }
 
@@ -104,11 +104,11 @@ impl Window {
     /// Whether the failure was reported.
     #[must_use]
     pub fn is_reported(&self) -> bool {
-        self.report == Report::Yes
+        self.reported == Reported::Yes
     }
 }
 
-/// What is left of a time that began then.
+/// The rest of a time that began then.
 fn left(time: Duration, since: Instant, now: Instant) -> Option<Duration> {
     let lasted = now.saturating_duration_since(since);
     time.checked_sub(lasted).filter(|left| !left.is_zero())
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(last, verdict);
     }
 
-    // After a gap it starts again; a failure now and then within it counts.
+    // After a gap a new window starts; occasional failures within it count.
     #[rstest]
     #[case::a_gap_starts_again(&[0, 150], Verdict::Wait(THRESHOLD))]
     #[case::a_gap_starts_again_after_the_report(&[0, 100, 160, 400], Verdict::Wait(THRESHOLD))]
@@ -182,7 +182,7 @@ mod tests {
         window.failed(at(150));
         assert_eq!(window.works(at(160), CALM), Some(CALM));
         assert_eq!(window.works(at(170), CALM), Some(Duration::from_secs(20)));
-        // Pods that have crashed again and again have to run longer.
+        // Pods that have crashed repeatedly have to run longer.
         assert_eq!(window.works(at(180), CALM * 2), Some(Duration::from_secs(40)));
         assert!(window.is_open() && window.is_reported());
         assert_eq!(window.works(at(220), CALM * 2), None);

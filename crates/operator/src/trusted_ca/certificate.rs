@@ -16,16 +16,16 @@ pub(super) struct Certificate {
     last: i64,
 }
 
-/// What is wrong with a block, in one sentence that says which it is.
+/// The problem of a block, in one sentence that identifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// It is no PEM: the Go operator goes on to the next one.
+    /// It is not PEM: the Go operator continues with the next block.
     Unreadable(String),
-    /// It is something else than a certificate.
+    /// It is not a certificate.
     Strange(String),
 }
 
-/// What each block of a text holds, or what is wrong with it.
+/// The certificate in each block of a text, or its problem.
 pub(super) fn read(text: &str) -> Vec<Result<Certificate, Flaw>> {
     let blocks = pem::blocks(text);
     (1..)
@@ -65,7 +65,7 @@ impl Flaw {
 }
 
 impl Certificate {
-    /// Why a handshake would refuse it, in one sentence.
+    /// Why a handshake would reject it, in one sentence.
     pub(super) fn warning(&self, now: Timestamp) -> Option<String> {
         let Self { name, first, last, .. } = self;
         let day = |second: i64| {

@@ -7,11 +7,11 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 pub(super) struct Block {
     /// `CERTIFICATE`
     pub(super) label: String,
-    /// What is in it, or what is wrong with it.
+    /// Its content, or its problem.
     pub(super) bytes: Result<Vec<u8>, String>,
 }
 
-/// The blocks of a text. What stands around them, blank lines and comments for instance, does not matter.
+/// The blocks of a text. Text around them, such as blank lines and comments, is ignored.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<Open> = None;
@@ -44,14 +44,14 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// How many certificates a reader finds that takes nothing but blocks at the beginning of lines, and after the last one
-/// nothing: zero, if it may find something else.
+/// The number of certificates for a reader that accepts blocks only at the beginning of lines, and nothing after the last one: zero, if it
+/// may find something else.
 pub(super) fn strictly(text: &str) -> usize {
     let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----");
     let lines = |line: &str| text.lines().filter(|each| *each == line).count();
     let boundaries = text.matches("-----BEGIN ").count() + text.matches("-----END ").count();
     let found = lines(begin);
-    // Many leave out a certificate that has headers.
+    // Many readers skip a certificate that has headers.
     let mut pairs = text.lines().zip(text.lines().skip(1));
     let has_headers = pairs.any(|(line, next)| line == begin && next.contains(':'));
     let is_clean = !has_headers
@@ -76,7 +76,7 @@ fn boundary(line: &str) -> Option<Boundary<'_>> {
     Some(match (begin, end) {
         (Some(label), _) => Boundary::Begin(label),
         (_, Some(label)) => Boundary::End(label),
-        // A ruler above a comment is not ours
+        // A line of dashes above a comment is not a block
         _ if !rest.starts_with("BEGIN ") && !rest.starts_with("END ") => return None,
         _ => Boundary::Broken,
     })

@@ -1,6 +1,6 @@
 //! The trusted certificates, with real ones.
 
-use super::{Error, Merged, Source, Sources, config_map, merge, pem, sources};
+use super::{Bundles, Error, Merged, Source, config_map, merge, pem, sources};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -28,7 +28,7 @@ fn now() -> Timestamp {
 }
 
 fn merged(cloud: Option<&str>, proxy: Option<&str>, system: &str) -> Result<Merged, Error> {
-    merge(&Sources { cloud, proxy, system }, now())
+    merge(&Bundles { cloud, proxy, system }, now())
 }
 
 /// The names in a bundle, in order, as an independent reader sees them.
@@ -58,7 +58,7 @@ fn junk() -> String {
 #[case::equal_certificates_once(
     Some(CLOUD.clone() + &PROXY), Some(PROXY.clone() + "\n" + &SYSTEM), &["cloud", "proxy", "system", "system-2"]
 )]
-// The Go operator drops a bundle that ends in anything but its last block (W9).
+// The Go operator drops a bundle that ends with anything except its last block (W9).
 #[case::w9_blank_lines(None, Some(format!("\n\n{}\n\n \n", *PROXY)), &["proxy", "system", "system-2"])]
 #[case::w9_comments(None, Some(format!("# mine\n{}# the end\n", *PROXY)), &["proxy", "system", "system-2"])]
 #[case::text_and_rulers(
@@ -74,7 +74,7 @@ fn bundles_are_merged(#[case] cloud: Option<String>, #[case] proxy: Option<Strin
     assert_eq!((merged.skipped, merged.warnings), (vec![], vec![]));
 }
 
-/// Where the Go operator takes a text and nothing is there twice, the bundle is its bundle byte for byte.
+/// If the Go operator accepts a text without duplicates, the bundles are identical byte for byte.
 #[rstest]
 #[case::system_only(None, None, SYSTEM.clone())]
 #[case::proxy(None, Some(PROXY.clone()), format!("{}\n{}", *PROXY, *SYSTEM))]
@@ -85,11 +85,11 @@ fn bundles_are_merged(#[case] cloud: Option<String>, #[case] proxy: Option<Strin
     Some(format!("# mine\n{}\n# his\n\n{}", *PROXY, *CLOUD)),
     format!("# mine\n{}\n# his\n\n{}\n{}", *PROXY, *CLOUD, *SYSTEM)
 )]
-// What the Go operator would leave out, a strict reader must still understand.
+// A strict reader must understand also what the Go operator would leave out.
 #[case::w9_trailing_comment(None, Some(format!("{}# the end\n", *PROXY)), format!("{}\n{}", *PROXY, *SYSTEM))]
 #[case::indented(None, Some(PROXY.replace("-----BEGIN", "  -----BEGIN")), format!("{}\n{}", *PROXY, *SYSTEM))]
 #[case::windows_lines(None, Some(PROXY.replace('\n', "\r\n")), format!("{}\n{}", *PROXY, *SYSTEM))]
-// What is there already is not there twice.
+// A certificate that is in the bundle already is not added.
 #[case::of_the_system(None, Some(format!("{}{}", *PROXY, *SYSTEM)), format!("{}{}", *PROXY, *SYSTEM))]
 #[case::equal_to_the_proxys(Some(PROXY.clone()), Some(PROXY.clone()), format!("{}\n{}", *PROXY, *SYSTEM))]
 fn texts_stay(#[case] cloud: Option<String>, #[case] proxy: Option<String>, #[case] expected: String) {
@@ -149,7 +149,7 @@ fn a_bad_source_is_reported_and_the_others_are_used(#[case] bad: String, #[case]
     );
 }
 
-/// The Go operator reads on where a block cannot be read.
+/// The Go operator continues after a block that cannot be parsed.
 #[rstest]
 #[case::cut_off(PROXY.lines().take(3).collect::<Vec<_>>().join("\n") + "\n", "it begins in line 1 and does not end: add its last line")]
 #[case::not_base64(
@@ -227,7 +227,7 @@ fn expired_certificates_of_the_system_are_not_reported() {
     assert_eq!(merged(None, None, &old).expect("merged").warnings, Vec::<String>::new());
 }
 
-/// The API server has the last word on what a `ConfigMap` holds.
+/// The API server decides what a `ConfigMap` may contain.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_limit_is_the_api_servers() {
     let name = lab::unique("ca");
@@ -303,7 +303,7 @@ fn bundles_are_found(
     let (found, skipped) = sources("s", name, map.as_ref(), cloud_conf.as_ref());
     assert_eq!(
         found,
-        Sources {
+        Bundles {
             cloud,
             proxy,
             system: "s"

@@ -34,7 +34,7 @@ ClusterServiceLoadBalancerHealthProbeMode       = Shared
 ClusterServiceSharedLoadBalancerHealthProbePort = 0
 ";
 
-/// What the Go operator writes, byte for byte.
+/// The output of the Go operator, byte for byte.
 #[rstest]
 #[case::empty("", DEFAULTS)]
 #[case::blank("\n", DEFAULTS)]
@@ -129,7 +129,7 @@ fn the_gate_sets_the_mode(#[case] text: &str, #[case] groups: SecurityGroups, #[
     assert_eq!(document.section("Global").text("NLBSecurityGroupMode"), Ok(expected));
 }
 
-// The Go operator drops everything it does not know (W14).
+// The Go operator drops unknown keys (W14).
 #[test]
 fn w14_unknown_keys_and_comments_stay() {
     let text = "# ours\n[Global]\nZone = a ; beside\nNewKeyOfTomorrow = 1\n\n[Tomorrow]\nkey = value\n";

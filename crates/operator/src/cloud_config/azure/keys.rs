@@ -1,4 +1,4 @@
-//! The keys that the operand reads, and what it takes for their values: another kind keeps it from starting.
+//! The keys that the operand reads, and the kinds of their values: with another kind it does not start.
 
 use crate::cloud_config::{Invalid, json::Document};
 use serde_json::Value;
@@ -66,12 +66,12 @@ const WHOLE: [&str; 6] = [
     "routeUpdateIntervalInSeconds",
     "loadBalancerBackendPoolUpdateIntervalInSeconds",
 ];
-/// The one number of 32 bits.
+/// The only 32-bit number.
 const PORT: &str = "clusterServiceSharedLoadBalancerHealthProbePort";
 const NUMBERS: [&str; 2] = ["cloudProviderBackoffExponent", "cloudProviderBackoffJitter"];
 const TAGS: &str = "tagsMap";
 
-/// Names the value that is of another kind, in one sentence that does not show it: it may be a secret.
+/// Names a value of another kind, in one sentence without the value: it may be a secret.
 pub(super) fn check(document: &Document) -> Result<(), Invalid> {
     let texts: fn(&str) -> bool = |raw| serde_json::from_str::<BTreeMap<String, Option<String>>>(raw).is_ok();
     let text: fn(&str) -> bool = |raw| raw.starts_with('"');

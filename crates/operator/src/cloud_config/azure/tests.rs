@@ -39,7 +39,7 @@ const PUBLIC: &str = "AzurePublicCloud";
     PUBLIC,
     r#"{"cloud":"AzurePublicCloud","vmType":"standard","clusterServiceLoadBalancerHealthProbeMode":"shared"}"#
 )]
-// What Go's decoder takes: null is nothing, and a whole number is a number
+// What Go's decoder accepts: null means not given, and a whole number is a number
 #[case::every_kind(
     r#"{"tenantId":null,"useInstanceMetadata":false,"cloudProviderBackoffRetries":6,"cloudProviderBackoffJitter":1,"tagsMap":{"a":"b"}}"#,
     PUBLIC,
@@ -55,7 +55,7 @@ const PUBLIC: &str = "AzurePublicCloud";
     PUBLIC,
     r#"{"clusterServiceLoadBalancerHealthProbeMode":"shared","cloud":"AzurePublicCloud","vmType":"standard"}"#
 )]
-// Go's decoder does not care for the case of keys, and the last one counts
+// Go's decoder ignores the case of keys, and the last one counts
 #[case::keys_in_another_case(
     r#"{"VMType":"vmss","Cloud":"x","CLOUD":"AzurePublicCloud"}"#,
     PUBLIC,
@@ -96,7 +96,7 @@ fn is_transformed(#[case] text: &str, #[case] cloud: &str, #[case] expected: &st
     PUBLIC,
     "cloud.conf: \"vmType\" is not a text: write it in quotes"
 )]
-// What Go's decoder refuses: the operand would not start.
+// What Go's decoder rejects: the operand would not start.
 #[case::a_number_for_a_text(
     r#"{"tenantId": 1}"#,
     PUBLIC,

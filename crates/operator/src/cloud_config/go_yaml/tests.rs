@@ -1,4 +1,4 @@
-//! The expected texts are what `sigs.k8s.io/yaml` 1.6 writes for the same JSON.
+//! The expected texts are the output of `sigs.k8s.io/yaml` 1.6 for the same JSON.
 
 use super::to_string;
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn texts_are_quoted_where_it_is_needed(#[case] text: &str, #[case] expected: &st
 }
 
 proptest! {
-    /// Any text is read back as the same text.
+    /// Any text is read back unchanged.
     #[test]
     fn texts_survive(text in "\\PC*|[ -~\n\t'\"\\\\:#-]*", key in "[a-z]{1,8}") {
         let value = json!({ key: [text] });

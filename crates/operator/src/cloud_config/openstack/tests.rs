@@ -15,7 +15,7 @@ max-shared-lb          = 1
 manage-security-groups = true
 ";
 
-/// What the Go operator writes, byte for byte, except where it refuses (W13) and where there are comments.
+/// The output of the Go operator, byte for byte, except where it fails (W13) and where there are comments.
 #[rstest]
 #[case::empty("", MODERN)]
 #[case::w13_modern(MODERN, MODERN)]

@@ -1,4 +1,4 @@
-//! What a cluster says about its vCenters and networks, and where it goes in a configuration.
+//! The vCenters and networks of the cluster, and their keys in a configuration.
 
 use super::{Tree, section};
 use crate::cloud_config::{Invalid, KEY};
@@ -10,25 +10,25 @@ use operator_api::infrastructure::{
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-/// An address of the nodes that only their own network plugin uses.
+/// An address of nodes that only their own network plugin uses.
 const INTERNAL_TO_NODES: &str = "fd69::2/128";
 
-/// What the cluster says about its vCenters and networks.
+/// The vCenters and networks of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cluster<'a> {
-    /// vCenters, failure domains, the nodes' networks.
+    /// vCenters, failure domains and the networks of the nodes.
     pub(crate) spec: &'a VSphere,
     /// The cluster's own addresses.
     pub(crate) addresses: Option<&'a VirtualIps>,
-    /// Where Services get their addresses.
+    /// The address ranges of Services.
     pub(crate) services: &'a [String],
 }
 
 impl Cluster<'_> {
-    /// Brings it into a configuration.
+    /// Writes them into a configuration.
     pub(super) fn apply(&self, tree: &mut Tree) -> Result<(), Invalid> {
         let families = self.families()?;
-        // One family that is IPv4 is what the operand assumes
+        // The operand assumes IPv4 if there is one family
         if let [Family::V6] | [_, _] = families.as_slice() {
             let names: Vec<_> = families.iter().map(|family| family.name()).collect();
             section(tree, "global").insert("ipFamily".to_owned(), json!(names));
@@ -54,7 +54,7 @@ impl Cluster<'_> {
         self.services.iter().map(family).collect()
     }
 
-    /// The Infrastructure has the last word on the nodes' networks, also where it says nothing.
+    /// The Infrastructure overrides the networks of the nodes, also if it names none.
     fn networks(&self, tree: &mut Tree, families: &[Family]) -> Result<(), Invalid> {
         let own = if families.contains(&Family::V6) {
             self.own_ranges()?
@@ -90,7 +90,7 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// What the nodes have beside their own addresses; with IPv6, the operand would take it for one of them.
+    /// Addresses that nodes have in addition to their own; with IPv6, the operand would confuse them.
     fn own_ranges(&self) -> Result<Vec<String>, Invalid> {
         let addresses = self.addresses.into_iter();
         let all = addresses.flat_map(|ips| ips.api_server_internal_ips.iter().chain(&ips.ingress_ips));
@@ -104,7 +104,7 @@ impl Cluster<'_> {
         all.map(range).chain([Ok(INTERNAL_TO_NODES.to_owned())]).collect()
     }
 
-    /// The vCenters are those of the Infrastructure, if it names any. Further keys of a vCenter in the file are kept.
+    /// The vCenters are those of the Infrastructure, if it names any. Other keys of a vCenter in the file are kept.
     fn vcenters(&self, tree: &mut Tree) -> Result<(), Invalid> {
         let servers = section(tree, "vcenter");
         if !self.spec.vcenters.is_empty() {

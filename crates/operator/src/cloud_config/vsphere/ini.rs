@@ -8,7 +8,7 @@ use crate::cloud_config::{Invalid, KEY};
 use gcfg::{Document, Error, Section};
 use serde_json::{Value, json};
 
-/// Converts it to the notation of the operand. Sections of the in-tree provider alone, such as `[Workspace]`, are dropped.
+/// Converts it to the notation of the operand. Sections that only the in-tree provider reads, such as `[Workspace]`, are dropped.
 pub(super) fn convert(text: &str) -> Result<Tree, Invalid> {
     let document = Document::parse_file(KEY, text.as_bytes())?;
     Ok(tree(&document)?)

@@ -1,10 +1,10 @@
-//! The keys that the operand reads, and what it takes for their values.
+//! The keys that the operand reads, and the kinds of their values.
 
 use super::Tree;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What a value has to be.
+/// The kind of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,
@@ -64,7 +64,7 @@ pub(super) const NODES: [Key; 6] = [
     ),
 ];
 
-/// Removes what has no effect: empty, zero and false values of known keys, and empty sections but `global`.
+/// Removes values without an effect: empty, zero and false values of known keys, and empty sections except `global`.
 pub(super) fn tidy(tree: &mut Tree) {
     tidy_keys(super::section(tree, "global"), &SERVER);
     for (name, keys) in [("labels", &LABELS[..]), ("nodes", &NODES)] {

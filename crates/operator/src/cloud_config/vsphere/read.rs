@@ -11,7 +11,7 @@ use std::fmt;
 
 /// Reads one document.
 pub(super) fn tree(text: &str) -> Result<Tree, Invalid> {
-    // Without a snippet of the file, which may hold passwords.
+    // Without a snippet of the file, which may contain passwords.
     let options = serde_saphyr::options! { with_snippet: false };
     let tree = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         Shape::Root.deserialize(deserializer)
@@ -23,7 +23,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Invalid> {
     }
 }
 
-/// The words of the parser, with one place: a wrapped error has that of the key, too.
+/// The message of the parser with one position: a wrapped error also has the position of the key.
 fn sentence(error: &str) -> String {
     let text = HINTS.iter().fold(error.to_owned(), |text, hint| text.replace(hint, ""));
     let places: Vec<_> = text.match_indices(" at line ").map(|(at, _)| at).collect();
@@ -33,13 +33,13 @@ fn sentence(error: &str) -> String {
     }
 }
 
-/// What the parser adds for programmers.
+/// Hints of the parser for programmers.
 const HINTS: [&str; 2] = [
     ", set DuplicateKeyPolicy in Options if acceptable",
     "; use from_str_multiple or from_str_multiple_with_options",
 ];
 
-/// What a map holds.
+/// The content of a map.
 #[derive(Clone, Copy)]
 enum Shape {
     /// Sections.

@@ -21,7 +21,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// A cluster on AWS without a Proxy; nothing else was read yet.
+/// A cluster on AWS without a Proxy; no other object was read yet.
 fn aws() -> Observed {
     let gate = json!({"metadata": {"name": "cluster"}, "spec": {}, "status": {"featureGates": [
         {"version": "5.0.0", "enabled": [], "disabled": []}
@@ -47,7 +47,7 @@ fn aws() -> Observed {
     }
 }
 
-/// Reads what the decision asks for, until it is complete: nothing else exists.
+/// Reads what the decision depends on, until it is complete: no other object exists.
 fn complete(mut observed: Observed, settings: &Settings) -> (Observed, Decision) {
     loop {
         let decision = decide(&observed, settings);
@@ -138,7 +138,7 @@ fn required_objects_are_read_and_reported() {
         events.any(|event| matches!(event, Event::Missing { reference, .. } if reference.name == secret.name))
     };
     assert!(is_missed(&decision));
-    // What cannot be read is not missing, and no Pods are rolled for it.
+    // An object that cannot be read is not missing, and causes no roll-out.
     observed
         .objects
         .insert(secret.clone(), Lookup::Unknown("403".to_owned()));
@@ -146,7 +146,7 @@ fn required_objects_are_read_and_reported() {
     assert!(!is_missed(&decision) && decision.objects.is_empty());
 }
 
-/// The other process has reported that it works, and `cloud-conf` was written so many seconds ago.
+/// The other process reports that it works, and `cloud-conf` was written so many seconds ago.
 fn operated(observed: &mut Observed, cloud_conf: &str, seconds: i64) {
     let written = (observed.now - jiff::SignedDuration::from_secs(seconds)).to_string();
     let conditions: Vec<_> = [CLOUD_CONFIG.available, TRUSTED_CA.available]
@@ -164,8 +164,8 @@ fn operated(observed: &mut Observed, cloud_conf: &str, seconds: i64) {
     observed.objects.insert(key, Lookup::Found(Arc::new(map)));
 }
 
-/// Another process corrects `cloud-conf` in a moment: Pods are not rolled for what it is until then. One that does not correct it
-/// wants it so, as the Go operator's may.
+/// Another process will revert the edit of `cloud-conf` soon: Pods are not rolled before. If it does not revert it, it
+/// desires this content, as the Go operator may.
 #[rstest]
 #[case::edited("edited", 0, " Nothing Some(ByOtherProcess(Some(60s)))", 0)]
 #[case::nearly_over("edited", 59, " Nothing Some(ByOtherProcess(Some(1s)))", 0)]

@@ -17,7 +17,7 @@ fn every_platform_is_looked_for() {
         assert!(has("Deployment", &format!("{name}-cloud-controller-manager")), "{name}");
     }
     assert!(has("DaemonSet", "azure-cloud-node-manager"));
-    // W18: what a cluster with one machine has no use for.
+    // W18: an object that a cluster with one machine does not have.
     assert!(has("PodDisruptionBudget", "ibmcloud-cloud-controller-manager"));
     assert!(has("Role", "azure-cloud-provider"));
     assert!(has("Secret", certificates::CA_SECRET));

@@ -1,4 +1,4 @@
-//! What was applied last, so that a value which the server normalizes is not applied again for ever.
+//! What was applied last, so that a value which the server normalizes is not applied again and again.
 
 use super::contest::Contest;
 use crate::Key;
@@ -10,8 +10,8 @@ use std::{
     time::Instant,
 };
 
-/// What this process has applied. It makes nothing right that [`compare`](crate::operands::compare) gets wrong after a restart; it
-/// only bounds the damage to one write.
+/// What this process has applied. It does not correct mistakes of [`compare`](crate::operands::compare), which return after a restart; it
+/// only limits them to one write.
 #[derive(Default)]
 pub(in crate::operands) struct Applied(Mutex<HashMap<Key, Entry>>);
 
@@ -23,7 +23,7 @@ struct Entry {
 }
 
 impl Applied {
-    /// Remembers that applying `wanted` at this moment made the object what it is. If that was wanted before, another program has
+    /// Records that applying `wanted` at this time resulted in this object. If the same was desired before, another program has
     /// changed it in between.
     pub(in crate::operands) fn remember(&self, key: &Key, wanted: &Value, live: &Value, now: Instant) {
         let (wanted, mut applied) = (hash(wanted), self.lock());
@@ -42,24 +42,24 @@ impl Applied {
         applied.insert(key.clone(), entry);
     }
 
-    /// Whether another program changes the object back again and again, so that this is not to be applied at this moment.
+    /// Whether another program reverts the object again and again, so that it is not applied at this time.
     pub(in crate::operands) fn is_contested(&self, key: &Key, wanted: &Value, now: Instant) -> bool {
         let is_paused = |entry: &Entry| entry.wanted == hash(wanted) && entry.contest.is_paused(now);
         self.lock().get(key).is_some_and(is_paused)
     }
 
-    /// Forgets an object, because it is gone.
+    /// Forgets an object, because it does not exist any more.
     pub(in crate::operands) fn forget(&self, key: &Key) {
         self.lock().remove(key);
     }
 
-    /// Whether applying `wanted` has made the object what it is, so that doing it again would change nothing.
+    /// Whether applying `wanted` resulted in this object, so that applying it again would change nothing.
     pub(in crate::operands) fn knows(&self, key: &Key, wanted: &Value, live: &Value) -> bool {
         let known = |entry: &Entry| entry.wanted == hash(wanted) && entry.live == fingerprint(live);
         self.lock().get(key).is_some_and(known)
     }
 
-    /// Whether a copy of the object is from before we last wrote it; `None` for one that seems to be gone.
+    /// Whether a copy of the object is older than our last write; `None` for an object that seems not to exist.
     pub(in crate::operands) fn is_stale(&self, key: &Key, copy: Option<&Value>) -> bool {
         let applied = self.lock();
         let Some(entry) = applied.get(key) else { return false };
@@ -75,7 +75,7 @@ fn version(live: &Value) -> Option<u64> {
     live["metadata"]["resourceVersion"].as_str()?.parse().ok()
 }
 
-/// What changes in an object only by a write to it, rather than to its status.
+/// Changes only with a write of the object, not with a write of its status.
 fn fingerprint(live: &Value) -> u64 {
     let mut live = live.clone();
     if let Some(fields) = live.as_object_mut() {

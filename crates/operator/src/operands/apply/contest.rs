@@ -1,28 +1,28 @@
-//! Another program that changes an object back: it is repaired at once at first, and with back-off if that continues.
+//! Another program reverts an object: it is repaired at once at first, and with back-off if that continues.
 
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
 };
 
-/// So many repairs within this time are no accident.
+/// So many repairs within this time mean that another program reverts the object.
 const REPAIRS: usize = 10;
 const WHILE: Duration = Duration::from_mins(1);
-/// How long the object is left alone then; each further repair doubles it.
+/// How long the object is left alone then; each further repair doubles the time.
 const PAUSE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// The repairs of one object.
 #[derive(Debug, Default)]
 pub(in crate::operands) struct Contest {
-    /// Those of the last [`WHILE`].
+    /// The repairs of the last [`WHILE`].
     repairs: VecDeque<Instant>,
-    /// How often it has been left alone.
+    /// How often it was left alone.
     pauses: u32,
 }
 
 impl Contest {
-    /// It had to be repaired at this moment.
+    /// Records a repair at this time.
     pub(in crate::operands) fn repaired(&mut self, now: Instant) {
         let since = self.repairs.back().map(|last| now.saturating_duration_since(*last));
         if since.is_some_and(|since| since >= WHILE.max(self.pause() * 2)) {
@@ -36,7 +36,7 @@ impl Contest {
         }
     }
 
-    /// Whether it is to be left alone at this moment.
+    /// Whether it is left alone at this time.
     pub(in crate::operands) fn is_paused(&self, now: Instant) -> bool {
         let last = self.repairs.back();
         last.is_some_and(|last| now.saturating_duration_since(*last) < self.pause())
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// So many repairs, one every so many seconds as far as it is not left alone.
+    /// So many repairs, one every so many seconds unless it is left alone.
     #[rstest]
     #[case::now_and_then(100, 10, 100)]
     #[case::a_few(9, 0, 9)]

@@ -11,12 +11,12 @@ use std::{
 pub(in crate::operands) struct Deletions(Mutex<BTreeSet<Key>>);
 
 impl Deletions {
-    /// It is being deleted.
+    /// Records that it is being deleted.
     pub(in crate::operands) fn begins(&self, key: &Key) {
         self.lock().insert(key.clone());
     }
 
-    /// It does not exist any more. Returns whether it was being deleted.
+    /// Records that it does not exist any more. Returns whether it was being deleted.
     pub(in crate::operands) fn ends(&self, key: &Key) -> bool {
         self.lock().remove(key)
     }

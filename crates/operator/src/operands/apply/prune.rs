@@ -1,4 +1,4 @@
-//! Takes away what is not wanted any more.
+//! Deletes objects that are not desired any more.
 
 use crate::operands::{
     api::Call,
@@ -6,7 +6,7 @@ use crate::operands::{
     engine::{CONCURRENCY, Engine, Reader},
     kinds::{self, Rank},
     owners,
-    report::{Action, Class, Failure, Outcome, Report},
+    report::{Class, Failure, Operation, Outcome, Report},
 };
 use crate::{Key, Lookup};
 use futures::{StreamExt, stream};
@@ -19,7 +19,7 @@ use std::{
 };
 use tracing::info;
 
-/// Workloads, and then everything else in the order in which it is deleted. Kinds that we never make are left out.
+/// Workloads, and all other objects in the order in which they are deleted. Kinds that the operator does not create are left out.
 pub(in crate::operands) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Key>>) {
     let mut ranks: BTreeMap<Rank, Vec<Key>> = BTreeMap::new();
     for key in keys {
@@ -32,8 +32,8 @@ pub(in crate::operands) fn by_rank(keys: BTreeSet<Key>) -> (Vec<Key>, Vec<Vec<Ke
 }
 
 impl Engine {
-    /// Removes everything in the inventory that is ours: workloads first, and all that they need only once their Pods are
-    /// gone. Until then the report names what is [pending](Report::pending); call it again.
+    /// Deletes everything in the inventory that is ours: workloads first, and the objects that they need once their Pods do not
+    /// exist any more. Until then the report names the [pending](Report::pending) deletions; call this again.
     pub async fn remove_all(&self, inventory: &[Key], cache: &dyn Reader) -> Report {
         let mut report = Report::default();
         let (workloads, rest) = by_rank(inventory.iter().cloned().collect());
@@ -48,17 +48,17 @@ impl Engine {
         report
     }
 
-    /// Whether an object is there that we or the Go operator made, and that has no owner to go with.
+    /// Whether an object exists that this operator or the Go operator created, and that is not deleted with an owner.
     ///
     /// # Errors
     /// If it cannot be read.
     pub async fn is_made(&self, key: &Key) -> Result<bool, Failure> {
-        let live = Call::new(&self.client, key, Action::Read).find().await?;
+        let live = Call::new(&self.client, key, Operation::Read).find().await?;
         let is_owned = |live: &Value| live["metadata"].get("ownerReferences").is_some();
         Ok(live.is_some_and(|live| owners::is_ours(&live) && !is_owned(&live)))
     }
 
-    /// Deletes workloads. Returns one that still exists by then.
+    /// Deletes workloads. Returns one that still exists.
     pub(in crate::operands) async fn stop_all(
         &self,
         workloads: Vec<Key>,
@@ -75,7 +75,7 @@ impl Engine {
         workloads.into_iter().find(is_there)
     }
 
-    /// A deletion that began in an earlier run and was not complete by its end is reported now that it is.
+    /// Reports a deletion that began in an earlier run and is complete now.
     fn see_off(&self, key: &Key, report: &mut Report) {
         match report.outcome(key) {
             Some(Outcome::Pending(_)) => self.deletions.begins(key),
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     async fn pending(&self, key: &Key, patience: Duration) -> Option<Outcome> {
-        let call = Call::new(&self.client, key, Action::Delete);
+        let call = Call::new(&self.client, key, Operation::Delete);
         let still_there = async {
             let Some(live) = call.find().await? else {
                 return Ok(None);
@@ -138,9 +138,9 @@ impl Engine {
         if matches!(cache.find(key), Lookup::Absent) && !self.applied.is_stale(key, None) {
             return Ok(Outcome::Gone);
         }
-        let call = Call::new(&self.client, key, Action::Delete);
+        let call = Call::new(&self.client, key, Operation::Delete);
         match self.delete(&call, key).await {
-            // It has changed since it was read: whether it is still ours is to be seen again.
+            // It has changed since it was read: its ownership has to be checked again.
             Err(failure) if failure.class == Class::Transient => self.delete(&call, key).await,
             other => other,
         }
@@ -173,7 +173,7 @@ pub(in crate::operands) fn wait_for(workload: &Key, keys: impl IntoIterator<Item
     }
 }
 
-/// What is done about an object that is not wanted.
+/// What to do with an object that is not desired.
 fn deletion(key: &Key, live: Option<&Value>, owner: Option<&str>) -> Outcome {
     match live {
         None => Outcome::Gone,
@@ -187,12 +187,12 @@ fn deletion(key: &Key, live: Option<&Value>, owner: Option<&str>) -> Outcome {
     }
 }
 
-/// Whether an object belongs to no controller of this kind; for `None`, whether it belongs to any.
+/// Whether an object is owned by no controller of this kind; for `None`, whether it is owned by any.
 pub(in crate::operands) fn belongs_elsewhere(live: &Value, owner: Option<&str>) -> bool {
     owners::controller_kind(live) != owner
 }
 
-/// A workload stays visible until its Pods are gone, so that a process which was killed in between can still wait for it.
+/// A workload stays visible until its Pods do not exist any more, so that the next process can still wait for it.
 fn policy(key: &Key) -> PropagationPolicy {
     match kinds::get(key) {
         Ok(kind) if kind.rank == Rank::Workload => PropagationPolicy::Foreground,

@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How often to look whether an object is gone, at first and at last.
+/// How often an object that is being deleted is read, at first and at last.
 const POLL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// What holds a workload that is deleted together with its Pods.
+/// Why the deletion of a workload takes time.
 const PODS: &str = "its Pods are still there";
 
-/// What became of an attempt.
+/// The result of an attempt.
 pub(in crate::operands) enum Replaced {
-    /// The new one, as the server has it.
+    /// The new object, as the server returned it.
     By(Value),
-    /// The old one's Pods are still there, and two of a kind must not run at the same time.
+    /// The old Pods still exist, and two workloads of a kind must not run at the same time.
     NotYet(String),
 }
 
-/// Puts an object in the place of one that is there. The old one is only deleted once the server would take the new one, and
-/// the end of Pods is not waited for.
+/// Replaces an existing object. The old one is deleted only if the server would accept the new one; the
+/// deletion of Pods is not awaited.
 pub(in crate::operands) async fn replace(
     call: &Call<'_>,
     wanted: &Value,
@@ -55,7 +55,7 @@ pub(in crate::operands) async fn replace(
     Err(call.fail(Class::Transient, why))
 }
 
-/// What the server would accept once the user has deleted the old object.
+/// The server would accept the object once the user has deleted the old one.
 fn by_hand(mut failure: Failure) -> Failure {
     if failure.class == Class::Refused {
         failure.reason += "; it cannot be changed: delete it by hand, and it is recreated";
@@ -63,19 +63,19 @@ fn by_hand(mut failure: Failure) -> Failure {
     failure
 }
 
-/// The same under another name that is not used yet.
+/// The same object under an unused name.
 pub(in crate::operands) fn rehearsal(wanted: &Value) -> Value {
     const SUFFIX: &str = "-dry-run";
     let mut rehearsal = wanted.clone();
     let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
-    // Names of Services are labels of DNS.
+    // The name of a Service is a DNS label.
     let longest = if wanted["kind"] == "Service" { 63 } else { 253 } - SUFFIX.len();
     let name = name.get(..longest).unwrap_or(name);
     rehearsal["metadata"]["name"] = json!(format!("{name}{SUFFIX}"));
     rehearsal
 }
 
-/// Waits until an object is gone: what holds it if it is not by then.
+/// Waits until an object does not exist any more. Returns why it still does, if it takes too long.
 pub(in crate::operands) async fn still_there(
     call: &Call<'_>,
     uid: &Value,

@@ -57,7 +57,7 @@ fn binding() -> Value {
     })
 }
 
-/// The set of all fields of an object, as the server would write it down.
+/// The set of all fields of an object, in the server's notation.
 fn fields_of(value: &Value) -> Value {
     let keys = |item: &Value| match item {
         item if item.get("containerPort").is_some() => {
@@ -90,7 +90,7 @@ fn fields_of(value: &Value) -> Value {
     Value::Object(set)
 }
 
-/// The object once it is applied, with what the server adds, these changes (`null` removes), and these entries of
+/// The object after it was applied, with what the server adds, these changes (`null` removes), and these entries of
 /// `managedFields` beside ours.
 fn live(applied: &Value, changes: &[(&str, Value)], others: &[Value]) -> Value {
     let mut owned = fields_of(applied);
@@ -340,7 +340,7 @@ fn texts_of_secrets_are_their_data() {
     );
 }
 
-/// Objects that controllers of the cluster complete; removing what they add would be a fight for ever.
+/// Objects that controllers of the cluster complete; removing what they add would never end.
 #[rstest]
 #[case::service_account(
     json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "x", "namespace": "ns" } }),
@@ -462,7 +462,7 @@ fn owned(kind: &str, name: &str, controller: bool) -> Value {
     json!([{ "apiVersion": api_version, "kind": kind, "name": name, "uid": "u", "controller": controller }])
 }
 
-/// Whatever of it is not as wanted: another controller would change it back, or lose what runs.
+/// Whatever differs: another controller would revert it, or its Pods would be lost.
 #[rstest]
 #[case::another_where_nobody_is_wanted(
     None,

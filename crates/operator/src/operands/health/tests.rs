@@ -54,7 +54,7 @@ fn deployments_roll_out(#[case] live: &str, #[case] expected: &str) {
     assert_eq!(words(rollout(&key("Deployment"), Some(&deployment(live)))), expected);
 }
 
-/// Between the end of the old Pods and the first new one the condition is still about the old ones.
+/// Between the end of the old Pods and the first new one the condition still describes the old ones.
 #[test]
 fn recreated_pods_are_waited_for() {
     let mut live = deployment("2/2 True NewReplicaSetAvailable");
@@ -119,7 +119,7 @@ fn only_workloads_roll_out() {
     );
 }
 
-// Operator.md W4: a finished roll-out whose Pods have died since is not available.
+// Operator.md W4: a complete roll-out whose Pods have failed since is not available.
 #[rstest]
 #[case::all(2, "3/3 True NewReplicaSetAvailable", State::Well, "2 of 2")]
 #[case::one(1, "3/3 True NewReplicaSetAvailable", State::Partial, "1 of 2")]

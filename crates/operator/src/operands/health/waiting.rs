@@ -1,5 +1,5 @@
-//! Why Pods do not run, in few words that stay the same as long as the cause does: they are part of a status, and what changes there is
-//! written.
+//! Why Pods do not run, in short messages that do not change as long as the cause is the same: each change of a status is
+//! a write.
 
 use super::{CRASH_LOOP, containers, crash_loops};
 use serde_json::Value;
@@ -10,7 +10,7 @@ const REASONS: usize = 3;
 /// The longest message of the cluster or of a program, in characters.
 const WORDS: usize = 200;
 
-/// Why Pods do not run: each reason once, with a Pod it holds for. The most frequent first; there is an end to it.
+/// Why Pods do not run: each reason once, with one of its Pods. The most frequent reasons come first, and only a few are reported.
 pub(super) fn reasons(pods: &[&Value]) -> Vec<String> {
     let mut all: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for pod in pods {
@@ -48,28 +48,28 @@ fn why(pod: &Value) -> Option<String> {
         .into_iter()
         .flatten()
         .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False");
-    // Between two attempts a container does not wait: then its last words are the reason.
+    // Between two attempts a container does not wait: then the end of its log is the reason.
     let ended = || containers(pod).find(|container| container["ready"] != true && end(container).is_some());
     unscheduled
         .map(|condition| message(condition, |message| message))
         .or_else(|| ended().map(crash))
 }
 
-/// The message about a container that crashes in a loop: the same while the kubelet waits, while it runs and when it has ended. What
-/// the kubelet reports about waiting contains how long it does.
+/// The message about a container that crashes repeatedly: the same while the kubelet waits, while it runs and when it has ended. The
+/// kubelet's own message contains the time that it waits.
 fn crash(container: &Value) -> String {
     let words = end(container).map(|end| message(end, last_words));
     let loops = crash_loops(container).then(|| CRASH_LOOP.to_owned());
     loops.into_iter().chain(words).collect::<Vec<_>>().join(": ")
 }
 
-/// How a container ended that should not have.
+/// How a container ended that should run.
 fn end(container: &Value) -> Option<&Value> {
     let ends = ["/state/terminated", "/lastState/terminated"].map(|state| container.pointer(state));
     ends.into_iter().flatten().find(|end| end["exitCode"] != 0)
 }
 
-/// A reason and its message, as far as there are any.
+/// A reason and its message, if there is one.
 fn message(what: &Value, part: impl Fn(&str) -> &str) -> String {
     let reason = what["reason"].as_str().map(str::to_owned);
     let message = what["message"].as_str().map(|message| cut(part(message).trim()));
@@ -77,7 +77,7 @@ fn message(what: &Value, part: impl Fn(&str) -> &str) -> String {
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// The last line that a program has logged, without its time, which is another one after each restart.
+/// The last line of a log, without its time, which differs after each restart.
 fn last_words(log: &str) -> &str {
     let line = log.lines().map(str::trim).rfind(|line| !line.is_empty());
     without_time(line.unwrap_or_default())
@@ -126,7 +126,7 @@ mod tests {
         json!({"terminated": {"exitCode": 1, "reason": "Error", "message": message}})
     }
 
-    /// What Pods report, and the message.
+    /// The status of Pods, and the message.
     #[rstest]
     #[case::one(&["a: A x"], "Pod a: A: x")]
     #[case::of_one_mind(&["a: A x", "b: A x", "c: A x"], "Pod a and 2 more: A: x")]
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(reasons(&pods.iter().collect::<Vec<_>>()).join("; "), expected);
     }
 
-    /// However far a container is in its loop, it is the same loop.
+    /// The message does not depend on the state of the crash loop.
     #[rstest]
     #[case::the_kubelet_waits(
         waiting("CrashLoopBackOff", "back-off 10s restarting container=a pod=a-1_ns(1)"),
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(last_words(log), words);
     }
 
-    /// A roll-out that fails on every machine of a large cluster.
+    /// A roll-out that fails on every node of a large cluster.
     #[test]
     fn many_reasons_are_shortened() {
         let all = |wait: &str| {

@@ -1,4 +1,4 @@
-//! Pods are rolled when what they read changes: a hash of it is an annotation of theirs.
+//! Rolls Pods when the objects that they read change: an annotation of the Pods contains a hash of these objects.
 
 use super::pod;
 use crate::Key;
@@ -16,13 +16,13 @@ use std::{
 /// The annotation.
 pub const ANNOTATION: &str = "operator.openshift.io/config-hash";
 
-/// What its name ends with, the manager reads again when it changes, so it need not be restarted.
+/// The manager reloads a Secret whose name ends like this, so a change of it rolls no Pods.
 const RELOADED: &str = "cloud-controller-manager-serving-cert";
 
-/// Something that Pods read.
+/// An object that Pods read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// What it is.
+    /// The kind of the object.
     pub kind: Kind,
     /// Its name, in the namespace of the Pods.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Reference {
     pub need: Need,
 }
 
-/// What Pods read.
+/// The kind of an object that Pods read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A `ConfigMap`.
@@ -39,17 +39,17 @@ pub enum Kind {
     Secret,
 }
 
-/// Whether Pods start without something.
+/// Whether Pods start without an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// They do not.
+    /// They do not start.
     Required,
-    /// They do.
+    /// They start.
     Optional,
 }
 
 impl Reference {
-    /// Which object it is, for Pods in this namespace.
+    /// The object, for Pods in this namespace.
     pub fn key(&self, namespace: &str) -> Key {
         match self.kind {
             Kind::ConfigMap => Key::config_map(namespace, &self.name),
@@ -64,7 +64,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Annotates the template of a Deployment or `DaemonSet`; `secrets` are further ones that its Pods read.
+/// Annotates the template of a Deployment or `DaemonSet`; `secrets` are further Secrets that its Pods read.
 pub fn put(object: &mut Value, sources: &Sources, secrets: &[&str]) {
     if !matches!(object["kind"].as_str(), Some("Deployment" | "DaemonSet")) {
         return;
@@ -76,7 +76,7 @@ pub fn put(object: &mut Value, sources: &Sources, secrets: &[&str]) {
     object["spec"]["template"]["metadata"]["annotations"][ANNOTATION] = hash(&references, sources).into();
 }
 
-/// What the Pods of an object cannot start without and is not there, in order.
+/// The objects without which the Pods cannot start and that do not exist, in order.
 pub fn missing(object: &Value, sources: &Sources) -> Vec<Reference> {
     let there = |reference: &Reference| match reference.kind {
         Kind::ConfigMap => sources.config_maps.contains_key(&reference.name),
@@ -88,11 +88,11 @@ pub fn missing(object: &Value, sources: &Sources) -> Vec<Reference> {
         .collect()
 }
 
-/// The hash of what is there. Something that is not there counts as empty: its arrival changes the hash, and the
-/// annotation never goes away.
+/// The hash of the existing objects. A missing object counts as empty: its creation changes the hash, and the
+/// annotation always exists.
 ///
-/// It equals the Go operator's wherever that one has a hash, so that taking over from it rolls nothing. Binary data is
-/// what the Go operator overlooks.
+/// It equals the Go operator's hash wherever that operator has one, so that taking over rolls no Pods. The Go operator ignores
+/// binary data.
 fn hash(references: &BTreeSet<Reference>, sources: &Sources) -> String {
     let mut hashed = Hashed::default();
     for Reference { kind, name, need: _ } in references {
@@ -137,7 +137,7 @@ fn encoded(data: &BTreeMap<String, ByteString>) -> BTreeMap<&str, String> {
         .collect()
 }
 
-/// JSON that can stand in HTML: these characters occur in texts only.
+/// JSON that is safe in HTML, as Go writes it: these characters occur in texts only.
 fn as_go_writes_it(hashed: &Hashed<'_>) -> String {
     let json = serde_json::to_string(hashed).expect("maps from text to text are JSON");
     json.replace('<', r"\u003c")
@@ -147,7 +147,7 @@ fn as_go_writes_it(hashed: &Hashed<'_>) -> String {
         .replace('\u{2029}', r"\u2029")
 }
 
-/// What the Pods of an object read: volumes and environment, of every container.
+/// The objects that the Pods read: in volumes and environment, of every container.
 pub fn references(object: &Value) -> BTreeSet<Reference> {
     let list = |owner: &'_ Value, key: &str| owner[key].as_array().cloned().unwrap_or_default();
     let Some(spec) = pod::spec(object) else {
@@ -169,7 +169,7 @@ pub fn references(object: &Value) -> BTreeSet<Reference> {
     owners.iter().flat_map(named).collect()
 }
 
-/// What a volume, a projected source, or the source of a variable names.
+/// The objects that a volume, a projected source, or the source of a variable names.
 fn named(owner: &Value) -> impl Iterator<Item = Reference> {
     const WAYS: [(&str, &str, Kind); 7] = [
         ("configMap", "name", Kind::ConfigMap),

@@ -1,8 +1,8 @@
-//! Which namespace an object lives in: the operator's choice, except for what belongs to the system.
+//! Sets the namespace of objects: the operator's choice, except for objects of the system.
 
 use serde_json::Value;
 
-/// What is in this namespace stays in it.
+/// Objects in this namespace stay in it.
 pub const SYSTEM: &str = "kube-system";
 
 const NAMESPACED: [&str; 10] = [
@@ -24,10 +24,10 @@ const CLUSTER: [&str; 4] = [
     "ValidatingAdmissionPolicyBinding",
 ];
 
-/// Puts an object, and the service accounts that it binds, into `namespace`.
+/// Moves an object, and the service accounts that it binds, to `namespace`.
 ///
 /// # Errors
-/// If it is not known whether objects of that kind have one.
+/// If it is not known whether objects of that kind are namespaced.
 pub fn put(object: &mut Value, namespace: &str) -> Result<(), String> {
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
     match kind.as_str() {

@@ -1,11 +1,11 @@
-//! Laying what is special over what is common.
+//! Merges the manifest of a platform into the shared one.
 
 use serde_json::{Map, Value};
 
-/// Lays `over` on `base`.
+/// Merges `over` into `base`.
 ///
-/// Maps are merged, and `null` takes a key away. Lists are merged if every item has an identity: a `name` (containers,
-/// volumes, variables, ports), or the flag that it is; what is new goes to the end. Any other list, and any other value,
+/// Maps are merged, and `null` removes a key. Lists are merged if every item has an identity: a `name` (containers,
+/// volumes, variables, ports), or the name of the flag; new items are appended. Any other list, and any other value,
 /// is replaced.
 pub fn lay(base: &mut Value, over: Value) {
     match (base, over) {
@@ -40,7 +40,7 @@ fn lay_list(base: &mut Vec<Value>, over: Vec<Value>) {
     }
 }
 
-/// What makes two items of a list the same one.
+/// The identity of an item of a list.
 fn identity(item: &Value) -> Option<&str> {
     match item {
         Value::Object(map) => {

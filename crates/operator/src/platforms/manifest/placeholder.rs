@@ -1,34 +1,34 @@
-//! `${name}` in a manifest, replaced after the YAML has been read: a value cannot change what the YAML means.
+//! `${name}` in a manifest, replaced after the YAML has been parsed: a value cannot change the structure of the YAML.
 
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// What placeholders stand for.
+/// The values of placeholders.
 pub type Values = BTreeMap<&'static str, Value>;
 
-/// A placeholder that stands for nothing.
+/// A placeholder that cannot be replaced.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// There is no such value.
+    /// It has no value.
     #[error("placeholder ${{{0}}} is not known")]
     Name(String),
-    /// `${` without an end.
+    /// `${` is not closed.
     #[error("a placeholder in {0:?} has no end")]
     Open(String),
 }
 
-/// Who reads the text.
+/// The reader of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// Kubernetes, as it is.
+    /// Kubernetes, which reads it unchanged.
     Kubernetes,
     /// A shell, for which a value must stay one word.
     Shell,
 }
 
-/// Replaces every placeholder in every text. A text that is nothing but a placeholder becomes its value, a number too.
+/// Replaces every placeholder in every text. A text that consists of one placeholder becomes its value, which may be a number.
 ///
-/// Values are not looked into again. Under the key `run`, whose text becomes a script, they are quoted if need be.
+/// Placeholders in values are not replaced. Under the key `run`, whose text becomes a script, values are quoted if necessary.
 pub fn fill(value: &mut Value, values: &Values) -> Result<(), Unknown> {
     fill_for(value, values, Reader::Kubernetes)
 }

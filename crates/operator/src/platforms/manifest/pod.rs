@@ -1,4 +1,4 @@
-//! The Pod in an object: a Pod's own, or the template of what makes Pods.
+//! The Pod in an object: a Pod itself, or the template of a workload.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ pub fn spec(object: &Value) -> Option<&Value> {
     object.pointer(pointer(object)?)
 }
 
-/// The containers that stay, without those that only prepare.
+/// The containers, without init containers.
 pub fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
     lists(object, &["containers"])
 }
 
-/// Every container.
+/// All containers, with init containers.
 pub fn all_containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
     lists(object, &["initContainers", "containers"])
 }

@@ -1,7 +1,7 @@
-//! What a container runs: a list of flags in a manifest, a script in a cluster.
+//! The command of a container: a list of flags in a manifest, a script in a cluster.
 //!
-//! `run: {binary, flags}` becomes the three-element command of every operand. The script lets the machine say where its
-//! API server is, because the operands run before there is a pod network to reach the usual address through.
+//! `run: {binary, flags}` becomes the three-element command of every operand. The script reads the address of the API server
+//! from a file of the machine, because the operands run before there is a Pod network through which the Service of the API server is reachable.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ if [[ -f /etc/kubernetes/apiserver-url.env ]]; then
 fi
 exec ";
 
-/// Replaces `run` in a container by its command, and drops from its arguments those whose condition is not given.
+/// Replaces `run` in a container by its command, and removes arguments whose condition is empty.
 pub fn expand(container: &mut Value) -> Result<(), String> {
     if let Some(args) = container.get_mut("args") {
         *args = given(args)?.into();
@@ -29,7 +29,7 @@ pub fn expand(container: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The flags that are to be passed: all but those of the form `{flag, given}` whose `given` is empty.
+/// The flags to pass: all except those of the form `{flag, given}` whose `given` is empty.
 fn given(flags: &Value) -> Result<Vec<String>, String> {
     let flags = flags.as_array().ok_or("flags have to be a list")?;
     let mut passed = Vec::new();

@@ -1,10 +1,10 @@
-//! Whether the cluster's cloud code runs outside of Kubernetes' own programs, and whether it is ours to run.
+//! Whether the cluster has an external cloud provider, and whether this operator runs it.
 
 use crate::platforms::Platform;
 use operator_api::infrastructure::PlatformStatus;
 use std::collections::BTreeMap;
 
-/// On an Infrastructure: false deletes the operands, true or empty counts as external whatever the platform.
+/// An annotation of the Infrastructure: false deletes the operands, true or empty counts as external on any platform.
 pub const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
 
 /// What a value of the annotation requests.
@@ -12,9 +12,9 @@ pub const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provide
 pub enum Request {
     /// A cloud controller manager.
     External,
-    /// The cloud provider of Kubernetes itself.
+    /// The in-tree cloud provider.
     InTree,
-    /// It is neither true nor false.
+    /// Unclear: neither true nor false.
     Unclear,
 }
 
@@ -31,15 +31,15 @@ pub fn requested(value: &str) -> Request {
 /// What the operator does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provisioning {
-    /// Runs the operands.
+    /// It runs the operands.
     Provision,
-    /// Nothing: the platform needs no cloud code, or has it inside of Kubernetes. What exists is deleted.
+    /// Nothing: the platform needs no cloud provider, or has an in-tree one. Existing operands are deleted.
     NotExternal,
     /// Nothing: the user installs a manager.
     BroughtAlong,
-    /// Nothing: the platform's cloud code is outside, but this operator has no manager for it.
+    /// Nothing: the platform's cloud provider is external, but this operator has no manager for it.
     NoOperands,
-    /// Nothing: an annotation says that Kubernetes' own cloud code is to be used. What exists is deleted.
+    /// Nothing: an annotation requests the in-tree cloud provider. Existing operands are deleted.
     SwitchedOff,
 }
 
@@ -67,16 +67,16 @@ pub fn provisioning(
     })
 }
 
-/// Whether `OpenShift` has such a platform, with or without operands.
+/// Whether `OpenShift` supports this platform, with or without operands.
 pub fn is_known(status: &PlatformStatus) -> bool {
     const WITHOUT_CLOUD: [&str; 6] = ["BareMetal", "EquinixMetal", "External", "Libvirt", "None", "oVirt"];
     WITHOUT_CLOUD.contains(&status.type_.as_str()) || is_external(status)
 }
 
-/// Whether the platform's cloud code is outside of Kubernetes' own programs. Of the platform `External` the Infrastructure says
+/// Whether the platform's cloud provider is external. For the platform `External` the Infrastructure names
 /// whether the user installs a manager.
 pub fn is_external(status: &PlatformStatus) -> bool {
-    // Beside the platforms that have operands: their cloud code is outside, and not ours to run.
+    // In addition to the platforms with operands: their cloud provider is external, and this operator does not run it.
     const FURTHER: [&str; 2] = ["AlibabaCloud", "KubeVirt"];
     let external = status.external.as_ref();
     match status.type_.as_str() {
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // The platforms, whether they are external, and what happens with the annotation.
+    // The platforms, whether they are external, and the effect of the annotation.
     #[rstest]
     #[case::aws("AWS", true, Provisioning::Provision)]
     #[case::azure("Azure/AzurePublicCloud", true, Provisioning::Provision)]

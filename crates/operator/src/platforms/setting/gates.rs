@@ -1,8 +1,8 @@
-//! Which features of the cluster are passed to the managers.
+//! The feature gates of the cluster that are passed to the managers.
 
 use operator_api::{ClusterVersion, FeatureGate};
 
-/// The gates that the library of the Go managers knows, as of Kubernetes 1.36. Any other would keep one from starting.
+/// The gates that the library of the Go managers knows, as of Kubernetes 1.36. A manager does not start with any other gate.
 pub const KNOWN: [&str; 3] = [
     "CloudControllerManagerWatchBasedRoutesReconciliation",
     "CloudControllerManagerWebhook",
@@ -49,13 +49,13 @@ pub fn enabled(
     Ok(details.enabled.iter().map(|gate| gate.name.clone()).collect())
 }
 
-/// The value of `--feature-gates`: of the enabled gates, those that a manager knows.
+/// The value of `--feature-gates`: the enabled gates that a manager knows.
 pub fn passed(enabled: &[String]) -> String {
     let known = enabled.iter().filter(|gate| KNOWN.contains(&gate.as_str()));
     known.map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
 }
 
-/// The version that the cluster is being changed to; if there is none, the newest it has been.
+/// The version that the cluster is being updated to; otherwise the last one that it was updated to.
 fn version_of(cluster: &ClusterVersion) -> Option<&str> {
     let newest = cluster.status.history.first().map(|update| update.version.as_str());
     [Some(cluster.status.desired.version.as_str()), newest]

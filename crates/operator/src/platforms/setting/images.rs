@@ -1,10 +1,10 @@
-//! Which image each container runs: `images.json`, and the rule that a container's name selects its image.
+//! The image of each container: `images.json`, and the rule that a container's name selects its image.
 
 use crate::platforms::{Error, Platform, Provider};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The container that is the cloud controller manager.
+/// The name of the container with the cloud controller manager.
 pub const MANAGER: &str = "cloud-controller-manager";
 /// The key of the operator's own image.
 pub const OPERATOR: &str = "cloudControllerManagerOperator";
@@ -23,26 +23,26 @@ pub enum ParseError {
     /// It is not a JSON object.
     #[error("images.json is not a JSON object (line {line}, column {column})")]
     Json {
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Where, counted from 1.
+        /// The column, counted from 1.
         column: usize,
-        /// What the parser says.
+        /// The error of the parser.
         source: serde_json::Error,
     },
-    /// A key that is needed here has something else than a text.
+    /// The value of a needed key is not a text.
     #[error("images.json: {key} has to be a text")]
     NotText {
-        /// Which one.
+        /// The key.
         key: String,
     },
 }
 
 impl Images {
-    /// Reads `images.json`. Keys that are not needed are ignored, and of two that are the same the last one counts.
+    /// Parses `images.json`. Unused keys are ignored, and of duplicate keys the last one counts.
     ///
     /// # Errors
-    /// If it is not a JSON object, or an image is not a text. A missing key is nothing wrong yet.
+    /// If it is not a JSON object, or an image is not a text. A missing key is no error yet.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let parsed: BTreeMap<String, Value> = serde_json::from_str(text).map_err(|source| ParseError::Json {
             line: source.line(),
@@ -76,23 +76,23 @@ impl Images {
             .filter(|image| !image.is_empty())
     }
 
-    /// The image that this project's programs run in.
+    /// The image of this project's programs.
     pub fn own(&self) -> Option<&str> {
         self.own.as_deref().or_else(|| self.find(OPERATOR))
     }
 }
 
-/// The images of a platform by container, and whose program that makes the manager.
+/// The images of a platform by container, and which project's manager it is.
 #[derive(Debug)]
 pub struct Chosen {
-    /// Whose program the manager is.
+    /// Which project's manager it is.
     pub provider: Provider,
     by_container: BTreeMap<&'static str, String>,
 }
 
 /// Finds an image for every container of a platform.
 ///
-/// An image that `images.json` names is used. Without one, the manager is ours where we have it.
+/// An image that `images.json` names is used. Otherwise the manager is this project's, if it supports the platform.
 pub fn choose(platform: &Platform, images: &Images) -> Result<Chosen, Error> {
     let mut chosen = Chosen {
         provider: Provider::Theirs,
@@ -120,7 +120,7 @@ pub fn choose(platform: &Platform, images: &Images) -> Result<Chosen, Error> {
 }
 
 impl Chosen {
-    /// Gives a container the image that its name selects.
+    /// Sets the image of a container by its name.
     pub fn put(&self, container: &mut Value) -> Result<(), String> {
         let name = container["name"].as_str().unwrap_or_default();
         match self.by_container.get(name) {

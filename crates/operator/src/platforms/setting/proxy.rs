@@ -1,14 +1,14 @@
-//! How the operands reach the outside.
+//! The proxy of the operands.
 
 use crate::platforms::manifest::pod;
 use operator_api::proxy::Status;
 use serde_json::{Value, json};
 
-/// The Proxy's status: what is in force, not what was asked for.
+/// The Proxy's status, which is in force, not its spec.
 pub type Values = Status;
 
-/// Adds the variables that are not empty to the environment of the containers that stay; what only prepares talks to
-/// nobody.
+/// Adds the variables that are not empty to the environment of the containers; init containers send no requests
+/// to other machines.
 pub fn put(object: &mut Value, proxy: &Values) {
     let Status {
         http_proxy,

@@ -1,46 +1,46 @@
-//! What the manager's port speaks: the operator's flags, or the profile that the cluster asks for.
+//! The TLS settings of the manager's port: the operator's flags, or the profile of the cluster.
 
 mod ciphers;
 
 use ciphers::{INTERMEDIATE, OLD};
 use operator_api::api_server::{self, CustomTlsProfile, TlsSecurityProfile};
 
-/// Go's names of the versions, the oldest first.
+/// Go's names of the versions, in ascending order.
 const VERSIONS: [&str; 4] = ["VersionTLS10", "VersionTLS11", "VersionTLS12", NEWEST];
 const DEFAULT: &str = "VersionTLS12";
-/// Its ciphers cannot be chosen.
+/// Its cipher suites cannot be chosen.
 const NEWEST: &str = "VersionTLS13";
 
-/// What a port speaks.
+/// The TLS settings of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The oldest version, by Go's name.
+    /// The minimum version, by Go's name.
     pub min_version: String,
-    /// IANA's names; empty for a program's own choice.
+    /// Names of IANA; empty for the default of a program.
     pub cipher_suites: Vec<String>,
 }
 
-/// Who has the last word: flags of the operator hold for good, the cluster's profile is to be watched.
+/// Where settings come from: flags do not change, the cluster's profile is to be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `--tls-min-version` or `--tls-cipher-suites`.
     Flags,
-    /// The `APIServer`, or what holds without one.
+    /// The `APIServer`, or the default if it names no profile.
     Cluster,
 }
 
-/// What was found.
+/// The resolved settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// What to speak.
+    /// The settings.
     pub settings: Settings,
     /// Where they come from.
     pub source: Source,
-    /// What is logged.
+    /// Warnings for the log.
     pub warnings: Vec<String>,
 }
 
-/// A flag is wrong.
+/// A flag is invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -63,7 +63,7 @@ impl Default for Settings {
 /// not be read.
 ///
 /// # Errors
-/// If a flag is wrong. A wrong profile is not: it falls back to `Intermediate`, with a warning.
+/// If a flag is invalid. An invalid profile is not an error: it falls back to `Intermediate`, with a warning.
 pub fn resolve(
     min_version: &str,
     cipher_suites: &[String],

@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, Platform, images::MANAGER};
 
-/// What runs on Acme Cloud.
+/// The platform Acme Cloud.
 pub const PLATFORM: Platform = Platform {
     type_: "Acme",
     cloud_config: CloudConfig::Untouched,
@@ -13,7 +13,7 @@ pub const PLATFORM: Platform = Platform {
     ..Platform::NEW
 };
 
-/// Acme's clusters are called after their region: `mars-x7k2p`.
+/// The names of Acme's clusters begin with their region: `mars-x7k2p`.
 fn region(infrastructure_name: &str) -> &str {
     infrastructure_name.split_once('-').map_or("", |(region, _)| region)
 }

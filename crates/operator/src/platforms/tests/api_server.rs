@@ -1,4 +1,4 @@
-//! A real API server takes every object, and the admission policies do what they say.
+//! A real API server accepts every object, and the admission policies reject what they should.
 
 use super::*;
 use k8s_openapi::api::{
@@ -55,7 +55,7 @@ fn named<K: Default + kube::Resource>(name: &str) -> K {
     object
 }
 
-/// Everything of every platform: with both topologies, with our own image, and for a machine that starts a cluster.
+/// The objects of every platform: with both topologies, with our own image, and for the machine that starts a cluster.
 fn everything(namespace: &str) -> Vec<Object> {
     let mut objects = Vec::new();
     for (platform, _) in PLATFORMS {
@@ -79,7 +79,7 @@ async fn takes_every_object() {
     let client = ControlPlane::shared().client();
     let namespace = lab::unique("platforms");
     ensure(&Api::<Namespace>::all(client.clone()), &named(&namespace)).await;
-    // Pods need one, and there is no controller here that makes it.
+    // Pods need one, and no controller creates it here.
     ensure(
         &Api::<ServiceAccount>::namespaced(client.clone(), "kube-system"),
         &named("default"),
@@ -269,7 +269,7 @@ async fn write(services: &Api<Service>, name: &str, value: &Value) -> kube::Resu
         .await
 }
 
-/// Policies come into force a moment after they were written: waits until each of them refuses something.
+/// Policies take effect a moment after they were written: waits until each of them rejects a request.
 async fn in_force(services: &Api<Service>) {
     let first = |prefix: &str| {
         rows()
@@ -337,7 +337,7 @@ async fn policies_judge() {
     type_check(&client).await;
 }
 
-/// The controller manager checks each expression against the types of what it judges.
+/// The controller manager checks the types of each expression.
 async fn type_check(client: &Client) {
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
     let checked = |policy: Option<&ValidatingAdmissionPolicy>| {
@@ -368,7 +368,7 @@ async fn type_check(client: &Client) {
     }
 }
 
-/// `claim` is what the token of a node manager says about its node.
+/// `claim` is the node name in the token of a node manager.
 async fn label(client: &Client, node: &str, user: &str, claim: Option<&str>) -> kube::Result<Value> {
     let mut request = http::Request::patch(format!("/api/v1/nodes/{node}"))
         .header("content-type", "application/merge-patch+json")

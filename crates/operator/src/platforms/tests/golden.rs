@@ -1,4 +1,4 @@
-//! Everything that is rendered, whole: a change of it is a change of running clusters, and shows up in a review.
+//! All rendered objects: a change of them is a change of running clusters, and is visible in a review.
 
 use super::*;
 use rstest::rstest;
@@ -16,7 +16,7 @@ fn golden(name: &str) -> PathBuf {
     .collect()
 }
 
-/// Compares with the file, or writes it if asked to.
+/// Compares with the file, or writes it if requested.
 fn compare(name: &str, objects: &[Object]) {
     let path = golden(name);
     let texts: Vec<_> = objects

@@ -1,10 +1,10 @@
-//! What holds on every platform.
+//! Properties of every platform.
 
 use super::*;
 use rstest::rstest;
 use serde_json::json;
 
-/// Every platform, with what was rendered for it.
+/// Every platform, with its rendered objects.
 fn everywhere(check: impl Fn(&str, &str, &[Object])) {
     for topology in [Topology::Single, Topology::HighlyAvailable] {
         for (platform, deployment) in PLATFORMS {
@@ -326,7 +326,7 @@ fn mounts_the_host_and_what_it_trusts() {
                 "name": "ccm-trusted-ca",
                 "items": [{"key": "ca-bundle.crt", "path": "tls-ca-bundle.pem"}],
             }});
-            // What runs on every machine sees nothing of it but the address of the API server.
+            // A Pod on every machine mounts nothing of the machine except the address of the API server.
             let (host, path, type_) = match workload["kind"].as_str() {
                 Some("DaemonSet") => ("apiserver-url", "/etc/kubernetes/apiserver-url.env", "FileOrCreate"),
                 _ => ("host-etc-kube", "/etc/kubernetes", "Directory"),
@@ -350,7 +350,7 @@ fn mounts_the_host_and_what_it_trusts() {
     });
 }
 
-/// A mount without a volume is refused by the API server, a volume without a mount is by mistake but for one.
+/// The API server rejects a mount without a volume; a volume without a mount is a mistake, with one exception.
 #[test]
 fn mounts_are_volumes() {
     everywhere(|platform, _, objects| {
@@ -413,7 +413,7 @@ fn proxy_is_for_containers_that_stay() {
     });
 }
 
-/// Each source that a platform's Pods read rolls them when it appears and when it changes.
+/// Each object that a platform's Pods read rolls them when it is created and when it changes.
 #[rstest]
 #[case::aws("AWS", "cloud-conf ccm-trusted-ca", "")]
 #[case::azure("Azure", "cloud-conf ccm-trusted-ca", "azure-cloud-credentials")]
@@ -457,7 +457,7 @@ fn what_is_read_rolls_the_pods(#[case] platform: &str, #[case] config_maps: &str
     assert_eq!(seen.len(), all);
 }
 
-/// A platform that says it has a cloud configuration has Pods that read it, and no other has: no program would write it.
+/// A platform with a cloud configuration has Pods that read it, and no other platform has: no program would write it.
 #[test]
 fn readers_of_a_cloud_configuration_have_one() {
     for platform in ALL {
@@ -473,7 +473,7 @@ fn readers_of_a_cloud_configuration_have_one() {
     }
 }
 
-/// W24: a node manager that asks the machine's metadata service uses nothing else, so it gets no secret.
+/// W24: a node manager that uses the machine's metadata service needs no Secret, so it gets none.
 #[test]
 fn w24_no_secret_of_the_cloud_on_every_machine() {
     let objects = resources(&setting("Azure", Topology::HighlyAvailable)).unwrap();
@@ -489,7 +489,7 @@ fn w24_no_secret_of_the_cloud_on_every_machine() {
     }
 }
 
-/// On Azure Stack Hub there is no such service: the node manager asks the hub, and only what prepares its configuration sees the
+/// Azure Stack Hub has no such service: the node manager sends requests to the hub, and only the init container reads the
 /// Secret itself.
 #[test]
 fn w24_a_hub_is_asked_with_credentials() {

@@ -1,4 +1,4 @@
-//! Where images.json names no manager and we have one, it is ours: its port is open.
+//! If images.json names no manager and this project has one, it is used: its port is open.
 
 use super::*;
 use rstest::rstest;
@@ -49,7 +49,7 @@ fn port_is_probed() {
     );
 }
 
-/// It reads the certificate again by itself.
+/// It reloads the certificate by itself.
 #[test]
 fn a_new_certificate_rolls_nothing() {
     let mut setting = own("OpenStack");
@@ -109,7 +109,7 @@ fn is_as_live_and_as_safe_as_on_any_kubernetes() {
     assert_eq!(here["securityContext"], safe);
 }
 
-/// On the control plane the rest of the folder is every credential of the cluster.
+/// On the control plane the other files of the folder are credentials of the cluster.
 #[test]
 fn sees_one_file_of_the_machine() {
     let deployment = deployment(&own("OpenStack"));

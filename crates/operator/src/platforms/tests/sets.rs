@@ -1,4 +1,4 @@
-//! Which objects a platform has.
+//! The objects of each platform.
 
 use super::*;
 use rstest::rstest;
@@ -164,7 +164,7 @@ fn w20_every_object_and_reference_moves_with_the_namespace() {
         let objects = resources(&setting).unwrap();
         for object in &objects {
             let text = object.value().to_string();
-            // The name of the policies has it as a prefix; it is only a name.
+            // The name of the policies contains it as a prefix; it is not a reference.
             let text = text.replace("openshift-cloud-controller-manager-cloud-provider", "");
             assert!(
                 !text.contains(NAMESPACE),
@@ -213,7 +213,7 @@ fn gates_are_passed(#[values("OpenStack", "VSphere")] platform: &str) {
     assert!(script(&setting).as_str().unwrap().contains(gates));
 }
 
-/// Values come in after the YAML was read.
+/// Values are inserted after the YAML was parsed.
 #[rstest]
 fn no_value_breaks_a_manifest(
     #[values(

@@ -1,4 +1,4 @@
-//! Follows `docs/adding-a-platform.md`: the folder `acme` is what the page shows, and what comes of it is what it says.
+//! Follows `docs/adding-a-platform.md`: the folder `acme` has the files of the page, and the results are those that the page shows.
 
 use super::{acme::PLATFORM, *};
 use crate::cloud_config;
@@ -54,7 +54,7 @@ fn the_documentation_matches_the_rendered_objects() {
     assert_eq!(at(binding, "/subjects/0/namespace"), NAMESPACE);
 }
 
-/// Step 4 is one row. With it the platform is found, its cloud code is outside, and everything it asks for is there: the objects, and the
+/// Step 4 is one row. With it the platform is found, is external, and all its objects exist, with the
 /// configuration that its Pods mount.
 #[test]
 fn the_row_is_all_that_is_left() {

@@ -118,7 +118,7 @@ fn refusals(#[case] mut spec: Value, #[case] refused: Option<Cause>, #[case] exp
     assert_eq!(message, expected);
 }
 
-/// Pods are not rolled, and no certificate is replaced, for what could not be read.
+/// An object that cannot be read rolls no Pods and replaces no certificate.
 #[test]
 fn what_cannot_be_read_is_no_reason_to_change() {
     let manager = manager(json!({"provider": "memory"}));

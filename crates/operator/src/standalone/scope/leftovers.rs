@@ -1,6 +1,6 @@
 //! Pods of managers, whether or not their resource exists: Pods outlive it for as long as they take to terminate.
 //!
-//! No finalizer keeps the resource for that time. It would keep it, and its definition, for ever if the operator was uninstalled first, and would
+//! No finalizer keeps the resource for that time. It would keep it, and its definition, forever if the operator was uninstalled first, and would
 //! not know of orphaned Pods. So the Pods themselves have their claim as an annotation.
 
 use crate::cache::Resource;
@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 /// The claim of Pods: on them, and in the templates that they are created from.
 const CLAIM: &str = "outrigger.dev/claim";
 
-/// What runs, in this order: each creates the next, so an object that is missing in one list, because it was about to be created, is in an earlier one.
+/// The kinds that are listed, in this order: each creates the next, so an object that is missing in one list, because it was about to be
+/// created, is in an earlier one.
 const KINDS: [(&str, &str, &str); 3] = [
     ("apps/v1", "Deployment", "deployments"),
     ("apps/v1", "ReplicaSet", "replicasets"),
@@ -28,14 +29,14 @@ const KINDS: [(&str, &str, &str); 3] = [
 pub struct Leftover {
     /// The name of the manager.
     pub manager: String,
-    /// Which object.
+    /// The object.
     pub what: String,
     /// Its claim; `None` if it has none.
     pub claim: Option<Claim>,
 }
 
 impl Leftover {
-    /// What an object is of a manager; `None` if nothing runs because of it.
+    /// The leftover that an object is; `None` if it runs no Pods.
     fn of(kind: &str, object: &Value) -> Option<Self> {
         let (metadata, template) = (&object["metadata"], &object["spec"]["template"]["metadata"]);
         let (is_over, annotations) = match kind {
@@ -56,7 +57,7 @@ impl Leftover {
 }
 
 impl Operator {
-    /// What runs, or why that is not known. It is only read if there is a manager to be started or changed.
+    /// The leftovers, or why they are not known. They are only read if a manager has to be started or changed.
     pub(in crate::standalone) async fn leftovers(&self, managers: &Managers) -> Result<Vec<Leftover>, String> {
         let mut all = Vec::new();
         if managers.all_settled() {

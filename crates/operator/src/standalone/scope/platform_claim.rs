@@ -1,12 +1,12 @@
-//! The claim of the platform's own manager, where the operator runs one beside others: on `OpenShift`.
+//! The claim of the platform's own manager, if the operator runs one beside others: on `OpenShift`.
 
 use crate::standalone::{Cluster, observe::Managers, operator::Operator};
 use crate::{cache::Selection, openshift::platform_manager};
 use operator_api::cloud_controller_manager::{Claim, SECURE_PORT, Scope};
 
-/// What the nodes of a platform are called, where its manager leaves alone those that are called otherwise. Other platforms' managers
-/// take a machine that they do not know for one that is gone. Azure's counts such a node as unmanaged, those of GCP and `OpenStack` cannot
-/// read its provider ID, and AWS's neither unless the last part of it begins with `i-`: none deletes it.
+/// The schemes of provider IDs of platforms whose manager ignores nodes with other schemes. The managers of other platforms
+/// delete nodes whose machine they do not find. Azure's treats such a node as unmanaged, those of GCP and `OpenStack` cannot
+/// parse its provider ID, and AWS's cannot unless the last part of it begins with `i-`: none deletes it.
 const SCHEMES: [(&str, &str); 4] = [
     ("AWS", "aws"),
     ("Azure", "azure"),
@@ -15,7 +15,7 @@ const SCHEMES: [(&str, &str); 4] = [
 ];
 
 impl Operator {
-    /// The claim of the platform's own manager, if it has one; or why that is not known. It is only read if there is another manager.
+    /// The claim of the platform's own manager, if it has one; or why it is not known. It is only read if there is another manager.
     pub(in crate::standalone) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, String> {
         let selections = self.platform_selections(managers);
         if selections.is_empty() {
@@ -35,7 +35,7 @@ impl Operator {
     }
 }
 
-/// What the manager of such a platform looks after: all nodes that may be its own, and all Services without a class.
+/// The claim of the manager of this platform: all nodes that may be its own, and all Services without a class.
 pub(in crate::standalone) fn claim(platform: &str) -> Claim {
     let schemes = SCHEMES.iter().filter(|(type_, _)| *type_ == platform);
     Claim {

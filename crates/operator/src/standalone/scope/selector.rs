@@ -1,12 +1,12 @@
-//! Labels that nodes have to have.
+//! Label selectors of nodes.
 
 use operator_api::cloud_controller_manager::{LabelSelector, Requirement};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a selector requires of one label.
+/// The requirements for one label.
 #[derive(Debug, Clone, Default)]
 struct Demand<'a> {
-    /// Only these values, if any are required.
+    /// One of these values, if any are required.
     only: Option<BTreeSet<&'a str>>,
     /// None of these.
     none_of: BTreeSet<&'a str>,
@@ -19,11 +19,11 @@ enum Presence {
     Either,
     There,
     Absent,
-    /// Both were demanded.
+    /// Both are required.
     Neither,
 }
 
-/// As `--node-selector` takes it; empty for all nodes.
+/// The selector in the form of `--node-selector`; empty for all nodes.
 pub fn text(selector: &LabelSelector) -> String {
     let equal = selector
         .match_labels
@@ -44,7 +44,7 @@ pub fn text(selector: &LabelSelector) -> String {
     equal.chain(others).collect::<Vec<_>>().join(",")
 }
 
-/// Whether a node can have labels that fit both.
+/// Whether a node can have labels that match both.
 pub fn meet(a: &LabelSelector, b: &LabelSelector) -> bool {
     let mut demands = demands(a);
     for (key, demand) in self::demands(b) {
@@ -53,7 +53,7 @@ pub fn meet(a: &LabelSelector, b: &LabelSelector) -> bool {
     demands.values().all(Demand::can_be_met)
 }
 
-/// What is wrong with a selector, in sentences.
+/// The problems of a selector, each one sentence.
 pub fn problems(selector: &LabelSelector) -> Vec<String> {
     let mut problems = Vec::new();
     for Requirement { key, operator, values } in &selector.match_expressions {
@@ -93,7 +93,7 @@ fn words(selector: &LabelSelector) -> impl Iterator<Item = &str> {
     equal.chain(others).map(String::as_str)
 }
 
-/// Whether the manager's flag can take it; whether a label can have it is the API server's concern.
+/// Whether the manager's flag accepts it; the API server validates labels.
 fn is_word(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
@@ -150,7 +150,7 @@ impl<'a> Demand<'a> {
         };
     }
 
-    /// There is always one more value than those that are excluded.
+    /// A value that is not excluded always exists.
     fn can_be_met(&self) -> bool {
         match (&self.only, self.presence) {
             (_, Presence::Neither) => false,

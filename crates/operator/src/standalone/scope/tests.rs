@@ -4,7 +4,7 @@ use operator_api::cluster_operator::ObjectReference;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-/// A manager that was made `age` seconds after the first; by default with a port and Services of its own.
+/// A manager that was created `age` seconds after the first; by default with a port and Services of its own.
 fn manager(name: &str, age: i64, spec: &Value) -> CloudControllerManager {
     let mut whole = json!({"provider": "memory", "securePort": 10258 + age});
     for (key, value) in spec.as_object().unwrap() {
@@ -222,7 +222,7 @@ fn zone(zone: &str) -> Value {
     labels(&json!({ "zone": zone }))
 }
 
-/// What is asked for is compared with what others run, whatever those ask for by now, and whether they get it or not.
+/// A claim is compared with the claims of the Pods of others, whatever their current specs, and whether those are granted or not.
 #[rstest]
 #[case::changed_and_refused(json!({}), &["west"], "west", "a c")]
 #[case::changed_and_refused_leaves_others_their_place(json!({}), &["west"], "north", "a")]
@@ -249,7 +249,7 @@ fn what_runs_counts(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[
     assert_eq!(refused.join(" "), expected);
 }
 
-/// Two that want each other's nodes at once: each has to wait for the other.
+/// Two managers that exchange their nodes at the same time: each has to wait for the other.
 #[test]
 fn places_are_not_swapped_at_once() {
     let (west, east) = (zone("west"), zone("east"));
@@ -265,7 +265,7 @@ fn places_are_not_swapped_at_once() {
     assert!(found[0].sentence.starts_with(earlier), "{}", found[0].sentence);
 }
 
-/// The port and the class are taken as long as the nodes are.
+/// The port and the class are reserved as long as the nodes are.
 #[test]
 fn ports_and_classes_that_run_count() {
     let was = manager(
@@ -289,7 +289,7 @@ fn ports_and_classes_that_run_count() {
     }
 }
 
-/// A Pod that runs with what a manager of this name and spec would take.
+/// A Pod with the claim of a manager with this name and spec.
 fn left(name: &str, spec: &Value) -> Leftover {
     Leftover {
         manager: name.to_owned(),
@@ -305,7 +305,7 @@ fn unmarked(name: &str) -> Leftover {
     }
 }
 
-/// Pods outlive their manager, and the spec that they were made from.
+/// Pods outlive their manager, and its spec.
 #[rstest]
 #[case::nothing(zone("west"), &[], "")]
 #[case::of_one_that_is_gone(zone("west"), &[left("gone", &zone("west"))], "Pod ns/gone-1")]

@@ -1,6 +1,6 @@
-//! What is wrong with a spec, in sentences for its author.
+//! Validates a spec, with messages for its author.
 //!
-//! Most of this an API server with the present definition refuses at once; an older definition, or none of its rules, may still let it through.
+//! An API server with the current definition rejects most of this at once; with an older definition it may not.
 
 use crate::Key;
 use crate::standalone::{
@@ -16,10 +16,10 @@ use operator_api::{
 use regex_lite::Regex;
 use std::collections::BTreeSet;
 
-/// The longest name that leaves room for what is put after it.
+/// The longest name that leaves room for the suffix.
 const LONGEST: usize = 38;
 
-/// Everything that is wrong, each in one sentence with the remedy; empty if nothing is.
+/// All problems, each one sentence with the remedy.
 pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags: &[String]) -> Vec<String> {
     let spec = &manager.spec;
     let name = manager.metadata.name.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn problems(manager: &CloudControllerManager, providers: &[Provider], flags:
     problems
 }
 
-/// What is wrong with a name by which a manager's objects would be called like some of these, which are the platform's.
+/// The problem of a name that would give a manager's objects the names of these, which are the platform's.
 pub(in crate::standalone) fn taken(name: &str, platform: &BTreeSet<Key>) -> Option<String> {
     let full = names::full(name);
     let theirs = platform.iter().find(|key| key.name == full)?;
@@ -56,7 +56,7 @@ pub(in crate::standalone) fn taken(name: &str, platform: &BTreeSet<Key>) -> Opti
     ))
 }
 
-/// Another image may have providers that this program has not heard of.
+/// Another image may have providers that this program does not know.
 fn provider(spec: &Spec, providers: &[Provider]) -> Option<String> {
     match provider::find(providers, &spec.provider) {
         None if spec.image.is_none() => {
@@ -81,7 +81,7 @@ fn references(spec: &Spec) -> Option<String> {
     (!either).then(|| "spec.cloudConfig must name either a configMap or a secret".to_owned())
 }
 
-/// The form of texts, as the present definition requires it.
+/// The format of texts, as the current definition requires it.
 fn forms(spec: &Spec) -> Vec<String> {
     let image = "is not an image: it has the form [registry/]repository[:tag][@digest]";
     let cluster_name = "may not contain blanks: it becomes part of names in the cloud";

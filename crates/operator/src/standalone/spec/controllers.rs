@@ -5,24 +5,24 @@ use operator_api::cloud_controller_manager::{Claim, Routes};
 /// A controller of the manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Controller {
-    /// Initialises nodes.
+    /// Initializes nodes.
     Node,
-    /// Deletes nodes whose machines are gone.
+    /// Deletes nodes whose machines do not exist.
     NodeLifecycle,
     /// Opens the ports of Services in the firewall in front of the nodes.
     NodeFirewall,
-    /// Gives pod networks to nodes.
+    /// Assigns Pod networks to nodes.
     NodeIpam,
-    /// Has pod networks routed to nodes.
+    /// Creates routes for the Pod networks of nodes.
     NodeRoute,
-    /// Makes load balancers.
+    /// Creates load balancers.
     ServiceLb,
     /// Tags the machines behind nodes.
     NodeTags,
 }
 
 impl Controller {
-    /// All of them.
+    /// All controllers.
     pub const ALL: [Self; 7] = [
         Self::Node,
         Self::NodeLifecycle,
@@ -33,7 +33,7 @@ impl Controller {
         Self::NodeTags,
     ];
 
-    /// The names that `--controllers` takes for it; the first is the usual one.
+    /// Its names in `--controllers`; the first one is the usual one.
     pub fn names(self) -> [&'static str; 2] {
         match self {
             Self::Node => ["cloud-node-controller", "cloud-node"],
@@ -51,7 +51,7 @@ impl Controller {
         Self::ALL.into_iter().find(|known| known.names().contains(&name))
     }
 
-    /// Whether it looks after nodes.
+    /// Whether it manages nodes.
     pub fn is_for_nodes(self) -> bool {
         !matches!(self, Self::ServiceLb | Self::NodeFirewall)
     }

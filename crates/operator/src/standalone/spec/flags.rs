@@ -6,12 +6,12 @@ use operator_api::{CloudControllerManager, cloud_controller_manager::Routes};
 
 /// Where the provider's configuration is mounted.
 pub(crate) const CONFIG: &str = "/etc/outrigger/config";
-/// What the configuration is called there.
+/// The name of the configuration there.
 pub(crate) const CONFIG_FILE: &str = "cloud.conf";
 /// Where the certificate of the secure port is mounted.
 pub(in crate::standalone) const SERVING_CERT: &str = "/etc/outrigger/serving-cert";
 
-/// The command line: the user's own flags come last.
+/// The command line: the user's own flags are last.
 pub(in crate::standalone) fn of(manager: &CloudControllerManager, name: &str, context: &Context<'_>) -> Vec<String> {
     let spec = &manager.spec;
     let mut args = vec![
@@ -67,7 +67,7 @@ fn scope(manager: &CloudControllerManager) -> Vec<String> {
     args
 }
 
-/// Kubernetes would replace `$(NAME)` by a variable.
+/// Kubernetes would replace `$(NAME)` by the value of a variable.
 fn flag(name: &str, value: &str) -> String {
     format!("--{name}={}", value.replace("$(", "$$("))
 }

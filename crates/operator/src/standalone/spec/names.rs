@@ -1,12 +1,12 @@
-//! What everything is called that belongs to one manager.
+//! The names and labels of the objects of a manager.
 
 use crate::{Key, certificates};
 use operator_api::CloudControllerManager;
 use std::collections::BTreeMap;
 
-/// What a manager may do in the cluster: a `ClusterRole` that is installed together with the operator.
+/// The permissions of a manager: a `ClusterRole` that is installed together with the operator.
 pub const CLUSTER_ROLE: &str = "outrigger:cloud-controller-manager";
-/// Who made it: the value of `app.kubernetes.io/managed-by`.
+/// The value of `app.kubernetes.io/managed-by`.
 pub const MANAGED_BY: &str = "outrigger-operator";
 /// The label with the name of the manager.
 pub(in crate::standalone) const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -14,7 +14,7 @@ pub(in crate::standalone) const INSTANCE: &str = "app.kubernetes.io/instance";
 const NAME: (&str, &str) = ("app.kubernetes.io/name", "cloud-controller-manager");
 const MAKER: &str = "app.kubernetes.io/managed-by";
 
-/// What everything that makes up the manager `name` is called: `ServiceAccount`, Deployment, Service, lock and so on.
+/// The name of the objects of the manager `name`: `ServiceAccount`, Deployment, Service, lock and so on.
 pub fn full(name: &str) -> String {
     format!("{name}-cloud-controller-manager")
 }
@@ -63,17 +63,17 @@ pub fn operator_labels() -> BTreeMap<&'static str, &'static str> {
     labels
 }
 
-/// The selector of its Pods. It cannot be changed in a Deployment, so nothing that can change is in it.
+/// The selector of its Pods. The selector of a Deployment is immutable, so it contains only labels that do not change.
 pub fn selector(name: &str) -> BTreeMap<&'static str, String> {
     [(NAME.0, NAME.1.to_owned()), (INSTANCE, name.to_owned())].into()
 }
 
-/// What is selected by this belongs to a manager, whatever that is called.
+/// Selects the objects of all managers.
 pub(in crate::standalone) fn of_all() -> String {
     format!("{}={},{MAKER}={MANAGED_BY}", NAME.0, NAME.1)
 }
 
-/// What everything that belongs to it is labelled with.
+/// The labels of the objects of a manager.
 pub(in crate::standalone) fn labels(manager: &CloudControllerManager, name: &str) -> BTreeMap<&'static str, String> {
     let mut labels = selector(name);
     labels.insert(MAKER, MANAGED_BY.to_owned());

@@ -1,8 +1,8 @@
-//! What the operator has to know about a provider to run a manager for it. The program passes the list in.
+//! The properties of a provider that the operator needs to run a manager for it. The binary passes the list.
 
 use operator_api::cloud_controller_manager::{self, Texts};
 
-/// A provider that this program has.
+/// A provider of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provider {
     /// Its name in `--cloud-provider`.
@@ -14,38 +14,38 @@ pub struct Provider {
 /// What the Pods of a provider need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether it works without a configuration.
+    /// Whether it needs a configuration.
     pub config: Config,
     /// Where it expects credentials.
     pub credentials: Credentials,
-    /// What it does when its configuration changes.
+    /// How it handles a change of its configuration.
     pub changes: Changes,
-    /// What the cluster's name is for.
+    /// The use of the cluster's name.
     pub cluster_name: ClusterName,
 }
 
-/// What the cluster's name is for in a provider.
+/// How a provider uses the cluster's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterName {
-    /// By it, the provider finds its objects in the cloud: two clusters of the same name take each other's.
+    /// It identifies the provider's objects in the cloud: two clusters of the same name would use each other's objects.
     Owns,
-    /// For nothing, or only for texts.
+    /// Not at all, or only in texts.
     Describes,
 }
 
-/// Whether a provider works without a configuration.
+/// Whether a provider needs a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Config {
-    /// It does.
+    /// It works without one.
     Optional,
-    /// It does not.
+    /// It does not work without one.
     Needed,
 }
 
 /// Where a provider expects credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credentials {
-    /// Nowhere, or in its configuration.
+    /// It expects none, or in its configuration.
     None,
     /// In a file.
     File {
@@ -63,12 +63,12 @@ pub enum Credentials {
     },
 }
 
-/// What a provider does when its configuration or its credentials change.
+/// How a provider handles a change of its configuration or its credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changes {
-    /// It follows by itself.
+    /// It reloads them by itself.
     Followed,
-    /// Nothing: its Pods have to be restarted.
+    /// Not at all: its Pods have to be restarted.
     Unseen,
 }
 

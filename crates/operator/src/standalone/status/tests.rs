@@ -147,7 +147,7 @@ fn a_removed_manager_raises_no_alert() {
 
 const LEFT: Duration = Duration::from_secs(20);
 
-/// The pass at which a failure has to be reported is due then, and not with the next retry some time after that.
+/// When a failure has to be reported, the next pass is due, and not with the next retry after that.
 #[rstest]
 #[case::the_user_has_to_act(Cause::Terminal(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x")]
 #[case::refused(Cause::Refused(("R", "x".to_owned())), Verdict::Wait(LEFT), "degraded R x, retry")]
@@ -180,7 +180,7 @@ fn an_unreadable_object_is_reported_once() {
     assert!(unreadable(&object, "spec.provider: no text", NOW).is_some());
 }
 
-/// The claims of what may be running are recorded before it runs, and removed when it does not run any more.
+/// The claims of Pods that may be running are recorded before the Pods are created, and removed once the Pods do not exist any more.
 #[rstest]
 #[case::nothing_new(ClaimUpdate::Keep, &["old"], &["old"])]
 #[case::about_to_be_written(ClaimUpdate::Add, &["old"], &["old", "memory"])]

@@ -3,9 +3,9 @@ use crate::platforms::ConfigMapContent;
 use rstest::rstest;
 use serde_json::json;
 
-/// Of nothing, as the Go operator has it.
+/// The Go operator's hash of no objects.
 const NOTHING: &str = "100444e91862dd77d7ebe29f050c1e9a7f357c771e1a7b7650aae27e6a3a031d";
-/// Of `ConfigMap` `configmap` and Secret `secret`, both with `foo: bar`, as the Go operator has it.
+/// The Go operator's hash of `ConfigMap` `configmap` and Secret `secret`, both with `foo: bar`.
 const BOTH: &str = "c7f9345a2f1d730784440ab608460066f1c6f5af4662de2a5ff61e1cd81d5bad";
 
 fn deployment(spec: &Value) -> Value {
@@ -73,7 +73,7 @@ fn hashes(#[case] spec: Value, #[case] expected: &str) {
     assert_eq!(annotated(&spec, &sources()), expected);
 }
 
-/// Each of them rolls the Pods, and none of them takes the annotation away.
+/// Each change rolls the Pods, and none removes the annotation.
 #[test]
 fn w16_what_is_missing_and_binary_data_count() {
     let nothing = Sources::default();
@@ -119,7 +119,7 @@ fn w16_what_is_optional_is_not_missing() {
     assert_eq!(missing, ["ConfigMap not-here", "Secret needed"]);
 }
 
-/// As Go writes it: sorted, `null` for what is empty, nothing that HTML would stumble over.
+/// As Go writes it: sorted, `null` for empty values, and escaped for HTML.
 #[test]
 fn writes_as_go_does() {
     let (b, a) = (config_map(&[("k", "<&>\u{2028}\n\"")]), config_map(&[]));

@@ -1,6 +1,6 @@
-//! Cipher suites: those that Go programs have, by IANA's names and OpenSSL's.
+//! The cipher suites of Go programs, by their names of IANA and OpenSSL.
 
-/// What the profile `Intermediate` has, in the order of the Go operator.
+/// The suites of the profile `Intermediate`, in the order of the Go operator.
 pub const INTERMEDIATE: &[&str] = &[
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -13,7 +13,7 @@ pub const INTERMEDIATE: &[&str] = &[
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
 ];
 
-/// What the profile `Old` has beside those.
+/// The additional suites of the profile `Old`.
 pub const OLD: &[&str] = &[
     "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
@@ -29,7 +29,7 @@ pub const OLD: &[&str] = &[
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
 ];
 
-/// OpenSSL's names beside IANA's. The suites of TLS 1.3 have the same name in both.
+/// OpenSSL's and IANA's names. The suites of TLS 1.3 have the same name in both.
 const OPENSSL: [(&str, &str); 22] = [
     (
         "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -67,7 +67,7 @@ const OPENSSL: [(&str, &str); 22] = [
     ("RC4-SHA", "TLS_RSA_WITH_RC4_128_SHA"),
 ];
 
-/// IANA's name of a suite that is given by either name; `None` if Go programs do not have it.
+/// IANA's name of a suite with either name; `None` if Go programs do not have it.
 pub fn iana(name: &str) -> Option<&str> {
     let known = OPENSSL
         .iter()
@@ -76,7 +76,7 @@ pub fn iana(name: &str) -> Option<&str> {
     known.or_else(|| is_iana(name).then_some(name))
 }
 
-/// Whether it is IANA's name of a suite that Go programs have.
+/// Whether it is IANA's name of a suite of Go programs.
 pub fn is_iana(name: &str) -> bool {
     INTERMEDIATE.contains(&name) || OPENSSL.iter().any(|(_, iana)| *iana == name)
 }

@@ -1,4 +1,5 @@
-//! What is in `deploy/kubernetes`, on a real API server: every file is taken as it is, and with the rights in it the operator can make everything that
+//! The manifests in `deploy/kubernetes`, on a real API server: every file is accepted unchanged, and with its permissions the operator
+//! can create everything that
 //! a manager needs, and little else.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -78,11 +79,11 @@ const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// A control plane of our own, because the files name everything as users will have it.
+/// A control plane of our own, because the files have the names that users have.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::start().unwrap());
 static INSTALLED: OnceCell<Vec<CloudControllerManager>> = OnceCell::const_new();
 
-/// Applies every file, once; the managers of the examples.
+/// Applies every file once; returns the managers of the examples.
 async fn installed() -> &'static [CloudControllerManager] {
     INSTALLED.get_or_init(install).await
 }
@@ -107,7 +108,7 @@ async fn install() -> Vec<CloudControllerManager> {
     managers
 }
 
-/// An example as a user fills it in.
+/// An example with the values of a user.
 fn filled_in(file: &str) -> String {
     file.replace(PLACEHOLDER, "lab")
 }
@@ -116,7 +117,7 @@ fn documents(file: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(file).unwrap()
 }
 
-/// The operator, with the rights in the file and no others.
+/// The operator, with exactly the permissions of the file.
 fn operator() -> Client {
     acting_as("system:serviceaccount:outrigger-system:outrigger-operator")
 }
@@ -132,7 +133,7 @@ async fn api(object: &Value, client: &Client) -> Api<DynamicObject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
     let kind = GroupVersionKind::gvk(group, version, text("/kind"));
-    // All users may list the kinds; the administrator is only faster.
+    // All users may list the kinds; the administrator's client is only faster.
     let (resource, capabilities) = discovery::pinned_kind(&PLANE.client(), &kind).await.unwrap();
     match capabilities.scope {
         Scope::Cluster => Api::all_with(client.clone(), &resource),
@@ -140,7 +141,7 @@ async fn api(object: &Value, client: &Client) -> Api<DynamicObject> {
     }
 }
 
-/// Applies with nothing unknown allowed.
+/// Applies without unknown fields.
 async fn apply(client: &Client, object: &Value) -> Result<DynamicObject, kube::Error> {
     let params = PatchParams::apply("outrigger-operator").force().validation_strict();
     let name = object["metadata"]["name"].as_str().unwrap();
@@ -155,7 +156,7 @@ async fn the_operator_may_make_and_remove_all_that_a_manager_needs() {
     let operator = operator();
     for manager in installed().await {
         let mut renamed = manager.clone();
-        // Not those that the other tests look at.
+        // Other tests use the original names.
         renamed.metadata.name = Some(format!("x-{}", manager.name_any()));
         let objects = resources(&renamed, &CONTEXT).unwrap();
         for object in &objects {
@@ -221,7 +222,7 @@ async fn the_operator_may_not_touch(#[case] attributes: Value) {
     );
 }
 
-/// A role of another's choice is refused even though bindings may be made.
+/// A role that the operator does not own is refused, although it may create bindings.
 #[tokio::test]
 async fn the_operator_may_not_bind_what_it_likes() {
     let objects = resources(&installed().await[0], &CONTEXT).unwrap();
@@ -260,7 +261,7 @@ async fn the_operator_may_not_write_or_delete_bindings_of_others() {
         apply(&PLANE.client(), other).await.unwrap();
         let dry = DeleteParams::default().dry_run();
         let mut patience = lab::Patience::new(std::time::Duration::from_secs(30));
-        // A policy counts a moment after it is written.
+        // A policy takes effect a moment after it was written.
         loop {
             let deleted = api(other, &operator()).await.delete("of-others", &dry).await;
             match deleted {
@@ -281,7 +282,7 @@ async fn the_operator_may_not_write_or_delete_bindings_of_others() {
         .unwrap();
 }
 
-/// Whoever applies the example without reading it gets no load balancers under its placeholder.
+/// A user who applies the example unchanged gets no load balancers with its placeholder.
 #[tokio::test]
 async fn the_placeholder_of_the_example_is_refused() {
     installed().await;
@@ -326,7 +327,7 @@ async fn a_manager_may(#[case] attributes: Value, #[case] expected: bool) {
     assert!(comes_to(&user, &attributes, expected).await);
 }
 
-/// Rights count a moment after they are written.
+/// Permissions take effect a moment after they were written.
 async fn comes_to(user: &str, attributes: &Value, expected: bool) -> bool {
     for _ in 0..50 {
         if may(user, attributes).await == expected {
@@ -345,7 +346,7 @@ async fn may(user: &str, attributes: &Value) -> bool {
     answer.status.unwrap().allowed
 }
 
-/// The rights of a manager are those with which the manager's own tests run.
+/// The permissions of a manager are those with which its own tests run.
 #[test]
 fn managers_get_the_rights_they_were_tested_with() {
     let rules = |file: &str, kind: &str, name: &str| -> Vec<PolicyRule> {
@@ -364,12 +365,12 @@ fn managers_get_the_rights_they_were_tested_with() {
     let role = objects.iter().find(|object| object.key().kind == "Role").unwrap();
     let granted: Vec<PolicyRule> = serde_json::from_value(role.value()["rules"].clone()).unwrap();
     let mut expected = rules(MANAGER, "Role", lock);
-    // The second lock there is for taking over from another program, under its names.
+    // The second lock is for leader migration from another program, with its names.
     expected[1].resource_names = Some(vec![names::full("a")]);
     assert_eq!(granted, expected);
 }
 
-/// The example of the documentation, which shows how managers are kept apart.
+/// The example of the documentation, with managers whose scopes do not overlap.
 #[tokio::test]
 async fn the_managers_of_the_documentation_run_side_by_side() {
     installed().await;
@@ -388,7 +389,7 @@ async fn the_managers_of_the_documentation_run_side_by_side() {
     assert_eq!(scope::overlaps(&managers, &[], None).len(), 1);
 }
 
-/// Every kind that is made is one that the operator can prune again.
+/// Every kind that the operator creates is one that it can prune.
 #[test]
 fn every_kind_is_known_to_the_operator() {
     let manager = CloudControllerManager::new("a", serde_json::from_value(json!({"provider": "memory"})).unwrap());
@@ -401,7 +402,7 @@ fn every_kind_is_known_to_the_operator() {
     }
 }
 
-/// The documents say how the image comes into the manifest, and that reaches every place where one is named.
+/// The documents describe how to set the image in the manifest, and this changes every place with an image.
 #[test]
 fn the_image_is_named_as_documented() {
     let line = |text: &'static str| text.lines().find(|line| line.starts_with("sed -i 's|")).unwrap();
@@ -415,13 +416,13 @@ fn the_image_is_named_as_documented() {
     );
     let made = format!("make image NAME={new} ");
     assert!(README.contains(&made) && DOCUMENTATION.contains(&made), "{made}");
-    // As sed does it: the first of every line.
+    // Like sed: the first occurrence in every line.
     let named: Vec<String> = OPERATOR.lines().map(|line| line.replacen(old, new, 1)).collect();
     let objects = documents(&named.join("\n"));
     let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let container = &of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], new);
-    // The managers get it from there.
+    // The managers use the same image.
     assert_eq!(OPERATOR.matches(old).count(), 1);
     let args = container["args"].to_string();
     assert!(

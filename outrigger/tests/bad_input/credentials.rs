@@ -1,5 +1,5 @@
-//! Credentials that the API server, or ours about it, does not accept: the process waits, says why, and goes on when they
-//! are good.
+//! Credentials that the API server, or our secure port, does not accept: the process waits, reports why, and continues when they
+//! are valid.
 
 use crate::fixture::{Fixture, Manager};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 const DENIED: &str =
     "the API server does not accept our credentials (401 Unauthorized): renew the token or certificate";
 
-/// It lives, is not ready, and gives this reason once.
+/// It runs, is not ready, and logs this reason once.
 async fn waits(manager: &Manager, reason: &str) {
     let line = manager.logged("cannot use the lease; retrying").await;
     assert!(line.contains(&format!("problem=\"{reason}\"")), "{line}");
@@ -66,7 +66,7 @@ async fn client_certificate_of_another_authority() {
     waits(&manager, DENIED).await;
 }
 
-/// The file is read again: a token that is renewed in time, or late, is enough.
+/// The file is read again: it is enough to renew the token, in time or late.
 #[tokio::test]
 async fn expired_token_is_replaced_without_a_restart() {
     let fixture = Fixture::shared().await;
@@ -77,7 +77,7 @@ async fn expired_token_is_replaced_without_a_restart() {
     let manager = start(&fixture, &fixture.kubeconfig_with(&json!({"tokenFile": file})));
     waits(&manager, DENIED).await;
 
-    // The key is the API server's: only the time is wrong with the other one.
+    // The key is the API server's: in the other token only the time is wrong.
     let own = fixture.folder.write("own-token", &token(&fixture, &user, hour).await);
     let client = fixture
         .client_of(&fixture.kubeconfig_with(&json!({"tokenFile": own})))
@@ -90,7 +90,7 @@ async fn expired_token_is_replaced_without_a_restart() {
     fixture.initialised(&manager, &node).await;
 }
 
-/// A token of a `ServiceAccount`, signed with the API server's key, that is good until so long after now.
+/// A token of a `ServiceAccount`, signed with the API server's key, that is valid until so long after now.
 async fn token(fixture: &Fixture, user: &str, until: SignedDuration) -> String {
     let name = user.rsplit(':').next().unwrap();
     let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
@@ -114,7 +114,7 @@ async fn token(fixture: &Fixture, user: &str, until: SignedDuration) -> String {
     format!("{text}.{}", BASE64.encode(signature))
 }
 
-/// The two numbers of an ECDSA signature, as JWT wants them: 32 bytes each, instead of ASN.1.
+/// The two numbers of an ECDSA signature in the format of JWT: 32 bytes each, instead of ASN.1.
 fn flat(der: &[u8]) -> Vec<u8> {
     let mut rest = &der[2..];
     let mut flat = Vec::new();

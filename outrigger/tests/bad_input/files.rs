@@ -1,4 +1,4 @@
-//! Wrong files, ports and providers: the process ends with one sentence that says what, where, and what to do.
+//! Invalid files, ports and providers: the process ends with one sentence that contains the problem, its place, and the remedy.
 
 use crate::fixture::{Fixture, free_port, run};
 use rstest::rstest;
@@ -104,7 +104,7 @@ async fn not_a_certificate() {
     assert_eq!((code, sentence.as_str()), (1, expected));
 }
 
-/// One look at what it says is enough to put everything right.
+/// All problems are reported at once.
 #[test]
 fn all_problems_are_reported_at_once_and_nothing_starts() {
     let exit = run(&[

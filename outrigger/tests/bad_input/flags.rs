@@ -1,4 +1,4 @@
-//! Wrong flags: one sentence each, all of them at once, before anything starts.
+//! Invalid flags: one sentence each, all of them at once, before anything starts.
 
 use crate::fixture::{Exit, run};
 use rstest::rstest;

@@ -3,7 +3,7 @@
 use crate::fixture::{Credentials, Fixture};
 use serde_json::json;
 
-/// It takes a minute: so long a controller is given.
+/// A controller fails its check after a minute.
 #[tokio::test]
 async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right() {
     let fixture = Fixture::shared().await;
@@ -37,7 +37,7 @@ async fn a_controller_whose_writes_are_refused_is_named_until_it_has_the_right()
     let body = admin.get("/readyz/cloud-node-controller-success").await.body;
     let sentence = format!("User \"{user}\" cannot patch resource \"nodes/status\" in API group \"\"");
     assert!(body.contains("failing for") && body.contains(&sentence), "{body}");
-    // A liveness probe asks here, and a restart would not give the right.
+    // A liveness probe uses these, and a restart would not grant the permission.
     for path in ["/healthz", "/livez"] {
         assert_eq!(manager.port().get(path).await.status, 200, "{path}");
     }

@@ -106,7 +106,7 @@ fn the_list_equals_the_help_of_the_peer() {
     }
 }
 
-/// A value that a flag takes.
+/// A valid value of a flag.
 fn sample(name: &str, flag: &Flag) -> String {
     let value = match (name, flag.kind.as_str(), flag.default.as_str()) {
         ("cloud-provider", ..) => "memory",

@@ -1,4 +1,4 @@
-//! Under which names the process acts.
+//! The names under which the process identifies itself.
 
 use crate::fixture::Fixture;
 use k8s_openapi::api::core::v1::Node;

@@ -1,4 +1,4 @@
-//! `--kube-api-qps`, `--kube-api-burst` and `--concurrent-*` are obeyed when given; when not, nothing of the kind is in force.
+//! `--kube-api-qps`, `--kube-api-burst` and `--concurrent-*` are obeyed if given; if not, there are no such limits.
 
 use crate::fixture::{Fixture, Launch};
 use cloud::Detail;
@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-/// When the requests came that such a limit is about, for each client, because each has its own, as in client-go, and
-/// another for events. The lease may not wait, and a watch is one request that lasts.
+/// The times of the requests that such a limit applies to, for each client, because each has its own, as in client-go, and
+/// another one for events. The lease has no limit, and a watch is one request.
 async fn requests(fixture: &Fixture, launch: Launch, nodes: usize) -> BTreeMap<String, Vec<f64>> {
     let names: Vec<_> = (0..nodes).map(|number| format!("n{number}")).collect();
     let names = join_all(names.iter().map(|name| fixture.join(name))).await;
@@ -40,7 +40,7 @@ async fn requests(fixture: &Fixture, launch: Launch, nodes: usize) -> BTreeMap<S
     clients
 }
 
-/// By how many requests a bucket was overdrawn at the worst moment.
+/// The maximum number of requests by which a bucket was overdrawn.
 fn excess(times: &[f64], qps: f64, burst: f64) -> f64 {
     let mut worst = f64::MIN;
     for (first, start) in times.iter().enumerate() {
@@ -75,7 +75,7 @@ async fn requests_are_not_limited_by_default() {
     assert!(over > 10.0, "this looks like 20 a second: {clients:?}");
 }
 
-/// How many load balancers were worked on at the same time.
+/// The maximum number of load balancers in progress at the same time.
 async fn at_once(flag: Option<&str>) -> usize {
     let fixture = Fixture::shared().await;
     fixture
@@ -92,14 +92,14 @@ async fn at_once(flag: Option<&str>) -> usize {
     peak(&fixture.cloud.calls_of(Operation::EnsureLoadBalancer), |_| 1)
 }
 
-/// How much there was at the same time, at most, if every call is so much.
+/// The maximum of a sum over concurrent calls.
 fn peak(calls: &[Call], much: impl Fn(&Call) -> usize) -> usize {
     let runs_at = |call: &Call, time: Duration| call.at <= time && time < call.at + call.took.unwrap_or_default();
     let at_start = |one: &Call| calls.iter().filter(|call| runs_at(call, one.at)).map(&much).sum();
     calls.iter().map(at_start).max().unwrap_or_default()
 }
 
-/// How many Nodes the cloud was asked about at the same time, at most.
+/// The maximum number of Nodes in concurrent calls to the cloud.
 #[derive(Debug, PartialEq, Eq)]
 struct Peaks {
     initialised: usize,
@@ -111,7 +111,7 @@ impl Peaks {
     fn of(calls: &[Call]) -> Self {
         let (mut known, mut new, mut updates, mut looks) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
         for call in calls {
-            // Who is heard of for the first time is new.
+            // A Node without an earlier call is new.
             let before = known.len();
             known.extend(&call.names);
             let is_new = known.len() > before;
@@ -123,7 +123,7 @@ impl Peaks {
         }
         let nodes = |calls: &[Call]| peak(calls, |call| call.names.len());
         Self {
-            // Some may come a moment after the others: three at once are not one by one.
+            // Some may start a moment after the others: three at once are not one by one.
             initialised: nodes(&new).min(3),
             updated: nodes(&updates),
             looked_at: nodes(&looks),
@@ -158,7 +158,7 @@ async fn so_many_nodes_at_a_time(#[case] flags: &[&str], #[case] expected: Peaks
         fixture.initialised(&manager, name).await;
         fixture.set_ready(name, "Unknown").await;
     }
-    // Until each loop has seen all of them, and is at it again.
+    // Until each loop has read all of them, and starts again.
     let mark = fixture.cloud.calls_of(Operation::Describe).len();
     let is_settled = |calls: &[Call]| {
         let rounds = |detail| calls[mark..].iter().filter(|call| call.detail == Some(detail)).count();

@@ -1,4 +1,4 @@
-//! What real runs log, in both formats, and what they never do.
+//! The logs of real runs, in both formats, and what they never contain.
 
 use crate::fixture::{Credentials, Fixture, Manager};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -78,7 +78,7 @@ async fn json() {
     assert!(started["controller"].is_string() && started["v"] == 0, "{started}");
 }
 
-/// What is buffered is written at the end, if not before.
+/// Buffered lines are written at the end, if not before.
 #[tokio::test]
 async fn nothing_that_is_buffered_is_lost() {
     let fixture = Fixture::shared().await;
@@ -115,7 +115,7 @@ async fn json_of_an_error() {
     assert_eq!((exit.code, &last["msg"], last.get("v")), (1, &json!(sentence), None));
 }
 
-/// Not even the logs of all libraries show a secret.
+/// Not even the logs of all libraries contain a secret.
 #[tokio::test]
 async fn no_secret_is_shown() {
     let fixture = Fixture::shared().await;

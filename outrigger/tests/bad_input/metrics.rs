@@ -3,7 +3,7 @@
 use crate::fixture::{Credentials, Fixture, Launch, Manager, Port, free_port};
 use std::collections::BTreeSet;
 
-/// By name and type; those with labels only appear once something happened.
+/// By name and type; those with labels exist only once they have a value.
 const NAMES: &str = "
     node_controller_cloud_provider_taint_removal_delay_seconds histogram
     node_controller_initial_node_sync_delay_seconds histogram
@@ -56,7 +56,7 @@ const NAMES: &str = "
     cloud_api_requests_in_flight gauge
 ";
 
-/// Lines with values that must be there.
+/// Lines that must exist with a value.
 const LINES: [&str; 9] = [
     r#"running_managed_controllers{manager="cloud-controller-manager",name="cloud-node"} 1"#,
     r#"running_managed_controllers{manager="cloud-controller-manager",name="cloud-node-lifecycle"} 1"#,
@@ -89,7 +89,7 @@ async fn lines(port: &Port, path: &str) -> Vec<String> {
     reply.body.lines().map(str::to_owned).collect()
 }
 
-/// The port for a client that may read, once the manager has loaded the client authorities, which it does concurrently.
+/// The port for a client with the permission, once the manager has loaded the client authorities, which it does concurrently.
 async fn reader(fixture: &Fixture, manager: &Manager) -> Port {
     let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
     manager
@@ -107,7 +107,7 @@ async fn every_metric_exists() {
     let manager = fixture.manager().flag("--cluster-cidr=10.244.0.0/16").start();
     work(&fixture, &manager).await;
     let port = manager.port_as(&Credentials::of(&fixture.plane().kubeconfig()));
-    // Those who ask are counted once they have been answered, and strangers have to be asked about.
+    // Clients are counted after the response, and unknown ones need a review.
     lines(&port, "/metrics").await;
     let (_, token) = fixture.service_account().await;
     assert_eq!(
@@ -138,7 +138,7 @@ async fn every_metric_exists() {
     assert!(has(&patches), "{patches}");
 }
 
-/// The page of the reference.
+/// The reference page.
 fn reference() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/metrics.md");
     std::fs::read_to_string(path).unwrap()
@@ -166,7 +166,7 @@ async fn a_cloud_that_cannot_be_reached_is_counted() {
         .await;
 }
 
-/// What the Go program has and ours has not: what its language and its libraries count about themselves.
+/// Metrics that only the Go program has: those of its language and its libraries.
 const ONLY_GO: [&str; 7] = [
     "go_",
     "aggregator_discovery_",
@@ -183,7 +183,7 @@ const ONLY_GO_NAMES: [&str; 4] = [
     "process_virtual_memory_max_bytes",
 ];
 
-/// What each metric is and means, and by which bounds it is counted.
+/// The type, the help and the buckets of each metric.
 async fn descriptions(port: &Port) -> BTreeSet<String> {
     let lines = lines(port, "/metrics").await.into_iter();
     lines.filter_map(|line| described(&line)).collect()
@@ -200,7 +200,7 @@ fn described(line: &str) -> Option<String> {
 
 #[tokio::test]
 async fn every_metric_of_the_go_program_exists() {
-    // Go's looks after all Nodes that there are.
+    // The Go program manages all Nodes of the control plane.
     let fixture = Fixture::private().await;
     let program = tokio::task::spawn_blocking(lab::peer::program).await.unwrap().unwrap();
     let kubeconfig = fixture.plane().kubeconfig();

@@ -1,4 +1,4 @@
-//! The API server is not there when the process starts, or goes away and comes back.
+//! The API server does not run when the process starts, or stops and starts again.
 
 use crate::fixture::{Fixture, Manager};
 

@@ -1,4 +1,4 @@
-//! Missing RBAC: one sentence with verb and resource, `/readyz` red, and no restart once it is granted.
+//! Missing permissions: one sentence with verb and resource, `/readyz` fails, and no restart is needed once they are granted.
 
 use crate::fixture::Fixture;
 use serde_json::json;

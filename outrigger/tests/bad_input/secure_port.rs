@@ -1,9 +1,9 @@
-//! The secure port: who may ask what, and what is answered.
+//! The secure port: authorization and responses.
 
 use crate::fixture::{Credentials, Fixture};
 use serde_json::{Value, json};
 
-/// Lets a user read these paths.
+/// Grants a user access to these paths.
 async fn allow(fixture: &Fixture, user: &str, paths: &[&str], verbs: &[&str]) {
     fixture
         .grant(user, json!([{"nonResourceURLs": paths, "verbs": verbs}]))
@@ -67,7 +67,7 @@ async fn client_certificates_are_verified() {
     let fixture = Fixture::shared().await;
     let manager = fixture.manager().start();
     manager.working().await;
-    // The authorities come from the cluster, shortly after the port is open.
+    // The authorities are read from the cluster, shortly after the port is open.
     manager
         .logged("loaded new client certificate authorities from the cluster")
         .await;
@@ -174,7 +174,7 @@ async fn configz_tells_what_was_given_and_what_was_not() {
     assert_eq!((&connection["qps"], &connection["burst"]), (&json!(7.5), &json!(9)));
     assert_eq!(given.pointer("/ServiceController/ConcurrentServiceSyncs").unwrap(), 3);
     assert_eq!(given.pointer("/NodeController/ConcurrentNodeSyncs").unwrap(), 4);
-    // As many as are initialised, by default.
+    // By default, the same number as for initialization.
     let updates = given.pointer("/NodeController/ConcurrentNodeStatusUpdates").unwrap();
     assert_eq!(updates, 4);
     let in_force = [

@@ -36,7 +36,7 @@ impl Authority {
             .write(&format!("{}.pem", lab::unique("ca")), &self.0.pem())
     }
 
-    /// Writes a certificate for this server name, over the one that is there.
+    /// Replaces the certificate by one for this server name.
     fn serve(&self, fixture: &Fixture, name: &str) -> Pair {
         self.sign(fixture, name, &CertificateParams::new([name.to_owned()]).unwrap())
     }
@@ -69,7 +69,7 @@ impl Pair {
     }
 }
 
-/// What a client and the server agreed on.
+/// The result of a TLS handshake.
 #[derive(Debug, PartialEq)]
 struct Agreed {
     certificate: CertificateDer<'static>,
@@ -77,7 +77,7 @@ struct Agreed {
     suite: CipherSuite,
 }
 
-/// How a client talks: the file of trusted authorities, which version, and which cipher suite if not all.
+/// The settings of a client: the file of trusted authorities, the version, and the cipher suite if not all.
 struct Client<'a> {
     trusts: &'a PathBuf,
     version: &'static SupportedProtocolVersion,
@@ -111,7 +111,7 @@ impl Client<'_> {
     }
 }
 
-/// Waits until this certificate is shown to those who ask for this name.
+/// Waits until the server presents this certificate for this name.
 async fn shows(manager: &Manager, trusts: &PathBuf, name: &str, pair: &Pair) {
     let client = Client {
         trusts,
@@ -200,7 +200,7 @@ async fn cipher_suites_and_a_certificate_in_a_folder() {
     assert!(refused.contains("HandshakeFailure"), "{refused}");
 }
 
-/// The status, and the user that the server names in a refusal.
+/// The status, and the user in the message of a refusal.
 fn outcome(reply: &Reply) -> (u16, &str) {
     let user = reply
         .body
@@ -267,7 +267,7 @@ async fn custom_authorities_headers_and_paths() {
         (403, "system:anonymous")
     );
 
-    // Another authority in the file of the first.
+    // Another authority in the same file.
     let successors = Authority::new("successors");
     fs::write(&people_file, successors.0.pem()).unwrap();
     let admin = successors.client(&fixture, "carol", &["system:masters"]);
@@ -290,7 +290,7 @@ async fn a_port_is_shared_if_both_configure_it() {
     let first = shared().start();
     first.answers("/livez", 200).await;
     let second = shared().start();
-    // It tries to lead only once it listens.
+    // It tries to lead only once the port is open.
     second.logged("attempting to acquire leader lease").await;
     let alone = fixture.manager().listen(address).start().exited().await;
     assert!(

@@ -1,4 +1,4 @@
-//! SIGTERM: what is under way is finished, the lease is released, the exit code is 0.
+//! SIGTERM: work in progress is finished, the lease is released, the exit code is 0.
 
 use crate::fixture::{Fixture, Manager};
 use memory_sim::{Fault, Operation};
@@ -36,7 +36,7 @@ async fn releases_the_lease() {
     let manager = fixture.manager().start();
     manager.logged("acquired lease").await;
     assert_ne!(fixture.holder().await, "");
-    // As timeout(1) and some supervisors do it: to the process, and once more to its group.
+    // Like timeout(1) and some supervisors: to the process, and again to its group.
     manager.signal(&format!("TERM {pid}; kill -TERM", pid = manager.pid()));
     let exit = manager.exited().await;
     assert_eq!(exit.code, 0, "{}", exit.stderr);
@@ -69,7 +69,7 @@ async fn does_not_wait_longer_than_the_grace_period() {
     let exit = manager.exited().await;
     let took = asked.elapsed();
     assert_eq!(exit.code, 0, "{}", exit.stderr);
-    // By default it is 20 s.
+    // The default is 20 s.
     assert!((900..18_000).contains(&took.as_millis()), "it took {took:?}");
     assert!(exit.stderr.contains("work was not finished in time"), "{}", exit.stderr);
     assert_eq!(fixture.holder().await, "");

@@ -71,7 +71,7 @@ async fn huge_header() {
         );
         head.resize(head.len() + size, b'a');
         head.extend(b"\r\n\r\n");
-        // It may hang up before it has read everything.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(&head).await;
         let _ = stream.read_to_end(&mut answer).await;
         String::from_utf8_lossy(&answer)
@@ -97,7 +97,7 @@ async fn dribble(mut stream: TlsStream<TcpStream>, begin: &str) -> (String, Dura
         }
         std::future::pending::<()>().await;
     };
-    // A server that has enough does not say goodbye.
+    // The server closes the connection without a TLS shutdown.
     let read = async { drop(read.read_to_end(&mut answer).await) };
     tokio::select! { () = read => {}, () = write => {} }
     (String::from_utf8_lossy(&answer).into_owned(), started.elapsed())

@@ -1,4 +1,4 @@
-//! A cloud that hangs, throttles or answers nonsense, and works again later: without a restart all is well in the end.
+//! A cloud that hangs, throttles or returns garbage, and works again later: without a restart everything is complete in the end.
 
 use crate::{
     fixture::{Fixture, Mark, is_initialised, service_address},
@@ -47,7 +47,7 @@ async fn a_call_that_hangs_for_one_service_does_not_hold_up_the_others() {
 #[tokio::test]
 async fn a_call_that_hangs_is_cancelled_and_retried() {
     let fixture = Fixture::shared().await;
-    // It needs no server of its own: what counts is the timeout.
+    // It needs no server of its own: the timeout is tested.
     let config = fixture.folder.write(
         "impatient.yaml",
         &format!("endpoint: {}\ntimeout: 1s\n", fixture.server.url()),
@@ -84,10 +84,10 @@ async fn a_call_that_hangs_is_cancelled_and_retried() {
         .await;
 }
 
-/// How long a cloud should be left alone that throttles.
+/// The retry-after of a cloud that throttles.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// Asks once to be left alone.
+/// Throttles once.
 fn throttle(operation: Operation) -> Fault {
     let failure = Failure::Throttled {
         retry_after: Some(WAIT),
@@ -95,7 +95,7 @@ fn throttle(operation: Operation) -> Fault {
     Fault::fail(failure).operation(operation).times(1)
 }
 
-/// How long it was left alone.
+/// How long no requests were sent.
 fn pause(fixture: &Fixture, operation: Operation) -> Duration {
     let calls = fixture.cloud.calls_of(operation);
     let refused = calls

@@ -43,7 +43,7 @@ impl Storm {
     }
 }
 
-/// Writes a label, and a taint that comes and goes in front of the others.
+/// Writes a label, and a taint that is added before the others and removed again.
 async fn blow(nodes: Api<Node>, name: String, written: Arc<AtomicU32>, stop: CancellationToken) {
     let label = |n: u32| json!({"op": "add", "path": "/metadata/labels/storm", "value": n.to_string()});
     let taint = json!({"op": "add", "path": "/spec/taints/0", "value": {"key": "storm", "effect": "NoSchedule"}});
@@ -103,7 +103,7 @@ async fn nodes_are_initialised_while_another_client_writes_them() {
     }
 }
 
-/// Changes a Service's port and an annotation many times, and answers the last port.
+/// Changes a Service's port and an annotation many times, and returns the last port.
 async fn shake(services: &Api<Service>, name: &str) -> u16 {
     let ports = 1000..1150;
     for port in ports.clone() {

@@ -1,4 +1,4 @@
-//! A leader that is killed, and replicas that want to lead at the same time: the end is that of an undisturbed run.
+//! A leader that is killed, and replicas that try to lead at the same time: the end is that of an undisturbed run.
 
 use crate::{
     fixture::{Entry, Fixture, Mark, is_initialised, service_address},
@@ -14,7 +14,7 @@ use testkit::wait::until;
 const NODES: usize = 30;
 const SERVICES: usize = 8;
 
-/// Machines and Services come one after the other.
+/// Creates machines and Services in turn.
 async fn arrive(fixture: &Fixture) {
     for n in 0..NODES {
         fixture.join(&format!("node-{n}")).await;
@@ -24,7 +24,7 @@ async fn arrive(fixture: &Fixture) {
     }
 }
 
-/// Everything has come to an end.
+/// Waits until everything is complete.
 async fn settled(fixture: &Fixture) {
     fixture.all_initialised(NODES).await;
     fixture.all_served(SERVICES).await;
@@ -33,7 +33,7 @@ async fn settled(fixture: &Fixture) {
         .await;
 }
 
-/// What became of everything, without what differs from fixture to fixture.
+/// The end state, without the parts that differ between fixtures.
 async fn outcome(fixture: &Fixture) -> BTreeMap<String, Value> {
     let nodes = fixture
         .own_nodes()
@@ -74,7 +74,7 @@ fn service_outcome(fixture: &Fixture, service: &Service) -> Value {
     })
 }
 
-/// Slow enough that much is under way at any moment.
+/// Slow enough that many operations are in progress at any time.
 fn slow(cloud: &Cloud) {
     cloud.configure(|settings| settings.provisioning = Duration::from_secs(1));
     cloud.inject(Fault::delay(Duration::from_millis(100)));

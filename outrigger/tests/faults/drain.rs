@@ -1,4 +1,4 @@
-//! Asked to stop while a call of the cloud is under way.
+//! A signal to stop during a call to the cloud.
 
 use crate::{
     fixture::{Fixture, service_address},
@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use memory_sim::{Fault, FaultId, Operation};
 use std::time::{Duration, Instant};
 
-/// A leader whose cloud hangs while it makes a load balancer, and the name of the Service.
+/// A leader whose cloud hangs while it creates a load balancer, and the name of the Service.
 async fn hanging(fixture: &Fixture, flags: &[&str]) -> (Replica, FaultId, String) {
     let leader = Replica::start(fixture, flags).await;
     leader.leading().await;

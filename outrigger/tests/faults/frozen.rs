@@ -1,4 +1,4 @@
-//! A leader that is frozen for longer than its lease, and goes on after another one has taken over.
+//! A leader that is frozen for longer than its lease, and continues after another one has taken over.
 
 use crate::{
     fixture::{Entry, Fixture},
@@ -17,7 +17,7 @@ async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_resume
     let first = fixture.join("first").await;
     fixture.initialised(&old, &first).await;
 
-    // It freezes while the cloud works for it; the answer waits for it in the socket.
+    // It is frozen during a call; the response waits in the socket.
     let hang = fixture
         .cloud
         .inject(Fault::hang().operation(Operation::EnsureLoadBalancer).times(1));
@@ -30,7 +30,7 @@ async fn a_leader_frozen_for_longer_than_its_lease_does_not_write_when_it_resume
     old.signal("STOP");
     fixture.cloud.withdraw(hang);
 
-    // What happens meanwhile is the first thing that it hears of.
+    // The first event that it receives afterwards.
     let second = fixture.join("second").await;
     let late = fixture.create(fixture.balanced("late")).await.name_any();
     new.leading().await;

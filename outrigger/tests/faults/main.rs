@@ -1,5 +1,5 @@
-//! Faults: crashes, freezes, rivals, a control plane and a cloud that misbehave. The binary as a whole, on a real API
-//! server; what it did is read from the audit log and from what the cloud was asked.
+//! Faults: crashes, freezes, concurrent writers, and failures of the control plane and the cloud. The binary as a process, on a real API
+//! server; its requests are read from the audit log and from the record of the cloud.
 
 #![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
 

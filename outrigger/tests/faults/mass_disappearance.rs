@@ -41,7 +41,7 @@ async fn all_machines_vanish_at_once_and_the_cloud_is_doubted() {
     fixture.cloud_until(|cloud| cloud.count(Operation::Describe) >= 3).await;
     assert_eq!(fixture.own_nodes().await.len(), NODES, "Nodes were deleted");
 
-    // Sight is back: one machine is really gone, and all others are there.
+    // The list is correct again: one machine was really deleted, and all others exist.
     fixture.cloud.withdraw(blind);
     let gone = nodes[0].name_any();
     fixture.cloud.delete_machine(&gone);
@@ -51,7 +51,7 @@ async fn all_machines_vanish_at_once_and_the_cloud_is_doubted() {
     fixture.all_have_hosts(left).await;
 }
 
-/// The metric says that all of them are held.
+/// The metric reports that all of them are held.
 async fn held(manager: &Replica) -> Result<(), String> {
     let metrics = manager.port().get("/metrics").await.body;
     let line = format!("node_lifecycle_controller_held_deletions {NODES}");

@@ -28,7 +28,7 @@ impl Lock {
         lock
     }
 
-    /// One that a manager holds, or will.
+    /// A lock of this name, which a manager holds, or will hold.
     fn named(fixture: &Fixture, name: &str) -> Self {
         Self {
             leases: Api::namespaced(fixture.client.clone(), "kube-system"),
@@ -48,7 +48,7 @@ impl Lock {
             .await;
     }
 
-    /// Another program takes it: then the manager that has it must end at once, whatever it is doing.
+    /// Another program acquires it: then the manager that held it must end at once, whatever it is doing.
     async fn taken_from(&self, manager: &Manager) {
         self.renew("somebody-else").await;
         let exit = manager.exited().await;
@@ -92,7 +92,7 @@ fn now() -> String {
     format!("{:.6}", Timestamp::now())
 }
 
-/// Services and the lifecycle of nodes migrate; routes stay with the other program for ever.
+/// Services and the lifecycle of nodes migrate; routes stay with the other program.
 fn config(fixture: &Fixture) -> String {
     let leaders = json!([
         {"name": "service-controller", "component": "cloud-controller-manager"},
@@ -178,7 +178,7 @@ async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
         "--enable-leader-migration",
         &config,
         SLOW_START,
-        // Nothing that stays, so that it comes to what migrates.
+        // No controllers that do not migrate, so that those that do are started next.
         "--controllers=*,-cloud-node-controller",
     ];
     let manager = Replica::launch(&fixture, Rights::All, fixture.manager(), &flags).await;
@@ -188,7 +188,7 @@ async fn the_migration_lock_is_lost_while_what_migrates_is_started() {
     migration.taken_from(&manager).await;
 }
 
-/// The other program has the migration lock, the cloud does not answer, and the process is asked to stop.
+/// The other program holds the migration lock, the cloud does not answer, and the process gets a signal to stop.
 #[tokio::test]
 async fn the_main_lock_is_lost_while_the_last_work_is_finished() {
     let fixture = Fixture::shared().await;

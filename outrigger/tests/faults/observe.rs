@@ -58,7 +58,7 @@ impl Fixture {
         .await;
     }
 
-    /// Waits until no Service of this fixture is left.
+    /// Waits until no Service of this fixture exists.
     pub async fn no_services(&self) {
         until("all Services to be gone", async || {
             match self.own_services().await.len() {
@@ -69,7 +69,7 @@ impl Fixture {
         .await;
     }
 
-    /// Waits until every load balancer has these hosts, and knows all about them.
+    /// Waits until every load balancer has these hosts, with all their details.
     pub async fn all_have_hosts(&self, mut names: Vec<String>) {
         names.sort();
         let is_complete = |host: &Arc<Host>| host.provider_id.is_some() && !host.addresses.is_empty();
@@ -78,13 +78,13 @@ impl Fixture {
             .await;
     }
 
-    /// Gives a Service one port.
+    /// Sets the only port of a Service.
     pub async fn set_port(&self, name: &str, port: u16) {
         self.change(name, json!({"ports": [{"port": port, "protocol": "TCP"}]}))
             .await;
     }
 
-    /// Makes a Service one that wants no load balancer any more.
+    /// Changes the type of a Service, so that it needs no load balancer any more.
     pub async fn retype(&self, name: &str) {
         self.change(name, json!({"type": "ClusterIP", "loadBalancerClass": null}))
             .await;
@@ -102,7 +102,7 @@ impl Fixture {
             .await;
     }
 
-    /// Waits until the cloud is so, but not for ever.
+    /// Waits until the cloud is as expected, but not forever.
     pub async fn cloud_until(&self, holds: impl Fn(&Cloud) -> bool) {
         let waited = tokio::time::timeout(STALLED_AFTER, self.cloud.until(holds)).await;
         let (calls, balancers) = (self.cloud.calls(), self.cloud.load_balancers());
@@ -113,7 +113,7 @@ impl Fixture {
         );
     }
 
-    /// Waits until another holds the lease than this one, and says who.
+    /// Waits until another replica holds the lease, and returns its name.
     pub async fn holder_after(&self, old: &str) -> String {
         until("another leader", async || match self.holder().await {
             new if new.is_empty() || new == old => Err(format!("{new:?} holds the lease")),
@@ -143,7 +143,7 @@ impl Fixture {
         .await;
     }
 
-    /// Waits until all that has been answered stands in the audit log: that is written a moment later.
+    /// Waits until the audit log has all requests that were answered: they are written a moment later.
     pub async fn audited(&self) {
         let (mark, name) = (self.mark(), lab::unique("audited"));
         self.nodes().get_opt(&name).await.unwrap();
@@ -154,7 +154,7 @@ impl Fixture {
         .await;
     }
 
-    /// How many load balancers were ever made.
+    /// How many load balancers were ever created.
     pub fn balancers_made(&self) -> usize {
         let calls = self.cloud.calls();
         calls

@@ -1,4 +1,4 @@
-//! A control plane that forgets, and one that does not answer.
+//! A control plane that loses its history, and one that does not answer.
 
 use crate::{
     fixture::{Fixture, Mark},
@@ -17,8 +17,8 @@ async fn watches_expire_and_etcd_stalls() {
     etcd_stalls(&fixture).await;
 }
 
-/// Objects change while the manager is cut off, and the API server forgets the history: it restarts, and knows only
-/// the present. The manager resumes its watches, and gets the answer that the version is too old.
+/// Objects change while the manager is disconnected, and the API server loses the history: it restarts, and has only
+/// the current state. The manager resumes its watches, and gets the error that the version is too old.
 async fn watches_expire(fixture: &Fixture) {
     let manager = Replica::start(fixture, &[ALONE]).await;
     let (stays, goes) = (fixture.join("stays").await, fixture.join("goes").await);
@@ -65,7 +65,7 @@ async fn watches_expire(fixture: &Fixture) {
     fixture.no_services().await;
 }
 
-/// A leader that cannot renew its lease gives up in time, although it has something to do.
+/// A leader that cannot renew its lease stops in time, although it has work in progress.
 async fn etcd_stalls(fixture: &Fixture) {
     let pending = Failure::Pending {
         poll_after: Duration::from_millis(300),
@@ -88,7 +88,7 @@ async fn etcd_stalls(fixture: &Fixture) {
     assert_eq!(exit.code, 1, "{}", leader.log_tail());
     assert!(exit.stderr.contains("leaderelection lost"), "{}", leader.log_tail());
     assert!(took.as_secs() < 15, "it took {took:?}");
-    // It went on for as long as it was sure to lead, and not longer; a busy machine may delay what it sent before.
+    // It continued for as long as it was certain to lead, and not longer; a busy machine may delay requests that it sent before.
     assert!(
         !leader.server.writes_after(then).is_empty(),
         "the cloud was not written to"

@@ -1,5 +1,5 @@
-//! The Go framework's manager and ours share a Lease, a cluster and a cloud: either can stand in for the other, and
-//! both make the same of the same.
+//! The Go framework's manager and ours share a Lease, a cluster and a cloud: either can replace the other, and
+//! both produce the same results.
 
 mod scenario;
 mod snapshot;
@@ -15,8 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Go writes the same status once more when it starts, because it does not expect the `ipMode` that the API server puts
-/// in.
+/// The Go program writes the same status again when it starts, because it does not expect the `ipMode` that the API server
+/// sets.
 const NEEDLESS: &str = "patch services/status";
 
 /// Long enough to distinguish a released lease from an expired one.
@@ -36,12 +36,12 @@ async fn start_go(fixture: &Fixture) -> Replica {
 }
 
 async fn start_ours(fixture: &Fixture) -> Replica {
-    // Go deletes a Node however young it is.
+    // The Go program deletes a Node of any age.
     let flags = ["--configure-cloud-routes=false", "--node-deletion-grace-period=0s"];
     Replica::start_unconfined(fixture, &[&flags[..], &LEASE].concat()).await
 }
 
-/// Plays all scenario, and answers what became of it.
+/// Runs all scenarios, and returns the snapshot at the end.
 async fn played(fixture: &Fixture) -> Snapshot {
     let before = snapshot::told_about(fixture).await;
     scenario::play(fixture).await;
@@ -58,7 +58,7 @@ struct Successor<'a> {
 }
 
 impl<'a> Successor<'a> {
-    /// From now on what it does is counted.
+    /// From now on its writes are counted.
     async fn watched(fixture: &'a Fixture, replica: &'a Replica) -> Self {
         fixture.cloud.forget_calls();
         Self {
@@ -70,19 +70,19 @@ impl<'a> Successor<'a> {
         }
     }
 
-    /// Waits until it leads and has looked at everything; answers how long it had to wait for the lease.
+    /// Waits until it leads and has read everything; returns how long it waited for the lease.
     async fn takes_over(&self) -> Duration {
         self.fixture.holder_after(&self.from).await;
         let waited = self.since.elapsed();
         let balancers = self.fixture.cloud.load_balancers().len();
         let looked = |cloud: &Cloud| cloud.calls_of(Operation::EnsureLoadBalancer).len() >= balancers;
         self.fixture.cloud_until(looked).await;
-        // Once this one is done, everything before it is done, too.
+        // Once this one is complete, all earlier work is complete, too.
         scenario::marker(self.fixture).await;
         waited
     }
 
-    /// Everything was as it should be: it changed nothing in the cluster, and nothing in the cloud.
+    /// Everything was up to date: it changed nothing in the cluster, and nothing in the cloud.
     async fn changed_nothing(&self, expected: &Snapshot, tolerated: Option<&str>) {
         let is_needless = |change: &str| tolerated.is_some_and(|tolerated| change.starts_with(tolerated));
         self.fixture.audited().await;
@@ -136,7 +136,7 @@ async fn the_go_program_and_ours_do_the_same_and_replace_each_other() {
     ours.signal("TERM");
     assert_eq!(ours.exited().await.code, 0, "{}", ours.log_tail());
     let waited = successor.takes_over().await;
-    // It looks every 1 to 2.2 s.
+    // It reads the lease every 1 to 2.2 s.
     assert!(waited < Duration::from_secs(6), "Go had to wait for {waited:?}");
     successor.changed_nothing(&by_ours, Some(NEEDLESS)).await;
 }

@@ -1,4 +1,4 @@
-//! Least privilege: with the permissions of `deploy/manager` and no others everything works, and none of them is idle.
+//! Least privilege: with exactly the permissions of `deploy/manager` everything works, and none of them is unused.
 
 use crate::{
     fixture::{Credentials, Entry, Fixture, Mark, is_initialised},
@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, fmt::Debug};
 
 const FILE: &str = include_str!("../../../deploy/manager/rbac.yaml");
 
-/// The names that the file gives to the two locks, and what they are called here.
+/// The names of the two locks in the file, and their names here.
 const LOCKS: [(&str, &str); 2] = [
     ("cloud-controller-manager", "main"),
     ("cloud-provider-extraction-migration", "migration"),
@@ -27,7 +27,7 @@ const LOCKS: [(&str, &str); 2] = [
 
 const SYSTEM: &str = "kube-system";
 
-/// What is granted and not used by what happens here, each with the reason why it is needed all the same.
+/// Permissions that are not used here, each with the reason why it is needed nevertheless.
 const IDLE: [(&str, &str); 0] = [];
 
 /// The objects of the file, for another user and under other names.
@@ -47,7 +47,7 @@ impl Grants {
         }
     }
 
-    /// Makes them, and waits until they count.
+    /// Creates them, and waits until they take effect.
     async fn apply(&self, fixture: &Fixture) {
         let client = || fixture.client.clone();
         for object in &self.objects {
@@ -106,7 +106,7 @@ impl Grants {
         object
     }
 
-    /// All that is granted, as `verb resource`.
+    /// All granted permissions, as `verb resource`.
     fn all(&self) -> BTreeSet<String> {
         let rules = self
             .objects

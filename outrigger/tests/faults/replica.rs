@@ -31,12 +31,12 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Starts one that looks after the Nodes and Services of this fixture, with these flags besides.
+    /// Starts one that manages the Nodes and Services of this fixture, with these additional flags.
     pub async fn start(fixture: &Fixture, flags: &[&str]) -> Self {
         Self::launch(fixture, Rights::Manifest, fixture.manager(), flags).await
     }
 
-    /// Starts one that looks after everything.
+    /// Starts one that manages everything.
     pub async fn start_unconfined(fixture: &Fixture, flags: &[&str]) -> Self {
         let confined = [
             "--node-selector",
@@ -74,24 +74,24 @@ impl Replica {
         }
     }
 
-    /// Waits until it wants to lead.
+    /// Waits until it tries to lead.
     pub async fn stands_by(&self) {
         self.logged("attempting to acquire leader lease").await;
     }
 
-    /// What it asked of the API server since then.
+    /// Its requests to the API server since then.
     pub fn requests(&self, fixture: &Fixture, mark: Mark) -> Vec<Entry> {
         fixture.requests_of(&self.user, mark)
     }
 
-    /// What it wrote since then, apart from its lease.
+    /// Its writes since then, except those of its lease.
     pub fn writes(&self, fixture: &Fixture, mark: Mark) -> Vec<String> {
         let requests = self.requests(fixture, mark).into_iter();
         let writes = requests.filter(|entry| entry.is_write() && entry.resource != "leases");
         writes.map(|entry| format!("{} {}", entry.what(), entry.name)).collect()
     }
 
-    /// What it wrote since then, apart from its lease and from events.
+    /// Its writes since then, except those of its lease and of events.
     pub fn changes(&self, fixture: &Fixture, mark: Mark) -> Vec<String> {
         let writes = self.writes(fixture, mark).into_iter();
         writes.filter(|write| !write.contains(" events ")).collect()

@@ -1,4 +1,4 @@
-//! A manager that comes back: to a world that is as it left it, or to one that has changed meanwhile.
+//! A manager that restarts: nothing has changed meanwhile, or something has.
 
 use crate::{
     fixture::{Fixture, Mark, service_address},
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const NODES: usize = 40;
 const SERVICES: usize = 25;
 
-/// Makes nodes and Services, and waits until all is done about them.
+/// Creates nodes and Services, and waits until they are complete.
 async fn populate(fixture: &Fixture) {
     let mut nodes = Vec::new();
     for n in 0..NODES {
@@ -40,7 +40,7 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
     fixture.cloud.forget_calls();
     let after = Replica::start(&fixture, &[]).await;
     let looked_at_all = async || {
-        // Other tests leave Services behind which it asks about as well, for they may have been its own.
+        // Services of other tests that do not exist any more are looked up, too, because they may have been its own.
         let ours = fixture.named("");
         let services = fixture
             .cloud
@@ -54,7 +54,7 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
         }
     };
     after.until("it to ask about all Services", looked_at_all).await;
-    // Once this one is done, everything before it is done, too.
+    // Once this one is complete, all earlier work is complete, too.
     let marker = fixture.create(fixture.balanced("marker")).await.name_any();
     fixture.served(&after, &marker).await;
 

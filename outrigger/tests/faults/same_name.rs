@@ -1,4 +1,4 @@
-//! A Node or a Service that goes, and another one that comes under its name.
+//! A Node or a Service that is deleted, and another one of the same name.
 
 use crate::{
     fixture::{Fixture, LABEL, Mark},
@@ -19,7 +19,7 @@ async fn a_node_that_reuses_the_name_of_a_deleted_machine_is_kept() {
     let name = fixture.join("node").await;
     let old = fixture.initialised(&manager, &name).await;
 
-    // The question is asked about the old Node, and answered when there is a new one.
+    // The call is about the old Node, and is answered when the new one exists.
     let hang = fixture.cloud.inject(Fault::hang().operation(Operation::Describe));
     fixture.cloud.forget_calls();
     fixture.set_ready(&name, "Unknown").await;
@@ -69,7 +69,7 @@ async fn a_service_that_reuses_a_name_gets_its_own_load_balancer() {
     only_one(&fixture, &new.uid().unwrap()).await;
     fixture.served(&manager, &name).await;
 
-    // The same in good order.
+    // The same without the other client.
     fixture.delete_service(&name).await;
     fixture.no_services().await;
     assert_eq!(fixture.cloud.load_balancers(), []);

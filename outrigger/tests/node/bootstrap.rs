@@ -10,7 +10,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 const POD: &str = "openstack-cloud-controller-manager";
 
-/// Renders, gives it to the kubelet, and takes it away again.
+/// Renders the files, gives them to the kubelet, and removes them again.
 pub async fn story(fixture: &Fixture, cloud: &OpenStack) {
     fixture.apply(&[cloud.credentials("kube-system", "openstack-credentials")]);
     let folder = std::env::temp_dir().join(lab::unique("render"));
@@ -37,7 +37,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What an installer gives to `render`.
+/// Runs `render` with the files of an installer.
 fn render(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     let map = |key: &str, value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key}, "data": {key: value}});
@@ -68,7 +68,7 @@ fn render(folder: &Path) {
     assert!(status.unwrap().success());
 }
 
-/// Puts the configuration and the credentials of such a machine in their places.
+/// Installs the configuration and the credentials of such a machine.
 fn install(fixture: &Fixture, rendered: &Path) {
     let (secrets, configs) = (
         Path::new(ETC).join("bootstrap-secrets"),

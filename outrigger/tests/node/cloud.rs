@@ -6,10 +6,10 @@ use std::net::IpAddr;
 
 const PASSWORD: &str = "labpass";
 
-/// The cloud, and where it is served.
+/// The cloud, and its server.
 pub struct OpenStack {
     sim: Sim,
-    /// What is in it.
+    /// The cloud.
     pub cloud: Cloud,
     /// Our node.
     pub server: ServerView,
@@ -22,7 +22,7 @@ impl OpenStack {
         let net = cloud.create_network("private", &format!("{ip}/22"));
         let mut spec = ServerSpec::new(name);
         spec.networks.push(net);
-        // Addresses are given in turn.
+        // Addresses are assigned in turn.
         let server = loop {
             let server = cloud.boot_as(spec.clone());
             if server.addresses.contains(&ip) {
@@ -38,7 +38,7 @@ impl OpenStack {
         }
     }
 
-    /// What the node is called by the manager.
+    /// The provider ID of the node.
     pub fn provider_id(&self) -> String {
         format!("openstack:///{}", self.server.id)
     }
@@ -48,7 +48,7 @@ impl OpenStack {
         "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\nregion = RegionOne\n".to_owned()
     }
 
-    /// The Secret of the installer, and the one that the cluster's credential operator makes of it.
+    /// The Secret of the installer, and the one that the cluster's credential operator creates from it.
     pub fn credentials(&self, namespace: &str, name: &str) -> Value {
         let url = self.sim.auth_url();
         let clouds = json!({"clouds": {"openstack": {

@@ -14,24 +14,24 @@ use std::{
 };
 use testkit::wait::STALLED_AFTER;
 
-/// What the documents call the image.
+/// The name of the image in the documents.
 pub const IMAGE: &str = "localhost/outrigger:dev";
-/// Where a node of a cluster has its configuration; the operands mount it.
+/// The folder with the configuration of a node; the operands mount it.
 pub const ETC: &str = "/etc/kubernetes";
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// One control plane, one node.
 pub struct Fixture {
-    /// It.
+    /// The cluster.
     pub cluster: Cluster,
     /// The node's address.
     pub ip: IpAddr,
-    /// Of an administrator.
+    /// The client of an administrator.
     pub client: Client,
 }
 
 impl Fixture {
-    /// Starts it, with our image on the node.
+    /// Starts the cluster, with our image on the node.
     pub async fn start() -> Self {
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let private = mounts.lines().any(|line| line.split(' ').nth(1) == Some(ETC));
@@ -54,12 +54,12 @@ impl Fixture {
         fixture
     }
 
-    /// Gives the node our image by this name.
+    /// Imports our image on the node under this name.
     pub fn import(&self, name: &str) {
         self.cluster.node.import_image(&archive(), name).unwrap();
     }
 
-    /// Runs a command line as an administrator in the project's folder, and returns what it says.
+    /// Runs a command as an administrator in the project's folder, and returns its output.
     pub fn run(&self, command: &str) -> String {
         self.run_with(command, "")
     }
@@ -100,7 +100,7 @@ impl Fixture {
         self.run_with("kubectl apply --server-side --force-conflicts -f -", &list.to_string());
     }
 
-    /// What is at a path of the API, if anything is.
+    /// The object at a path of the API, if it exists.
     pub async fn find(&self, path: &str) -> Option<Value> {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         match self.client.request::<Value>(request).await {
@@ -143,7 +143,7 @@ impl Fixture {
         }
     }
 
-    /// Waits until nothing is at a path, or an empty list.
+    /// Waits until a path has no object, or an empty list.
     pub async fn gone(&self, path: &str) {
         let look = async || match self.find(path).await {
             None => Ok(()),
@@ -197,7 +197,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Our image: the one given, or one of the program as it was built for the tests.
+/// Our image: the given one, or one of the program as it was built for the tests.
 fn archive() -> PathBuf {
     if let Some(given) = std::env::var_os("OUTRIGGER_IMAGE").filter(|given| !given.is_empty()) {
         return given.into();
@@ -207,7 +207,7 @@ fn archive() -> PathBuf {
     archive
 }
 
-/// The address that this machine has for others. Nothing is sent.
+/// The address of this machine. No packet is sent.
 fn address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("198.51.100.1:9").expect("a machine with a network");
@@ -228,7 +228,7 @@ pub fn condition(object: &Value, type_: &str) -> String {
     format!("{} {} {}", text("status"), text("reason"), text("message"))
 }
 
-/// The paths of what an object says it is related to; namespaces are not the operator's to remove.
+/// The paths of the related objects of an object; the operator does not delete namespaces.
 pub fn related(object: &Value) -> Vec<String> {
     let all = object["status"]["relatedObjects"].as_array().into_iter().flatten();
     all.filter(|each| each["resource"] != "namespaces" && each["resource"] != "clusteroperators")

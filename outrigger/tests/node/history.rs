@@ -1,4 +1,4 @@
-//! All states of an object: a watch misses none, however busy the machine is.
+//! All states of an object: a watch receives each of them, however busy the machine is.
 
 use crate::fixture::{Fixture, condition};
 use futures::StreamExt;
@@ -14,7 +14,7 @@ use std::{
 use tokio::task::JoinHandle;
 
 const TYPES: [&str; 4] = ["Available", "Progressing", "Degraded", "Upgradeable"];
-/// What is to be explained.
+/// The statuses that need a message.
 const BAD: [&str; 4] = ["False", "True", "True", "False"];
 
 /// Every state of an object since the beginning.
@@ -34,7 +34,7 @@ pub struct State {
 }
 
 impl History {
-    /// Begins now; the object need not be there yet.
+    /// Begins now; the object may not exist yet.
     pub async fn begin(fixture: &Fixture, resource: &ApiResource, name: &str) -> Self {
         let api: Api<DynamicObject> = Api::all_with(fixture.client.clone(), resource);
         let fields = format!("metadata.name={name}");
@@ -67,7 +67,7 @@ impl History {
         };
         fixture.until("the history to be complete", look).await;
         let mut seen = self.seen.lock().unwrap();
-        // The last one is where the next call begins.
+        // The next call begins with the last one.
         let last = seen.last().cloned();
         let states: Vec<_> = seen.drain(..).map(|object| State::of(&object)).collect();
         seen.extend(last);
@@ -86,7 +86,7 @@ impl Drop for History {
 }
 
 impl State {
-    /// What an object says.
+    /// The state that an object reports.
     pub fn of(object: &Value) -> Self {
         let versions = object["status"]["versions"].as_array().into_iter().flatten();
         let mut ours = versions.filter(|each| each["name"] == "operator");
@@ -97,7 +97,7 @@ impl State {
         }
     }
 
-    /// Whether all is as it should be.
+    /// Whether everything is healthy.
     pub fn is_well(&self) -> bool {
         let good = ["True", "False", "False", "True"];
         self.conditions
@@ -117,7 +117,7 @@ impl State {
     }
 }
 
-/// A watch ends every few minutes, and goes on where it was.
+/// A watch ends every few minutes, and is resumed.
 async fn follow(api: Api<DynamicObject>, params: WatchParams, mut since: String, seen: Arc<Mutex<Vec<Value>>>) {
     loop {
         let mut events = pin!(api.watch(&params, &since).await.unwrap());
@@ -135,7 +135,7 @@ async fn follow(api: Api<DynamicObject>, params: WatchParams, mut since: String,
     }
 }
 
-/// The version moves only when all is rolled out.
+/// The version changes only when everything is rolled out.
 pub fn assert_versions_after_the_roll_out(states: &[State]) {
     for pair in states.windows(2) {
         assert!(pair[0].version == pair[1].version || pair[1].is_well(), "{pair:#?}");

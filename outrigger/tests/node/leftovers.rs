@@ -1,4 +1,4 @@
-//! The objects that the operator has left, and the order in which it deleted the others.
+//! The objects that the operator has kept, and the order in which it deleted the others.
 
 use crate::fixture::Fixture;
 use kube::{
@@ -9,7 +9,7 @@ use kube::{
 use serde_json::Value;
 use std::fs;
 
-/// The operator's name in what it has written.
+/// The field manager of the operator.
 const MANAGER: &str = "outrigger-operator";
 
 /// A place in the audit log.
@@ -18,19 +18,19 @@ pub struct Mark(usize);
 /// A deletion that was granted.
 #[derive(Debug, Clone)]
 pub struct Deletion {
-    /// Who asked.
+    /// The user.
     pub user: String,
-    /// What kind of object, in the plural.
+    /// The resource, in the plural.
     pub resource: String,
     /// Its namespace.
     pub namespace: String,
-    /// When it was asked for, in a form that is ordered as text.
+    /// The time of the request, in a form that is ordered as text.
     pub at: String,
 }
 
 impl Fixture {
-    /// Everything in the cluster that the operator has written, as `Kind namespace/name`: by what the API server says, not by the
-    /// operator's own list. What it reports about itself does not count.
+    /// All objects in the cluster that the operator has written, as `Kind namespace/name`: by their field managers, not by the
+    /// operator's own list. Objects in which it reports about itself are left out.
     pub async fn written_by_operator(&self) -> Vec<String> {
         let discovery = Discovery::new(self.client.clone()).run().await.unwrap();
         let kinds = discovery.groups().flat_map(ApiGroup::recommended_resources);
@@ -39,7 +39,7 @@ impl Fixture {
             let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
             let objects = match api.list(&ListParams::default()).await {
                 Ok(list) => list.items,
-                // Its definition has just gone.
+                // Its definition has just been deleted.
                 Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
                 Err(error) => panic!("cannot list {}: {error}", kind.plural),
             };
@@ -60,7 +60,7 @@ impl Fixture {
         Mark(self.audit().len())
     }
 
-    /// What was deleted since then, in the order in which it was asked for.
+    /// The deletions since then, in the order of their requests.
     pub fn deletions(&self, since: &Mark) -> Vec<Deletion> {
         let log = self.audit();
         let entries = log[since.0..]

@@ -1,4 +1,4 @@
-//! The cluster's nodes: the one that is a machine, and others that are on paper only.
+//! The cluster's nodes: the one that is a machine, and others that exist only as objects.
 
 use crate::fixture::Fixture;
 use serde_json::{Value, json};
@@ -11,14 +11,14 @@ impl Fixture {
         self.cluster.node.name()
     }
 
-    /// Waits until a manager has been at the machine, and knows it by an ID that begins so.
+    /// Waits until a manager has initialized the machine, with a provider ID that begins like this.
     pub async fn initialised(&self, prefix: &str) {
         self.initialised_node(self.machine(), prefix).await;
         let addresses = self.node(self.machine()).await["status"]["addresses"].to_string();
         assert!(addresses.contains(&self.ip.to_string()), "{addresses}");
     }
 
-    /// The same of any node.
+    /// The same for any node.
     pub async fn initialised_node(&self, name: &str, prefix: &str) {
         let look = async || {
             let node = self.node(name).await;
@@ -31,14 +31,14 @@ impl Fixture {
         self.until(&format!("the node {name} to be initialised"), look).await;
     }
 
-    /// No manager has been at the node.
+    /// No manager has initialized the node.
     pub async fn assert_uninitialised(&self, name: &str) {
         let node = self.node(name).await;
         let untouched = is_tainted(&node) && node["spec"]["providerID"].is_null();
         assert!(untouched, "{name}: {:#}", node["spec"]);
     }
 
-    /// The machine waits for a manager once more; who it is in its cloud stays known.
+    /// Taints the machine again, so that it waits for a manager; its provider ID is kept.
     pub fn taint(&self) {
         self.run(&format!(
             "kubectl taint node {} {TAINT}=true:NoSchedule",
@@ -52,7 +52,7 @@ impl Fixture {
         assert!(is_tainted(&node), "{:#}", node["spec"]);
     }
 
-    /// The machine joins once more, as if it had never been there.
+    /// The machine joins again, as if for the first time.
     pub async fn renew_node(&self) {
         self.cluster.node.stop_kubelet();
         self.run(&format!("kubectl delete node {}", self.machine()));
@@ -71,7 +71,7 @@ impl Fixture {
         self.assert_uninitialised(self.machine()).await;
     }
 
-    /// As an installer does it for a machine of the control plane.
+    /// Like an installer for a machine of the control plane.
     pub async fn give_role(&self) {
         let labels = json!({"node-role.kubernetes.io/control-plane": "", "node-role.kubernetes.io/master": ""});
         self.label(labels).await;

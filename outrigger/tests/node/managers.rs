@@ -1,14 +1,14 @@
-//! Managers on plain Kubernetes: where they are, and whether they work.
+//! Managers on plain Kubernetes: their objects, and whether they work.
 
 use crate::fixture::{Fixture, condition};
 use serde_json::Value;
 
-/// Where the operator and its managers are.
+/// The namespace of the operator and its managers.
 pub const NAMESPACE: &str = "outrigger-system";
-/// The objects by which managers are asked for.
+/// The objects that configure managers.
 pub const OBJECTS: &str = "/apis/outrigger.dev/v1alpha1/cloudcontrollermanagers";
 
-/// What selects a manager's Pods.
+/// The selector of a manager's Pods.
 pub fn labels(name: &str) -> String {
     format!("app.kubernetes.io/instance%3D{name}")
 }
@@ -23,7 +23,7 @@ pub fn deployment(name: &str) -> String {
     format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}-cloud-controller-manager")
 }
 
-/// Waits until the object says that what is asked for runs, and returns it.
+/// Waits until the object reports that the manager runs, and returns it.
 pub async fn works(fixture: &Fixture, name: &str) -> Value {
     let path = format!("{OBJECTS}/{name}");
     let look = async || {

@@ -1,4 +1,4 @@
-//! A release on `OpenShift`: installed from its manifests, upgraded, on another cloud and back, and without one in the end.
+//! A release on `OpenShift`: installed from its manifests, upgraded, on another cloud and back, and finally without one.
 
 mod removal;
 mod switch;
@@ -21,7 +21,7 @@ const OPERANDS: &str = "openshift-cloud-controller-manager";
 const CLUSTER_OPERATOR: &str = "/apis/config.openshift.io/v1/clusteroperators/cloud-controller-manager";
 const INFRASTRUCTURE: &str = "/apis/config.openshift.io/v1/infrastructures/cluster";
 const OPERATOR_LABEL: &str = "k8s-app%3Dcloud-manager-operator";
-/// What the manifests call the images and the version: a release puts its own there.
+/// The image and the version in the manifests: a release replaces them.
 const OPERATOR_IMAGE: &str = "quay.io/openshift/origin-cluster-cloud-controller-manager-operator";
 const IMAGES: &str = "images.json: |\n    {\n";
 const VERSION: &str = "0.0.1-snapshot";
@@ -58,8 +58,8 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack) -> History {
 
     apply(fixture, &SECOND);
     let states = reports(fixture, &history, &SECOND).await;
-    // A kubelet may give the new images to the first release's operator before that is replaced: then it rolls them out and
-    // reports it, and the second has nothing left to do.
+    // A kubelet may give the new images to the operator of the first release before that is replaced: then it rolls them out and
+    // reports it, and the second operator has nothing to do.
     let towards = format!("True SyncingResources Progressing towards operator: {}", SECOND.0);
     let by_the_first = format!("True AsExpected rolling out Deployment {OPERANDS}/openstack-cloud-controller-manager");
     progressed(&states, &[&towards, &by_the_first]);
@@ -74,7 +74,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack) -> History {
     history
 }
 
-/// What selects the Pods of a cloud's manager.
+/// The selector of the Pods of a cloud's manager.
 fn labels(cloud: &str) -> String {
     format!("k8s-app%3D{cloud}-cloud-controller-manager")
 }
@@ -89,12 +89,12 @@ fn deployment(cloud: &str) -> String {
     format!("/apis/apps/v1/namespaces/{OPERANDS}/deployments/{cloud}-cloud-controller-manager")
 }
 
-/// What the operator says that it has made.
+/// The objects that the operator lists.
 async fn made(fixture: &Fixture) -> Vec<String> {
     related(&fixture.find(CLUSTER_OPERATOR).await.unwrap())
 }
 
-/// What a cluster has before the operator comes.
+/// The objects of a cluster before the operator is installed.
 async fn create_cluster_objects(fixture: &Fixture, cloud: &OpenStack) {
     fixture.cluster.plane.install_openshift_crds().await.unwrap();
     let namespaces = [
@@ -115,21 +115,21 @@ async fn create_cluster_objects(fixture: &Fixture, cloud: &OpenStack) {
         config("Infrastructure", reference),
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cloud-provider-config", "namespace": "openshift-config"},
                "data": {"config": OpenStack::config()}}),
-        // That of the credential operator.
+        // The Secret of the credential operator.
         cloud.credentials(OPERANDS, "openstack-cloud-credentials"),
     ]);
     let gates = [FIRST, SECOND].map(|Release(version, _)| json!({"version": version, "enabled": [], "disabled": []}));
     let path = "/apis/config.openshift.io/v1/featuregates/cluster/status";
     fixture.patch(path, json!({"status": {"featureGates": gates}})).await;
     set_platform(fixture, "OpenStack").await;
-    // As the machine config operator writes it: the API server without a network of pods.
+    // Like the machine config operator: the API server without a Pod network.
     let url = fixture.cluster.plane.url().trim_start_matches("https://").to_owned();
     let (host, port) = url.split_once(':').unwrap();
     let variables = format!("KUBERNETES_SERVICE_HOST='{host}'\nKUBERNETES_SERVICE_PORT='{port}'\n");
     fs::write(PathBuf::from(ETC).join("apiserver-url.env"), variables).unwrap();
 }
 
-/// One node is one replica.
+/// One node means one replica.
 async fn set_platform(fixture: &Fixture, platform: &str) {
     let status = json!({
         "infrastructureName": "lab-x7k2p", "controlPlaneTopology": "SingleReplica", "infrastructureTopology": "SingleReplica",

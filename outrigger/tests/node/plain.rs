@@ -1,4 +1,4 @@
-//! From nothing to a managed manager with three commands, and back: as the documents say it.
+//! From an empty cluster to a running manager with three commands, and back, as in the documents.
 
 use crate::{
     fixture::{Fixture, IMAGE, condition, related, root},
@@ -9,7 +9,7 @@ use std::fs;
 
 const NAME: &str = "memory";
 
-/// Installs, changes, removes, brings back, and deletes. The operator stays.
+/// Installs, changes, removes, installs again, and deletes. The operator is kept.
 pub async fn story(fixture: &Fixture) {
     let object_path = format!("{OBJECTS}/{NAME}");
     fixture.assert_uninitialised(fixture.machine()).await;
@@ -60,14 +60,14 @@ pub async fn story(fixture: &Fixture) {
     fixture.gone(&pods(NAME)).await;
 }
 
-/// Takes the operator away, too.
+/// Deletes the operator, too.
 pub async fn uninstall(fixture: &Fixture) {
     fixture.run("kubectl delete -f deploy/kubernetes/operator.yaml -f deploy/kubernetes/crd.yaml");
     fixture.gone(&format!("/api/v1/namespaces/{NAMESPACE}")).await;
     assert_eq!(fixture.written_by_operator().await, [""; 0]);
 }
 
-/// The three commands; README and book have the same.
+/// The three commands; README and docs have the same.
 fn commands() -> Vec<String> {
     let in_file = |name: &str| -> Vec<String> {
         let text = fs::read_to_string(root().join(name)).unwrap();
@@ -84,7 +84,7 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// Waits until another Pod has taken the place of this one, and has the flags that were asked for.
+/// Waits until another Pod has replaced this one, and has the requested flags.
 async fn replaced(fixture: &Fixture, first: &Value) {
     let look = async || {
         let pods = fixture.list(&pods(NAME)).await;
@@ -126,7 +126,7 @@ async fn no_node_for_the_second(fixture: &Fixture) {
     works(fixture, NAME).await;
 }
 
-/// The commands of the book show what the book shows.
+/// The commands in the docs print what the docs show.
 fn prints(fixture: &Fixture) {
     let explained = fixture.run("kubectl explain ccm.spec.scope");
     assert!(explained.contains("DESCRIPTION"), "{explained}");

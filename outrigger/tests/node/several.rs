@@ -1,4 +1,4 @@
-//! Two clouds in one cluster, each with its nodes and its Services; and a third that gets into the way.
+//! Two clouds in one cluster, each with its nodes and its Services; and a third one that overlaps.
 
 use crate::{
     cloud::OpenStack,
@@ -9,11 +9,11 @@ use openstack_sim::LoadBalancerView;
 use serde_json::{Value, json};
 
 const LABEL: &str = "example.com/cloud";
-/// Nodes that are no machines, of the clouds that they are called by.
+/// Nodes that are not machines, with the name of their cloud.
 const EASTERN: &str = "lab-east";
 const SOUTHERN: &str = "lab-south";
 
-/// The operator is there and looks after nothing. In the end it is so again.
+/// The operator is installed and manages nothing. In the end this is so again.
 pub async fn story(fixture: &Fixture, cloud: &OpenStack) {
     fixture.label(json!({LABEL: "west"})).await;
     fixture.join(EASTERN, json!({LABEL: "east"})).await;
@@ -55,7 +55,7 @@ async fn both_run(fixture: &Fixture) -> [Value; 2] {
     [west, east]
 }
 
-/// Each is at its own nodes and at no other's.
+/// Each has initialized its own nodes and no others.
 async fn both_know_their_nodes(fixture: &Fixture, cloud: &OpenStack) {
     fixture.initialised(&cloud.provider_id()).await;
     fixture.initialised_node(EASTERN, "memory://").await;
@@ -132,7 +132,7 @@ async fn corrected(fixture: &Fixture) {
     fixture.initialised_node(SOUTHERN, "memory://").await;
 }
 
-/// Takes a manager away; its Services are gone already.
+/// Deletes a manager; its Services are deleted already.
 async fn removed(fixture: &Fixture, name: &str) {
     let object = works(fixture, name).await;
     fixture.run(&format!("kubectl delete ccm {name}"));
@@ -142,14 +142,14 @@ async fn removed(fixture: &Fixture, name: &str) {
     fixture.gone(&pods(name)).await;
 }
 
-/// The Pod is the one that it was, and has been up all the time.
+/// The Pod has not been replaced, and has not been restarted.
 async fn unmoved(fixture: &Fixture, before: &Value) {
     let now = fixture.pod(NAMESPACE, &labels("west"), IMAGE).await;
     assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);
     assert_eq!(now["status"]["containerStatuses"][0]["restartCount"], 0);
 }
 
-/// Services first: their load balancers go with them.
+/// Services first: their load balancers are deleted with them.
 async fn clear(fixture: &Fixture, cloud: &OpenStack) {
     fixture.run("kubectl delete service west west-too nobodys");
     assert_eq!(balancers(cloud), [""; 0]);

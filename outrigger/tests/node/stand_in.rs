@@ -1,6 +1,6 @@
 //! A third-party image: a shell, and a cloud controller manager that only runs until a file makes it fail.
 //!
-//! The images of other clouds have a real shell, which reads what the operator has written for it.
+//! The images of other clouds have a real shell, which runs the scripts of the operator.
 
 use crate::fixture::{ETC, Fixture};
 use serde_json::json;
@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-/// What it is called.
+/// Its name.
 pub const IMAGE: &str = "localhost/stand-in:aws";
 const PROGRAM: &str = "bin/aws-cloud-controller-manager";
 const SCRIPT: &str = r#"#!/bin/bash
@@ -21,7 +21,7 @@ while [ ! -e /etc/kubernetes/stand-in-fails ]; do sleep 0.1; done
 echo 'there is no such cloud' >&2
 exit 1
 "#;
-/// This machine's shell and what it needs, packed as `docker save` does it. `$0` is the folder with the files of ours.
+/// This machine's shell and its libraries, packed as `docker save` does. `$0` is the folder with our files.
 const PACK: &str = r#"
 cd "$0"
 for program in bash sleep; do
@@ -36,7 +36,7 @@ tar -C root -cf layer.tar .
 sha256sum layer.tar | cut -d' ' -f1
 "#;
 
-/// Gives it to the node.
+/// Imports it on the node.
 pub fn import(fixture: &Fixture) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(lab::unique("stand-in"));
     let archive = pack(&folder);
@@ -54,7 +54,7 @@ pub fn works() {
     fs::remove_file(switch()).unwrap();
 }
 
-/// Operands see the folder of the node.
+/// The folder of the node that operands mount.
 fn switch() -> PathBuf {
     Path::new(ETC).join("stand-in-fails")
 }

@@ -1,4 +1,4 @@
-//! A cloud.conf that is valid and does not fit the cloud: the process keeps running, reports what is wrong, and continues once it is corrected.
+//! A cloud.conf that is valid but does not match the cloud: the process keeps running, reports the problem, and continues once it is corrected.
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
@@ -93,7 +93,7 @@ async fn a_truncated_password_is_reported_once_with_the_refusal() {
     red(&manager, &["check the password"]).await;
     let strange = "the value of password ends before this #";
     assert_eq!(manager.lines_with(strange).len(), 1);
-    // Now it works, and is still strange.
+    // Now it works, with a warning.
     fixture.cloud.set_password("demo", "lab");
     manager.ready().await;
     let accepted = metric(&manager, SUCCESSES).await.unwrap();

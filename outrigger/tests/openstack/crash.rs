@@ -1,8 +1,8 @@
 //! Killed right after every single call of the cloud and every write to the API server of an operation, and started again:
 //! the end is that of an undisturbed run.
 //!
-//! Several worlds do this side by side. In each, one operation begins where another ended, so that hardly anything has to be
-//! made or undone for the next death.
+//! Several fixtures do this concurrently. In each, one operation begins with the end state of another, so that almost nothing has to be
+//! created or deleted for the next crash.
 
 mod plan;
 mod snapshot;
@@ -20,13 +20,13 @@ use serde_json::{Value, json};
 use snapshot::snapshot;
 use std::{cell::Cell, time::Duration};
 
-/// If there is no call and no write for this long, nothing is under way.
+/// If there is no call and no write for this long, no work is in progress.
 const QUIET: Duration = Duration::from_millis(400);
 
-/// How long a load balancer takes for a change: long enough to be seen pending.
+/// How long a load balancer takes for a change: long enough to be observed as pending.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// So many worlds keep a small machine busy: most of the time a manager waits for its load balancer.
+/// The number of fixtures that keep a small machine busy: most of the time a manager waits for its load balancer.
 const WORLDS: usize = 14;
 
 /// A fixture whose managers are stopped and started.
@@ -34,7 +34,7 @@ struct Run {
     fixture: Fixture,
     proxy: ApiProxy,
     manager: Manager,
-    /// The port that the Service is to have.
+    /// The desired port of the Service.
     port: Cell<u16>,
 }
 
@@ -49,7 +49,7 @@ async fn killed_after_every_step() {
     }
 }
 
-/// Dies for as long as there is something left to die of. The first worlds see how the operations go undisturbed.
+/// Crashes the manager as long as there is another point. The first fixtures record how the operations run without a crash.
 async fn run(plan: &Plan, world: usize) {
     let mut run = Run::new().await;
     if let Some(operation) = Operation::ALL.get(world) {
@@ -87,12 +87,12 @@ impl Run {
         self.fixture.named("web")
     }
 
-    /// How much there was to do so far.
+    /// How much was done so far.
     fn progress(&self) -> (usize, u64) {
         (self.proxy.writes().len(), self.fixture.cloud.total())
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no work is in progress.
     async fn quiet(&self) {
         loop {
             let before = self.progress();
@@ -121,7 +121,7 @@ impl Run {
         service.is_some()
     }
 
-    /// Makes what has to be there before, and nothing else, be there.
+    /// Creates exactly the objects that an operation starts with.
     async fn prepare(&self, operation: Operation) {
         let late = self.fixture.named("late");
         let nodes = self.fixture.base().nodes();
@@ -210,7 +210,7 @@ impl Run {
         self.fixture.assert_clean();
     }
 
-    /// What there is, without what differs from world to world.
+    /// The state, without the parts that differ between fixtures.
     async fn snapshot(&self) -> Value {
         let text = snapshot(&self.fixture).await.to_string();
         let asked = format!("TCP/{} ", self.port.get());
@@ -220,7 +220,7 @@ impl Run {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Does it, and kills the manager at this point; not, if it is done before.
+    /// Runs an operation, and kills the manager at this point; returns false if the operation ended before.
     async fn perish(&mut self, operation: Operation, point: Point) -> bool {
         let cloud = self.fixture.cloud.clone();
         let fault = match point {

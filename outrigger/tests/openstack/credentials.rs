@@ -1,4 +1,4 @@
-//! Credentials in files: replaced while the process runs, they are taken over.
+//! Credentials in files: if they are replaced while the process runs, the new ones are used.
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
@@ -16,7 +16,7 @@ use std::{
 const SUCCESSES: &str = "cloud_config_reloads_total{outcome=\"success\"}";
 const FAILURES: &str = "cloud_config_reloads_total{outcome=\"failure\"}";
 
-/// In which file the password is.
+/// The file with the password.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     CloudConf,
@@ -125,7 +125,7 @@ async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
 enum Swap {
     /// By another one.
     File,
-    /// As kubelets replace what is mounted: by a link to another folder.
+    /// As kubelets replace a mounted file: by a link to another folder.
     Mount,
 }
 
@@ -155,7 +155,7 @@ impl Swap {
     }
 }
 
-/// Waits until one more configuration than these was accepted, or refused.
+/// Waits until one more configuration than these was accepted, or rejected.
 async fn counted(manager: &Manager, series: &str, before: u64) {
     let look = async || match metric(manager, series).await {
         Ok(count) if count > before => Ok(()),

@@ -10,16 +10,16 @@ use openstack_sim::{Cloud, Fault, FaultId, OPERATIONS};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// So many that no single one has more than its share of faults.
+/// So many that each of them has only its share of faults.
 const SERVICES: usize = 8;
 
-/// Called before there is anything to be disturbed, or without a name.
+/// Called before any fault is injected, or without a name.
 const BEFORE: [&str; 3] = ["", "token_create", "version_list"];
 
-/// Called only when two change a port at the same time.
+/// Called only if a port is changed twice at the same time.
 const RACED: [&str; 1] = ["port_get"];
 
-/// The faults that take turns, from operation to operation and from fixture to fixture.
+/// The faults, in turn for each operation and each fixture.
 fn faults() -> [Fault; 9] {
     [
         Fault::status(401),
@@ -42,7 +42,7 @@ struct Faults {
 }
 
 impl Faults {
-    /// Makes the next call of every kind fail.
+    /// Lets the next call of every kind fail.
     fn inject(&mut self, fixture: &Fixture) {
         fixture.cloud.withdraw_all();
         let (faults, operations) = (faults(), OPERATIONS.iter().map(|(.., name)| *name));
@@ -55,7 +55,7 @@ impl Faults {
         self.fixture += 1;
     }
 
-    /// They have struck at all that was called, but for what depends on which of several is quicker.
+    /// Every kind of call that was made has failed, except those that depend on a race.
     fn assert_struck(&self, fixture: &Fixture) {
         let struck = self.injected.iter().filter(|(_, id)| fixture.cloud.struck(*id) > 0);
         let struck: BTreeSet<_> = struck.map(|(operation, _)| *operation).collect();
@@ -99,7 +99,7 @@ fn asked_for(cloud: &Cloud) -> usize {
         .count()
 }
 
-/// Nodes and Services come, change and go, each part with faults of its own.
+/// Nodes and Services are created, changed and deleted, each phase with faults of its own.
 async fn live(fixture: &Fixture, faults: &mut Faults) {
     let manager = start(fixture).await;
     faults.inject(fixture);
@@ -116,7 +116,7 @@ async fn live(fixture: &Fixture, faults: &mut Faults) {
 
     faults.inject(fixture);
     fixture.set_ready(&nodes[0], "Unknown").await;
-    // The node is not ready before its server was read.
+    // The node is ready only after its server was read.
     let before = asked_for(&fixture.cloud);
     fixture
         .cloud_until("the question for the server", &manager, |cloud| {

@@ -14,12 +14,12 @@ use testkit::wait::{STALLED_AFTER, until};
 /// The password of every user of the simulation.
 pub const PASSWORD: &str = "labpass";
 
-/// A manager without rivals, that need not wait for a lease which another one left behind.
+/// A manager without leader election, which does not wait for the lease of an earlier one.
 pub const ALONE: &str = "--leader-elect=false";
 
 /// A fixture of the process, with a cloud of its own.
 pub struct Fixture {
-    /// The cloud, as its operator sees it.
+    /// The cloud, with the permissions of its administrator.
     pub cloud: Cloud,
     /// Where it is served.
     pub sim: Sim,
@@ -100,7 +100,7 @@ impl Fixture {
         self.manager_with(&format!("{}{}", self.global(PASSWORD), self.load_balancer("")))
     }
 
-    /// Starts a manager with these flags besides, and waits until it works.
+    /// Starts a manager with these additional flags, and waits until it works.
     pub async fn start(&self, flags: &[&str]) -> Manager {
         self.start_with(self.manager(), flags).await
     }
@@ -198,7 +198,7 @@ impl Fixture {
         assert!(ours.is_empty(), "a security group was left behind: {ours:?}");
     }
 
-    /// Waits until the cloud is so, but not for ever.
+    /// Waits until the cloud is as expected, but not forever.
     pub async fn cloud_until(&self, what: &str, manager: &Manager, holds: impl Fn(&Cloud) -> bool) {
         let waited = tokio::time::timeout(STALLED_AFTER, self.cloud.until(holds)).await;
         let calls = self.cloud.calls();

@@ -1,4 +1,4 @@
-//! The manifests and the chart of the Go program start ours as they are: only the image is another.
+//! The manifests and the chart of the Go program start ours unchanged, except for the image.
 //!
 //! Their image has no entrypoint, so the program is the first of the arguments; ours has one, [`Launch::new`]'s, which gets
 //! all of them.
@@ -62,7 +62,7 @@ const CHART_MONITORED: &[&str] = &[
     "--bind-address=0.0.0.0",
 ];
 
-/// Where the version that we stand in for is pinned.
+/// Where the version of the Go program is pinned.
 const MODULE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/occm");
 
 /// A file of the Go program's module.
@@ -80,7 +80,7 @@ fn upstream(path: &str) -> String {
     text.unwrap()
 }
 
-/// The documents of a file of its module, and what is in their lists.
+/// The documents of a file of its module, and the items of their lists.
 fn documents(path: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(&upstream(path)).unwrap();
     let listed = documents
@@ -108,16 +108,16 @@ pub fn program(fixture: &process_fixture::Fixture) -> PathBuf {
     path
 }
 
-/// With what our own manifest grants.
+/// With the permissions of our own manifest.
 fn launch(fixture: &Fixture, args: &[&str]) -> Launch {
     launch_as(fixture, fixture.kubeconfig(), args)
 }
 
-/// The container's arguments; what a pod finds around it, and what confines it to this fixture, comes after them.
+/// The container's arguments, followed by the environment of a Pod, and by the flags that confine it to this fixture.
 fn launch_as(fixture: &Fixture, kubeconfig: &Path, args: &[&str]) -> Launch {
     let config = fixture.configure(&format!("{}{}", fixture.global(PASSWORD), fixture.load_balancer("")));
     let cluster = &fixture.name;
-    // Free on this address only: on 127.0.0.1 other programs may listen on it.
+    // The port is free on this address only: on 127.0.0.1 other programs may use it.
     let (kubeconfig, address) = (kubeconfig.display(), free_port());
     let own = Launch::new(fixture.folder.path());
     let args = args.iter().map(|arg| {

@@ -96,7 +96,7 @@ async fn a_node_is_tainted_if_its_server_is_off_and_deleted_if_it_is_missing() {
     );
 }
 
-/// Two managers of one cluster, each for its region, without a list of their nodes.
+/// Two managers of one cluster, each for its region, without separate node selectors.
 #[tokio::test]
 async fn a_node_that_may_be_another_regions_is_not_deleted() {
     let fixture = Fixture::new().await;

@@ -102,7 +102,7 @@ async fn two_servers_of_one_name_are_reported_and_neither_is_chosen() {
     let node = fixture.base().nodes().get(&name).await.unwrap();
     assert!(!is_initialised(&node));
     fixture.cloud.delete_server(twin.id);
-    // No event announces that: it is reconciled when the Node changes, or some minutes later.
+    // There is no event for that: it is reconciled when the Node changes, or some minutes later.
     let patch = Patch::Merge(json!({"metadata": {"labels": {"touched": "yes"}}}));
     let params = PatchParams::default();
     fixture.base().nodes().patch(&name, &params, &patch).await.unwrap();

@@ -1,4 +1,4 @@
-//! The main scenarios, on the real services.
+//! The most important scenarios, on the real services.
 
 use crate::{
     fixture::{annotation, red},
@@ -185,7 +185,7 @@ async fn nodes_and_a_service_on_the_real_services() {
     manager.until("the end of the load balancer", gone).await;
 }
 
-/// Behind certificates of an authority of its own, logged in without a password.
+/// With certificates of an authority of its own, and a login without a password.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes the lab: make test-openstack runs it"]
 async fn by_tls_with_an_application_credential() {

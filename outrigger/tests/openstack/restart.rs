@@ -1,4 +1,4 @@
-//! A manager that comes back to a cloud that is as it left it.
+//! A manager that restarts while the cloud does not change.
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, summaries},
@@ -43,7 +43,7 @@ async fn a_restart_reads_a_few_pages_and_writes_nothing() {
         *counts.entry(call.operation).or_default() += 1;
     }
     for (operation, count) in &counts {
-        // Ports of the nodes, and ports that carry the groups of Services.
+        // The ports of the nodes, and the ports with groups of Services.
         let most = if *operation == "port_list" { 2 } else { 1 };
         assert!(*count <= most, "{operation}: {counts:?}");
     }

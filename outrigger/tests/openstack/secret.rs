@@ -1,4 +1,4 @@
-//! Credentials in a Secret that the cloud.conf names: waited for, followed, and kept if the new ones are no good.
+//! Credentials in a Secret that the cloud.conf names: the manager waits for them, reloads them, and keeps the previous ones if the new ones are rejected.
 
 use crate::{
     fixture::{Fixture, PASSWORD, metric, red},
@@ -51,7 +51,7 @@ async fn authorise(fixture: &Fixture) {
         .await;
 }
 
-/// Makes the Secret be this.
+/// Creates or updates the Secret.
 pub async fn write(fixture: &Fixture, key: &str, value: &str) {
     let secrets: Api<Secret> = Api::namespaced(fixture.client.clone(), SYSTEM);
     let secret =
@@ -148,7 +148,7 @@ async fn with_refused_credentials_is_not_used() {
     manager.ready().await;
 }
 
-/// There every Service would get a second load balancer, with another address.
+/// Every Service would get a second load balancer there, with another address.
 #[tokio::test]
 async fn of_another_project_is_refused_and_nothing_is_created_there() {
     let fixture = Fixture::new().await;

@@ -13,7 +13,7 @@ use rstest::rstest;
 use serde_json::json;
 use testkit::service::port;
 
-/// What a Service costs, once the process knows the cloud.
+/// The calls for a Service, once the process has read the cloud.
 const COST: [&str; 5] = [
     "loadbalancer_list",
     "loadbalancer_create",
@@ -30,7 +30,7 @@ async fn a_service_gets_a_load_balancer_in_one_reconcile() {
     fixture.serve(&manager, "first").await;
     let (mark, requests) = (fixture.cloud.mark(), fixture.mark());
     let service = fixture.serve(&manager, "web").await;
-    // Once this one is done, what our own writes to the other one caused is done, too.
+    // Once this one is complete, the work that our own writes to the other one caused is complete, too.
     fixture.serve(&manager, "marker").await;
 
     let name = service.name_any();
@@ -59,7 +59,7 @@ async fn a_service_gets_a_load_balancer_in_one_reconcile() {
     let ours = |entry: &crate::process_fixture::Entry| entry.is_write() && entry.name == name;
     let writes: Vec<_> = fixture.requests_since(requests).into_iter().filter(ours).collect();
     let writes: Vec<_> = writes.iter().map(crate::process_fixture::Entry::what).collect();
-    // The finalizer, and then all the rest: the load balancer is found by its name if we die in between.
+    // The finalizer, and then everything else: the load balancer is found by its name if the process ends in between.
     assert_eq!(writes, ["patch services/status"; 2]);
 }
 

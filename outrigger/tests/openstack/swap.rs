@@ -50,10 +50,10 @@ async fn objects(base: &process_fixture::Fixture) -> Vec<Value> {
     all
 }
 
-/// All of them take minutes there.
+/// Only these, because all of them take minutes there.
 const ON_REAL_SERVICES: [&str; 5] = [HOST, "internal", "ranges", KEPT, "watched"];
 
-/// Whose program it is.
+/// A program.
 #[derive(Debug, Clone, Copy)]
 enum Maker {
     Theirs,
@@ -173,7 +173,7 @@ impl<G: Environment> Swap<G> {
         manager
     }
 
-    /// There and back, with these Services.
+    /// From one program to the other and back, with these Services.
     async fn run(self, services: Vec<Builder>) {
         let manager = self.start(&self.theirs);
         for n in 0..3 {
@@ -199,7 +199,7 @@ impl<G: Environment> Swap<G> {
         }
 
         let manager = self.takes_over(manager, &self.ours).await;
-        // It can do with them what the other could.
+        // It can manage the load balancers like the other one.
         let late = self.join(&manager, "late", "").await;
         let everywhere = async || {
             let pools = self.environment.pools().await;

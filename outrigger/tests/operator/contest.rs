@@ -1,4 +1,4 @@
-//! Another client that insists on its changes.
+//! Another client reverts the changes of the operator.
 
 use crate::{
     health::event_message,
@@ -16,8 +16,8 @@ use std::{
 
 const AWS: &str = "aws-cloud-controller-manager";
 
-/// A controller that changes a label of ours back as soon as it is repaired: at first each repair is at once, and then neither of
-/// the two writes at the speed of the API server; the client is named; and when it stops the conditions recover.
+/// A controller that reverts a label of ours as soon as it is repaired: at first each repair is at once, and then neither of
+/// the two writes at the speed of the API server; the client is named; and when it stops, the conditions recover.
 #[tokio::test]
 async fn another_client_reverts_our_changes() {
     let (world, operator) = World::running("AWS").await;
@@ -47,7 +47,7 @@ async fn another_client_reverts_our_changes() {
     for part in [AWS, "another-controller", "changes it back again and again"] {
         assert!(message.contains(part), "{part} is not in {message}");
     }
-    // Long enough for hundreds, and shorter than the first pause: this is what must not happen.
+    // Long enough for hundreds of writes, and shorter than the first pause.
     tokio::time::sleep(Duration::from_secs(5)).await;
     insists.store(false, Ordering::SeqCst);
     other.await.unwrap();

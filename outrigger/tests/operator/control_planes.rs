@@ -1,4 +1,4 @@
-//! Control planes, which take longer to start than most tests: each is used by one world at a time, and then by another.
+//! Control planes, which take longer to start than most tests: each is used by one world at a time, and then by another one.
 
 use lab::ControlPlane;
 use std::{
@@ -20,9 +20,9 @@ struct State {
 
 /// A control plane for one world.
 pub struct Plane {
-    /// Always there until it is dropped.
+    /// Exists until it is dropped.
     running: Option<ControlPlane>,
-    /// Where it goes back to.
+    /// The pool that it is returned to.
     pool: Option<&'static Pool>,
     /// Whether a world has used it before.
     pub used: bool,
@@ -67,7 +67,7 @@ impl Pool {
 }
 
 impl Plane {
-    /// One for a single world, because that changes it for good, or waits more than it works.
+    /// A control plane for a single world, because the world changes it permanently, or waits most of the time.
     pub async fn own() -> Self {
         let started = tokio::task::spawn_blocking(ControlPlane::start).await;
         Self::new(started.unwrap().unwrap(), None, false)
@@ -94,7 +94,7 @@ impl Drop for Plane {
     fn drop(&mut self) {
         let Some(pool) = self.pool else { return };
         let plane = self.running.take();
-        // What a failed test leaves behind may be anything.
+        // A failed test may leave anything behind.
         if std::thread::panicking() {
             drop(plane);
             pool.state().left += 1;

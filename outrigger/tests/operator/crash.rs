@@ -12,7 +12,7 @@ use openshift::OpenShift;
 use rstest::rstest;
 use standalone::Standalone;
 
-/// More deaths than any change has writes: the operators do not get on.
+/// More crashes than any change has writes: the operators make no progress.
 const ENDLESS: usize = 100;
 
 /// Something that changes in a cluster while no operator runs.
@@ -20,16 +20,16 @@ trait Scenario {
     /// Sets the cluster up as it is right after the change, given the end of an undisturbed run if it is known.
     async fn begin(&mut self, end: Option<&Snapshot>);
 
-    /// An administrator's client, and a folder for files.
+    /// The client of an administrator, and a folder for files.
     fn tools(&self) -> (&Client, &Folder);
 
     /// Starts an operator; it reaches the API server through the proxy, if there is one.
     fn start(&self, proxy: Option<&ApiProxy>) -> Manager;
 
-    /// Whether the operator reports that the change is done; does the part of the cluster's other controllers.
+    /// Whether the operator reports that the change is complete; simulates the cluster's other controllers.
     async fn is_done(&self) -> Result<(), String>;
 
-    /// Waits until the operator writes nothing more.
+    /// Waits until the operator has stopped writing.
     async fn settled(&self);
 
     /// The current state.
@@ -52,14 +52,14 @@ async fn undisturbed(scenario: &mut impl Scenario) -> Snapshot {
     operator.until("the end", look).await
 }
 
-/// The state when the change is done and the operator writes nothing more.
+/// The state when the change is complete and the operator has stopped writing.
 async fn settled(scenario: &impl Scenario) -> Result<Snapshot, String> {
     scenario.is_done().await?;
     scenario.settled().await;
     Ok(scenario.snapshot().await)
 }
 
-/// Waits until everything is as expected, and stays so.
+/// Waits until the state is the expected one, and does not change.
 async fn ends_like(scenario: &impl Scenario, operator: &Manager, expected: &Snapshot, what: &str) {
     let look = async || {
         tokio::time::sleep(ApiProxy::STEP).await;
@@ -81,8 +81,8 @@ async fn ends_like(scenario: &impl Scenario, operator: &Manager, expected: &Snap
     assert_eq!(scenario.snapshot().await, *expected, "{what}");
 }
 
-/// One operator after the other is killed after its first write, until one finds nothing left to do. So each of them starts with
-/// what the deaths before have left, and every write is the last one of an operator.
+/// One operator after the other is killed after its first write, until one has nothing to write. So each of them starts with
+/// the state that the crashes before it left, and every write is the last one of an operator.
 async fn killed_after_each_write(mut scenario: impl Scenario, at_least: usize) {
     let expected = undisturbed(&mut scenario).await;
     scenario.begin(Some(&expected)).await;
@@ -100,7 +100,7 @@ async fn killed_after_each_write(mut scenario: impl Scenario, at_least: usize) {
     ends_like(&scenario, &operator, &expected, &what).await;
 }
 
-/// For each write a cluster in which the operator is killed after it, and the next operator lives.
+/// For each write a cluster in which the operator is killed after it, and the next operator is not.
 async fn killed_once_after_each_write(mut scenario: impl Scenario, at_least: usize) {
     let expected = undisturbed(&mut scenario).await;
     for write in 0.. {
@@ -145,7 +145,7 @@ async fn killed_standalone(#[case] change: standalone::Change, #[case] at_least:
     killed_after_each_write(Standalone::new(change).await, at_least).await;
 }
 
-/// An operator that lives on after the first write has more to write than one that starts after it.
+/// An operator that continues after the first write has more to write than one that starts after it.
 #[rstest]
 #[case::install_aws(openshift::Change::Install("AWS"), 9)]
 #[case::install_azure(openshift::Change::Install("Azure"), 16)]

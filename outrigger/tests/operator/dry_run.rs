@@ -1,4 +1,4 @@
-//! A dry run reports what would change, in the way of `kubectl diff`, and changes nothing: on `OpenShift` and standalone.
+//! A dry run prints what would change, like `kubectl diff`, and changes nothing: on `OpenShift` and standalone.
 
 use crate::{
     flavour::{Flavour, LAB, Managed},
@@ -41,7 +41,7 @@ async fn events(world: &World) -> Vec<String> {
     ours.map(|event| event.data["reason"].to_string()).collect()
 }
 
-/// Nothing was written but what the server was asked to try.
+/// Nothing was written except dry runs.
 fn assert_only_tried(world: &Managed, mark: Mark) {
     let tries: &[&str] = match world {
         Managed::OpenShift(..) => &["patch ", "create "],
@@ -68,7 +68,7 @@ async fn assert_untouched(world: &Managed) {
     }
 }
 
-/// What a manager asks for that shares the cluster with another.
+/// The spec of a manager that shares the cluster with another one.
 fn spec(zone: &str, port: u16) -> Value {
     json!({"provider": "memory", "securePort": port, "scope": scope(zone)})
 }
@@ -146,13 +146,13 @@ async fn before_and_after_an_installation(
     assert_eq!(world.snapshot().await, before);
 }
 
-/// With the rights of the release, before anything is there: bindings whose roles would be made by the same run included. Secrets
-/// are missed, gates are read, and no event is written about either.
+/// With the permissions of the release, before any object exists, also for bindings whose roles would be created by the same run. Missing
+/// Secrets and feature gates cause no events.
 #[tokio::test]
 async fn before_the_first_install() {
     let world = World::in_namespace(OPERANDS).await;
     world.set_platform("None").await;
-    // The rights come with this; it has nothing else to do, and ends before anything is looked at.
+    // This grants the permissions; the operator itself has no other work, and ends before the dry run.
     let operator = release(&world, |_| {}).await;
     operator.signal("TERM");
     operator.exited().await;
@@ -176,7 +176,7 @@ async fn without_infrastructure() {
     assert!(exit.stderr.contains(complaint), "{}", exit.stderr);
 }
 
-/// One object that the server refuses is named, and the others are shown.
+/// One object that the server refuses is named, and the changes of the others are printed.
 #[tokio::test]
 async fn one_is_refused() {
     let world = World::new("AWS").await;
@@ -187,7 +187,7 @@ async fn one_is_refused() {
     assert_eq!(events(&world).await, [""; 0]);
 }
 
-/// One manager that cannot run is named, and the others are shown.
+/// One manager that cannot run is named, and the changes of the others are printed.
 #[tokio::test]
 async fn one_is_in_conflict() {
     let world = Cluster::new().await;
@@ -200,14 +200,14 @@ async fn one_is_in_conflict() {
     assert!(exit.stderr.contains(complaint), "{}", exit.stderr);
 }
 
-/// What a run would leave alone is not shown as deleted, and what it would delete is.
+/// Objects that a run would keep are not printed as deleted, and those that it would delete are.
 #[tokio::test]
 async fn a_removal() {
     let world = World::left_behind("AWS").await;
     let annotation = "infrastructure.openshift.io/external-cloud-provider";
     let off = json!({"metadata": {"annotations": {annotation: "false"}}});
     world.edit(&infrastructure(), "", "cluster", off).await;
-    // Without a Proxy no object names what should be trusted, and what exists stays.
+    // Without a Proxy the desired certificates are not known, and the existing object is kept.
     world.delete(&proxy(), "", "cluster").await;
     let exit = preview(world.common(world.operator())).await;
     let gone = ["-kind: Deployment", "-kind: Service", "-  name: cloud-conf"];

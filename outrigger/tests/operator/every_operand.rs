@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the user writes into an object of this kind that has these labels.
+/// The edit of a user for an object of this kind with these labels.
 fn damage(kind: &str, labels: &Value) -> Value {
     let label = ["k8s-app", "app.kubernetes.io/name"]
         .into_iter()
@@ -39,7 +39,7 @@ fn damage(kind: &str, labels: &Value) -> Value {
     }
 }
 
-/// Waits until an operand looks like this again, and nothing that the user wrote is left in it.
+/// Waits until an operand is restored, without the user's edit.
 async fn restored(world: &Managed, operator: &Manager, place: &Place, expected: &Value) {
     let title = place.title();
     let look = async || {
@@ -66,7 +66,7 @@ fn assert_few_writes(world: &Managed, mark: Mark, what: &str) {
 }
 
 /// W17, W28: each operand in turn is edited and deleted. The operator reverts its own fields, keeps the user's
-/// label, and does not write in circles.
+/// label, and does not write repeatedly.
 #[rstest]
 #[case::azure(Flavour::OpenShift("Azure"), 11, 0)]
 #[ignore = "has the kinds of the others: make test-full runs it"]

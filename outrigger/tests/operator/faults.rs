@@ -1,4 +1,4 @@
-//! Two operators, an API server that restarts, policies that refuse, a namespace that goes.
+//! Two operators, an API server that restarts, policies that reject objects, a terminating namespace.
 
 use crate::{
     health::event_message,
@@ -11,7 +11,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Only one works; the other takes over as soon as the first has stopped cleanly.
+/// Only one works; the other one takes over as soon as the first one has stopped cleanly.
 #[tokio::test]
 async fn two_operators() {
     let world = World::new("AWS").await;
@@ -41,7 +41,7 @@ async fn two_operators() {
     assert!(stopped.elapsed() < Duration::from_mins(1), "{:?}", stopped.elapsed());
 }
 
-/// The API server goes away in the middle: everything is finished when it is back, by the same process.
+/// The API server stops during an installation: the same process completes it when the API server runs again.
 #[tokio::test]
 async fn api_server_restarts() {
     let world = World::new("Azure").await;
@@ -72,7 +72,7 @@ async fn delete_some(world: &World) -> usize {
         (kind("PodDisruptionBudget"), here, name),
         (kind("Role"), here, name),
         (kind("RoleBinding"), here, &role),
-        // The same name in another place: one must not be taken for the other.
+        // The same name in another namespace: they must not be confused.
         (kind("ClusterRole"), "", name),
         (kind("ClusterRoleBinding"), "", &role),
         (config_map(), here, "cloud-conf"),
@@ -84,7 +84,7 @@ async fn delete_some(world: &World) -> usize {
     futures::future::join_all(deletions).await.len()
 }
 
-/// W19: what was deleted while the watches were cut comes back, and so does what is deleted all at once: each one time.
+/// W19: objects that are deleted while the watches are disconnected, or all at once, are recreated, each once.
 #[tokio::test]
 async fn w19_deleted_while_the_operator_was_down() {
     let world = World::new("VSphere").await;
@@ -121,7 +121,7 @@ async fn w19_deleted_while_the_operator_was_down() {
     written_once(&world, mark);
 }
 
-/// No object is written twice where once is enough. (A Deployment is written again when what it reads comes back.)
+/// No object is written more often than necessary. (A Deployment is written again when an object that it reads is recreated.)
 fn written_once(world: &World, mark: Mark) {
     let mut writes = world.writes_since(mark);
     writes.retain(|write| !write.contains("clusteroperators") && !write.contains("deployments"));
@@ -174,7 +174,7 @@ async fn policy_refuses_an_object() {
     world.installed(&operator, 7).await;
 }
 
-/// A configuration that cannot be written rolls no Pods: they would start with the old one, and stay with it.
+/// A configuration that cannot be written rolls no Pods: they would start with the previous one, and keep it.
 #[tokio::test]
 async fn policy_refuses_a_new_configuration() {
     let (world, operator) = World::running("AWS").await;
@@ -323,7 +323,7 @@ async fn policy_refuses_a_new_configuration_for_long() {
     );
 }
 
-/// W5: a namespace that does not get rid of itself is named, with what cannot be made in it.
+/// W5: a namespace whose deletion does not end is named, with the object that cannot be created in it.
 #[tokio::test]
 #[ignore = "takes three minutes: make test-full runs it"]
 async fn namespace_is_terminating_for_long() {

@@ -1,4 +1,4 @@
-//! A cluster on a real API server: the same on `OpenShift` and standalone.
+//! The environment of the operator on a real API server: the same on `OpenShift` and standalone.
 
 use crate::{
     control_planes::Plane,
@@ -14,7 +14,7 @@ use lab::ControlPlane;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A control plane, and what the operator needs to start on it.
+/// A control plane, and everything that the operator needs to start.
 pub struct Fixture {
     plane: Plane,
     /// An administrator's client.
@@ -116,7 +116,7 @@ impl Fixture {
         writes::writes_since(&self.plane, mark)
     }
 
-    /// Waits until the operator has not written anything for a while, and has had the time to.
+    /// Waits until the operator has not written anything for a while, in which it had time to write.
     pub async fn settled(&self) {
         self.quiet(writes::A_WHILE).await;
     }

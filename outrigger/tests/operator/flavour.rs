@@ -1,4 +1,4 @@
-//! A cluster with one manager: what the suites that run on `OpenShift` and standalone have in common.
+//! A cluster with one manager, for suites that run on `OpenShift` and standalone.
 
 use crate::{
     fixture::{Fixture, Place},
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, ops::Deref};
 /// The state of a cluster: every operand by kind and name, and what the operator reports.
 pub type Snapshot = BTreeMap<String, Value>;
 
-/// The name of the manager that a user asks for.
+/// The name of the manager's resource.
 pub const LAB: &str = "lab";
 
 /// Where the manager comes from.
@@ -78,7 +78,7 @@ impl Managed {
         }
     }
 
-    /// The current state, without what differs whenever a certificate is issued.
+    /// The current state, without the parts that differ with each certificate.
     pub async fn snapshot(&self) -> Snapshot {
         match self {
             Self::OpenShift(world, _) => blurred(world.snapshot().await),
@@ -86,7 +86,7 @@ impl Managed {
         }
     }
 
-    /// The places of the operands: on `OpenShift` all that the operator has written, standalone all that it lists.
+    /// The places of the operands: on `OpenShift` all objects that the operator has written, standalone all that it lists.
     pub async fn places(&self) -> Vec<Place> {
         match self {
             Self::OpenShift(world, _) => world.places().await,

@@ -80,7 +80,7 @@ pub async fn event_message(world: &World, operator: &Manager, namespace: &str, r
     operator.until(&format!("an event {reason}"), look).await
 }
 
-/// W4: if nothing runs it is reported soon, with the reason of the Pods; and so is the recovery.
+/// W4: if no Pod runs, this is reported soon, with the reason of the Pods; and so is the recovery.
 #[tokio::test]
 async fn w4_nothing_runs() {
     let (world, operator) = World::running("AWS").await;
@@ -100,7 +100,7 @@ async fn w4_nothing_runs() {
         assert!(line.contains(part), "{line}");
     }
 
-    // A Pod without a readiness probe is available until it crashes again: that is no reason to say so.
+    // A Pod without a readiness probe is available until it crashes again: this is not reported as a recovery.
     let since = transition(&world, "Available").await;
     for _ in 0..3 {
         world.roll_out(9).await;
@@ -119,7 +119,7 @@ async fn w4_nothing_runs() {
         .await;
 }
 
-/// W4: something else that fails hides neither that nothing runs nor that it runs again: a policy that refuses an object.
+/// W4: another failure hides neither that no Pod runs nor that Pods run again: a policy that rejects an object.
 #[tokio::test]
 async fn w4_nothing_runs_and_an_object_is_refused() {
     let (world, operator) = World::running("AWS").await;
@@ -168,7 +168,7 @@ async fn transition(world: &World, condition: &str) -> String {
     found["lastTransitionTime"].to_string()
 }
 
-/// W2: whatever is reported on the way, with a new version and without one, says why.
+/// W2: every report, with a new version and without one, has a reason and a message.
 #[tokio::test]
 async fn w2_every_report_has_a_reason() {
     let (world, operator) = World::running("AWS SingleReplica").await;

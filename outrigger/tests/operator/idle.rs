@@ -1,4 +1,4 @@
-//! Nothing happens: nothing is asked.
+//! If nothing changes, no requests are sent.
 
 use crate::world::{World, config_map, kind};
 use futures::{StreamExt, stream};
@@ -6,7 +6,7 @@ use kube::api::{DynamicObject, PostParams};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long nothing may happen.
+/// How long no request may be sent.
 const WHILE: Duration = Duration::from_secs(20);
 
 async fn burst(world: &World, namespace: &str) {
@@ -44,7 +44,7 @@ async fn sends_no_requests() {
     let mark = world.mark();
     burst(&world, &world.namespace).await;
     burst(&world, "openshift-config").await;
-    // W19: the same name elsewhere is something else.
+    // W19: an object of the same name in another namespace is another object.
     let service = json!({"spec": {"ports": [{"port": 1}]}});
     let services = kind("Service");
     world

@@ -1,4 +1,4 @@
-//! From an Infrastructure to operands that run, and back.
+//! From an Infrastructure to running operands, and back.
 
 use crate::{
     process_fixture::Manager,
@@ -85,7 +85,7 @@ async fn events(world: &World, reason: &str) -> Vec<String> {
     messages.collect()
 }
 
-/// Waits until an event complains about the annotation in these words.
+/// Waits for an event about the annotation with these words.
 async fn complained(world: &World, operator: &Manager, words: &str) {
     let look = async || {
         let events = events(world, "ExternalCloudProvider").await;
@@ -122,7 +122,7 @@ async fn installs_nothing(#[case] platform: &str) {
     assert_eq!(world.operands().await, ["ConfigMap ccm-trusted-ca"]);
 }
 
-/// W18: what is not wanted any more goes: with the topology, with the platform, and altogether.
+/// W18: objects that are not desired any more are deleted: with the topology, with the platform, and completely.
 #[tokio::test]
 async fn switches_and_removes() {
     let world = World::new("VSphere").await;
@@ -135,7 +135,7 @@ async fn switches_and_removes() {
     world.gone(&operator, "PodDisruptionBudget").await;
 
     world.set_platform("AWS").await;
-    // The garbage collector has not seen to the old Pods yet.
+    // The garbage collector has not deleted the old Pods yet.
     let look = async || match world.conditions().await {
         conditions if conditions.contains("waits for Deployment") => Ok(()),
         conditions => Err(conditions),
@@ -201,7 +201,7 @@ async fn an_unclear_annotation() {
     assert!(world.operands().await.contains(&deployment.to_owned()));
 }
 
-/// An operator that has run for long in a cluster that says where it is in two steps: the first is a failure of the cloud configuration.
+/// An operator that has run for a while in a cluster whose platform is set in two steps: the first is a failure of the cloud configuration.
 #[tokio::test]
 async fn installs_late() {
     let world = World::without_infrastructure().await;
@@ -225,7 +225,7 @@ async fn installs_late() {
     assert!(world.reports_since(mark) <= 2, "{:#?}", world.writes_since(mark));
 }
 
-/// Pods that are rolled one after the other, on many machines, are not written about one by one.
+/// The roll-out of many Pods, one after the other, does not cause a write for each of them.
 #[tokio::test]
 async fn rolls_out_without_events() {
     let world = World::new("Azure").await;
@@ -261,7 +261,7 @@ async fn rolls_out_without_events() {
     assert_eq!(events(&world, "StatusUpgrade").await.len(), before + 1);
 }
 
-/// What another process writes for the operands goes with them, and comes back.
+/// Objects of another process for the operands are deleted with them, and created again.
 #[tokio::test]
 async fn removes_what_config_sync_wrote() {
     let world = World::new("AWS").await;

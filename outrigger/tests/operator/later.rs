@@ -1,4 +1,4 @@
-//! Definitions that come later than the operator: it notices them by itself.
+//! Definitions that are created later than the operator: it notices them by itself.
 
 use crate::{
     repair::runs_with,
@@ -13,7 +13,7 @@ fn our_definition() -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// A cluster that becomes one of `OpenShift`, and one that gets a kind of it later than the others.
+/// A cluster that gets the definitions of `OpenShift`, one of them later than the others.
 #[tokio::test]
 async fn openshift() {
     let world = World::before(&[our_definition()]).await;

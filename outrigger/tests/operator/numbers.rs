@@ -1,4 +1,4 @@
-//! What Prometheus reads about the operator's work, on `OpenShift` and standalone.
+//! The metrics of the operator, on `OpenShift` and standalone.
 
 use crate::{
     fixture::Fixture,
@@ -19,7 +19,7 @@ async fn measured(world: &Fixture, launch: Launch) -> (Manager, Port) {
     (operator, Port::new(address, &Credentials::Token(token)))
 }
 
-/// Waits until the metrics with this beginning and these labels are these, in this order.
+/// Waits until the metrics with this name and these labels have these values, in this order.
 async fn reads(operator: &Manager, port: &Port, (metric, labels): (&str, &str), expected: &[String]) {
     let look = async || {
         let reply = port.try_get("/metrics").await?;
@@ -126,7 +126,7 @@ async fn conditions_and_certificates() {
     world.reports(&operator, "lab", &["Available=False Removed"]).await;
     shows("lab", &[]).await;
 
-    // One that never ran.
+    // A manager that never ran.
     let wrong = json!({"provider": "memory", "controllers": ["nobody"]});
     world.manager("wrong", wrong).await;
     world.reports(&operator, "wrong", &["Degraded=True InvalidSpec"]).await;

@@ -34,7 +34,7 @@ pub fn kind(name: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&kube::core::GroupVersionKind::gvk(group, version, name), &plural)
 }
 
-/// Kinds with the namespace of their objects, from namespaces and names of kinds with blanks between them.
+/// Kinds with the namespace of their objects, from namespaces and names of kinds separated by blanks.
 pub fn kinds(all: &[(&str, &'static str)]) -> Vec<(ApiResource, String)> {
     let of = |(namespace, names): &(&str, &'static str)| {
         let namespace = (*namespace).to_owned();
@@ -82,7 +82,7 @@ pub async fn apply(api: &Api<DynamicObject>, resource: &ApiResource, name: &str,
     applied.unwrap_or_else(|error| panic!("cannot apply {} {name}: {error}", resource.kind))
 }
 
-/// What an object's conditions say: `Available=True AsExpected …`, one a line, sorted.
+/// An object's conditions: `Available=True AsExpected …`, one per line, sorted.
 pub fn conditions(object: &Value) -> Vec<String> {
     let conditions = object["status"]["conditions"].as_array();
     let mut lines: Vec<_> = conditions.into_iter().flatten().map(line).collect();
@@ -101,7 +101,7 @@ fn line(condition: &Value) -> String {
     )
 }
 
-/// An object without what changes whenever it is written.
+/// An object without the fields that differ after each write.
 pub fn look_of(mut object: Value) -> Value {
     let metadata = object["metadata"].as_object_mut().unwrap();
     metadata.retain(|key, _| {
@@ -122,7 +122,7 @@ pub const MINE: &str = "mine-and-not-the-operators";
 /// The same in a Secret.
 pub const MINE_ENCODED: &str = "bWluZS1hbmQtbm90LXRoZS1vcGVyYXRvcnM=";
 
-/// Objects without what is different whenever a certificate is issued: keys, certificates, and the hash over them. Edits of
+/// Objects without the parts that differ with each certificate: keys, certificates, and the hash over them. Edits of
 /// them are still visible.
 pub fn blurred(mut snapshot: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     const HASH: &str = "/spec/template/metadata/annotations/operator.openshift.io~1config-hash";

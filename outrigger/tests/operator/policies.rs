@@ -1,10 +1,10 @@
-//! Admission policies that refuse an object of a namespace.
+//! Admission policies that reject an object of a namespace.
 
 use crate::{fixture::Fixture, objects::kind};
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-/// Refuses all new Services.
+/// Rejects all new Services.
 pub async fn refuse_services(world: &Fixture) {
     let service = json!({"spec": {"ports": [{"port": 1}]}});
     refuse(world, &kind("Service"), &["CREATE"], service).await;
@@ -50,7 +50,7 @@ pub async fn refused(world: &Fixture, resource: &ApiResource, mut object: Value)
     .await;
 }
 
-/// Takes back what [`refuse`] did.
+/// Reverts [`refuse`].
 pub async fn allow(world: &Fixture, resource: &ApiResource) {
     world.delete(&bindings(), "", &name(resource)).await;
 }

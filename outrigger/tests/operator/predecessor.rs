@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const GO: &str = "cluster-controller-manager-operator";
 
-/// What the Go operator says that it is about, as a list of resources and names.
+/// The related objects in the status of the Go operator, as a list of resources and names.
 type Word = &'static [&'static str];
 
 /// Three objects, none of which is an operand.
@@ -21,7 +21,7 @@ const WORD: Word = &[
     "config.openshift.io/clusteroperators/cloud-controller-manager",
 ];
 
-/// What a newer one says: also what comes with a release.
+/// Those of a newer version: also objects of a release.
 const NEWER: Word = &[
     "config.openshift.io/clusteroperators/cloud-controller-manager",
     "namespaces/own",
@@ -29,7 +29,7 @@ const NEWER: Word = &[
     "rbac.authorization.k8s.io/clusterrolebindings/cloud-node-manager",
 ];
 
-/// A cluster on AWS with operands of the Go operator, and with its word.
+/// A cluster on AWS with operands of the Go operator, and with its status.
 async fn taken_over(word: Word) -> (World, Vec<Place>) {
     let world = World::left_behind("AWS").await;
     let places = world.places().await;
@@ -64,7 +64,7 @@ async fn make_again(world: &World, place: &Place, manager: &str) {
         .unwrap();
 }
 
-/// Waits until exactly these are left.
+/// Waits until exactly these exist.
 async fn left(world: &World, operator: &Manager, places: &[Place], expected: impl Fn(&Place) -> bool) {
     let look = async || {
         world.collect_garbage().await;
@@ -87,7 +87,7 @@ async fn left(world: &World, operator: &Manager, places: &[Place], expected: imp
     operator.until("the rest to go", look).await;
 }
 
-/// On a platform without operands all of it goes, apart from what a user has made under one of the names.
+/// On a platform without operands all of them are deleted, except an object of a user with one of the names.
 #[tokio::test]
 async fn objects_of_the_go_operator_are_deleted() {
     let (world, places) = taken_over(WORD).await;
@@ -104,7 +104,7 @@ async fn objects_of_the_go_operator_are_deleted() {
     left(&world, &operator, &places, stays).await;
 }
 
-/// W18: what it left when the cluster lost its other machines goes, and what is wanted is taken over.
+/// W18: an object of the Go operator that is not desired since the cluster has one machine is deleted, and the others are taken over.
 #[rstest]
 #[case::three(WORD)]
 #[case::newer(NEWER)]
@@ -119,7 +119,7 @@ async fn w18_leftovers_of_the_go_operator_are_deleted(#[case] word: Word) {
     left(&world, &operator, &places, |place| !place.is("PodDisruptionBudget")).await;
 }
 
-/// Our own word is lost, and nothing of ours should be there: it is found without it.
+/// Our own list is lost, and no operands are desired: they are found without it.
 #[tokio::test]
 async fn a_list_that_is_lost() {
     let world = World::left_behind("AWS").await;

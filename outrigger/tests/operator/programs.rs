@@ -1,4 +1,4 @@
-//! Under the names and with the flags of the programs that it replaces; and the dry run.
+//! The names and flags of the programs that the operator replaces.
 
 use crate::{
     process_fixture::{Launch, Manager, free_port},
@@ -12,7 +12,7 @@ const OPERATOR: &str = "cluster-controller-manager-operator";
 const CONFIG_SYNC: &str = "config-sync-controllers";
 const OPERANDS: &str = "openshift-cloud-controller-manager";
 
-/// What both containers of the original's Deployment are given.
+/// The flags of both containers of the original's Deployment.
 fn election(launch: Launch) -> Launch {
     launch
         .flag("--leader-elect=true")
@@ -47,7 +47,7 @@ async fn world(platform: &str) -> World {
     world
 }
 
-/// Who has written `cloud-conf`, by the names of the programs.
+/// The programs that have written `cloud-conf`.
 fn writers(world: &World, mark: crate::process_fixture::Mark) -> Vec<String> {
     let writes = world.requests_since(mark).into_iter();
     let mut writers: Vec<_> = writes
@@ -59,7 +59,7 @@ fn writers(world: &World, mark: crate::process_fixture::Mark) -> Vec<String> {
     writers
 }
 
-/// Both containers of the original's Deployment at once: one of them writes the configuration, and they never collide.
+/// Both containers of the original's Deployment at once: one of them writes the configuration, and there is no conflict.
 #[rstest::rstest]
 #[case::operator_first(OPERATOR)]
 #[case::config_sync_first(CONFIG_SYNC)]
@@ -78,7 +78,7 @@ async fn side_by_side(#[case] first: &str) {
     world.runs(&operator, "aws").await;
     world.settled().await;
     assert_eq!(writers(&world, mark).len(), 1, "{:?}", writers(&world, mark));
-    // A release brings the ClusterOperator; where none did, both may find none, and one of them comes second.
+    // A release creates the ClusterOperator; if none did, both may try to create it, and one of them is second.
     let second = |entry: &crate::process_fixture::Entry| {
         entry.verb == "create" && entry.resource == "clusteroperators" && entry.code == 409
     };
@@ -91,7 +91,7 @@ async fn side_by_side(#[case] first: &str) {
     assert_eq!(world.operands().await.len(), 7);
 }
 
-/// The configuration keeps being written when its writer goes.
+/// The configuration is still written after the process that wrote it has stopped.
 #[tokio::test]
 async fn config_sync_is_deleted() {
     let world = world("AWS").await;
@@ -113,7 +113,7 @@ async fn config_sync_is_deleted() {
     operator.until("the new configuration", look).await;
 }
 
-/// W1: the configuration alone makes no version, no operands, and no word about them.
+/// W1: the process for the configuration alone reports no version, and creates and reports no operands.
 #[tokio::test]
 async fn w1_config_sync_alone() {
     let world = world("AWS").await;
@@ -132,13 +132,13 @@ async fn w1_config_sync_alone() {
         world.operands().await,
         ["ConfigMap ccm-trusted-ca", "ConfigMap cloud-conf"]
     );
-    // Its failure is no version either.
+    // A failure reports no version either.
     world.set_source("[Global\n").await;
     world.reports(&sync, &["CloudConfigControllerDegraded=True"]).await;
     assert_eq!(world.cluster_operator().await["status"]["versions"], Value::Null);
 }
 
-/// Without the configuration's writer operands wait; its word is enough to begin.
+/// Without the configuration operands wait; the report of the other process is enough to begin.
 #[tokio::test]
 async fn operator_waits_for_config_sync() {
     let world = world("AWS").await;
@@ -156,8 +156,8 @@ async fn operator_waits_for_config_sync() {
 
 const UPSTREAM: &str = include_str!("../../../crates/operator/tests/release/upstream-deployment.yaml");
 
-/// The containers of the Go operator's Deployment, each started by its very command, in its environment; only paths are moved, from the
-/// image's root to a folder. Both get ready, and do their work: their version is that of no release, so the cluster says which it is.
+/// The containers of the Go operator's Deployment, each started with its own command and environment; only paths are moved, from the
+/// image's root to a folder. Both become ready, and work: their version is not that of a release, so the version of the cluster is used.
 #[tokio::test]
 async fn upstreams_deployment() {
     let world = world("GCP").await;
@@ -197,7 +197,7 @@ async fn upstreams_deployment() {
             .fold(script.to_owned(), |script, path| {
                 script.replace(path, &format!("{root}{path}"))
             });
-        // The image has this one at a place that no flag of the manifest names.
+        // In the image this file has a path that no flag of the manifest names.
         let script = format!("{} --system-ca-bundle={root}/bundle.pem\n", script.trim_end());
         let mut launch = world.program("bash").arg("-c").arg(&script);
         for variable in container["env"].as_array().unwrap() {
@@ -239,7 +239,7 @@ async fn upstreams_deployment() {
     }
 }
 
-/// Says which version the cluster has.
+/// Sets the version of the cluster.
 async fn set_version(world: &World) {
     let versions = kind("ClusterVersion");
     let spec = json!({"spec": {"clusterID": "2c0a1d5e-7f0b-4a55-9f57-6f3c1b0d8e11"}});
@@ -287,7 +287,7 @@ async fn injector_by_its_name() {
     assert!(exit.stderr.contains("/nowhere/cloud.conf"), "{}", exit.stderr);
 }
 
-/// Health is served without TLS and without a question, from the start.
+/// Health is served without TLS and without authentication, from the start.
 #[tokio::test]
 async fn health_port() {
     let world = World::new("AWS").await;
@@ -344,7 +344,7 @@ fn with_metrics(world: &World) -> (Manager, SocketAddr, PathBuf) {
     (operator, address, folder)
 }
 
-/// Requests metrics anonymously and is refused; what matters is the component that refuses.
+/// Requests metrics anonymously and is refused; the component that refuses shows which certificate is served.
 async fn refused(operator: &Manager, what: &str, client: &reqwest::Client, address: SocketAddr) {
     let look = async || {
         let answer = client.get(format!("https://{address}/metrics")).send().await;
@@ -386,7 +386,7 @@ async fn w21_metrics() {
     assert!(operator.ended().is_none());
 }
 
-/// Our own port follows the profile that the cluster asks for. The original ends, to be started again.
+/// Our own port follows the profile of the cluster. The original restarts.
 #[tokio::test]
 async fn tls_profile_changes() {
     let world = World::apart(&lab::unique("ccm")).await;
@@ -408,7 +408,7 @@ async fn tls_profile_changes() {
     operator.until("the end of TLS 1.2", look).await;
     refused(&operator, "TLS 1.3", &new, address).await;
 
-    // What a profile asks for and this program does not have leaves the newest version, which all clients support.
+    // If this program supports no cipher suite of a profile, the newest version remains, which all clients support.
     let ciphers = ["AES128-SHA"];
     let custom =
         json!({"type": "Custom", "modern": null, "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}});
@@ -419,7 +419,7 @@ async fn tls_profile_changes() {
     assert!(operator.ended().is_none());
 }
 
-/// The help names every flag of the original.
+/// The help lists every flag of the original.
 #[test]
 fn help() {
     let exit = crate::process_fixture::run(&["operator", "--help"]);

@@ -1,4 +1,4 @@
-//! A user changes what operands are made from, or replaces some of them.
+//! A user changes objects that operands are rendered from, or replaces some of them.
 
 use crate::{
     process_fixture::Manager,
@@ -28,7 +28,7 @@ async fn w17_role_ref(#[case] binding: &str, #[case] role: &str) {
     api.create(&PostParams::default(), &serde_json::from_value(other).unwrap())
         .await
         .unwrap();
-    // Its neighbours go at the same time: one that is difficult does not stop the others.
+    // Other operands are deleted at the same time: one that is difficult does not stop the others.
     let budget = "vsphere-cloud-controller-manager";
     world
         .delete(&kind("PodDisruptionBudget"), &world.namespace, budget)
@@ -63,7 +63,7 @@ pub async fn runs_with(world: &World, operator: &Manager, name: &str, parts: &[&
     operator.until(&format!("{parts:?}"), look).await;
 }
 
-/// W10, W11: what the cluster says about its proxy and its features, and the flags about TLS, reaches the Pods at once.
+/// W10, W11: the proxy and the features of the cluster, and the TLS flags, are applied to the Pods at once.
 #[tokio::test]
 async fn w10_w11_proxy_gates_and_tls() {
     let (world, operator) = World::running("OpenStack").await;
@@ -99,7 +99,7 @@ async fn w10_w11_proxy_gates_and_tls() {
     world.runs(&operator, "openstack").await;
 }
 
-/// W11: a feature that is about the cloud configuration reaches it at once, and leaves it again.
+/// W11: a feature gate of the cloud configuration is applied at once, and reverted at once.
 #[tokio::test]
 async fn w11_gate_of_the_configuration() {
     let (world, operator) = World::running("AWS").await;
@@ -121,7 +121,7 @@ async fn w11_gate_of_the_configuration() {
     mode(true).await;
     world.set_gates(&[]).await;
     mode(false).await;
-    // Not when everything is looked at again, ten minutes later.
+    // Earlier than the resync after ten minutes.
     assert!(changed.elapsed() < Duration::from_mins(5), "{:?}", changed.elapsed());
 }
 
@@ -143,14 +143,14 @@ pub async fn define_adherence(world: &World) {
     testkit::wait::until("the field", set).await;
 }
 
-/// Asks for a profile of TLS.
+/// Sets a profile of TLS.
 pub async fn set_profile(world: &World, profile: Value) {
     let spec = json!({"spec": {"tlsSecurityProfile": profile}});
     world.edit(&api_server(), "", "cluster", spec).await;
 }
 
-/// W10: a profile that the cluster asks for while the operator runs reaches the managers, without a restart of the operator; what the profile
-/// requests but cannot have is logged once.
+/// W10: a profile that is set while the operator runs is applied to the managers, without a restart of the operator; settings that
+/// are not supported are logged once.
 #[tokio::test]
 async fn w10_tls_profile() {
     let world = World::apart(&lab::unique("ccm")).await;
@@ -177,7 +177,7 @@ async fn w10_tls_profile() {
     assert!(operator.ended().is_none());
 }
 
-/// W16: credentials that come, change and go reach the Pods.
+/// W16: credentials that are created, changed and deleted are applied to the Pods.
 #[tokio::test]
 async fn w16_credentials_roll_the_pods() {
     let (world, operator) = World::running("GCP").await;
@@ -207,7 +207,7 @@ async fn w16_credentials_roll_the_pods() {
     world.runs(&operator, "gcp").await;
 }
 
-/// W14: the managed configuration wins, and every other key is copied.
+/// W14: the managed configuration has precedence, and every other key is copied.
 #[tokio::test]
 async fn configuration_changes() {
     let (world, operator) = World::running("AWS").await;
@@ -263,7 +263,7 @@ async fn made_immutable_by_another_client() {
     assert_eq!(world.writes_since(mark), [""; 0]);
 }
 
-/// W23: with the gate for it vSphere's managed configuration is ours: it is created, changed with its source, and not written while
+/// W23: with its feature gate vSphere's managed configuration is ours: it is created, changed with its source, and not written while
 /// it is up to date, after any restart and whether or not it is immutable.
 #[tokio::test]
 async fn w23_managed_configuration() {
@@ -295,7 +295,7 @@ async fn w23_managed_configuration() {
     world.set_source(&vcenter("vc2.lab")).await;
     holds(&operator, "vc2.lab").await;
 
-    // The user's own one is immutable now, so the copies are.
+    // The user's own one
     world.delete(&maps, "openshift-config", "cloud-provider-config").await;
     let immutable = json!({"data": {"cloud.conf": vcenter("vc3.lab")}, "immutable": true});
     world
@@ -312,7 +312,7 @@ async fn w23_managed_configuration() {
     let mark = world.mark();
     let operator = world.start();
     operator.leading().await;
-    // It has had its pass when something else has followed it.
+    // It has completed a pass when a later change was applied.
     world
         .set_status(&proxy(), "cluster", json!({"httpProxy": "http://proxy.lab:3128"}))
         .await;
@@ -328,7 +328,7 @@ pub fn vcenter(server: &str) -> String {
     format!("global:\n  user: u\nvcenter:\n  vc:\n    server: {server}\n    datacenters: [dc]\n")
 }
 
-/// W20: everything that belongs into the operands' namespace is in the one that was given, and speaks of that one.
+/// W20: all objects of the operands' namespace are in the namespace of the flag, and refer to that one.
 #[rstest]
 #[case::vsphere("VSphere", "vsphere")]
 #[case::nutanix("Nutanix", "nutanix")]
@@ -348,7 +348,7 @@ async fn w20_namespace(#[case] platform: &str, #[case] name: &str) {
     }
 }
 
-/// Only what the operator has made is its own to delete, whatever the list says.
+/// Only objects that the operator has written are deleted, whatever the list contains.
 #[tokio::test]
 async fn foreign_objects_stay() {
     let world = World::left_behind("AWS").await;

@@ -1,4 +1,4 @@
-//! With exactly the rights that our manifests grant, everything works, nothing is denied, and every right is used: on `OpenShift`
+//! With exactly the permissions of our manifests everything works, nothing is denied, and every permission is used: on `OpenShift`
 //! and standalone.
 
 mod openshift;
@@ -16,21 +16,21 @@ use crate::{
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// A cluster in which the operator needs all its rights.
+/// A cluster in which the operator needs all its permissions.
 trait Scenario {
-    /// Denials that are an answer: `verb resource namespace/name`.
+    /// Denials that are expected: `verb resource namespace/name`.
     const EXPECTED: &[&str];
 
-    /// What is granted although the operator does not do it in this test, by a part of `verb resource in namespace names`, and why.
+    /// Permissions that are not used in this test, by a part of `verb resource in namespace names`, and why.
     const REASONS: &[(&str, &str)];
 
-    /// Whether the operator has a right only because it grants the same to managers.
+    /// Whether the operator has a permission only because it grants the same to managers.
     fn is_passed_on(rule: &Rule) -> bool;
 
     /// The manifest with the operator's own roles.
     fn manifest(&self) -> String;
 
-    /// Grants the rights.
+    /// Grants the permissions.
     async fn grant(&self);
 
     /// The operator's account.
@@ -110,7 +110,7 @@ impl Rule {
         all
     }
 
-    /// The rights in this rule that none of these requests has used, one verb and resource at a time.
+    /// The permissions in this rule that none of these requests has used, one verb and resource at a time.
     fn unused(&self, requests: &[Entry]) -> Vec<String> {
         let Self { namespace, names, .. } = self;
         let mut unused = Vec::new();
@@ -169,7 +169,7 @@ async fn hand_over(operator: Manager, standby: &Manager, account: &Account<'_>, 
     standby.leading().await;
 }
 
-/// A manager is installed, changed and removed: the operator needs its rights, and no other ones.
+/// A manager is installed, changed and removed: the operator needs its permissions, and no others.
 async fn rights_are_enough_and_used<S: Scenario>(scenario: &S) {
     let account = scenario.account();
     scenario.grant().await;

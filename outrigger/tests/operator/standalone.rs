@@ -1,4 +1,4 @@
-//! The operator on a Kubernetes that is not `OpenShift`: our own resource, on a real API server.
+//! The operator on a Kubernetes without `OpenShift`: our own resource, on a real API server.
 
 mod clouds;
 pub mod cluster;

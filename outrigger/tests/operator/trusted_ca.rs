@@ -1,4 +1,4 @@
-//! What operands trust: the system's certificates, the proxy's and the cloud's, and what is wrong with them.
+//! The certificates that operands trust: the system's, the proxy's and the cloud's, and their problems.
 
 use crate::{
     process_fixture::Manager,
@@ -57,7 +57,7 @@ async fn trusts(world: &World, operator: &Manager, certificates: usize) {
         .await;
 }
 
-/// An authority that must not be trusted any more.
+/// An expired authority.
 fn expired() -> String {
     let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(rcgen::DnType::CommonName, "of old");
@@ -80,7 +80,7 @@ fn huge(name: &str, size: usize) -> String {
     params.self_signed(&key).unwrap().pem()
 }
 
-/// A bundle, how many certificates are trusted with it, and what is reported. The number of certificates distinguishes each from the one before.
+/// A bundle, the number of trusted certificates, and the report. The number of certificates differs from that of the previous bundle.
 type Bundle = (&'static str, fn() -> String, usize, &'static str);
 
 const BUNDLES: [Bundle; 7] = [
@@ -113,7 +113,7 @@ const BUNDLES: [Bundle; 7] = [
     ("expired", expired, 2, "of old"),
 ];
 
-/// W9: certificates that can be used are used; the others are left out and reported, and nothing else is worse
+/// W9: valid certificates are used; the others are left out and reported, and have no other effect.
 /// for it.
 #[tokio::test]
 async fn w9_bundles() {
@@ -127,7 +127,7 @@ async fn w9_bundles() {
             let conditions = world.conditions().await;
             let line = conditions.lines().find(|line| line.starts_with(&start));
             let reported = line.filter(|line| line.contains(report));
-            // Of a bundle without a fault nothing is reported.
+            // Nothing is reported about a valid bundle.
             let exact = report != "works as expected" || line == Some(start.as_str());
             reported.filter(|_| exact).map(drop).ok_or(conditions)
         };
@@ -136,7 +136,7 @@ async fn w9_bundles() {
     }
 }
 
-/// W7, W8: what goes is not trusted any more and is missed in words; other `ConfigMaps` do not matter; what comes back is trusted.
+/// W7, W8: a deleted bundle is not trusted any more and reported as missing; other `ConfigMaps` have no effect; a recreated bundle is trusted.
 #[tokio::test]
 async fn w7_bundle_is_created_and_deleted() {
     let world = world(&certificate("user")).await;
@@ -211,7 +211,7 @@ async fn too_many() {
         .await;
 }
 
-/// A system without certificates is an image that is broken: it is reported when it has lasted, and a correction is enough.
+/// A system bundle without certificates means that the image is broken: it is reported when it has lasted, and a correction is enough.
 #[tokio::test]
 async fn system_without_certificates() {
     let world = World::new("AWS").await;
@@ -231,7 +231,7 @@ async fn system_without_certificates() {
     world.runs(&operator, "aws").await;
 }
 
-/// The same where there are no operands: the operator is not available there before all of it works.
+/// The same without operands: the operator is not available before all of its parts work.
 #[tokio::test]
 async fn system_without_certificates_nor_operands() {
     let world = World::new("None").await;
@@ -317,7 +317,7 @@ async fn w8_unreadable_bundle() {
         line.contains("user-ca") && line.contains("cannot list resource"),
         "{line}"
     );
-    // Its conditions and objects are kept.
+    // Its conditions and objects do not change.
     world.settled().await;
     world.reports(&operator, &["Available=True"]).await;
     assert_eq!(trusted(&world).await, before);

@@ -1,4 +1,4 @@
-//! With exactly what the Go operator's release grants, whose manifests may be there when only the image is exchanged.
+//! With exactly the permissions of the Go operator's release, whose manifests may be in use if only the image is changed.
 
 use crate::{
     health::event_message,
@@ -13,9 +13,9 @@ const RIGHTS: &str = include_str!("upstream-rights.yaml");
 const NAME: &str = "upstream-rights";
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Grants it, and starts the operator with it.
+/// Grants them, and starts the operator with them.
 async fn started(world: &World) -> Manager {
-    // The accounts and roles of operands come with the release, too.
+    // The release also creates the accounts and roles of operands.
     drop(release(world, |_| {}).await);
     withdraw(world).await;
     let rights: Value = serde_saphyr::from_str(RIGHTS).unwrap();
@@ -30,7 +30,7 @@ async fn started(world: &World) -> Manager {
     start(world)
 }
 
-/// Takes away what our own manifests have granted.
+/// Removes the permissions of our own manifests.
 async fn withdraw(world: &World) {
     for (kind_, namespaces) in [
         ("ClusterRoleBinding", &[""][..]),
@@ -79,7 +79,7 @@ async fn bind(world: &World, namespace: &str, name: &str, kind_: &str, role: &st
     world.apply(&kind(binding_kind), namespace, name, binding).await;
 }
 
-/// Every platform is installed. What may not be removed of the last one is named with the verb, and nothing is worse for it.
+/// Every platform is installed. Objects of the previous one that may not be deleted are named with the verb, and nothing else is affected.
 #[rstest]
 #[case::azure("Azure", "azure", Some("clusterroles"))]
 #[case::vsphere("VSphere", "vsphere", Some("clusterroles"))]
@@ -124,7 +124,7 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
         "{available}"
     );
 
-    // With the verb it goes.
+    // With the verb it is deleted.
     drop(release(&world, |_| {}).await);
     operator.signal("TERM");
     operator.exited().await;

@@ -1,4 +1,4 @@
-//! Third-party webhooks for our objects: one that refuses them, and one that changes them.
+//! Third-party webhooks for our objects: one that rejects them, and one that changes them.
 
 use crate::{
     health::event_message,
@@ -66,7 +66,7 @@ impl Webhook {
         }
     }
 
-    /// Has it asked about these objects of a world.
+    /// Registers it for these objects of a world.
     async fn register(&self, world: &World, kind_: &ApiResource, rule: Value) {
         let webhook = json!({"webhooks": [{
             "name": "third-party.lab.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -110,7 +110,7 @@ impl Listener for Port {
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         loop {
             let (stream, address) = Listener::accept(&mut self.listener).await;
-            // Who does not speak TLS is not the API server.
+            // Only the API server speaks TLS to it.
             if let Ok(stream) = self.acceptor.accept(stream).await {
                 return (stream, address);
             }
@@ -130,7 +130,7 @@ fn mutating() -> ApiResource {
     kind("MutatingWebhookConfiguration")
 }
 
-/// Waits until the API server asks: it learns of a webhook a moment after it is there.
+/// Waits until the API server calls it: it learns of a webhook a moment after its creation.
 async fn in_force(world: &World, webhook: &Webhook, resource: &ApiResource, object: Value) {
     let api = world.api(resource, &world.namespace);
     let dry = kube::api::PostParams {
@@ -148,7 +148,7 @@ async fn in_force(world: &World, webhook: &Webhook, resource: &ApiResource, obje
     .await;
 }
 
-/// A refusal is reported with the webhook's message, everything else is created, and retries have a back-off; without the webhook all recovers.
+/// A rejection is reported with the webhook's message, everything else is created, and retries have a back-off; without the webhook everything recovers.
 #[tokio::test]
 async fn refuses() {
     let world = World::new("AWS").await;
@@ -168,7 +168,7 @@ async fn refuses() {
     for part in ["third-party.lab.example", "no Services in this lab", "Service "] {
         assert!(message.contains(part), "{part} is not in {message}");
     }
-    // It tries again, with pauses that double: for twenty tries several minutes have to pass.
+    // It retries with doubled pauses: twenty attempts take several minutes.
     let look = async || {
         let writes = world.writes_since(mark);
         match writes
@@ -188,7 +188,7 @@ async fn refuses() {
     world.installed(&operator, 7).await;
 }
 
-/// A field that a webhook always changes is not reverted for ever: one write for every desired state.
+/// A field that a webhook always changes is not reverted forever: there is one write for every desired state.
 #[tokio::test]
 async fn changes_our_own_objects() {
     let world = World::new("AWS").await;
@@ -222,7 +222,7 @@ async fn changes_our_own_objects() {
     };
     assert!(written() <= 2, "{:#?}", world.writes_since(mark));
 
-    // Each of these makes it look at everything again.
+    // Each of these causes a complete pass.
     for pass in 0..5 {
         let edit = json!({"metadata": {"annotations": {"lab/pass": pass.to_string()}}});
         world.edit(&infrastructure(), "", "cluster", edit).await;

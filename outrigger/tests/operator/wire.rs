@@ -1,4 +1,4 @@
-//! A way to the API server that can be cut.
+//! A connection to the API server that can be cut.
 
 use std::net::SocketAddr;
 use tokio::{
@@ -7,7 +7,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Connections go through it as long as it is whole; when it is cut all of them end, and no new ones are taken.
+/// Connections go through it; when it is cut, all of them end, and no new ones are accepted.
 pub struct Wire {
     address: SocketAddr,
     state: watch::Sender<State>,
@@ -34,7 +34,7 @@ impl Wire {
         Self { address, state }
     }
 
-    /// Where to connect to instead.
+    /// The address to connect to instead.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

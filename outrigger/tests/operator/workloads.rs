@@ -18,7 +18,7 @@ async fn all(client: &Client, namespace: &str) -> Vec<(Api<DynamicObject>, Dynam
     found
 }
 
-/// Says of all of them what their controllers would: so many of their Pods are available.
+/// Sets the status of all of them as their controllers would: so many of their Pods are available.
 pub async fn roll_out(client: &Client, namespace: &str, available: i64) {
     for (api, object) in all(client, namespace).await {
         let (generation, name) = (object.metadata.generation, object.metadata.name.unwrap());
@@ -40,7 +40,7 @@ pub async fn roll_out(client: &Client, namespace: &str, available: i64) {
     }
 }
 
-/// Lets go what is deleted together with its Pods.
+/// Deletes objects that wait for their Pods.
 pub async fn collect_garbage(client: &Client, namespace: &str) {
     let none: Value = json!({"metadata": {"finalizers": null}});
     for (api, object) in all(client, namespace).await {

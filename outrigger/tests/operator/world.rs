@@ -1,7 +1,7 @@
-//! A cluster of `OpenShift` as far as the operator sees it.
+//! A cluster of `OpenShift`, with the objects that the operator reads.
 //!
-//! What the operator reads has one name in a cluster, so each world has a control plane for itself while it lasts; planes
-//! are used again, and what an earlier world left behind is removed first.
+//! The objects that the operator reads have fixed names, so each world has a control plane of its own while it lasts; planes
+//! are reused, and the objects of an earlier world are deleted first.
 
 mod conditions;
 mod installer;
@@ -21,14 +21,14 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::ops::Deref;
 
-/// The version that is rolled out.
+/// The version of the release.
 pub const RELEASE: &str = "5.0.0-lab";
-/// Where the operator lives.
+/// The namespace of the operator.
 pub const OPERATOR_NAMESPACE: &str = "openshift-cloud-controller-manager-operator";
 
 static PLANES: Pool = Pool::of(3);
 
-/// A cluster, and what the operator needs to start in it.
+/// A cluster, and everything that the operator needs to start in it.
 pub struct World {
     fixture: Fixture,
 }
@@ -57,7 +57,7 @@ pub fn proxy() -> ApiResource {
 }
 
 impl World {
-    /// A cluster on this platform with everything the operator reads, and nothing of the operator.
+    /// A cluster on this platform with all objects that the operator reads, and none of the operator.
     pub async fn new(platform: &str) -> Self {
         let world = Self::without_infrastructure().await;
         world.set_platform(platform).await;
@@ -74,12 +74,12 @@ impl World {
         Self::on(PLANES.take().await, namespace).await
     }
 
-    /// The same, for a test that waits more than it works, and so does not keep others from working, or that changes definitions.
+    /// The same, for a test that waits most of the time, and so does not delay others, or that changes definitions.
     pub async fn apart(namespace: &str) -> Self {
         Self::on(Plane::own().await, namespace).await
     }
 
-    /// A cluster that is not one of `OpenShift` yet: with namespaces, and these definitions.
+    /// A cluster without `OpenShift`: with namespaces, and these definitions.
     pub async fn before(definitions: &[String]) -> Self {
         let plane = Plane::own().await;
         plane.install_crds(definitions).await.unwrap();
@@ -88,7 +88,7 @@ impl World {
         world
     }
 
-    /// Makes it one, apart from definitions with this in their text.
+    /// Adds `OpenShift`, except for definitions with this text.
     pub async fn become_openshift(&self, without: &str) {
         let mut definitions = lab::openshift_crds().unwrap();
         definitions.retain(|text| without.is_empty() || !text.contains(without));

@@ -1,16 +1,16 @@
-//! What the operator asks and writes, by the audit log: the same on `OpenShift` and standalone.
+//! The requests and writes of the operator, from the audit log: the same on `OpenShift` and standalone.
 
 use crate::process_fixture::{Entry, Mark};
 use lab::ControlPlane;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// How long nothing is written by an operator that has nothing to do.
+/// How long an operator without work does not write.
 pub const A_WHILE: Duration = Duration::from_millis(700);
-/// Long enough for a busy machine, and far too long for an operator that comes to rest.
+/// Long enough for a busy machine, and far too long for an operator that stops writing.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// What the operator asked since then, apart from Leases and Events, under any of its names.
+/// The operator's requests since then, apart from Leases and Events, under any of its names.
 pub fn requests_since(plane: &ControlPlane, mark: Mark) -> Vec<Entry> {
     let names = ["outrigger/", "cluster-", "config-sync"];
     let ours = |entry: &Entry| names.iter().any(|name| entry.agent.starts_with(name));
@@ -19,7 +19,7 @@ pub fn requests_since(plane: &ControlPlane, mark: Mark) -> Vec<Entry> {
     all.filter(|entry| ours(entry) && !is_report(entry)).collect()
 }
 
-/// What it wrote since then: `verb resource name`.
+/// Its writes since then: `verb resource name`.
 pub fn writes_since(plane: &ControlPlane, mark: Mark) -> Vec<String> {
     let all = requests_since(plane, mark).into_iter().filter(Entry::is_write);
     all.map(|entry| format!("{} {} {}", entry.verb, entry.resource, entry.name))

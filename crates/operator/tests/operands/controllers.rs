@@ -1,4 +1,4 @@
-//! With the controllers of the cluster at work on the same objects.
+//! With the controllers of the cluster running on the same objects.
 
 use crate::world::{World, assert_all, keys, outcomes, with};
 use kube::{
@@ -32,7 +32,7 @@ async fn set_ready(pods: &Pods, status: &str) {
     }
 }
 
-/// Looks at the Deployment until it is as expected.
+/// Reads the Deployment until it is as expected.
 async fn deployment(world: &World, expected: impl Fn(&Value) -> bool) -> Value {
     let key = world.of("Deployment").key().clone();
     let wait = async {
@@ -70,7 +70,7 @@ async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
         format!("{key}: 2 of 2 Pods available")
     );
 
-    // Operator.md W4: rolled out, and dead since.
+    // Operator.md W4: rolled out, and not available since.
     set_ready(&pods, "False").await;
     let live = deployment(&world, |live| health(&key, Some(live), &[]).available == 0).await;
     assert_eq!(health(&key, Some(&live), &[]).state, State::Unavailable);
@@ -90,13 +90,13 @@ async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
     );
 }
 
-/// The Pods that are there, by their UIDs.
+/// The existing Pods, by their UIDs.
 async fn uids(pods: &Pods) -> BTreeSet<String> {
     let all = pods.list(&ListParams::default()).await.unwrap();
     all.into_iter().filter_map(|pod| pod.metadata.uid).collect()
 }
 
-/// Keeps a Pod from going, or lets it go.
+/// Sets the finalizers of a Pod: with one it is not deleted.
 async fn hold(pods: &Pods, name: &str, finalizers: Value) {
     let patch = json!({ "metadata": { "finalizers": finalizers } });
     pods.patch(name, &PatchParams::default(), &Patch::Merge(patch))
@@ -104,7 +104,7 @@ async fn hold(pods: &Pods, name: &str, finalizers: Value) {
         .unwrap();
 }
 
-/// Makes the cluster match, again and again, until the Pods are as expected.
+/// Converges repeatedly, until the Pods are as expected.
 async fn converge_until(
     world: &World,
     pods: &Pods,
@@ -130,7 +130,7 @@ async fn converge_until(
         .expect("the controllers do their work")
 }
 
-/// The old Pods go, one of them late: until then there are no others.
+/// The old Pods are deleted, one of them late: until then there are no others.
 async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mut Vec<Key>) {
     let old = uids(pods).await;
     assert_eq!(old.len(), 2);
@@ -144,7 +144,7 @@ async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mu
     };
     let last = converge_until(world, pods, desired, inventory, alone).await;
     assert_eq!(last.into_iter().next(), late.metadata.uid);
-    // The controllers would have had the time to make new ones.
+    // The controllers would have had the time to create new ones.
     for _ in 0..5 {
         beside(&converge_until(world, pods, desired, inventory, |_| true).await);
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -154,7 +154,7 @@ async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mu
     converge_until(world, pods, desired, inventory, new).await;
 }
 
-// Operator.md W18: of a workload that is replaced, and of one that takes another's place, the new Pods wait for the old ones.
+// Operator.md W18: the new Pods of a workload that is recreated, or that replaces another one, wait for the old ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_of_a_kind_never_run_at_the_same_time() {
     let plane = lab::ControlPlane::start().unwrap();

@@ -1,5 +1,5 @@
-//! Killed after every single write of an upgrade, also one that replaces objects: the end is that of an undisturbed run. What else
-//! changes in a cluster is shown with the operator as a process.
+//! Killed after every single write of an upgrade, also one that recreates objects: the end is that of an undisturbed run. Other
+//! changes of a cluster are tested with the operator as a process.
 
 use crate::world::{World, content, keys, outcomes, with};
 use operator::{
@@ -9,14 +9,14 @@ use operator::{
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
-/// The kinds that make a small installation.
+/// The kinds of a small installation.
 fn install(world: &World) -> Vec<Object> {
     ["Deployment", "Service", "ConfigMap", "RoleBinding", "Role"]
         .map(|kind| world.of(kind))
         .to_vec()
 }
 
-/// One changed, one to be replaced, one gone, one new.
+/// One changed, one recreated, one deleted, one new.
 fn upgrade(world: &World) -> Vec<Object> {
     let selected = with(
         &world.of("Deployment"),
@@ -43,7 +43,7 @@ async fn state(world: &World, of: &[Key]) -> BTreeMap<String, Value> {
     state
 }
 
-/// Everything that either of the two knows.
+/// The objects of both.
 fn inventory(world: &World) -> Vec<Key> {
     let mut all = keys(&install(world));
     all.extend(keys(&upgrade(world)));
@@ -56,7 +56,7 @@ fn mortal(world: &World, writes: usize) -> Engine {
     Engine::new(world.mortal(writes)).patience(Duration::from_millis(50))
 }
 
-/// The Pods of workloads go at some time.
+/// The Pods of workloads are deleted at some time.
 async fn collect(world: &World) {
     let key = world.of("Deployment").key().clone();
     if world
@@ -99,7 +99,7 @@ async fn during_an_upgrade() {
     }
 }
 
-/// Two processes that both run as the leader.
+/// Two processes that both are the leader.
 #[tokio::test]
 async fn two_at_once_end_as_one() {
     let (world, undisturbed) = (World::new("two").await, World::new("calm").await);

@@ -1,4 +1,4 @@
-//! What users change and delete is put right, and what is theirs is left.
+//! Changes and deletions by users are reverted, and fields of users are kept.
 
 use crate::world::{World, assert_all, content, outcomes};
 use operator::operands::{Outcome, Uncached};
@@ -19,7 +19,7 @@ fn in_container(path: &str) -> String {
     format!("{CONTAINER}{path}")
 }
 
-// And the first part of W17: ports of a Service are looked at.
+// And the first part of W17: ports of a Service are compared.
 #[rstest]
 #[case::namespace("Namespace", add("/metadata/labels/k8s-app", "x"))]
 #[case::account("ServiceAccount", add("/automountServiceAccountToken", true))]
@@ -112,7 +112,7 @@ async fn edits_are_reverted(#[case] kind: &str, #[case] edit: Value) {
     let writes = world.writes();
     assert!(writes.len() <= 3, "{writes:?}");
 
-    // Operator.md W28: one repair, then quiet; also for one that has just started.
+    // Operator.md W28: one repair, and no further writes; also by a process that has just started.
     assert_all(&engine.converge(object.clone(), &[], &Uncached).await, &Outcome::Kept);
     assert_all(&world.converge(&object).await, &Outcome::Kept);
     assert_eq!(world.writes(), writes);
@@ -138,7 +138,7 @@ async fn deleted_objects_of_every_kind_are_recreated() {
     assert_eq!(writes.len(), 2 * everything.len() - 1, "{writes:#?}");
 }
 
-/// Nothing runs without a workload, so one that is deleted again and again is recreated at once each time; another object is left
+/// No Pod runs without a workload, so one that is deleted repeatedly is recreated at once each time; another object is left
 /// alone for a while.
 #[tokio::test]
 async fn a_deleted_workload_is_recreated_at_once() {
@@ -206,7 +206,7 @@ async fn a_restart_by_kubectl_is_kept() {
     let path = "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt";
     world.edit(deployment[0].key(), add(path, "now")).await;
     assert_all(&world.converge(&deployment).await, &Outcome::Kept);
-    // Also if something else is repaired, which takes fields over.
+    // Also if another field is repaired, which takes over fields.
     world.edit(deployment[0].key(), add("/spec/paused", true)).await;
     assert_all(&world.converge(&deployment).await, &Outcome::Updated);
     let live = world.get(deployment[0].key()).await;
@@ -214,7 +214,7 @@ async fn a_restart_by_kubectl_is_kept() {
     assert_eq!(live.pointer("/spec/paused"), None);
 }
 
-/// Created with `kubectl create` before us: the server's defaults in it have the same owner.
+/// Created with `kubectl create` before: the server's defaults in it have the same owner.
 #[tokio::test]
 async fn an_existing_object_is_adopted_once() {
     let world = World::new("before").await;

@@ -1,9 +1,9 @@
-//! What the server refuses is reported, and stops no other object.
+//! What the server rejects is reported, and stops no other object.
 
 use crate::world::{World, assert_all, client, outcomes, with};
 use operator::{
     Key, Object,
-    operands::{Action, Class, Engine, Failure, Outcome, Report, Uncached},
+    operands::{Class, Engine, Failure, Operation, Outcome, Report, Uncached},
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ async fn w17_one_failing_object_does_not_stop_the_others() {
         .into_iter()
         .filter(|outcome| outcome.starts_with("created"))
         .count();
-    // The namespace was there.
+    // The namespace existed.
     assert_eq!(
         (made, report.failures().count()),
         (everything.len() - 3, 2),
@@ -60,7 +60,7 @@ async fn a_namespace_that_is_not_there_is_named() {
             world.namespace
         )
     );
-    assert_eq!(failure.action, Action::Create);
+    assert_eq!(failure.operation, Operation::Create);
     assert!(report.events().any(|event| event.reason == "ResourceCreateFailed"));
 }
 
@@ -81,13 +81,13 @@ async fn a_permission_that_is_missing_is_named() {
     grant(&world, &user, &["get"]).await;
     let report = loop {
         let report = engine.converge(vec![world.of("ConfigMap")], &[], &Uncached).await;
-        // Authorisation learns of new roles a moment later.
-        if failure(&report).action != Action::Read {
+        // The authorizer learns of new roles a moment later.
+        if failure(&report).operation != Operation::Read {
             break report;
         }
     };
     let refused = failure(&report);
-    assert_eq!((refused.action, refused.class), (Action::Create, Class::Refused));
+    assert_eq!((refused.operation, refused.class), (Operation::Create, Class::Refused));
     assert!(
         refused
             .to_string()
@@ -123,7 +123,7 @@ async fn grant(world: &World, user: &str, verbs: &[&str]) {
         .await;
 }
 
-/// A policy of the cluster stands for whatever refuses by admission; it names itself.
+/// A policy of the cluster, as an example of any admission plugin; the message names it.
 #[tokio::test]
 async fn the_refusing_webhook_is_named() {
     let world = World::new("policy").await;
@@ -146,7 +146,7 @@ async fn the_refusing_webhook_is_named() {
     world.create(binding, "lab").await;
     let refused = loop {
         let report = world.converge(&[world.of("ConfigMap"), world.of("Service")]).await;
-        // The policy is heeded a moment later.
+        // The policy takes effect a moment later.
         match report.failures().next() {
             Some(failure) => break failure.clone(),
             None => world.delete(world.of("ConfigMap").key()).await,
@@ -202,7 +202,7 @@ async fn a_webhook_is_named() {
 async fn a_namespace_that_is_going_is_named() {
     let world = World::new("going").await;
     world.converge(&[world.of("Service")]).await;
-    // No controller is running that would finish it.
+    // No controller is running that would complete it.
     world.delete(world.namespace().key()).await;
     let failure = failure(&world.converge(&[world.of("ConfigMap")]).await);
     assert!(
@@ -248,7 +248,11 @@ async fn a_kind_that_the_cluster_does_not_have_is_named() {
             .converge(vec![Object::new(config_map).unwrap()], &[], &Uncached)
             .await,
     );
-    assert_eq!((away.class, away.action), (Class::Transient, Action::Read), "{away}");
+    assert_eq!(
+        (away.class, away.operation),
+        (Class::Transient, Operation::Read),
+        "{away}"
+    );
 }
 
 #[tokio::test]

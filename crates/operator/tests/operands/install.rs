@@ -1,4 +1,4 @@
-//! Objects are made in order, with one write each, and then left alone.
+//! Objects are created in order, with one write each, and are not written again.
 
 use crate::world::{World, assert_all, content, keys, outcomes, with};
 use operator::{
@@ -39,7 +39,7 @@ async fn one_write_an_object_and_none_when_nothing_changed() {
     );
 }
 
-// Operator.md W17: what an object needs is there before it.
+// Operator.md W17: an object is created after the objects that it needs.
 #[tokio::test]
 async fn w17_dependencies_are_created_first() {
     let world = World::new("order").await;
@@ -100,7 +100,7 @@ async fn an_update_is_one_write() {
     assert_eq!(world.writes().len() - before, 4);
 }
 
-/// A field, an item and a whole list that we do not want any more, without anything but the server remembering them.
+/// A field, an item and a whole list that are not desired any more are removed, although only the server has recorded them.
 #[tokio::test]
 async fn what_is_not_wanted_any_more_is_taken_out() {
     let world = World::new("shrink").await;
@@ -132,7 +132,7 @@ async fn what_is_not_wanted_any_more_is_taken_out() {
     assert_all(&world.converge(&[deployment]).await, &Outcome::Kept);
 }
 
-// A configuration that is missing does not make it loop: an annotation that comes and goes is one write.
+// A missing configuration does not cause a loop: an annotation that is added or removed is one write.
 #[tokio::test]
 async fn a_hash_that_vanishes_is_one_write() {
     let world = World::new("hash").await;
@@ -144,7 +144,7 @@ async fn a_hash_that_vanishes_is_one_write() {
     assert_eq!(world.writes().len(), 2);
 }
 
-/// Serves copies, as informers do, and counts how often it is asked.
+/// Serves copies, as informers do, and counts how often they are read.
 #[derive(Default)]
 struct Copies(Mutex<HashMap<Key, Arc<Value>>>);
 
@@ -190,7 +190,7 @@ async fn copies_save_all_requests_and_late_ones_do_no_harm() {
     let report = dead.converge(everything.clone(), &keys(&everything), &copies).await;
     assert_all(&report, &Outcome::Kept);
 
-    // Late in the other direction: one that was changed, and one that was deleted and is still in the copies.
+    // Outdated in the other direction: one that was changed, and one that was deleted and is still in the copies.
     let config_map = world.of("ConfigMap");
     let changed = with(&config_map, "/data/cloud.conf", json!("new"));
     let late = &copies;

@@ -1,4 +1,4 @@
-//! Objects that the Go operator made are taken over.
+//! Objects of the Go operator are taken over.
 
 use crate::world::{World, assert_all, content, outcomes, with};
 use operator::operands::{Outcome, Uncached};

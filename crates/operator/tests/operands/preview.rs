@@ -1,4 +1,4 @@
-//! What a run would change is shown, and nothing is changed.
+//! The changes of a run are printed, and nothing is changed.
 
 use crate::world::{World, keys, with};
 use operator::Object;
@@ -81,7 +81,7 @@ async fn shows_what_kubectl_diff_would_and_writes_nothing() {
     );
 }
 
-/// What the real `kubectl diff` prints about the same objects for the same field manager.
+/// The output of the real `kubectl diff` for the same objects and the same field manager.
 fn kubectl_diff(objects: &[Object]) -> String {
     let items: Vec<_> = objects.iter().map(Object::value).collect();
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
@@ -109,8 +109,8 @@ fn kubectl_diff(objects: &[Object]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The lines of a diff that say what changes, sorted. Files have other names, and lists other margins, in another program;
-/// what only the server writes, of which the status comes last, is printed by one of them.
+/// The changed lines of a diff, sorted. In another program files have other names, and lists another indentation;
+/// only one of them prints the fields that only the server writes, of which the status is the last.
 fn changed(diff: &str) -> Vec<String> {
     let server = ["creationTimestamp:", "resourceVersion:", "uid:", "generation:"];
     let mut lines = Vec::new();
@@ -127,7 +127,7 @@ fn changed(diff: &str) -> Vec<String> {
     lines
 }
 
-// The real one, about objects that are made, changed and neither.
+// The real one, for objects that are created, changed and unchanged.
 #[tokio::test]
 async fn prints_the_same_as_kubectl_diff() {
     let world = World::new("kubectl").await;
@@ -147,7 +147,7 @@ async fn prints_the_same_as_kubectl_diff() {
         assert_eq!(ours, changed(&kubectl_diff(objects)), "{}", preview.text);
         ours
     };
-    // The server gives a Service another address whenever it is asked, so that is made first.
+    // A dry run of a Service gets another address each time, so the Service is created first.
     world.converge(&all[..1]).await;
     assert!(compared(&all[1..]).await.contains(&"+ kind: Deployment".to_owned()));
 
@@ -184,7 +184,7 @@ async fn a_port_that_is_not_ours() {
     assert_eq!(changed(&preview.text), ["+ port: 10258", "- port: 80"]);
 }
 
-/// A user may bind only to roles that are there; the role would be made by the same run.
+/// A user may bind only existing roles; the role would be created by the same run.
 #[tokio::test]
 async fn a_binding_to_a_role_that_is_not_there_yet() {
     let world = World::new("unbound").await;

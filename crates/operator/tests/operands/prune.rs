@@ -1,4 +1,4 @@
-//! What is not wanted any more goes, in the safe order, if it is ours.
+//! Objects that are not desired any more are deleted, in the safe order, if they are ours.
 
 use crate::world::{World, assert_all, keys, outcomes, with};
 use operator::{
@@ -13,14 +13,14 @@ fn plurals(writes: &[String]) -> Vec<&str> {
     writes.iter().map(|write| write.split('/').next().unwrap()).collect()
 }
 
-/// The same under another name.
+/// The same object with another name.
 fn renamed(object: &Object, suffix: &str) -> Object {
     let mut value = object.value().clone();
     value["metadata"]["name"] = json!(format!("{}{suffix}", object.key().name));
     Object::new(value).unwrap()
 }
 
-// Operator.md W18: from two machines to one, the budget goes.
+// Operator.md W18: with one machine instead of two, the budget is deleted.
 #[tokio::test]
 async fn w18_an_unwanted_budget_is_deleted() {
     let world = World::new("single").await;
@@ -37,7 +37,7 @@ async fn w18_an_unwanted_budget_is_deleted() {
         report.events().map(|event| event.reason).collect::<Vec<_>>(),
         ["ResourceDeleteSuccess"]
     );
-    // An inventory from before, as after a crash.
+    // With an inventory that is out of date, as after a crash.
     let again = engine.converge(all[..1].to_vec(), &inventory, &Uncached).await;
     assert_eq!(outcomes(&again), ["gone PodDisruptionBudget", "kept Deployment"]);
     assert_eq!(again.events().count(), 0);
@@ -70,7 +70,7 @@ async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
     for object in &new[1..] {
         assert_eq!(outcome(object), Outcome::Created, "{}", object.key());
     }
-    // By a process that was killed in between.
+    // With a process that was killed in between.
     world.collect(old[0].key()).await;
     let report = world
         .engine()
@@ -123,7 +123,7 @@ async fn only_what_is_ours_and_of_our_kinds_is_pruned() {
     assert!(report.is_complete());
 }
 
-/// One of the same name that a user made since is not ours, although ours is in the inventory.
+/// An object of the same name that a user has created since is not ours, although it is in the inventory.
 #[tokio::test]
 async fn an_object_with_the_same_name_is_kept() {
     let world = World::new("namesake").await;
@@ -138,7 +138,7 @@ async fn an_object_with_the_same_name_is_kept() {
     assert_eq!(outcomes(&report), ["left: it was not made by the operator ConfigMap"]);
 }
 
-/// Two operators with one field manager: what belongs to a controller is only changed and removed for that one.
+/// Two operators with one field manager: objects of a controller are changed and deleted only for that controller.
 #[tokio::test]
 async fn objects_of_another_controller_are_kept() {
     let world = World::new("owned").await;
@@ -206,7 +206,7 @@ async fn removal_is_in_the_safe_order() {
 
     world.collect(&deployment).await;
     world.collect(world.of("DaemonSet").key()).await;
-    // By a process that was killed in between.
+    // With a process that was killed in between.
     let report = world.engine().remove_all(&inventory, &Uncached).await;
     assert!(report.is_complete(), "{:?}", outcomes(&report));
     for object in &everything {
@@ -226,7 +226,7 @@ async fn removal_is_in_the_safe_order() {
     assert_eq!(report.outcomes().count(), 0);
 }
 
-/// It is ready in the same call if the Pods go quickly.
+/// It is ready in the same call if the Pods are deleted quickly.
 #[tokio::test]
 async fn removal_waits_a_while_for_pods() {
     let world = World::new("quick").await;
@@ -260,7 +260,7 @@ async fn a_desired_object_waits_for_its_deletion() {
     assert_all(&world.converge(&deployment).await, &Outcome::Created);
 }
 
-/// What workloads need is kept as long as it is not known that they are gone.
+/// Objects that workloads need are kept as long as it is not known whether the workloads still exist.
 #[tokio::test]
 async fn removal_stops_at_workloads_that_cannot_be_removed() {
     let world = World::new("stuck").await;
@@ -274,7 +274,7 @@ async fn removal_stops_at_workloads_that_cannot_be_removed() {
     assert_eq!(report.inventory().len(), 2);
 }
 
-/// There is no request about objects that are known to be deleted.
+/// There is no request for objects that are known to be deleted.
 #[tokio::test]
 async fn what_copies_do_not_have_is_gone() {
     struct Nothing;
@@ -290,7 +290,7 @@ async fn what_copies_do_not_have_is_gone() {
     assert_all(&dead.remove_all(&inventory, &Nothing).await, &Outcome::Gone);
 }
 
-/// However long the Pods take, and in whichever run they are gone: one event when a workload is, and no other.
+/// However long the Pods take, and in whichever run they are deleted: one event for each workload, and no other.
 #[rstest]
 #[case::by_itself(&[])]
 #[case::while_something_is_waited_for(&["Service"])]
@@ -316,7 +316,7 @@ async fn the_deletion_of_a_workload_is_reported_once(#[case] others: &[&str]) {
     let report = engine.remove_all(&inventory, &Uncached).await;
     assert_eq!(reasons(&report), ["ResourceDeleteSuccess Deployment"]);
     world.collect(all[1].key()).await;
-    // By the list of before, too: that may not have been written.
+    // Also with the previous inventory: the new one may not have been written.
     let mut reported = Vec::new();
     for _ in 0..2 {
         reported.extend(reasons(&engine.remove_all(&inventory, &Uncached).await));

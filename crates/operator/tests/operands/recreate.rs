@@ -1,4 +1,4 @@
-//! What cannot be changed is replaced, and only if the new one would be taken.
+//! An object that cannot be changed is recreated, and only if the server would accept the new one.
 
 use crate::world::{World, assert_all, outcomes, with};
 use operator::{
@@ -13,7 +13,7 @@ fn selected_by(object: &Object, value: &str) -> Object {
     with(&object, "/spec/template/metadata/labels/k8s-app", json!(value))
 }
 
-// A selector that changes makes a new object; W17: so does a role.
+// A changed selector causes a new object; W17: so does a changed role.
 #[rstest]
 #[case::w17_role("RoleBinding", "/roleRef/name")]
 #[case::w17_cluster_role("ClusterRoleBinding", "/roleRef/name")]
@@ -39,7 +39,7 @@ async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str)
     assert_all(&world.converge(&[new]).await, &Outcome::Kept);
 }
 
-/// Two of a kind never run at the same time: the new one waits for the end of the old one's Pods, and the operator does not block on that.
+/// Two workloads of a kind never run at the same time: the new one waits for the end of the old one's Pods, and the operator does not block on that.
 #[rstest]
 #[case::deployment("Deployment")]
 #[case::daemon_set("DaemonSet")]
@@ -63,7 +63,7 @@ async fn what_runs_pods_waits_for_the_old_ones(#[case] kind: &str) {
     assert_all(&world.converge(&[new]).await, &Outcome::Kept);
 }
 
-/// A user deletes our binding and creates another one of the same name with another role.
+/// A user deletes our binding and creates another one of the same name for another role.
 #[tokio::test]
 async fn w17_a_binding_to_another_role_is_replaced() {
     let world = World::new("usurper").await;
@@ -128,7 +128,7 @@ async fn one_that_the_server_would_refuse_leaves_the_old_one() {
     assert_eq!(world.get(old.key()).await, before);
 }
 
-// A delete that a finalizer holds up is reported, and is over with it.
+// A deletion that a finalizer delays is reported, until the finalizer is removed.
 #[tokio::test]
 async fn a_finalizer_is_named() {
     let world = World::new("finalizer").await;
@@ -157,7 +157,7 @@ async fn a_finalizer_is_named() {
     assert_all(&world.converge(std::slice::from_ref(&new)).await, &Outcome::Created);
 }
 
-/// One that had to wait for the old one's Pods is reported as recreated once it exists.
+/// An object that waited for the old one's Pods is reported as recreated once it exists.
 #[tokio::test]
 async fn a_slow_replacement_is_reported_once() {
     let world = World::new("slowly").await;

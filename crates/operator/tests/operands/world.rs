@@ -21,9 +21,9 @@ use std::{
 };
 
 pub struct World {
-    /// Of the operator, whose requests are counted.
+    /// The client of the operator, whose requests are counted.
     pub client: Client,
-    /// Of all others.
+    /// The client of all others.
     pub admin: Client,
     pub namespace: String,
     user: String,
@@ -88,10 +88,10 @@ impl World {
             .collect()
     }
 
-    /// A client of a user who may write roles and bindings, and has what they grant, but is not an administrator.
+    /// A client of a user who may write roles and bindings, and has the permissions that they grant, but is not an administrator.
     pub async fn modest(&self) -> Client {
         let (user, name) = (lab::unique("modest"), &self.namespace);
-        // All of them, `*`, would be the right to bind to any role, too.
+        // With all verbs, `*`, the user could bind any role, too.
         let verbs = ["get", "create", "patch"];
         let rules = json!([
             { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": verbs },
@@ -110,7 +110,7 @@ impl World {
         client(&lab::ControlPlane::shared().kubeconfig_for(&user, &[])).await
     }
 
-    /// A client whose process dies after so many writes.
+    /// A client that fails after so many writes.
     pub fn mortal(&self, writes: usize) -> Client {
         let (client, left) = (self.client.clone(), Arc::new(AtomicUsize::new(writes)));
         let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -157,7 +157,7 @@ impl World {
         self.find(key).await.unwrap_or_else(|| panic!("{key} is not there"))
     }
 
-    /// As a user with `kubectl edit`.
+    /// Like a user with `kubectl edit`.
     pub async fn edit(&self, key: &Key, patch: Value) {
         let patch = Patch::<()>::Json(serde_json::from_value(patch).unwrap());
         let params = PatchParams {
@@ -171,7 +171,7 @@ impl World {
         self.api(key).delete(&key.name, &DeleteParams::default()).await.unwrap();
     }
 
-    /// As another program, by plain requests.
+    /// Like another program, with plain requests.
     pub async fn create(&self, object: Object, manager: &str) {
         let params = PostParams {
             field_manager: Some(manager.into()),
@@ -182,7 +182,7 @@ impl World {
         self.api(&key).create(&params, &value).await.unwrap();
     }
 
-    /// What the garbage collector does once the Pods of a workload are gone.
+    /// What the garbage collector does once the Pods of a workload are deleted.
     pub async fn collect(&self, key: &Key) {
         self.edit(key, json!([{ "op": "remove", "path": "/metadata/finalizers" }]))
             .await;
@@ -215,7 +215,7 @@ impl World {
         self.object("v1", "Namespace", json!({}))
     }
 
-    /// One of every kind that the operator makes, the last ones first.
+    /// One object of every kind that the operator creates, in the reverse order.
     pub fn everything(&self) -> Vec<Object> {
         let name = &self.namespace;
         let rbac = "rbac.authorization.k8s.io/v1";
@@ -349,7 +349,7 @@ pub async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// Fields that are not in these are accepted, as by the real ones.
+/// Unknown fields are accepted, as by the real definitions.
 fn definition(kind: &str) -> Value {
     let plural = format!("{}s", kind.to_lowercase());
     let groups = json!({
@@ -419,7 +419,7 @@ fn template(account: &str) -> Value {
     })
 }
 
-/// An object without what changes from one making to the next.
+/// An object without the fields that differ each time it is created.
 pub fn content(live: &Value) -> Value {
     let mut content = live.clone();
     content.as_object_mut().unwrap().remove("status");
@@ -433,7 +433,7 @@ pub fn content(live: &Value) -> Value {
     content
 }
 
-/// What became of the objects, as text: `created ConfigMap`, sorted.
+/// The outcomes as text: `created ConfigMap`, sorted.
 pub fn outcomes(report: &Report) -> Vec<String> {
     let mut outcomes: Vec<_> = report
         .outcomes()
@@ -449,7 +449,7 @@ pub fn assert_all(report: &Report, expected: &Outcome) {
     }
 }
 
-/// An object with another value at this place.
+/// An object with another value of this field.
 pub fn with(object: &Object, pointer: &str, value: Value) -> Object {
     let mut changed = object.value().clone();
     let (parent, name) = pointer.rsplit_once('/').unwrap();

@@ -1,4 +1,4 @@
-//! Everything that users apply, given to a real API server that refuses every field that it does not know.
+//! All manifests for users, applied to a real API server that rejects unknown fields.
 
 use crate::tools::{documents, kustomize, read, template};
 use kube::{
@@ -33,7 +33,7 @@ pub async fn plane() -> &'static ControlPlane {
     &PLANE
 }
 
-/// Whether the API server keeps an object.
+/// Whether the API server stores an object.
 #[derive(PartialEq)]
 enum Kept {
     Yes,

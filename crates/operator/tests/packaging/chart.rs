@@ -1,4 +1,4 @@
-//! The chart by itself: what it renders, whole, and what it refuses.
+//! The chart by itself: everything that it renders, and what it rejects.
 
 use crate::tools::{documents, helm, one, read, root, template};
 use rstest::rstest;
@@ -16,7 +16,7 @@ fn passes_lint() {
     }
 }
 
-/// A change of this is a change of installed releases, and shows up in a review.
+/// A change of this is a change of installed releases, and is visible in a review.
 #[rstest]
 fn renders(#[values("operator", "manager", "daemonset", "memory")] values: &str) {
     let text = template(&[&format!("--values=charts/outrigger/ci/{values}-values.yaml")]).printed();

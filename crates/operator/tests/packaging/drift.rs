@@ -1,4 +1,4 @@
-//! The operator's operands, the manifests and the chart: the same but for what they have to differ in.
+//! The operator's operands, the manifests and the chart are the same, except where they have to differ.
 
 use crate::tools::{documents, one, read, template};
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -24,7 +24,7 @@ const MEMORY: &[Provider] = &[Provider {
     },
 }];
 
-/// What the operator makes of a manager.
+/// The operands of a manager.
 fn operands(spec: Value) -> Vec<Value> {
     let context = Context {
         namespace: "clouds",
@@ -48,7 +48,7 @@ fn manifests() -> Vec<Value> {
         .collect()
 }
 
-/// A Pod without what differs: names, flags, and the certificate that only the operator issues.
+/// A Pod without the parts that differ: names, flags, and the certificate that only the operator issues.
 fn comparable(mut deployment: Value) -> Value {
     let selector = deployment["spec"]["selector"]["matchLabels"].clone();
     let spec = &mut deployment["spec"];
@@ -110,7 +110,7 @@ fn rules(objects: &[Value], kind: &str, name: &str) -> Vec<PolicyRule> {
     serde_json::from_value(found.unwrap_or_else(|| panic!("no {kind} {name}"))["rules"].clone()).unwrap()
 }
 
-/// One list of permissions, wherever it is installed.
+/// The same permissions, wherever they are installed.
 #[test]
 fn permissions_are_the_same_everywhere() {
     let expected = rules(
@@ -136,7 +136,7 @@ fn permissions_are_the_same_everywhere() {
     }
 }
 
-/// The flags by which the chart and the operator ask for the same thing are the same.
+/// The chart and the operator set the same flags for the same settings.
 #[test]
 fn flags_are_the_operators() {
     let spec = json!({"provider": "memory", "clusterName": "prod", "securePort": 10300, "logVerbosity": 4, "controllers": ["*", "-service"],
@@ -154,14 +154,14 @@ fn flags_are_the_operators() {
     ]);
     let mut chart = args(&documents(&chart.printed()));
     let mut operator = args(&operands(spec));
-    // The operator issues the certificate, and turns routes off.
+    // The operator issues the certificate, and disables routes.
     operator.retain(|flag| !flag.starts_with("--tls-") && !flag.starts_with("--configure-cloud-routes"));
     chart.sort();
     operator.sort();
     assert_eq!(chart, operator);
 }
 
-/// The image and the namespace are named once each, but for the objects that are in the namespace.
+/// The image and the namespace are named once each, except for the objects in the namespace.
 #[test]
 fn the_image_is_named_once() {
     for file in [

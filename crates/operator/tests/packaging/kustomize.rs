@@ -5,7 +5,7 @@ use rstest::rstest;
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// A copy of the overlays, as a user makes one, with the files that the user has.
+/// A copy of the overlays with the files of a user.
 fn copied(test: &str) -> std::path::PathBuf {
     let target = std::env::temp_dir().join(format!("outrigger-{test}-{}", std::process::id()));
     copy(&root().join("deploy/kustomize"), &target);
@@ -44,7 +44,7 @@ fn built(folder: &Path) -> Vec<Value> {
     documents(&kustomize(folder.to_str().unwrap()).printed())
 }
 
-/// One edit in one file sets the namespace, one the image; what has to be in kube-system stays there.
+/// One edit in one file sets the namespace, one the image; objects in kube-system are not moved.
 #[rstest]
 #[case::operator("operator", "namespace: outrigger-system")]
 #[case::memory("memory", "namespace: kube-system")]
@@ -91,7 +91,7 @@ fn namespace_and_image_are_set_in_one_place(#[case] overlay: &str, #[case] names
     fs::remove_dir_all(copy).unwrap();
 }
 
-/// As they are, the overlays make what the manifests have.
+/// Without edits, the overlays contain the objects of the manifests.
 #[test]
 fn the_operator_is_that_of_the_manifest() {
     let built = built(&root().join("deploy/kustomize/operator"));
@@ -103,14 +103,14 @@ fn the_operator_is_that_of_the_manifest() {
     }
 }
 
-/// What the user did not fill in is not there, so nothing is made by accident.
+/// Without the values of the user nothing is created.
 #[test]
 fn an_overlay_that_is_not_filled_in_is_refused() {
     let why = kustomize("deploy/kustomize/openstack").refused();
     assert!(why.contains("cloud.conf"), "{why}");
     let copy = copied("kustomize-placeholder");
     let objects = built(&copy.join("openstack"));
-    // The manager refuses this name.
+    // The manager rejects this name.
     assert_eq!(one(&objects, "ConfigMap")["data"]["cluster-name"], "CHANGE-ME");
     fs::remove_dir_all(copy).unwrap();
 }

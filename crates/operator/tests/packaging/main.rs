@@ -1,4 +1,4 @@
-//! What users install, with the programs that they install it with: Helm and kustomize, and a real API server.
+//! The installation packages, tested with Helm and kustomize and a real API server.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

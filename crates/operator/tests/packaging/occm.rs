@@ -1,5 +1,5 @@
-//! The values of openstack-cloud-controller-manager's chart, and those in its README: our chart takes them as they are. They are read from its module,
-//! at the version that we stand in for.
+//! Our chart accepts the values of openstack-cloud-controller-manager's chart, and those in its README. They are read from its module,
+//! at the version that Outrigger replaces.
 
 use crate::tools::{documents, one, root, run, template};
 use rstest::rstest;
@@ -11,7 +11,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// What docs/helm.md adds.
+/// Values that docs/helm.md adds.
 const ADDED: [&str; 2] = [
     "--set=mode=manager,provider=openstack,kind=DaemonSet",
     "--set=image.repository=registry.example.com/outrigger,image.tag=1.2.3",
@@ -48,7 +48,7 @@ pub static CHART: LazyLock<PathBuf> = LazyLock::new(|| {
     target
 });
 
-/// With our own program in place of theirs.
+/// The same with our own program.
 fn ours(args: &[&str]) -> Vec<Value> {
     documents(&template(&[args, &ADDED].concat()).printed())
 }
@@ -72,7 +72,7 @@ fn docs_say_what_is_added() {
     }
 }
 
-/// Every value that their chart has is one of ours, and is in the table of the documentation.
+/// Every value of their chart is one of ours, and is in the table of the documentation.
 #[test]
 fn every_value_is_known() {
     let values = fs::read_to_string(CHART.join("values.yaml")).unwrap();
@@ -111,7 +111,7 @@ fn flags(pod: &Value) -> Vec<String> {
     flags
 }
 
-/// Their values.yaml as it is.
+/// Their values.yaml, unchanged.
 #[test]
 fn all_of_their_values_mean_the_same() {
     let file = CHART.join("values.yaml");

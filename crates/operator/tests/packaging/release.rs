@@ -81,7 +81,7 @@ async fn is_installed_upgraded_rolled_back_and_removed() {
     assert_eq!(operator().await.unwrap()["spec"]["replicas"], 2);
     assert_eq!(manager("lab").await.unwrap()["replicas"], 2);
     assert!(manager("edge").await.is_some());
-    // A mistake that only the API server knows leaves what is there.
+    // A mistake that only the API server detects changes nothing.
     let wrong = ["--reuse-values", "--set=managers.lab.routes=Enabled"];
     let why = release
         .helm(&[&["upgrade", "outrigger", CHART], &there[..], &wrong[..]].concat())
@@ -110,7 +110,7 @@ async fn is_installed_upgraded_rolled_back_and_removed() {
     swaps(&release).await;
 }
 
-/// From their chart to ours, and back: every object of theirs is as it was.
+/// From their chart to ours, and back: all of their objects are as before.
 async fn swaps(release: &Release) {
     let theirs = occm::CHART.display().to_string();
     let there = ["--namespace=clouds"];

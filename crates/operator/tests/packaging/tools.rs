@@ -1,4 +1,4 @@
-//! The programs, as a user runs them.
+//! The tools, as a user runs them.
 
 use serde_json::Value;
 use std::{
@@ -24,7 +24,7 @@ pub fn documents(text: &str) -> Vec<Value> {
     documents.into_iter().filter(|document| !document.is_null()).collect()
 }
 
-/// The outcome of a command line.
+/// The result of a command.
 pub struct Ran {
     pub ok: bool,
     pub out: String,
@@ -32,13 +32,13 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// What it printed; it has to succeed.
+    /// Its output; it has to succeed.
     pub fn printed(self) -> String {
         assert!(self.ok, "{}{}", self.out, self.err);
         self.out
     }
 
-    /// Why it failed; it has to.
+    /// Its error; it has to fail.
     pub fn refused(self) -> String {
         assert!(!self.ok, "{}", self.out);
         self.err

@@ -1,4 +1,4 @@
-//! The manifests in a cluster: a real API server takes every word of them, and its authorizer says whether they are enough.
+//! The manifests in a cluster: a real API server accepts them completely, and its authorizer decides whether the permissions are enough.
 
 use crate::manifests::{self, Manifest, OPERANDS, OPERATOR, documents, operands};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
@@ -18,7 +18,7 @@ static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
 
 const CREDENTIALS_REQUEST: &str = include_str!("credentials-request.yaml");
 
-/// A cluster with a release in it.
+/// A cluster with a release.
 async fn plane() -> &'static ControlPlane {
     let installed = || async {
         let plane = tokio::task::spawn_blocking(ControlPlane::start).await.unwrap().unwrap();
@@ -39,7 +39,7 @@ async fn plane() -> &'static ControlPlane {
     PLANE.get_or_init(installed).await
 }
 
-/// What a release does with its files.
+/// Applies the files as a release does.
 async fn release(client: &Client) -> Vec<Value> {
     let mut applied = Vec::new();
     for manifest in manifests::all() {
@@ -69,7 +69,7 @@ async fn api(client: &Client, object: &Value) -> Api<DynamicObject> {
     }
 }
 
-/// Server-side apply, and not a word that the API server does not know.
+/// Server-side apply without unknown fields.
 async fn apply(client: &Client, object: &Value) -> kube::Result<Value> {
     let params = PatchParams {
         field_validation: Some(ValidationDirective::Strict),
@@ -87,7 +87,7 @@ fn is<T>(answer: &kube::Result<T>, code: u16) -> bool {
     matches!(answer, Err(kube::Error::Api(status)) if status.code == code)
 }
 
-/// As the operator's account, with nothing but what the manifests grant it.
+/// The operator's account, with exactly the permissions of the manifests.
 async fn as_operator(plane: &ControlPlane) -> Client {
     let user = format!("system:serviceaccount:{OPERATOR}:cluster-cloud-controller-manager");
     let group = format!("system:serviceaccounts:{OPERATOR}");
@@ -116,7 +116,7 @@ async fn every_manifest_is_taken_and_again_without_a_change() {
     apply(&client, &beside).await.unwrap();
 }
 
-/// The Go operator's binding makes it an admin; the release takes that away, and the operator still has its own.
+/// The Go operator's binding makes it an admin; the release deletes this binding, and the operator keeps its own.
 #[tokio::test]
 async fn the_binding_of_the_go_operator_is_deleted() {
     let plane = plane().await;
@@ -144,13 +144,13 @@ async fn the_binding_of_the_go_operator_is_deleted() {
     );
 }
 
-/// Everything the operator makes on any platform, made, read, watched and deleted by its account. Roles are refused to those who
-/// do not have what they grant, so this also shows that it has that.
+/// All objects of the operator on any platform, created, read, watched and deleted by its account. Roles are refused to accounts that
+/// do not have the permissions that they grant, so this also shows that it has them.
 #[tokio::test]
 async fn the_operator_may_manage_every_operand() {
     let operator = as_operator(plane().await).await;
     for (platform, mut objects) in operands() {
-        // A binding is refused as long as its role is not there.
+        // A binding is refused as long as its role does not exist.
         objects.sort_by_key(|object| object.key().kind.ends_with("Binding"));
         for object in &objects {
             manage(&operator, object)
@@ -210,7 +210,7 @@ async fn the_operator_may_write_what_operands_read() {
     }
 }
 
-/// Before a binding is replaced a copy is tried under another name.
+/// Before a binding is recreated, a copy is tried under another name.
 #[tokio::test]
 async fn the_operator_may_try_before_it_replaces() {
     let operator = as_operator(plane().await).await;
@@ -234,14 +234,14 @@ async fn the_operator_may_try_before_it_replaces() {
                 .await
                 .patch(name, &params, &Patch::Apply(&copy))
                 .await;
-            // In kube-system the role of this name grants what the operator does not have.
+            // In kube-system the role of this name grants permissions that the operator does not have.
             let foreign = binding.key().namespace.as_deref() == Some("kube-system");
             assert!(tried.is_ok() != foreign, "{}: {tried:?}", binding.key());
         }
     }
 }
 
-/// A name that it may write is no way to rights that it does not have.
+/// The permission for a name does not lead to permissions that it does not have.
 #[tokio::test]
 async fn the_operator_cannot_make_itself_an_admin() {
     let operator = as_operator(plane().await).await;

@@ -1,4 +1,4 @@
-//! Images: of the release, in the file of the operator, in the Pods.
+//! Images of the release, in the file of the operator, and in the Pods.
 
 use crate::manifests::{all, documents, folder, images_json, one, operands};
 use operator::platforms::{ALL, Provider};
@@ -35,7 +35,7 @@ fn ten_tags_each_with_the_image_of_its_name() {
     }
 }
 
-/// A release replaces the images it knows by those it carries, wherever they stand; another would stay as it is.
+/// A release replaces the images that it knows, wherever they occur; any other image would not be replaced.
 #[test]
 fn the_release_knows_every_image() {
     let known: BTreeSet<_> = references().into_values().collect();
@@ -53,7 +53,7 @@ fn the_release_knows_every_image() {
     assert!(unknown.is_none());
 }
 
-/// Keys that no platform reads would be images that are not used.
+/// A key that no platform reads would be an unused image.
 #[test]
 fn images_json_has_what_the_platforms_read() {
     let read: BTreeSet<_> = ALL
@@ -83,7 +83,7 @@ fn images_json_has_what_the_platforms_read() {
     );
 }
 
-/// Credentials are requested where they are read, and nowhere else: an unused credential is one that can be lost. AWS has none,
+/// Credentials are requested only where they are read: unused credentials are a risk. AWS has none,
 /// because its manager uses the instance profile of its machine.
 #[test]
 fn credentials_are_requested_by_their_readers() {

@@ -33,7 +33,7 @@ impl Manifest {
         self.value()["metadata"]["annotations"][name].as_str()
     }
 
-    /// What a release takes away instead of bringing it.
+    /// Whether a release deletes the object instead of creating it.
     pub fn is_tombstone(&self) -> bool {
         self.annotation("release.openshift.io/delete") == Some("true")
     }
@@ -43,7 +43,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/openshift/manifests")
 }
 
-/// All of them, in the order in which a release applies them.
+/// All manifests, in the order in which a release applies them.
 pub fn all() -> Vec<Manifest> {
     let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
@@ -75,13 +75,13 @@ pub fn one(kind: &str, name: &str) -> Value {
     found[0].value().clone()
 }
 
-/// As the release has it.
+/// images.json of the release.
 pub fn images_json() -> String {
     let map = one("ConfigMap", "cloud-controller-manager-images");
     map["data"]["images.json"].as_str().unwrap().to_owned()
 }
 
-/// What the operator makes on each platform with the release's images, with several machines and with one.
+/// The operands of each platform with the release's images, with several machines and with one.
 pub fn operands() -> Vec<(&'static Platform, Vec<Object>)> {
     let both = [Topology::HighlyAvailable, Topology::Single];
     let settings = ALL

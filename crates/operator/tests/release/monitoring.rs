@@ -30,7 +30,7 @@ fn of_the_operator() {
     assert_eq!(of(&all(), OPERATOR), values(expected));
 }
 
-/// Of the platforms whose port is open, which are those whose manager is in the operator's own image.
+/// The platforms whose port is open: their manager is in the operator's own image.
 #[test]
 fn of_the_operands() {
     let services: BTreeSet<_> = operands()
@@ -80,7 +80,7 @@ fn a_monitor_finds_its_pods() {
     }
 }
 
-/// Everything is denied, and then what is needed is allowed.
+/// All traffic is denied, except what is needed.
 #[rstest]
 #[case(OPERATOR, 9258)]
 #[case(OPERANDS, 10258)]

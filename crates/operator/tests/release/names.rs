@@ -1,4 +1,4 @@
-//! What a release needs to know about each file: its name, its annotations, its place.
+//! The properties of each file that a release needs: its name, its annotations, its place.
 
 use crate::manifests::{Manifest, OPERANDS, OPERATOR, all, documents, folder, one};
 use rstest::rstest;
@@ -13,7 +13,7 @@ fn file_names_have_order_and_kind() {
     for Manifest { file, .. } in all() {
         let (level, rest) = file.split_once("_cloud-controller-manager-operator_").unwrap();
         let (order, what) = rest.split_once('_').unwrap();
-        // The kinds of monitoring come at level 50.
+        // The kinds of monitoring are created at level 50.
         assert_eq!(
             level,
             if what.contains("monitoring") {
@@ -62,7 +62,7 @@ fn no_object_is_defined_twice() {
     }
 }
 
-/// Where, among all objects, those are that a word picks.
+/// The positions of the objects that a word selects, among all objects.
 fn places(word: &str) -> (usize, usize) {
     let all = all();
     let found = all.iter().enumerate().filter(|(_, manifest)| match word {
@@ -74,7 +74,7 @@ fn places(word: &str) -> (usize, usize) {
     (*places.first().unwrap(), *places.last().unwrap())
 }
 
-/// A release goes on to the next file when an object is there, and for a `ClusterOperator` when it is available.
+/// A release continues with the next file when an object exists, and for a `ClusterOperator` when it is available.
 #[rstest]
 #[case("Namespace", "ServiceAccount")]
 #[case("Namespace", "ConfigMap")]
@@ -108,7 +108,7 @@ fn namespaces_are_watched_by_monitoring_and_reach_the_machine() {
     }
 }
 
-/// Of the Go operator nothing is left over that ours does not want: what a binding refers to cannot be changed.
+/// Objects of the Go operator that ours does not need are deleted: the role of a binding cannot be changed.
 #[test]
 fn leftovers_of_the_go_operator_are_deleted() {
     let gone: Vec<_> = all().into_iter().filter(Manifest::is_tombstone).collect();
@@ -138,7 +138,7 @@ fn the_cluster_operator_names_what_to_look_at() {
     );
 }
 
-// Operator.md W27: nothing is left over from what is gone.
+// Operator.md W27: nothing refers to deleted objects.
 #[test]
 fn w27_nothing_vestigial() {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());

@@ -1,10 +1,10 @@
-//! What the credentials may do, compared with what upstream's manifests ask for.
+//! The permissions of the credentials, compared with those in upstream's manifests.
 
 use crate::manifests::one;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The lists of cluster-cloud-controller-manager-operator, as facts: one permission a line.
+/// The permissions of cluster-cloud-controller-manager-operator, one per line.
 const FACTS: &str = include_str!("upstream-permissions.txt");
 
 fn upstream(cloud: &str) -> BTreeSet<String> {
@@ -31,7 +31,7 @@ fn of_azure_are_upstreams() {
     assert_eq!(ours, upstream("azure"));
 }
 
-/// Nothing that the Go program reads, but no more than upstream's list.
+/// Only permissions that the Go program uses, which are fewer than in upstream's list.
 #[test]
 fn of_gcp_have_nothing_to_spare() {
     let ours = texts(&spec("openshift-gcp-ccm")["permissions"]);
@@ -44,7 +44,7 @@ fn of_gcp_have_nothing_to_spare() {
     }
 }
 
-/// Roles by what they are about.
+/// Roles by their subject.
 #[test]
 fn of_ibm_are_upstreams() {
     for (name, cloud) in [

@@ -1,4 +1,4 @@
-//! The Deployment starts the operator; and so does the one that the Go operator comes with.
+//! The Deployment starts the operator; and so does the Go operator's own Deployment.
 
 use crate::manifests::{OPERATOR, documents, one};
 use operator::options::{Invocation, Options, Role};
@@ -14,7 +14,7 @@ fn upstream() -> Value {
     documents(include_str!("upstream-deployment.yaml"), "upstream-deployment.yaml").remove(0)
 }
 
-/// The program and the arguments that a container's script ends in.
+/// The program and the arguments at the end of a container's script.
 fn command(container: &Value) -> (String, Vec<String>) {
     let words: Vec<_> = container["command"]
         .as_array()
@@ -64,7 +64,7 @@ fn ours_is_one_program() {
     assert!(paths.iter().any(|path| options.images.starts_with(path)), "{paths:?}");
 }
 
-// Operator.md W26: durations on the command line keep a single node from having its own.
+// Operator.md W26: with durations on the command line a single node would not get its own.
 #[test]
 fn w26_a_single_node_may_take_its_time() {
     let options = options(&ours(), 0, Role::Operator);
@@ -75,7 +75,7 @@ fn w26_a_single_node_may_take_its_time() {
     );
 }
 
-// Operator.md W26: a program that hangs is started again, and one that is not ready is seen.
+// Operator.md W26: a program that hangs is restarted, and one that is not ready is reported.
 #[rstest]
 #[case("livenessProbe", "/healthz")]
 #[case("readinessProbe", "/readyz")]
@@ -89,7 +89,7 @@ fn w26_probes(#[case] probe: &str, #[case] path: &str) {
     assert_eq!(port["name"], "healthz");
 }
 
-// Operator.md W21: the certificate may come later than the Pod.
+// Operator.md W21: the certificate may be created later than the Pod.
 #[test]
 fn w21_the_certificate_may_come_later() {
     let volumes = ours()["spec"]["template"]["spec"]["volumes"].clone();
@@ -122,7 +122,7 @@ fn it_may_do_little_on_its_machine() {
     assert!(mounts.iter().all(|mount| mount["readOnly"] == true), "{mounts:?}");
 }
 
-/// It runs where nothing else runs yet: the network waits for the manager, and the manager for the operator.
+/// It runs before all other Pods: the network waits for the manager, and the manager for the operator.
 #[test]
 fn it_comes_before_the_network() {
     let pod = &ours()["spec"]["template"]["spec"];
@@ -167,7 +167,7 @@ fn the_go_operators_deployment_starts_ours() {
     }
 }
 
-/// A roll-back replaces one by the other in place: what cannot be changed is the same.
+/// A roll-back replaces one by the other in place: their immutable fields are the same.
 #[test]
 fn ours_takes_the_place_of_the_go_operators() {
     let (ours, upstream) = (ours(), upstream());

@@ -1,4 +1,4 @@
-//! What the roles grant, read: nothing too broad, nothing unused. Whether it is enough is tested in a cluster.
+//! The permissions in the roles: none too broad, none unused. Whether they are enough is tested in a cluster.
 
 use crate::manifests::{OPERANDS, OPERATOR, all, operands};
 use operator::Object;
@@ -34,7 +34,7 @@ impl Rule {
     }
 }
 
-/// What is bound to the operator's account, but for `OpenShift`'s own roles.
+/// The roles bound to the operator's account, except `OpenShift`'s own.
 fn rules() -> Vec<Rule> {
     let all = all();
     let bindings = all.iter().filter(|manifest| {
@@ -75,7 +75,7 @@ fn nothing_is_granted_wholesale() {
     }
 }
 
-/// Objects that cannot be restricted by name: those without one yet, and those of no particular owner.
+/// Objects that cannot be restricted by name: their names are not known in advance.
 const NAMELESS: [&str; 5] = [
     "clusteroperators",
     "events",
@@ -84,7 +84,7 @@ const NAMELESS: [&str; 5] = [
     "tokenreviews",
 ];
 
-/// Only its operands use these, which may not have what the operator has not.
+/// Only its operands use these; the operator needs them, because it cannot grant permissions that it does not have.
 const FOR_OPERANDS: [&str; 3] = ["nodes", "nodes/status", "services/status"];
 
 #[test]
@@ -114,7 +114,7 @@ fn secrets_are_read_in_one_namespace() {
     }
 }
 
-/// Server-side apply needs no `update`, but leases, the operator's own status and what is passed on do.
+/// Server-side apply needs no `update`, but leases, the operator's own status and granted permissions do.
 #[test]
 fn nothing_is_overwritten() {
     let passed_on = [
@@ -135,7 +135,7 @@ fn nothing_is_overwritten() {
     }
 }
 
-/// A name in a rule that no platform has would be a right without a purpose.
+/// A name in a rule that no platform has would be a permission without a purpose.
 #[test]
 fn w27_names_are_those_of_operands() {
     let kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];

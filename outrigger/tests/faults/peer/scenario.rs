@@ -1,4 +1,4 @@
-//! What happens to Nodes and Services, in the same order for both programs.
+//! Changes of Nodes and Services, in the same order for both programs.
 
 use crate::fixture::{Fixture, is_initialised, service_address};
 use cloud::{AddressKind, Power};
@@ -13,7 +13,7 @@ use testkit::{service, wait::until};
 
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
-/// All scenario.
+/// Runs all scenarios.
 pub async fn play(fixture: &Fixture) {
     newcomers(fixture).await;
     troubles(fixture).await;
@@ -33,7 +33,7 @@ pub async fn marker(fixture: &Fixture) {
     fixture.event(&marker.uid().unwrap(), "DeletedLoadBalancer").await;
 }
 
-/// Takes everything away again.
+/// Deletes everything.
 pub async fn clear(fixture: &Fixture) {
     for service in fixture.own_services().await {
         fixture.delete_service(&service.name_any()).await;
@@ -49,7 +49,7 @@ pub async fn clear(fixture: &Fixture) {
     }
 }
 
-/// Machines as they come, and what their kubelets say about them.
+/// New machines, and what their kubelets report.
 async fn newcomers(fixture: &Fixture) {
     let ip = AddressKind::InternalIP;
     let machines = [
@@ -106,7 +106,7 @@ async fn newcomers(fixture: &Fixture) {
     .await;
 }
 
-/// Machines that stop, come back, and go.
+/// Machines that stop, start again, and are deleted.
 async fn troubles(fixture: &Fixture) {
     for name in ["off", "back", "gone"] {
         fixture.cloud.create_machine(typical(fixture, name));
@@ -176,7 +176,7 @@ async fn services(fixture: &Fixture) {
         .await;
 }
 
-/// A node that comes later becomes a host of all.
+/// A node that is added later becomes a host of all load balancers.
 async fn late_host(fixture: &Fixture) {
     fixture.cloud.create_machine(typical(fixture, "late"));
     fixture.register("late", "tainted ready:True").await;
@@ -209,7 +209,7 @@ async fn late_host(fixture: &Fixture) {
         .await;
 }
 
-/// Services that do not want a load balancer any more.
+/// Services that need no load balancer any more.
 async fn departures(fixture: &Fixture) {
     let retype = Patch::Merge(json!({"spec": {"type": "ClusterIP"}}));
     fixture
@@ -231,7 +231,7 @@ fn typical(fixture: &Fixture, name: &str) -> Machine {
     Machine::typical(fixture.named(name)).provider_id(format!("memory://{name}"))
 }
 
-/// A machine of which the cloud says next to nothing.
+/// A machine of which the cloud reports almost nothing.
 fn bare(fixture: &Fixture, name: &str) -> Machine {
     Machine::named(fixture.named(name)).provider_id(format!("memory://{name}"))
 }

@@ -1,4 +1,4 @@
-//! All that a user could see of what a manager did, without what differs from run to run.
+//! Everything that a user can see of a manager's work, without the parts that differ from run to run.
 
 use crate::fixture::Fixture;
 use k8s_openapi::api::core::v1::{Event, Node, Service};
@@ -7,10 +7,10 @@ use memory_sim::Balancer;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What of a Service's spec the API server draws by lot.
+/// Fields of a Service's spec that the API server chooses at random.
 const DRAWN: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
 
-/// The condition that we write and Go does not.
+/// The condition that only ours writes.
 const OURS: &str = "outrigger.dev/LoadBalancerReady";
 
 /// By kind and name: `Node x`, `Service x`, `load balancer of x`, `events about x`.
@@ -24,7 +24,7 @@ impl Snapshot {
         self
     }
 
-    /// What is not the same in the other one, each in a sentence.
+    /// The differences from another one, each in a sentence.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let all: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         let differing = all.into_iter().filter(|what| self.0.get(*what) != other.0.get(*what));
@@ -35,13 +35,13 @@ impl Snapshot {
     }
 }
 
-/// Objects that events have been about.
+/// Objects with events.
 pub async fn told_about(fixture: &Fixture) -> BTreeSet<String> {
     let events = events(fixture).await.into_iter();
     events.filter_map(|event| event.involved_object.uid).collect()
 }
 
-/// How things stand; of the events only those about other objects than these.
+/// The current state; of the events only those about other objects than these.
 pub async fn of(fixture: &Fixture, before: &BTreeSet<String>) -> Snapshot {
     let nodes = fixture.own_nodes().await.into_iter();
     let services = fixture.own_services().await.into_iter();
@@ -71,7 +71,7 @@ async fn events(fixture: &Fixture) -> Vec<Event> {
     events.list(&ListParams::default()).await.unwrap().items
 }
 
-/// Those of the API server itself have no source.
+/// Whether a manager emitted it: events of the API server itself have no source.
 fn is_managers(event: &Event) -> bool {
     event.source.as_ref().is_some_and(|source| source.component.is_some())
 }

@@ -1,4 +1,4 @@
-//! A cluster that is not to have a manager any more, under one that runs.
+//! The manager of a running cluster is removed.
 
 use super::{
     INFRASTRUCTURE, OPERANDS, OPERATOR, SECOND, deployment, labels, made, reports, set_platform, states_until,
@@ -12,10 +12,10 @@ use crate::{
 use serde_json::{Value, json};
 
 const ANNOTATION: &str = "infrastructure.openshift.io/external-cloud-provider";
-/// This map is kept up to date on every platform, whether or not anything reads it.
+/// This map is kept up to date on every platform, whether or not a Pod reads it.
 const STAYS: &str = "ccm-trusted-ca";
 
-/// By the word of an administrator who goes back to the code in the tree; then it is wanted again; then by the platform.
+/// By an administrator who returns to the in-tree provider; then it is installed again; then by the platform.
 pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
     removed(fixture, history, async || annotate(fixture, json!("false")).await).await;
     // This Kubernetes has no in-tree cloud providers any more, which is reported.
@@ -39,7 +39,7 @@ async fn annotate(fixture: &Fixture, value: Value) {
         .await;
 }
 
-/// Everything but one map goes, in the safe order, and that is no failure.
+/// All objects except one map are deleted, in the safe order, and no failure is reported.
 async fn removed(fixture: &Fixture, history: &History, ask: impl AsyncFn()) {
     let before = made(fixture).await;
     assert!(before.contains(&deployment("openstack")), "{before:#?}");
@@ -59,7 +59,7 @@ async fn removed(fixture: &Fixture, history: &History, ask: impl AsyncFn()) {
     );
 }
 
-/// What Pods need goes when they are gone, and not before.
+/// Objects that Pods need are deleted when the Pods do not exist any more, and not before.
 fn in_order(fixture: &Fixture, mark: &Mark) {
     let all = fixture.deletions(mark);
     let is_pod = |each: &&Deletion| each.resource == "pods" && each.namespace == OPERANDS;

@@ -1,4 +1,4 @@
-//! Another cloud, and back, under a manager that runs.
+//! Another cloud, and back, while the manager runs.
 
 use super::{OPERANDS, SECOND, deployment, labels, made, pods, progressed, reports, set_platform, states_until};
 use crate::{cloud::OpenStack, fixture::Fixture, history::History, stand_in};
@@ -12,7 +12,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
 
     set_platform(fixture, "AWS").await;
     fixture.gone(&pods("openstack")).await;
-    // Only now: the old manager would have taken it off.
+    // Not earlier: the old manager would have removed it.
     fixture.taint();
     replaced(fixture, &before, "openstack").await;
     let pod = fixture.pod(OPERANDS, &labels("aws"), stand_in::IMAGE).await;
@@ -39,7 +39,7 @@ pub async fn story(fixture: &Fixture, cloud: &OpenStack, history: &History) {
     progressed(&states, &["openstack-cloud-controller-manager"]);
 }
 
-/// Waits until what only the old cloud had is gone.
+/// Waits until the objects that only the old cloud needs are deleted.
 async fn replaced(fixture: &Fixture, before: &[String], old: &str) {
     fixture.gone(&deployment(old)).await;
     let look = async || {

@@ -1,4 +1,4 @@
-//! Who dies of what, and when.
+//! The points at which the manager is killed.
 
 use serde_json::Value;
 use std::{
@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// What is done while the manager dies.
+/// An operation during which the manager is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     InitialiseNode,
@@ -27,7 +27,7 @@ impl Operation {
         Self::DeleteService,
     ];
 
-    /// Whether there has to be a Service before.
+    /// Whether the operation starts with a Service.
     pub fn needs_service(self) -> bool {
         match self {
             Self::InitialiseNode | Self::CreateService => false,
@@ -35,7 +35,7 @@ impl Operation {
         }
     }
 
-    /// With fewer deaths something is wrong with this test.
+    /// The minimum number of crashes; with fewer, this test is wrong.
     pub fn least_deaths(self) -> usize {
         match self {
             Self::InitialiseNode => 4,
@@ -46,7 +46,7 @@ impl Operation {
     }
 }
 
-/// After what the manager dies.
+/// A point at which the manager is killed.
 #[derive(Debug, Clone, Copy)]
 pub enum Point {
     /// The call of the cloud with this number.
@@ -55,7 +55,7 @@ pub enum Point {
     Write(usize),
 }
 
-/// How an undisturbed run went.
+/// The record of an undisturbed run.
 pub struct Measure {
     pub calls: Vec<String>,
     pub writes: Vec<String>,
@@ -69,7 +69,7 @@ impl Measure {
     }
 }
 
-/// One death.
+/// One crash.
 pub struct Task {
     pub operation: Operation,
     pub point: Point,
@@ -91,7 +91,7 @@ impl fmt::Display for Task {
     }
 }
 
-/// What all worlds together have to do.
+/// The crashes of all fixtures together.
 #[derive(Default)]
 pub struct Plan {
     work: Mutex<[Work; Operation::ALL.len()]>,
@@ -120,7 +120,7 @@ impl Plan {
         self.news.notify_waiters();
     }
 
-    /// The next death of a world that has a Service or not; `None` when there was every one.
+    /// The next crash for a fixture with or without a Service; `None` if none is left.
     pub async fn take(&self, has_service: bool) -> Option<Task> {
         loop {
             let mut news = pin!(self.news.notified());
@@ -135,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// Of what can begin right now, that of which most is left.
+    /// Of the operations that can start now, the one with the most crashes left.
     fn choose(&self, has_service: bool) -> Option<Task> {
         let mut work = self.work();
         let open = Operation::ALL.into_iter().filter(|one| work[*one as usize].left() > 0);
@@ -151,12 +151,12 @@ impl Plan {
         })
     }
 
-    /// It did die.
+    /// Records that the manager was killed.
     pub fn died(&self, operation: Operation) {
         self.work()[operation as usize].deaths += 1;
     }
 
-    /// How often it died.
+    /// How often the manager was killed.
     pub fn deaths(&self, operation: Operation) -> usize {
         self.work()[operation as usize].deaths
     }

@@ -1,4 +1,4 @@
-//! What there is in the end, without what differs from run to run.
+//! The end state, without the parts that differ from run to run.
 
 use crate::{
     fixture::{Fixture, annotation},

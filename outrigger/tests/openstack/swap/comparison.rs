@@ -62,14 +62,14 @@ async fn phases(of: Maker) -> [Snapshot; 3] {
     [made, changed, snapshot(&swap.environment).await]
 }
 
-/// Waits until the program has nothing more to do. What fails is tried again after five seconds, and that may be silence, too.
+/// Waits until the program has no more work. Failures are retried after five seconds, during which there are no calls.
 async fn at_rest(swap: &Swap<Fixture>, manager: &Manager) {
     for _ in 0..2 {
         swap.looked_at_all(manager).await;
     }
 }
 
-/// With the same node ports on both clusters, where they are chosen by chance otherwise.
+/// With the same node ports on both clusters, which are chosen at random otherwise.
 fn numbered(services: Vec<Builder>) -> Vec<Builder> {
     let number = |(first, service): (i32, Builder)| {
         service.spec(|spec| {
@@ -179,7 +179,7 @@ fn group(group: &GroupView) -> Vec<String> {
     facts
 }
 
-/// Where ours is different, a Service a line.
+/// The differences of ours, one line per Service.
 fn differences(theirs: &Snapshot, ours: &Snapshot) -> Vec<String> {
     let only = |one: &Seen, other: &Seen| -> Vec<String> {
         let lacks = |fact: &&String| !other.facts.contains(fact);

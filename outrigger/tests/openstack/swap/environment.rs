@@ -7,7 +7,7 @@ use crate::{
 };
 use lab::openstack::{OpenStack, Project, Region, Service};
 
-/// A cloud and a cluster that one program hands over to the other.
+/// A cloud and a cluster in which one program replaces the other.
 pub trait Environment {
     /// A place in the log of requests.
     type Mark: Copy;

@@ -2,7 +2,7 @@
 
 use regex_lite::Regex;
 
-/// Placeholders for what is different on every cloud.
+/// Placeholders for values that differ in every cloud.
 pub struct Placeholders(Vec<(Regex, &'static str)>);
 
 impl Placeholders {

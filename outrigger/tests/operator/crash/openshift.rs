@@ -23,17 +23,17 @@ pub enum Change {
     Install(&'static str),
     /// Nothing exists yet, and the manager is our own: with its certificate.
     InstallOurs,
-    /// The Go operator has left its objects.
+    /// The Go operator has created the objects.
     TakeOver,
     /// Another image.
     Upgrade,
     /// Another version of the whole cluster, with another image.
     Release,
-    /// Of several control-plane machines one is left.
+    /// The control plane shrinks from several machines to one.
     Shrink,
     /// vSphere becomes AWS.
     Switch,
-    /// The annotation says that nothing of ours should run.
+    /// The annotation removes the operands.
     Remove,
 }
 
@@ -46,7 +46,7 @@ impl Change {
         }
     }
 
-    /// The cluster before the change. What the Go operator leaves is what ours creates, in its name.
+    /// The cluster before the change. The objects of the Go operator are those that ours creates, with its field managers.
     async fn before(self, end: Option<&Snapshot>) -> World {
         let before = match self {
             Self::Install(platform) => return World::new(platform).await,
@@ -91,7 +91,7 @@ impl Change {
         }
     }
 
-    /// Whether the operator has begun: what it reports is of before the change otherwise.
+    /// Whether the operator has begun: otherwise its report is older than the change.
     async fn is_begun(self, world: &World) -> Result<(), String> {
         let operands = world.operands().await;
         let has = |part: &str| operands.iter().any(|operand| operand.contains(part));
@@ -128,7 +128,7 @@ impl OpenShift {
 
 impl Scenario for OpenShift {
     async fn begin(&mut self, end: Option<&Snapshot>) {
-        // Its control plane is used again.
+        // Its control plane is reused.
         drop(self.world.take());
         let world = self.change.before(end).await;
         self.change.make(&world).await;
@@ -155,7 +155,7 @@ impl Scenario for OpenShift {
     async fn snapshot(&self) -> Snapshot {
         let snapshot = self.world().snapshot().await;
         match self.change {
-            // Without what no two runs have in common.
+            // Without the parts that differ from run to run.
             Change::InstallOurs => blurred(snapshot),
             _ => snapshot,
         }
@@ -168,7 +168,7 @@ fn use_another_image(world: &World) {
     world.folder.write("images.json", &images.to_string());
 }
 
-/// Leaves what the Go operator would have: these objects, with its marks, a variable that is not wanted any more, and its status.
+/// Creates the objects of the Go operator: the same objects with its annotations, a variable that is not desired any more, and its status.
 async fn leave(world: &World, installed: &Snapshot) {
     let text = json!(installed).to_string().replace("NAMESPACE", &world.namespace);
     let installed: Snapshot = serde_json::from_str(&text).unwrap();
@@ -230,7 +230,7 @@ fn start(world: &World, proxy: Option<&ApiProxy>, release: &str) -> Manager {
     .start()
 }
 
-/// Whether the operator reports that everything is done; the cluster's other controllers do their part.
+/// Whether the operator reports that everything is complete; simulates the cluster's other controllers.
 async fn is_done(world: &World) -> Result<(), String> {
     world.collect_garbage().await;
     world.roll_out(9).await;

@@ -1,4 +1,4 @@
-//! The changes in a cluster that is not one of `OpenShift`.
+//! The changes in a cluster without `OpenShift`.
 
 use super::{Scenario, Snapshot};
 use crate::{
@@ -21,7 +21,7 @@ pub enum Change {
     Update,
     /// Another cloud, with a configuration and credentials of its own, and other nodes.
     Switch,
-    /// The manager is not wanted any more.
+    /// The manager is removed.
     Remove,
 }
 
@@ -65,7 +65,7 @@ impl Change {
         world.manager(NAME, spec).await;
     }
 
-    /// Whether the operator reports that everything is done; the cluster's other controllers do their part.
+    /// Whether the operator reports that everything is complete; simulates the cluster's other controllers.
     async fn is_done(self, world: &Cluster) -> Result<(), String> {
         match self {
             Self::Install | Self::Update | Self::Switch => world.is_rolled_out(NAME).await,

@@ -1,4 +1,4 @@
-//! The rights that the release manifests grant on `OpenShift`, and what the operator reports when one is missing.
+//! The permissions of the release manifests on `OpenShift`, and the report if one is missing.
 
 use super::{Account, Rule, Scenario, apply};
 use crate::{
@@ -11,9 +11,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
-/// Where the configuration is that other operators read.
+/// The namespace of the configuration for other operators.
 pub const MANAGED: &str = "openshift-config-managed";
-/// The namespace that the manifests are about.
+/// The namespace of the operands in the manifests.
 pub const OPERANDS: &str = "openshift-cloud-controller-manager";
 /// The name of the operator's account.
 const NAME: &str = "cluster-cloud-controller-manager";
@@ -39,18 +39,18 @@ const MANIFESTS: [&str; 3] = [
     ),
 ];
 
-/// Applies the manifests, after something has been done to them, and starts the operator with what they grant.
+/// Applies the manifests, each after a change, and starts the operator with their permissions.
 pub async fn release(world: &World, change: impl FnMut(&mut Value)) -> Manager {
     apply(world, &MANIFESTS, change).await;
     start(world)
 }
 
-/// Starts the operator as its own account.
+/// Starts the operator with its own account.
 pub fn start(world: &World) -> Manager {
     world.common(world.operator()).flag(&as_itself(world)).start()
 }
 
-/// The flag by which it is its own account.
+/// The flag with its own account.
 pub fn as_itself(world: &World) -> String {
     format!("--kubeconfig={}", world.account().kubeconfig().display())
 }
@@ -119,7 +119,7 @@ impl Scenario for World {
         start(self)
     }
 
-    /// Every platform after the other.
+    /// Every platform in turn.
     async fn live(&self, operator: &Manager) {
         for platform in PLATFORMS {
             self.set_platform(platform).await;
@@ -128,7 +128,7 @@ impl Scenario for World {
         self.set_gates(&["VSphereMultiVCenterDay2"]).await;
         self.set_platform("VSphere").await;
         self.runs(operator, "vsphere").await;
-        // The managed configuration is as immutable as what it is made from, and is replaced together with it.
+        // The managed configuration is as immutable as its source, and is recreated together with it.
         for server in ["vc2.lab", "vc3.lab"] {
             seal_source(self, server).await;
             managed(self, operator, server).await;
@@ -146,7 +146,7 @@ impl Scenario for World {
     }
 }
 
-/// Replaces the user's configuration of vSphere by one that cannot be changed.
+/// Replaces the user's configuration of vSphere by an immutable one.
 pub async fn seal_source(world: &World, server: &str) {
     let (namespace, name) = ("openshift-config", "cloud-provider-config");
     world.delete(&config_map(), namespace, name).await;
@@ -154,7 +154,7 @@ pub async fn seal_source(world: &World, server: &str) {
     world.apply(&config_map(), namespace, name, immutable).await;
 }
 
-/// Waits until the managed configuration names a server, and cannot be changed.
+/// Waits until the managed configuration names a server, and is immutable.
 pub async fn managed(world: &World, operator: &Manager, server: &str) {
     let look = async || {
         let found = world.get(&config_map(), MANAGED, "kube-cloud-config").await;
@@ -169,7 +169,7 @@ pub async fn managed(world: &World, operator: &Manager, server: &str) {
     operator.until(server, look).await;
 }
 
-/// All changes of workloads are refused.
+/// Removes the permission to change workloads.
 fn without_patch(object: &mut Value) {
     let rules = object.get_mut("rules").and_then(Value::as_array_mut);
     let rules = rules.into_iter().flatten();
@@ -179,7 +179,7 @@ fn without_patch(object: &mut Value) {
     }
 }
 
-/// One verb short: what fails is named with its verb; everything else is made; and with the verb all is well.
+/// If a verb is missing, the failure is reported with the verb; everything else is created; and with the verb everything recovers.
 #[tokio::test]
 async fn one_verb_short() {
     let world = world("AWS").await;
@@ -252,8 +252,8 @@ async fn reads_are_forbidden() {
 const ON_OPENSHIFT: &str = include_str!("../../../../deploy/kubernetes/on-openshift.yaml");
 const STANDALONE: &str = include_str!("../../../../deploy/kubernetes/operator.yaml");
 
-/// On `OpenShift` our own kind is served as soon as there are the rights for it; without them the cluster's own manager still
-/// works, and the missing rights are logged once.
+/// On `OpenShift` our own kind is served as soon as the permissions for it exist; without them the cluster's own manager still
+/// works, and the missing permissions are logged once.
 #[tokio::test]
 async fn our_own_kind_on_openshift() {
     let world = World::apart(OPERANDS).await;
@@ -285,7 +285,7 @@ async fn our_own_kind_on_openshift() {
         };
         operator.until("a manager", look).await;
     };
-    // What the platform's own has is not given to another: neither its scope nor the names of its objects.
+    // The platform's own manager has precedence: neither its scope nor the names of its objects are given to another one.
     world
         .apply(&managers, "", "all", json!({"spec": {"provider": "memory"}}))
         .await;
@@ -312,7 +312,7 @@ async fn our_own_kind_on_openshift() {
     world.reports(&operator, &["Available=True", "Degraded=False"]).await;
 }
 
-/// A manager may do the same wherever it runs, and so may the operator for it.
+/// A manager has the same permissions wherever it runs, and so has the operator for it.
 #[test]
 fn the_same_rights_on_openshift_as_standalone() {
     let rules = |file: &str, kind: &str, name: &str, namespace: &str| -> BTreeSet<String> {

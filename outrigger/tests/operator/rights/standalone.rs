@@ -1,4 +1,4 @@
-//! The rights that `deploy/kubernetes/operator.yaml` grants.
+//! The permissions of `deploy/kubernetes/operator.yaml`.
 
 use super::{Account, Rule, Scenario, apply};
 use crate::{
@@ -13,14 +13,14 @@ const MANIFEST: &str = include_str!("../../../../deploy/kubernetes/operator.yaml
 /// The namespace in the manifest.
 const NAMESPACE: &str = "outrigger-system";
 
-/// What the manager is asked to be in the end.
+/// The spec of the manager in the end.
 fn spec() -> Value {
     let map = json!({"configMap": {"name": "cloud"}});
     json!({"provider": "openstack", "cloudConfig": map, "scope": scope("west")})
 }
 
 impl Scenario for Cluster {
-    /// At its start the operator asks whether this is `OpenShift`; a refusal is an answer.
+    /// At its start the operator checks whether this is `OpenShift`; a denial is expected.
     const EXPECTED: &[&str] = &["get apiservers /cluster", "get infrastructures /cluster"];
     const REASONS: &[(&str, &str)] = &[
         ("tokenreviews", "used for clients that read the metrics"),

@@ -15,7 +15,7 @@ pub const IMAGES: &str = r#"{"cloudControllerManagerOperator": "registry.lab/out
 
 static PLANES: Pool = Pool::of(2);
 
-/// A cluster, and what the operator needs to start in it.
+/// A cluster, and everything that the operator needs to start in it.
 pub struct Cluster {
     fixture: Fixture,
 }
@@ -78,7 +78,7 @@ impl Cluster {
         world
     }
 
-    /// Starts again: none of our objects exist, and the operator has an unused namespace.
+    /// Begins again: none of our objects exist, and the operator has an unused namespace.
     pub async fn move_on(&mut self) {
         self.fixture.namespace = lab::unique("outrigger");
         let api = self.api(&managers(), "");
@@ -97,12 +97,12 @@ impl Cluster {
         self.folder.write("images.json", IMAGES);
     }
 
-    /// Asks for a manager.
+    /// Creates or updates a manager.
     pub async fn manager(&self, name: &str, spec: Value) {
         self.apply(&managers(), "", name, json!({ "spec": spec })).await;
     }
 
-    /// Asks for no manager any more.
+    /// Deletes a manager.
     pub async fn unmanage(&self, name: &str) {
         self.delete(&managers(), "", name).await;
     }
@@ -131,7 +131,7 @@ impl Cluster {
             .flag("--health-addr=0")
     }
 
-    /// The operator, on its way.
+    /// Starts the operator.
     pub fn start(&self) -> Manager {
         self.operator().start()
     }
@@ -141,12 +141,12 @@ impl Cluster {
         self.get(&managers(), "", name).await.unwrap()
     }
 
-    /// What a manager says: `Available=True AsExpected …`, one condition a line, sorted.
+    /// The conditions of a manager: `Available=True AsExpected …`, one per line, sorted.
     pub async fn conditions(&self, name: &str) -> Vec<String> {
         objects::conditions(&self.resource(name).await)
     }
 
-    /// Waits until the manager says all of this, and returns all it says.
+    /// Waits until the manager has these conditions, and returns all of them.
     pub async fn reports(&self, operator: &Manager, name: &str, beginnings: &[&str]) -> String {
         let look = async || {
             let lines = self.conditions(name).await;
@@ -160,7 +160,7 @@ impl Cluster {
         operator.until(&format!("{beginnings:?} of {name}"), look).await
     }
 
-    /// Waits until the manager's objects are there, lets its Pods run, and waits until it says so.
+    /// Waits until the manager's objects exist, lets its Pods run, and waits until that is reported.
     pub async fn installed(&self, operator: &Manager, name: &str) {
         self.reports(operator, name, &["Progressing=True RollingOut"]).await;
         self.roll_out(9).await;
@@ -168,14 +168,14 @@ impl Cluster {
         self.reports(operator, name, &done).await;
     }
 
-    /// Whether the operator has seen the last change of a manager, and reports that it runs; the cluster's other controllers do
-    /// their part.
+    /// Whether the operator has observed the last change of a manager, and reports that it runs; simulates the cluster's other
+    /// controllers.
     pub async fn is_rolled_out(&self, name: &str) -> Result<(), String> {
         self.has_conditions(name, ["Available=True", "Degraded=False", "Progressing=False"])
             .await
     }
 
-    /// Whether the operator has seen the last change of a manager, and its conditions begin like this.
+    /// Whether the operator has observed the last change of a manager, and its conditions begin like this.
     pub async fn has_conditions(&self, name: &str, expected: [&str; 3]) -> Result<(), String> {
         self.collect_garbage().await;
         self.roll_out(9).await;
@@ -190,7 +190,7 @@ impl Cluster {
         }
     }
 
-    /// The places of all that a manager lists as its own.
+    /// The places of the related objects of a manager.
     pub async fn places(&self, name: &str) -> Vec<Place> {
         let manager = self.resource(name).await;
         let related = manager["status"]["relatedObjects"].as_array().cloned();
@@ -214,14 +214,14 @@ impl Cluster {
         self.get(&deployment(), &self.namespace, &name).await
     }
 
-    /// All that a manager lists as its own: `deployments x`.
+    /// The related objects of a manager: `deployments x`.
     pub async fn related(&self, name: &str) -> Vec<String> {
         let places = self.places(name).await;
         let title = |place: &Place| format!("{} {}", place.resource.plural, place.name);
         places.iter().map(title).collect()
     }
 
-    /// Waits until nothing of a manager is left.
+    /// Waits until no object of a manager exists.
     pub async fn removed(&self, operator: &Manager, name: &str) {
         let gone = async || {
             self.collect_garbage().await;
@@ -235,7 +235,7 @@ impl Cluster {
         operator.until("nothing left", gone).await;
     }
 
-    /// Every kind that the operator makes, and where.
+    /// Every kind that the operator creates, with its namespace.
     pub fn kinds(&self) -> Vec<(ApiResource, String)> {
         objects::kinds(&[
             (
@@ -271,7 +271,7 @@ fn ours() -> ListParams {
     ListParams::default().labels("app.kubernetes.io/managed-by=outrigger-operator")
 }
 
-/// An object without what differs from one installation to the next.
+/// An object without the fields that differ between installations.
 fn look_of(object: Value) -> Value {
     let mut object = objects::look_of(object);
     for (_, value) in object

@@ -8,7 +8,7 @@ use crate::{
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-/// Reported at once, with the message of the policy; everything else is created; and the report ends by itself.
+/// Reported at once, with the message of the policy; everything else is created; and the report ends without a restart.
 #[tokio::test]
 async fn a_policy_refuses_an_operand() {
     let world = Cluster::new().await;
@@ -62,7 +62,7 @@ async fn the_namespace_is_terminating() {
     );
 }
 
-/// Lets a user do everything that the operator does, except to list and watch some resources.
+/// Grants a user all permissions of the operator, except to list and watch some resources.
 async fn grant_all_but(world: &Cluster, user: &str, hidden: &str) {
     let all = [
         "cloudcontrollermanagers",
@@ -84,7 +84,7 @@ async fn grant_all_but(world: &Cluster, user: &str, hidden: &str) {
         "leases",
     ];
     let seen: Vec<_> = all.into_iter().filter(|resource| *resource != hidden).collect();
-    // A user can only grant rights that it holds.
+    // A user can only grant permissions that it has.
     let rules = json!({"rules": [
         {"apiGroups": ["*"], "resources": seen, "verbs": ["*"]},
         {"apiGroups": ["*"], "resources": [hidden], "verbs": ["get", "create", "patch", "delete"]},
@@ -101,7 +101,7 @@ fn hash(deployment: &Value) -> Value {
     deployment["spec"]["template"]["metadata"]["annotations"]["operator.openshift.io/config-hash"].clone()
 }
 
-/// A configuration that cannot be read is not one that is missing: Pods are not rolled for that.
+/// A configuration that cannot be read is not missing: Pods are not rolled for it.
 #[tokio::test]
 async fn an_unknown_configuration_rolls_nothing() {
     let world = Cluster::new().await;
@@ -145,7 +145,7 @@ async fn an_unknown_configuration_rolls_nothing() {
     assert_eq!(hash(&world.deployment("lab").await.unwrap()), hash(&before));
 }
 
-/// The definition without its rules, as of another version.
+/// The definition without its rules, as in another version.
 fn lax() -> String {
     let mut definition: Value = serde_saphyr::from_str(&definition()).unwrap();
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {
@@ -159,7 +159,7 @@ fn lax() -> String {
     definition.to_string()
 }
 
-/// An object that cannot be read is left alone, and says which field is wrong; what may be in its way waits.
+/// An object that cannot be parsed is not changed, and its invalid field is reported; a manager that may overlap with it waits.
 #[tokio::test]
 async fn an_unreadable_manager_is_reported() {
     let world = Cluster::with(lax()).await;
@@ -223,8 +223,8 @@ async fn events(world: &Cluster, reason: &str) -> Vec<String> {
     lines
 }
 
-/// Pods that cannot start because an input is missing: that is reported, with the reason of the Go program, once and not in every
-/// pass, whether the provider follows changes by itself or not.
+/// Pods that cannot start because an input is missing: this is reported, with the reason of the Go program, once and not in every
+/// pass, whether the provider reloads changes by itself or not.
 #[rstest::rstest]
 #[case::read_once("memory", json!({"cloudConfig": {"configMap": {"name": "cloud"}}}), &["ConfigMap \"cloud\""])]
 #[case::followed(
@@ -254,7 +254,7 @@ async fn missing_inputs_of_pods_are_reported(
         operator.until(&format!("{times} events"), look).await;
     };
     comes_to(1).await;
-    // A pass more, with everything else as it was.
+    // One more pass, with everything else unchanged.
     world.installed(&operator, "lab").await;
     spec["logVerbosity"] = json!(3);
     world.manager("lab", spec).await;
@@ -262,7 +262,7 @@ async fn missing_inputs_of_pods_are_reported(
     world.settled().await;
     assert_eq!(events(&world, "ConfigurationCheckFailed").await, expected(1));
 
-    // It comes, and goes again.
+    // It is created, and deleted again.
     let secret = kind("Secret");
     world.config("cloud", "{}").await;
     world

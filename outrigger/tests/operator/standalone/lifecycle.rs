@@ -37,7 +37,7 @@ async fn runs_a_manager_and_removes_it() {
     world.settled().await;
     assert_eq!(world.writes_since(mark), [""; 0]);
 
-    // What a user breaks is put right.
+    // Damage by a user is repaired.
     let api = world.api(&deployment(), &world.namespace);
     let edit = json!({"spec": {"replicas": 7}});
     let name = "lab-cloud-controller-manager";
@@ -69,7 +69,7 @@ async fn runs_a_manager_and_removes_it() {
 async fn two_managers_do_not_interfere() {
     let world = Cluster::new().await;
     world.manager("older", json!({"provider": "memory"})).await;
-    // Of two that were made within one second the first by name counts as the older one.
+    // Of two that were created within one second the first by name counts as the older one.
     world
         .manager("younger", json!({"provider": "memory", "securePort": 10300}))
         .await;

@@ -1,4 +1,4 @@
-//! What the operator does for itself: it finds its image, issues the certificate of its metrics, and configures Prometheus.
+//! The operator's own objects: it finds its image, issues the certificate of its metrics, and configures Prometheus.
 
 use super::cluster::Cluster;
 use crate::objects::kind;
@@ -82,7 +82,7 @@ async fn has_a_certificate_monitors_and_the_image_of_its_pod() {
     assert_ne!(again["data"]["tls.crt"], secret["data"]["tls.crt"]);
 }
 
-/// Until the Pod can be read, managers wait, and say why.
+/// Until the Pod can be read, managers wait, and report why.
 #[tokio::test]
 async fn a_pod_that_does_not_exist_is_reported() {
     let world = Cluster::new().await;

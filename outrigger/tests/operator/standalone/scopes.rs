@@ -1,4 +1,4 @@
-//! No two managers ever look after the same node: what counts is what their Pods run with, not only what is asked for.
+//! No two managers ever manage the same node: the claims of their Pods count, not only their specs.
 
 use super::cluster::{Cluster, scope};
 use crate::{
@@ -12,12 +12,12 @@ fn spec(port: u16, scope: &Value) -> Value {
     json!({"provider": "memory", "securePort": port, "scope": scope})
 }
 
-/// The nodes of a zone, with Services of its own.
+/// A scope with the nodes of a zone, and Services of its own.
 fn at(zone: &str, class: &str) -> Value {
     json!({"nodeSelector": {"matchLabels": {"zone": zone}}, "loadBalancerClasses": [class]})
 }
 
-/// Waits until what these managers ask for is written, lets their Pods run, and waits until they say so.
+/// Waits until the objects of these managers are written, lets their Pods run, and waits until that is reported.
 async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
     for name in names {
         world.reports(operator, name, &["Progressing=True RollingOut"]).await;
@@ -29,7 +29,7 @@ async fn run(world: &Cluster, operator: &Manager, names: &[&str]) {
     }
 }
 
-/// Waits until the operator has looked at the last change of a manager.
+/// Waits until the operator has observed the last change of a manager.
 async fn seen(world: &Cluster, operator: &Manager, name: &str) {
     let look = async || {
         let manager = world.resource(name).await;
@@ -46,7 +46,7 @@ async fn seen(world: &Cluster, operator: &Manager, name: &str) {
     operator.until(&format!("the last change of {name}"), look).await;
 }
 
-/// The nodes that the Pods of a manager look after.
+/// The node selector of a manager's Pods.
 async fn selector(world: &Cluster, name: &str) -> String {
     let live = world.deployment(name).await.unwrap();
     let args = live["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -57,7 +57,7 @@ async fn selector(world: &Cluster, name: &str) -> String {
     text.filter(|arg| arg.starts_with("--node-selector=")).collect()
 }
 
-/// A manager that was refused a change keeps its nodes, and one that changes places keeps the old one until its Pods have left.
+/// A manager whose change was refused keeps its nodes, and one whose scope changes keeps the previous one until its Pods are replaced.
 #[tokio::test]
 async fn a_scope_is_free_when_no_pod_uses_it() {
     let world = Cluster::new().await;
@@ -66,7 +66,7 @@ async fn a_scope_is_free_when_no_pod_uses_it() {
     let operator = world.start();
     run(&world, &operator, &["a", "b"]).await;
 
-    // To all nodes: refused because of the other, and its Pods go on with what they had.
+    // All nodes: refused because of the other one, and its Pods keep their scope.
     let all = json!({"loadBalancerClasses": ["lab/west"]});
     world.manager("a", spec(10300, &all)).await;
     world.reports(&operator, "a", &["Degraded=True ScopeOverlap"]).await;
@@ -76,7 +76,7 @@ async fn a_scope_is_free_when_no_pod_uses_it() {
     let why = "in conflict with CloudControllerManager \"a\", whose Pods run with an earlier spec";
     assert!(conditions.contains(why), "{conditions}");
 
-    // Nothing of this is in the operator's memory only.
+    // The state is not only in the operator's memory.
     operator.signal("KILL");
     operator.exited().await;
     let operator = world.operator().flag("--leader-elect=false").start();
@@ -88,7 +88,7 @@ async fn a_scope_is_free_when_no_pod_uses_it() {
     assert_eq!(world.related("c").await, [""; 0]);
     assert!(world.deployment("c").await.is_none());
 
-    // To nodes without a manager: until the last Pod has changed, the old ones are not free.
+    // Nodes without a manager: until the last Pod is replaced, the previous ones are not free.
     world.manager("a", spec(10300, &scope("north"))).await;
     world.reports(&operator, "a", &["Progressing=True RollingOut"]).await;
     world.settled().await;
@@ -100,7 +100,7 @@ async fn a_scope_is_free_when_no_pod_uses_it() {
     assert_eq!(selector(&world, "c").await, "--node-selector=zone=west");
     world.reports(&operator, "a", &["Degraded=False"]).await;
 
-    // What is removed is free as soon as it is gone.
+    // The nodes of a removed manager are free as soon as its Pods do not exist any more.
     world.manager("d", spec(10303, &at("west", "lab/d"))).await;
     world.reports(&operator, "d", &["Degraded=True ScopeOverlap"]).await;
     let mut gone = spec(10302, &at("west", "lab/c"));
@@ -118,7 +118,7 @@ async fn a_scope_is_free_when_no_pod_uses_it() {
     assert!(world.deployment("c").await.is_none());
 }
 
-/// What a manager cannot run with, for another reason, frees nothing either.
+/// A change that is refused for another reason frees no nodes either.
 #[tokio::test]
 async fn a_refused_change_frees_nothing() {
     let world = Cluster::new().await;
@@ -138,7 +138,7 @@ async fn a_refused_change_frees_nothing() {
     run(&world, &operator, &["c"]).await;
 }
 
-/// A Pod as the Deployment of a manager would make it.
+/// A Pod as the Deployment of a manager would create it.
 async fn pod(world: &Cluster, manager: &str) {
     let live = world.deployment(manager).await.unwrap();
     let made = &live["spec"]["template"]["metadata"];
@@ -155,7 +155,7 @@ fn pods() -> kube::api::ApiResource {
     kind("Pod")
 }
 
-/// Waits until a manager names what it waits for, and sees that nothing of it runs.
+/// Waits until a manager reports what it waits for, and checks that none of its Pods runs.
 async fn waits(world: &Cluster, operator: &Manager, name: &str, what: &str) {
     let look = async || {
         let lines = world.conditions(name).await;

@@ -1,4 +1,4 @@
-//! The certificate of a manager's secure port: whatever becomes of it, the operator issues another, the manager serves it, and monitoring trusts it.
+//! The certificate of a manager's secure port: whatever happens to it, the operator issues another one, the manager serves it, and monitoring trusts it.
 
 use super::cluster::Cluster;
 use crate::{
@@ -18,21 +18,21 @@ use tokio_rustls::rustls::{
 const SERVING: &str = "lab-cloud-controller-manager-serving-cert";
 const CA: &str = "lab-cloud-controller-manager-serving-ca";
 const BUNDLE: &str = "lab-cloud-controller-manager-serving-ca-bundle";
-/// Where the Pods find what they serve with.
+/// Where the serving certificate is mounted.
 const MOUNTED: &str = "/etc/outrigger/serving-cert";
 
 fn secrets() -> ApiResource {
     kind("Secret")
 }
 
-/// What is in a Secret; empty if it is not there.
+/// A value of a Secret; empty if it does not exist.
 async fn data(world: &Cluster, secret: &str, key: &str) -> String {
     let found = world.api(&secrets(), &world.namespace).get_opt(secret).await.unwrap();
     let text = found.and_then(|secret| secret.data["data"][key].as_str().map(str::to_owned));
     String::from_utf8(BASE64_STANDARD.decode(text.unwrap_or_default()).unwrap()).unwrap()
 }
 
-/// The bundle for callers.
+/// The bundle for clients.
 async fn bundle(world: &Cluster) -> String {
     let found = world
         .api(&config_map(), &world.namespace)
@@ -47,7 +47,7 @@ fn host(world: &Cluster) -> String {
     format!("lab-cloud-controller-manager.{}.svc", world.namespace)
 }
 
-/// Verifies the certificate as a caller with this bundle does.
+/// Verifies the certificate as a client with this bundle does.
 fn verify(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
     let mut roots = RootCertStore::empty();
     for root in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
@@ -64,7 +64,7 @@ fn verify(bundle: &str, certificate: &str, host: &str) -> Result<(), String> {
     verified.map(drop).map_err(|error| error.to_string())
 }
 
-/// Waits until there is another certificate than this one, and callers trust it.
+/// Waits until there is another certificate than this one, and clients trust it.
 async fn replaced(world: &Cluster, operator: &Manager, old: &str, why: &str) -> String {
     let look = async || {
         let new = data(world, SERVING, "tls.crt").await;
@@ -184,7 +184,7 @@ async fn a_certificate_is_replaced_and_served() {
     let manager = manager(&world, address).await;
     serves(&world, &manager, address, &first).await;
 
-    // What comes instead may be what was there before: a pass that had not seen the damage puts that back.
+    // The previous certificate may be written again: by a pass that had not observed the damage.
     let damaged = put(&world, SERVING, expired(&world).await).await;
     let second = replaced(&world, &operator, &damaged, "it has expired").await;
     mount(&world).await;
@@ -200,7 +200,7 @@ async fn a_certificate_is_replaced_and_served() {
     api.delete(SERVING, &DeleteParams::default()).await.unwrap();
     let fourth = replaced(&world, &operator, &third, "it was deleted").await;
     world.settled().await;
-    // Without the authority nothing that it has signed can be followed by anything: all is new, and trusted.
+    // Without the authority the certificates that it signed cannot be replaced one by one: everything is issued again, and trusted.
     let authority = bundle(&world).await;
     api.delete(CA, &DeleteParams::default()).await.unwrap();
     let last = replaced(&world, &operator, &fourth, "its authority was deleted").await;
@@ -208,11 +208,11 @@ async fn a_certificate_is_replaced_and_served() {
     mount(&world).await;
     serves(&world, &manager, address, &last).await;
 
-    // Nothing of this has rolled a Pod.
+    // No Pod was rolled.
     assert_eq!(world.deployment("lab").await.unwrap()["metadata"]["generation"], 1);
 }
 
-/// The configuration of Prometheus leads to the manager's Service and to the certificates that the operator has issued for it.
+/// The configuration of Prometheus selects the manager's Service and the certificates that the operator has issued for it.
 #[tokio::test]
 async fn monitoring_gets_the_certificates_to_trust() {
     let (world, _operator) = Cluster::running().await;

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// What a Pod has from the signal to its end, by default.
+/// The default grace period of a Pod.
 const GRACE: Duration = Duration::from_secs(30);
 
 #[rstest]
@@ -17,7 +17,7 @@ async fn stops_in_time(#[case] elect: &str) {
     let world = Cluster::new().await;
     world.manager("lab", json!({"provider": "memory"})).await;
     let proxy = ApiProxy::to(&world.client, &world.folder).await;
-    // In the midst of the objects; nothing is answered from then on.
+    // During the objects; no request is answered from then on.
     proxy.close_after(6);
     let operator = world
         .operator_as(&proxy.kubeconfig)

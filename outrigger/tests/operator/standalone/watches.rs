@@ -1,4 +1,4 @@
-//! Nothing is watched longer than it matters.
+//! No object is watched longer than necessary.
 
 use super::cluster::Cluster;
 use crate::process_fixture::Manager;
@@ -44,7 +44,7 @@ async fn watches_end() {
     world.manager("lab", spec("second")).await;
     unwatched(&world, &operator, "configmaps", "first").await;
     world.installed(&operator, "lab").await;
-    // What is still read is still watched: a change rolls the Pods.
+    // An object that is still read is still watched: a change rolls the Pods.
     world.config("second", "{\"nodes\": []}").await;
     world.reports(&operator, "lab", &["Progressing=True RollingOut"]).await;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// The conditions: `Available=True …`, one condition a line, sorted.
+    /// The conditions: `Available=True …`, one per line, sorted.
     pub async fn conditions(&self) -> String {
         objects::conditions(&self.cluster_operator().await).join("\n")
     }

@@ -1,4 +1,4 @@
-//! What is in a cluster before the operator: what the installer writes, and the operator's own files.
+//! The objects of a cluster before the operator: those of the installer, and the operator's own files.
 
 use super::{OPERATOR_NAMESPACE, RELEASE, World, api_server, config_map, is_ours, kind, proxy};
 use crate::objects;
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// What the installer writes.
+    /// Writes the objects of the installer.
     pub async fn write_config(&self) {
         self.write_config_without_proxy().await;
         let proxy_ = json!({"spec": {"trustedCA": {"name": ""}}});
@@ -82,21 +82,21 @@ impl World {
         self.apply(&api_server(), "", "cluster", json!({"spec": {}})).await;
     }
 
-    /// Says which features are on.
+    /// Sets the enabled features.
     pub async fn set_gates(&self, on: &[&str]) {
         let on: Vec<_> = on.iter().map(|name| json!({"name": name})).collect();
         let status = json!({"featureGates": [{"version": RELEASE, "enabled": on, "disabled": []}]});
         self.set_status(&kind("FeatureGate"), "cluster", status).await;
     }
 
-    /// Gives the cluster another cloud configuration.
+    /// Sets another cloud configuration.
     pub async fn set_source(&self, text: &str) {
         let data = json!({"data": {"cloud.conf": text, "endpoints": "{}"}});
         self.apply(&config_map(), "openshift-config", "cloud-provider-config", data)
             .await;
     }
 
-    /// Says where the cluster is: `AWS`, or `AWS SingleReplica`; with the cloud configuration that such a cluster has.
+    /// Sets the platform: `AWS`, or `AWS SingleReplica`; with the cloud configuration of such a cluster.
     pub async fn set_platform(&self, platform: &str) {
         let (type_, topology) = platform.split_once(' ').unwrap_or((platform, "HighlyAvailable"));
         let (type_, cloud) = type_.split_once('/').unwrap_or((type_, ""));
@@ -122,7 +122,7 @@ impl World {
         self.set_status(&kind("Infrastructure"), "cluster", status).await;
     }
 
-    /// Lets the cloud be managed by our own program where there is one.
+    /// Removes images of other projects, so that our own program manages the cloud if it supports it.
     pub fn prefer_our_own(&self) {
         let mut images = images();
         images
@@ -149,7 +149,7 @@ pub fn images() -> Value {
     })
 }
 
-/// The cloud configuration that a cluster on this platform has.
+/// The cloud configuration of a cluster on this platform.
 fn source(platform: &str, cloud: &str) -> Option<String> {
     Some(match (platform, cloud) {
         ("AWS", _) => "[Global]\nZone = eu-lab-1a\n".to_owned(),

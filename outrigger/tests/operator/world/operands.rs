@@ -1,4 +1,4 @@
-//! What the operator makes, and what becomes of it.
+//! The objects that the operator creates, and their state.
 
 use super::{World, is_ours};
 use crate::{
@@ -70,7 +70,7 @@ impl World {
         self.roll_out_until(operator, &deployment).await;
     }
 
-    /// Waits until this operand is there, and lets the Pods of all of them run.
+    /// Waits until this operand exists, and lets the Pods of all of them run.
     pub async fn roll_out_until(&self, operator: &Manager, operand: &str) {
         let look = async || {
             self.collect_garbage().await;

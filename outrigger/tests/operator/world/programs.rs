@@ -30,7 +30,7 @@ impl World {
             .env("KUBECONFIG", &self.plane().kubeconfig().display().to_string())
     }
 
-    /// The operator, on its way.
+    /// Starts the operator.
     pub fn start(&self) -> Manager {
         self.common(self.operator()).start()
     }
@@ -63,7 +63,7 @@ impl World {
     }
 }
 
-/// What the names of the manager's objects begin with on a platform.
+/// The beginning of the names of the manager's objects on a platform.
 pub fn name_on(platform: &str) -> &str {
     match platform.split([' ', '/']).next() {
         Some("AWS") => "aws",

@@ -1,4 +1,4 @@
-//! One attempt: wait for a turn, prove who we are, ask the gate, send, read the answer.
+//! One attempt: wait for a turn, authenticate, check the gate, send, read the response.
 
 use crate::{
     auth::{Credentials, Generation},
@@ -51,7 +51,7 @@ struct Label<'a> {
 }
 
 impl Client {
-    /// Makes one attempt. An error is one that the cloud has no part in: no turn, no login, no leader.
+    /// Makes one attempt. An error is one that the cloud did not cause: no turn, no login, no leader.
     pub(crate) async fn attempt(
         &self,
         request: &Request,
@@ -87,7 +87,7 @@ impl Client {
 
     async fn prepare(&self, request: &Request, url: &Url) -> cloud::Result<Prepared> {
         let mut message = message(request, url)?;
-        // Asked before the credential is used, so that it is never taken for a newer one.
+        // Read before the credential is used, so that an older one is never mistaken for a newer one.
         let credential = self.credentials.as_ref().map(Credentials::generation);
         if let Some(credentials) = &self.credentials {
             credentials.authorize(&request.call(), &mut message).await?;

@@ -1,4 +1,4 @@
-//! Who we are, to the cloud.
+//! Authentication at the cloud.
 
 use bytes::Bytes;
 use futures::{
@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-/// A way to prove who we are. Give it to clients as [`Credentials`], which see to it that refreshing happens once.
+/// An authentication method. Give it to clients as [`Credentials`], which refresh only once for concurrent callers.
 #[async_trait::async_trait]
 pub trait Auth: Send + Sync + 'static {
     /// Puts the credential on a request, which is otherwise as it will be sent. Called for each attempt.

@@ -73,14 +73,14 @@ impl Client {
         })
     }
 
-    /// Proves who we are with these.
+    /// Authenticates with these credentials.
     #[must_use]
     pub fn with_credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
-    /// Says what an answer means, where the provider knows better than the HTTP status: quotas, conflicts, codes in the
+    /// Interprets a response, where the provider knows more than the HTTP status: quotas, conflicts, codes in the
     /// body. `None` leaves it to the status, see [`Failure`].
     ///
     /// [`cloud::Error::NotFound`] from here makes a `find` answer `None`, so it must be the cloud's own word.

@@ -29,9 +29,9 @@ pub struct Config {
     pub in_flight: Option<usize>,
     /// The largest answer that is read, in bytes.
     pub response_limit: usize,
-    /// How many pages a list may have before it is taken for a loop.
+    /// The maximum number of pages of a list; more are an endless loop.
     pub page_limit: usize,
-    /// Names of headers, query parameters and body keys whose values are secret, besides the well-known ones.
+    /// Names of headers, query parameters and body keys whose values are secret, in addition to the well-known ones.
     /// Case, `-` and `_` do not matter.
     pub secret_names: Vec<String>,
 }
@@ -89,7 +89,7 @@ pub struct Retries {
     pub attempts: u32,
     /// The upper bound of the first wait; it doubles each time and the wait is drawn evenly from zero to it.
     pub base: Duration,
-    /// The longest wait between two attempts. A cloud that asks for more gets [`cloud::Error::Throttled`] to the
+    /// The longest wait between two attempts. If a cloud demands more, the result is [`cloud::Error::Throttled`] for the
     /// caller at once, so that no worker sleeps.
     pub longest_wait: Duration,
     /// How many retries all calls of a client together may have in hand. Each retry takes one and ten successes give one

@@ -9,7 +9,7 @@ use std::{fmt, time::Duration};
 /// How much of a body is shown.
 const SNIPPET: usize = 512;
 
-/// Headers with the ID that the cloud's support asks for.
+/// Headers with the ID that the cloud's support needs.
 const REQUEST_IDS: [&str; 6] = [
     "x-openstack-request-id",
     "x-compute-request-id",
@@ -21,7 +21,7 @@ const REQUEST_IDS: [&str; 6] = [
 
 /// An answer of the cloud that reports a failure. It contains no secrets.
 ///
-/// Unless [`Client::explaining`](crate::Client::explaining) knows better, it becomes
+/// Unless [`Client::explaining`](crate::Client::explaining) interprets it, it becomes
 ///
 /// | status | error |
 /// |---|---|
@@ -80,7 +80,7 @@ impl Failure {
         &self.what
     }
 
-    /// How long to wait before the next call, if the cloud asks for it.
+    /// How long to wait before the next call, if the cloud demands it.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
@@ -142,7 +142,7 @@ impl Failure {
         self.body.is_empty()
     }
 
-    /// The error that this is where the provider knows no better. `own` says that the cloud itself answered, and not
+    /// The default error of a failure, if the provider does not interpret it. `own` means that the cloud itself answered, and not
     /// something on the way to it.
     pub(crate) fn into_error(self, own: Origin) -> cloud::Error {
         let call = self.call.clone();
@@ -165,7 +165,7 @@ impl Failure {
     }
 }
 
-/// Who answered.
+/// The origin of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The cloud.

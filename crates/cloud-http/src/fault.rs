@@ -26,7 +26,7 @@ pub enum Reason {
     Connect,
     /// No encrypted connection came about, most often because of a certificate.
     Tls,
-    /// It took too long.
+    /// The deadline has passed.
     Timeout,
     /// The connection broke before an answer came.
     Reset,
@@ -91,7 +91,7 @@ pub enum Reach {
 /// What was going on when the exchange broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Until the head of the answer is there.
+    /// Until the head of the response has arrived.
     Head,
     /// While the body is read.
     Body,

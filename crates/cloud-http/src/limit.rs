@@ -34,7 +34,7 @@ impl Limits {
         }
     }
 
-    /// Waits until a request may go. What it returns has to be kept until the answer is there.
+    /// Waits until a request may be sent. The returned permit has to be kept until the response has arrived.
     pub async fn enter(
         &self,
         operation: &'static str,

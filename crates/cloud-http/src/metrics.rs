@@ -70,7 +70,7 @@ impl Metrics {
     }
 }
 
-/// A request on its way. Dropped without an answer, also by a caller who lost patience, it counts as an error.
+/// A request in flight. If it is dropped without a response, also because the caller was cancelled, it counts as an error.
 pub(crate) struct Flight<'a> {
     metrics: &'a Metrics,
     operation: &'static str,

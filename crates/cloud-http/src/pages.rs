@@ -27,7 +27,7 @@ pub enum Next {
     Request(Box<Request>),
 }
 
-/// Why a list cannot be read to its end. Half a list is never given: who is not on it could be taken for gone.
+/// Why a list cannot be read completely. An incomplete list is never returned: an object that is not on it could be mistaken for a deleted one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PagingError {
@@ -49,7 +49,7 @@ pub enum PagingError {
         /// Which page, from 1.
         page: usize,
     },
-    /// The cloud gave a link and then did not know it, most often because the list changed in the meantime.
+    /// The cloud returned a link and then rejected it, most often because the list changed in the meantime.
     #[error("page {page} was refused: {reason}")]
     Refused {
         /// Which page, from 1.
@@ -161,7 +161,7 @@ impl<D, F> Walk<'_, D, F> {
         let Some(next) = (self.next)(&page) else {
             return Ok((page, None));
         };
-        // Some clouds ignore the parameter that they do not know, and answer with the first page for ever.
+        // Some clouds ignore an unknown parameter, and return the first page forever.
         if !self.seen.insert(("answered", &response.body)) {
             return Err(self.error(PagingError::Loop { page: self.page }));
         }
@@ -169,7 +169,7 @@ impl<D, F> Walk<'_, D, F> {
         Ok((page, Some(following)))
     }
 
-    /// Goes on to a page, unless that leads nowhere.
+    /// Continues with the next page, unless its link is invalid.
     fn turn_to(&mut self, request: &Request) -> Result<()> {
         self.page += 1;
         if self.page > self.limit {

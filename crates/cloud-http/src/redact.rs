@@ -14,7 +14,7 @@ use http::HeaderMap;
 use reqwest::Url;
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 pub(crate) const REDACTED: &str = "<redacted>";
 
 /// Shorter values are no secrets, and removing them would make nonsense of any text.

@@ -27,7 +27,7 @@ impl Response {
         self.status
     }
 
-    /// A header, if it is there and is text.
+    /// A header, if it exists and is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()

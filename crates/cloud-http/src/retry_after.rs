@@ -21,7 +21,7 @@ pub(crate) fn parse(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Some(wait.min(LONGEST))
 }
 
-/// Some clouds send fractions, although the RFC knows whole seconds only.
+/// Some clouds send fractions, although the RFC allows only whole seconds.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds = text.parse().ok().filter(|seconds: &f64| !seconds.is_nan())?;
     Duration::try_from_secs_f64(seconds.min(LONGEST.as_secs_f64())).ok()

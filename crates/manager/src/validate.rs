@@ -41,7 +41,7 @@ pub fn validate(options: &Options) -> Problems {
         .collect()
 }
 
-/// Stands in manifests for the cluster's name. With it, load balancers would get a name that nobody chose.
+/// The placeholder for the cluster's name in manifests. With it, load balancers would get a name that the user did not choose.
 const PLACEHOLDER: &str = "CHANGE-ME";
 
 fn placeholder(options: &Options) -> Problems {

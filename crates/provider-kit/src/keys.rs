@@ -72,7 +72,7 @@ pub enum Kind {
 pub enum Effect {
     /// It has.
     Used,
-    /// It has none here, or no longer; the user is asked to remove it.
+    /// It has none, or no longer; the user is advised to remove it.
     Obsolete,
     /// It is for another program that reads the same file.
     Foreign,

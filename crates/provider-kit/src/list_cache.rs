@@ -39,7 +39,7 @@ pub struct ListCache<T> {
 type Reading<T> = BoxFuture<'static, Result<List<T>>>;
 
 struct State<T> {
-    /// The objects that callers asked for within [`WINDOW`], and when last.
+    /// The objects that callers requested within [`WINDOW`], and when last.
     requested: HashMap<String, Instant>,
     use_before: Use,
     /// Weak, so that a reading ends with the last caller that waits for it.

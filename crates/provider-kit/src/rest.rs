@@ -101,7 +101,7 @@ impl<T: DeserializeOwned + Send> Collection<T> {
     /// Reads all objects, or those that a filter selects.
     ///
     /// # Errors
-    /// As the cloud answers. A part of a list, or an answer without the list, is none: what is not on it would be taken for missing.
+    /// If the cloud returns an error, a part of the list, or no list: an object that is not on the list would be mistaken for a missing one.
     pub async fn list(&self, filter: Option<(&str, &str)>) -> Result<Vec<T>> {
         let query = [self.rest.page_size].into_iter().chain(filter);
         let request = self

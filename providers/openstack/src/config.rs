@@ -81,7 +81,7 @@ pub enum ProviderIds {
 pub enum Method {
     /// Name (or ID) and password.
     Password {
-        /// Who.
+        /// The user.
         user: User,
         /// The password.
         password: SecretString,
@@ -135,7 +135,7 @@ pub enum Credential {
     Name {
         /// The name.
         name: String,
-        /// Whose it is.
+        /// The owner.
         user: User,
     },
 }

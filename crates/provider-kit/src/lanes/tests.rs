@@ -181,7 +181,7 @@ async fn an_object_that_changes_all_the_time_is_an_error() {
     assert_eq!(report, "object cannot be used: other clients change it all the time");
 }
 
-/// A caller that gives up does not lose the edits of the others.
+/// The edits of other callers are not lost if one caller is cancelled.
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_gives_up_passes_its_turn_on() {
     let (lanes, cloud) = (TestLanes::default(), Cloud::default());
@@ -192,7 +192,7 @@ async fn a_caller_that_gives_up_passes_its_turn_on() {
 }
 
 proptest! {
-    /// However calls are interleaved, the object is as if the edits had been made one after the other, each edit that failed
+    /// However calls are interleaved, the object is the same as if the edits had been applied one after the other, each edit that failed
     /// changed nothing, each of the others saw the place that it has, and no change of another process is lost.
     #[test]
     fn any_interleaving_equals_a_serial_order(

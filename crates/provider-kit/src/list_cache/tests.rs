@@ -124,7 +124,7 @@ async fn a_404_for_a_list_is_not_a_missing_object() {
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
 }
 
-/// A caller that gives up does not end the reading for the others, and the last one ends it.
+/// A caller that is cancelled does not end the reading for the others, and the last one ends it.
 #[tokio::test(start_paused = true)]
 async fn a_reading_lasts_as_long_as_its_callers() {
     let fixture = Fixture::new();

@@ -54,7 +54,7 @@ struct Balancer<O, S> {
     created_for: Option<Digest>,
     /// What is left of a change of hosts towards this digest.
     host_change: Option<(Digest, VecDeque<S>)>,
-    /// It does not exist since then.
+    /// When it was deleted.
     gone: Option<Instant>,
 }
 
@@ -381,7 +381,7 @@ impl<O, S: Step> State<O, S> {
 
 /// Changes that a cloud accepts without effect.
 impl<O, S: Step> State<O, S> {
-    /// This change was applied.
+    /// Records that this step was applied.
     pub fn made(&self, step: &S) {
         let Some(target) = step.target() else { return };
         let mut inner = self.lock();

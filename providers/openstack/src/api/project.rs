@@ -35,7 +35,7 @@ impl Project {
         if self.id != running.id {
             return Err(another("project", running.id.as_deref(), self.id.as_deref()));
         }
-        // The same configured region selects what the running configuration would select, whatever the catalog has by now.
+        // The same configured region selects the same endpoints as the running configuration, whatever the catalog contains now.
         if self.asked != running.asked && self.region != running.region {
             return Err(another("region", running.region.as_deref(), self.region.as_deref()));
         }

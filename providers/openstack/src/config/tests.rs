@@ -1,4 +1,4 @@
-//! Texts in, configuration out.
+//! Parses configurations.
 
 mod clouds;
 mod credentials;
@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Enough to authenticate with.
+/// The minimum for authentication.
 const LOGIN: &str = "auth-url=http://auth.url\nuser-id=user\npassword=mypass\ntenant-id=demo\n";
 
 /// Files that need no disk.
@@ -90,7 +90,7 @@ fn file(text: &str) -> Config {
     try_file(text).unwrap().config
 }
 
-/// How it authenticates, in words.
+/// The authentication method as text.
 fn login(global: &Global) -> String {
     let means = match &global.method {
         Method::Password { user, password } => format!("{} with password {}", person(user), password.expose_secret()),

@@ -27,7 +27,7 @@ pub struct SubPort {
     pub ips: Vec<String>,
 }
 
-/// The addresses of a server with these ports, in the order in which they are to stand in the Node.
+/// The addresses of a server with these ports, in the order of the Node's status.
 pub fn of(server: &Server, ports: &[&Port], sub_ports: &[SubPort], networking: &Networking) -> Vec<Address> {
     let mut list = List {
         addresses: Vec::new(),

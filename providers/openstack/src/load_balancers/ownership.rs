@@ -1,4 +1,4 @@
-//! Who owns a load balancer. Pure.
+//! The owner of a load balancer. Pure.
 
 use super::{
     annotations as key, names,

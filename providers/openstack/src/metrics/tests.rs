@@ -54,7 +54,7 @@ fn all_calls_until_it_is_ready_are_one_reconcile() {
     assert_eq!(counted(), (3, 2));
 }
 
-/// What stands on the page for this prefix, without the values.
+/// The page's lines with this prefix, without the values.
 fn page(registry: &Registry, prefix: &str) -> Vec<String> {
     let mut page = Vec::new();
     TextEncoder::new().encode(&registry.gather(), &mut page).unwrap();
@@ -69,7 +69,7 @@ fn page(registry: &Registry, prefix: &str) -> Vec<String> {
     lines.map(series).collect()
 }
 
-/// What is to stand there for a family with these values of its label.
+/// The expected lines for a family with these values of its label.
 fn golden(names: [&str; 3], label: &str, values: &[&str], buckets: &str) -> Vec<String> {
     let [duration, errors, total] = names;
     let mut lines = vec![format!("{duration} histogram")];
@@ -117,7 +117,7 @@ fn the_page_is_that_of_occm() {
     assert_eq!(there, golden(reconciles, "operation", &operations, buckets));
 }
 
-/// Dashboards and alerts select by these. Of occm's only `security_group_rule_list` is missing: rules come with their group.
+/// Dashboards and alerts select these. Of occm's only `security_group_rule_list` is missing: rules are part of their group.
 const REQUESTS: [&str; 40] = [
     "flavor_get",
     "floating_ip_create",

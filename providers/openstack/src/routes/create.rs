@@ -264,7 +264,7 @@ impl Creation<'_> {
                 warn!(
                     port = port.id,
                     error = error.report(),
-                    "cannot take back allowed address pairs"
+                    "cannot remove allowed address pairs"
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! Who owns a route. Pure.
+//! The owner of a route. Pure.
 //!
 //! A router is shared with other clusters, with other projects whose ports are hidden, and with users who add routes. Neutron's routes have no
 //! tags, so the port at the next hop is tagged with the name of the cluster. Routes of occm have no such tag, but their next hop is a port of a
@@ -70,7 +70,7 @@ enum KnownOwner<'a> {
     Unknown,
 }
 
-/// Who owns a route.
+/// The owner of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteOwner {
     /// This cluster.

@@ -11,8 +11,8 @@ mod world;
 use conformance::{Failed, Report};
 use real::Real;
 
-/// Beyond both clouds is only what `OpenStack` itself cannot do: to stop in the middle of making a load balancer, and to
-/// know of a node that it does not manage.
+/// Left out is only what `OpenStack` itself cannot do: to stop in the middle of creating a load balancer, and to
+/// have a node that it does not manage.
 #[expect(clippy::print_stdout, reason = "nothing is left out in silence")]
 fn verdict(report: &Report) -> Result<(), Failed> {
     println!("{report}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{ops::ControlFlow, time::Duration};
 use tokio::time::sleep;
 
-/// How long one answer may take.
+/// The deadline of one request.
 const DEADLINE: Duration = Duration::from_mins(2);
 /// The longest time in which the state of a server may not change.
 const STALLED_AFTER: Duration = Duration::from_mins(4);
@@ -21,7 +21,7 @@ pub struct Operator {
     session: Session,
 }
 
-/// Where the machines of a test are.
+/// The network of the machines of a test.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub network: String,
@@ -70,7 +70,7 @@ impl Operator {
                             "networks": [{"uuid": place.network}], "min_count": count, "max_count": count});
         self.make(Service::Compute, "servers", json!({"server": server}))
             .await?;
-        // Several have a number after the name.
+        // With several servers, a number is appended to the name.
         let path = &format!("servers?name=^{name}");
         let of_status = |status: &str| format!("{path}&status={status}");
         until(&format!("{count} servers {name} run"), || async move {
@@ -89,7 +89,7 @@ impl Operator {
         .await
     }
 
-    /// Gives a server another name.
+    /// Renames a server.
     pub async fn rename(&self, id: &str, name: &str) -> Result<(), Stop> {
         let name = json!({"server": {"name": name}});
         self.put(Service::Compute, &format!("servers/{id}"), name)

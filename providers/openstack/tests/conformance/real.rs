@@ -17,8 +17,8 @@ use std::{
 
 /// How many cases can run at the same time.
 pub const LANES: usize = 3;
-/// How many machines each of them may ask for. All of them boot in one request before the first case: one by one they would
-/// take several times as long, and their number is not the point of any case here.
+/// The number of machines of each case. All of them boot with one request before the first case: one by one they would
+/// take several times as long, and no case depends on their number.
 const MACHINES: usize = 4;
 
 /// The lab, with a project that all cases share; it is deleted with the cloud.
@@ -29,16 +29,16 @@ pub struct Real {
     free: Lanes,
 }
 
-/// The lanes that no case is in.
+/// The unused lanes.
 type Lanes = Arc<Mutex<Vec<Lane>>>;
 
-/// A place for one case at a time. A server takes seconds to boot, so those that a case is done with wait here for the next.
+/// A place for one case at a time. A server takes seconds to boot, so unused servers wait here for the next case.
 struct Lane {
     place: Place,
     idle: Vec<String>,
 }
 
-/// A lane, while a case is in it.
+/// A lane, while a case uses it.
 struct Lab {
     cloud: &'static OpenStack,
     operator: Arc<Operator>,
@@ -103,7 +103,7 @@ async fn lane(operator: &Operator, number: usize) -> Result<Lane, Stop> {
 }
 
 impl Lab {
-    /// What is in the lane, which is there until the end.
+    /// The lane, which exists until the end.
     fn lane<T>(&self, look: impl FnOnce(&mut Lane) -> T) -> T {
         look(locked(&self.lane).as_mut().expect("there until the end"))
     }

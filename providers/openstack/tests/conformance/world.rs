@@ -38,7 +38,7 @@ pub trait Kind: Send + Sync {
     /// Deletes a server and waits until it does not exist.
     async fn delete(&self, id: &str) -> Result<(), Stop>;
 
-    /// Takes back a server that no case needs any more, whatever became of it.
+    /// Returns a server that no case needs any more.
     async fn give_back(&self, id: &str) -> Result<(), Stop> {
         self.delete(id).await
     }
@@ -46,16 +46,16 @@ pub trait Kind: Send + Sync {
     /// Stops a server and waits until it is off.
     async fn shut_off(&self, id: &str) -> Result<(), Stop>;
 
-    /// How many machines a case may use.
+    /// The maximum number of machines of a case.
     fn most_machines(&self) -> usize;
 
     /// The longest time in which a case may make no progress.
     fn patience(&self) -> Duration;
 
-    /// How many writes the provider has made.
+    /// The number of writes of the provider.
     async fn count_writes(&self) -> Result<u64, Stop>;
 
-    /// How long load balancers of these names take from now on.
+    /// Slows down load balancers of these names from now on.
     async fn slow_load_balancers(&self, names: &[String], provisioning: Duration) -> Result<(), Stop>;
 
     /// Makes the next write of the provider fail.
@@ -107,7 +107,7 @@ impl World for OpenStackWorld {
     }
 
     async fn hosts(&self, count: usize) -> Result<Vec<Host>, Stop> {
-        // Octavia takes any address for a member.
+        // Octavia accepts any address of a member.
         let host = |number: usize| Host {
             name: format!("host-{number:03}"),
             provider_id: cloud::ProviderId::parse(format!("openstack:///host-{number:03}")),
@@ -207,7 +207,7 @@ impl OpenStackWorld {
         Ok(there.cloned().collect())
     }
 
-    /// A load balancer as Octavia shows it.
+    /// A load balancer as Octavia returns it.
     async fn look(&self, id: &str) -> Result<LoadBalancer, Stop> {
         let of = |kind: &str| format!("lbaas/{kind}?load_balancer_id={id}");
         let listeners = self.operator.get(Service::LoadBalancer, &of("listeners")).await?;

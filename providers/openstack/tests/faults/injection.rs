@@ -4,7 +4,7 @@ use crate::endpoints;
 use openstack_sim::{Cloud, Fault, FaultId, Service};
 use std::collections::BTreeMap;
 
-/// The call that more than one service has: each of them fails.
+/// The call of more than one service: each of them fails.
 const SHARED: &str = "version_list";
 
 /// How often a call is sent before it is given up.
@@ -17,7 +17,7 @@ pub enum Pace {
     EveryPhase,
     /// Once in a lifecycle: each fault takes a while.
     Once,
-    /// The same, for as long as a call is tried.
+    /// The same, for as long as a call is retried.
     Lasting,
 }
 
@@ -58,7 +58,7 @@ impl Injection {
         self.fault.is_some_and(|fault| fault() == Fault::hang())
     }
 
-    /// Makes the next call of every kind fail.
+    /// Lets the next call of every kind fail.
     pub fn begin(&mut self, cloud: &Cloud) {
         cloud.withdraw_all();
         self.cloud = Some(cloud.clone());

@@ -43,10 +43,10 @@ pub struct Lifecycle {
     net: Net,
     config: Config,
     provider: Provider,
-    /// Of all processes so far: they count what was called.
+    /// The registries of all processes so far: they have the calls.
     registries: Vec<Registry>,
     servers: Vec<ServerView>,
-    /// What the last phase reported of them.
+    /// The machines in the snapshot of the last phase.
     machines: Vec<Instance>,
     services: Vec<Spec>,
     _sim: Sim,
@@ -154,7 +154,7 @@ impl Lifecycle {
         self.end("Services came");
     }
 
-    /// Another client changes the port of a node while we do.
+    /// Another client changes the port of a node at the same time.
     async fn a_node_joins(&mut self) {
         self.boot("node-2");
         self.aim(&[0, 1, 2]);
@@ -201,7 +201,7 @@ impl Lifecycle {
         self.end("settings changed");
     }
 
-    /// One at a time is read by itself, and not in lists.
+    /// One at a time is read by itself, not in lists.
     async fn one_setting_changes(&mut self) {
         // Several requests within this time are answered from one list.
         tokio::time::sleep(Duration::from_millis(2100)).await;
@@ -213,7 +213,7 @@ impl Lifecycle {
         self.end("one setting changed");
     }
 
-    /// One that was well is failed over, and not left so because that failed once.
+    /// One that was healthy is failed over, and does not stay in ERROR because that failed once.
     async fn a_balancer_breaks(&mut self) {
         let id = &self.services[PLAIN].annotations["loadbalancer.openstack.org/load-balancer-id"];
         let id: Uuid = id.parse().expect("an ID");
@@ -223,8 +223,8 @@ impl Lifecycle {
         self.end("a load balancer broke");
     }
 
-    /// Another process, for a provider of load balancers that takes one change at a time. A node leaves, another comes, and
-    /// members are asked elsewhere whether they are well.
+    /// Another process, for a provider of load balancers that accepts one change at a time. A node leaves, another joins, and
+    /// members get a monitor address.
     async fn members_go_one_by_one(&mut self) {
         self.config.load_balancer.provider_requires_serial_api_calls = true;
         self.config.load_balancer.cascade_delete = false;
@@ -327,7 +327,7 @@ impl Lifecycle {
         .await;
     }
 
-    /// The hosts of all Services are these.
+    /// Sets the hosts of all Services.
     fn aim(&mut self, nodes: &[usize]) {
         let hosts: Arc<[Arc<Host>]> = nodes
             .iter()
@@ -344,7 +344,7 @@ impl Lifecycle {
         self.services = services;
     }
 
-    /// As the controller does: what is noted is written, and what may pass is tried again.
+    /// As in the controller: notes are written, and temporary failures are retried.
     async fn ensure_one(&self, spec: &mut Spec) {
         let balancers = self.balancers();
         let ready = patiently("a Service to be ready", async || match balancers.ensure(spec).await {
@@ -378,7 +378,7 @@ fn started(config: &Config) -> (Provider, Registry) {
     (provider.expect("the configuration is good"), registry)
 }
 
-/// Tries until it succeeds.
+/// Retries until it succeeds.
 async fn patiently<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
     let mut patience = Patience::new(STALLED_AFTER);
     loop {

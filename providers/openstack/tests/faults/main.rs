@@ -84,7 +84,7 @@ async fn a_lifecycle_in_which_every_endpoint_fails(
     assert!(missed.is_empty(), "{missed:?} never failed");
 }
 
-/// The lines that only one of them has; both, where they differ in order or number only.
+/// The lines that only one of them has; both, if they differ only in order or number.
 fn differences(expected: &str, seen: &str) -> String {
     let only = |one: &str, other: &str, sign: char| -> Vec<String> {
         let lines = one.lines().filter(|line| !other.lines().any(|known| known == *line));

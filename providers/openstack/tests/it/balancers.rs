@@ -52,7 +52,7 @@ async fn warnings_when_ready(fixture: &Fixture, spec: &Spec) -> Vec<Event> {
     ready.expect("a load balancer that becomes ready")
 }
 
-// With externalTrafficPolicy Local, what is sent to nodes without pods is lost unless a monitor keeps it away from them.
+// With externalTrafficPolicy Local, traffic to nodes without Pods is lost, unless a monitor removes these nodes.
 #[rstest]
 #[case::local("local", Protocol::Tcp, "octavia", &[MISSING])]
 #[case::local_without_port("local without port", Protocol::Tcp, "octavia", &[MISSING])]

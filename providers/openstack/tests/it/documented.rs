@@ -74,7 +74,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether it can only be the name of a function: settings have hyphens, and variables capitals.
+/// Whether it can only be the name of a function: settings have hyphens, and variables upper-case letters.
 fn is_name(code: &str) -> bool {
     let letters = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     code.contains('_') && code.split('_').all(letters)

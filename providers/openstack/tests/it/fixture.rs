@@ -1,4 +1,4 @@
-//! What tests of the provider have in common.
+//! The environment of the provider in tests.
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
@@ -21,7 +21,7 @@ pub fn open() -> Gate {
     Arc::new(|| Ok(()))
 }
 
-/// What a provider of a test is surrounded by.
+/// The context of a provider in tests.
 pub fn context(gate: Gate) -> SessionContext {
     context_in(&Registry::new(), gate)
 }

@@ -1,4 +1,4 @@
-//! Machines on the simulation: what is answered, in how many calls, and that doubt never deletes a node.
+//! Machines on the simulation: the answers, the number of calls, and that no failure deletes a node.
 
 use crate::fixture::Fixture;
 use cloud::{Address, AddressKind, Answer, Detail, Instance, NodeRef, Power, Provider as _};
@@ -27,7 +27,7 @@ fn by_id(name: &str, id: Uuid) -> NodeRef {
     NodeRef::named(name).with_provider_id(format!("openstack:///{id}"))
 }
 
-/// A cloud with so many servers, and the nodes on them.
+/// A cloud with so many servers, and their nodes.
 async fn many(count: usize) -> (Fixture, Vec<NodeRef>) {
     let cloud = Cloud::new();
     let net = cloud.create_network("private", "10.0.0.0/16");
@@ -150,7 +150,7 @@ async fn ten_thousand_servers_of_an_old_nova_cost_their_flavors_once() {
     old_nova(&fixture);
     let mark = fixture.cloud.mark();
     assert!(are_found(&describe(&fixture, &all, Detail::Full).await));
-    // One list is refused; Nova links from the last page, which is full, to an empty one.
+    // One list is refused; Nova's last page, which is full, has a link to an empty one.
     let (lists, ports, flavors) = (1 + all.len().div_ceil(1000) + 1, all.len().div_ceil(100), 1 + FLAVORS);
     let expected = format!("{flavors} flavor_get, {ports} port_list, {lists} server_list");
     assert_eq!(fixture.calls(mark), expected);
@@ -166,7 +166,7 @@ async fn concurrent_batches_share_the_list() {
     let answers = futures::future::join_all(batches).await;
     assert!(answers.iter().all(|answers| are_found(answers)));
     assert_eq!(fixture.calls(mark), "12 port_list, 1 server_list");
-    // And the one that comes right after them, unless the machine is so slow that the list has expired.
+    // And one that is requested right after them, unless the machine is so slow that the list has expired.
     assert!(are_found(&describe(&fixture, &all[..500], Detail::Liveness).await));
     let is_slow = began.elapsed() > Duration::from_secs(2);
     assert!(is_slow || fixture.calls(mark) == "12 port_list, 1 server_list");
@@ -198,7 +198,7 @@ async fn calls_for_new_nodes(#[case] nodes: usize, #[case] expected: &str) {
 #[tokio::test]
 async fn few_nodes_of_a_big_project_do_not_list_all_servers() {
     let (fixture, all) = many(2500).await;
-    // After the first sweep it is known how many pages that takes.
+    // After the first list the number of pages is known.
     assert!(are_found(&describe(&fixture, &all, Detail::Liveness).await));
     let mark = fixture.cloud.mark();
     assert!(are_found(&describe(&fixture, &all[..250], Detail::Liveness).await));
@@ -248,7 +248,7 @@ async fn an_unused_name_is_read_once(#[case] there: usize) {
         let made = fixture.calls(mark);
         assert!(calls.contains(&made.as_str()), "{made}");
     }
-    // Who gets such a name is on the next list.
+    // A new server with such a name is on the next list.
     fixture.cloud.boot("missing-1");
     let answers = describe(&fixture, &nodes[there..there + 2], Detail::Liveness).await;
     assert!(are_found(&answers[..1]), "{answers:?}");
@@ -327,7 +327,7 @@ async fn absence(#[case] what: &str, #[case] expected: &str) {
     }
 }
 
-/// No failure makes a server missing.
+/// No failure is reported as a missing server.
 #[rstest]
 #[case::unauthorized(Fault::status(401))]
 #[case::forbidden(Fault::status(403))]
@@ -420,7 +420,7 @@ async fn another_region(#[case] what: &str) {
     assert_eq!(fixture.cloud.total(), 0);
 }
 
-/// The answer of an old Nova to a version that it does not know.
+/// The response of an old Nova to a version that it does not support.
 fn old_nova(fixture: &Fixture) {
     let body = r#"{"computeFault": {"code": 406, "message": "Version 2.47 is not supported by the API."}}"#;
     fixture

@@ -11,7 +11,7 @@ use openstack_sim::{Cloud, Fault, Service};
 use rstest::rstest;
 use std::time::Duration;
 
-/// So many seconds a busy machine may lose; less than would hide that the time between two logins has doubled.
+/// A busy machine may be late by so many seconds; this is less than a doubled time between two logins.
 const SLOW: u64 = 25;
 
 async fn look(provider: &Provider) -> cloud::Result<cloud::Answer> {
@@ -32,7 +32,7 @@ async fn refused() -> Fixture {
     Fixture::on(cloud, |config| set_password(config, "s3cr3t-wrong")).await
 }
 
-/// The error, which is one of refused credentials, has what to check, and no secret.
+/// The error, which is `Denied`, has a hint, and contains no secret.
 fn denied(answer: cloud::Result<cloud::Answer>) -> String {
     let error = answer.expect_err("the password is wrong");
     assert!(matches!(error, Error::Denied { .. }), "{error:?}");
@@ -62,7 +62,7 @@ async fn fifty_calls_are_one_login(#[case] status: u16) {
     assert_eq!(logins(&fixture), 1);
 }
 
-/// To Keystone, an application credential that is deleted was never there: 404.
+/// For Keystone, a deleted application credential does not exist: 404.
 #[tokio::test]
 async fn so_it_is_with_a_deleted_credential() {
     let fixture = Fixture::on(Cloud::new(), |config| {
@@ -85,7 +85,7 @@ async fn a_password_changed_in_keystone_is_one_login_too() {
     fixture.cloud.boot("node-1");
     look(&fixture.provider).await.unwrap();
     fixture.cloud.revoke_tokens();
-    // For long enough, also on a busy machine.
+    // Long enough, also on a busy machine.
     fixture
         .cloud
         .inject(Fault::status(401).retry_after("60").operation("token_create"));

@@ -444,7 +444,7 @@ async fn a_classic_update_never_overwrites_that_of_another_client() {
     assert_eq!(there, [ours, "172.16.0.0/24 via 10.77.250.1".to_owned()]);
 }
 
-/// Looks and changes go side by side, and none of them knows of another's half of the work.
+/// Reads and changes are concurrent, and none of them sees half of another one's work.
 #[tokio::test]
 async fn reads_and_changes_are_concurrent() {
     let fixture = RouterFixture::new().await;
@@ -458,10 +458,10 @@ async fn reads_and_changes_are_concurrent() {
     assert_eq!(fixture.list().await.len(), new.len());
 }
 
-/// Routes that are requested before they are known to belong to the cluster, as right after occm, cost no write.
+/// Routes that are requested before their owner is known, as right after occm, cost no write.
 #[tokio::test]
 async fn load_balancers_of_occm_are_kept() {
-    // It allows, and does not mark.
+    // It allows the addresses, and sets no tag.
     let fixture = RouterFixture::without(&["standard-attr-tag"]).await;
     let new: Vec<NewRoute> = fixture.nodes(3).into_iter().map(|(_, route)| route).collect();
     assert_eq!(fixture.create(&new).await, ["ok"; 3]);
@@ -490,7 +490,7 @@ async fn a_missing_router_is_named() {
     );
 }
 
-/// Everything that routes leave behind: on the router and on the ports.
+/// All objects of routes: on the router and on the ports.
 fn traces(fixture: &RouterFixture, nodes: &[(ServerView, NewRoute)]) -> Vec<String> {
     let mut traces = fixture.there();
     traces.sort();

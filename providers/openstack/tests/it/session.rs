@@ -1,4 +1,4 @@
-//! Logging in, staying logged in, and going over to other credentials, on the simulation.
+//! Login, renewal, and a change of credentials, on the simulation.
 
 use crate::fixture::{Fixture, PASSWORD, context, context_in, open};
 use cloud::{Detail, Error, NodeRef, Provider as _};
@@ -90,7 +90,7 @@ async fn log_in_by(means: Means, cloud: &Cloud, sim: &Sim, global: &mut Global) 
     };
 }
 
-/// A token from elsewhere.
+/// A token from another session.
 async fn a_token(sim: &Sim) -> String {
     let client = cloud_http::Client::new(
         &cloud_http::Config::default(),
@@ -267,7 +267,7 @@ async fn a_token_is_replaced_before_it_ends() {
     assert!(fixture.cloud.count("token_create") >= 2);
 }
 
-/// The compute service moves, and nothing else: a new login finds its new URL.
+/// Only the compute service moves: a new login finds its new URL.
 #[tokio::test]
 async fn the_catalog_is_read_with_each_login() {
     let fixture = Fixture::new().await;
@@ -281,7 +281,7 @@ async fn the_catalog_is_read_with_each_login() {
     compute_is_at(&fixture.cloud, &new.url());
     assert!(look(&fixture.provider).await.unwrap().found().is_some());
     let before = fixture.cloud.count("token_create");
-    // The old endpoint refuses the token, which leads to another login; then it is removed.
+    // The old endpoint rejects the token, which leads to another login; then it is removed.
     fixture.cloud.revoke_tokens();
     assert!(look(&fixture.provider).await.unwrap().found().is_some());
     assert_eq!(fixture.cloud.count("token_create"), before + 1);
@@ -291,7 +291,7 @@ async fn the_catalog_is_read_with_each_login() {
     assert!(look(&fixture.provider).await.is_err(), "the old server answered");
 }
 
-/// Puts the compute service, and no other, at this place.
+/// Sets the URL of the compute service only.
 fn compute_is_at(cloud: &Cloud, url: &str) {
     let mut endpoints = cloud.endpoints();
     endpoints.retain(|endpoint| endpoint.kind != "compute");
@@ -371,13 +371,13 @@ async fn retries_after_any_failure_of_a_login(
             }
         }
         assert!(began.elapsed() < Duration::from_mins(4), "not even once it works again");
-        // Credentials that were refused are not tried again at once.
+        // Rejected credentials are not retried at once.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(fixture.cloud.struck(fault), 1);
 }
 
-/// Also logging in has a deadline.
+/// A login has a deadline, too.
 #[tokio::test]
 async fn a_request_to_keystone_times_out() {
     let fixture = Fixture::on(Cloud::new(), |config| {
@@ -465,7 +465,7 @@ impl Other {
     }
 }
 
-/// What the configuration in use has been through.
+/// The history of the configuration in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Past {
     Works,

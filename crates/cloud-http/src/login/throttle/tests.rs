@@ -86,7 +86,7 @@ async fn all_callers_get_the_answer_of_one_login(#[case] error: fn() -> Error) {
     assert_eq!(logins.get(), 1);
 }
 
-/// A caller that gives up does not end the login of another one.
+/// A caller that is cancelled does not end the login of another one.
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_gives_up_passes_its_turn_on() {
     let throttle = LoginThrottle::default();

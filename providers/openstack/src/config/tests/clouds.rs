@@ -1,4 +1,4 @@
-//! `clouds.yaml` and its companions.
+//! `clouds.yaml` and related files.
 
 use super::*;
 use rstest::rstest;
@@ -145,7 +145,7 @@ fn no_file_at_all() {
     assert_eq!(error, expected);
 }
 
-/// occm reads it for the credentials then; ours takes everything.
+/// occm then reads it only for the credentials; ours reads all of it.
 #[test]
 fn cloud_without_use_clouds() {
     let text = "[Global]\ncloud=two\nclouds-file=/x.yaml\nregion=R1";

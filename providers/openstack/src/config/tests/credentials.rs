@@ -1,4 +1,4 @@
-//! All the ways to authenticate, and which goes before which.
+//! All authentication methods, and their precedence.
 
 use super::*;
 use rstest::rstest;

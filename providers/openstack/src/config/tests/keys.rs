@@ -1,4 +1,4 @@
-//! The table of keys says the truth.
+//! The table of keys describes what the keys do.
 
 use super::*;
 use provider_kit::keys::{Effect, Key, Kind};
@@ -64,7 +64,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// What else must stand in the file for a key to count.
+/// Other settings without which a key has no effect.
 fn context(key: &str) -> &'static str {
     match key {
         "username" => "username=u\nuser-domain-id=d\npassword=p",

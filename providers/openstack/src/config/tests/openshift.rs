@@ -1,4 +1,4 @@
-//! What the operator writes that a cluster may come with.
+//! The configurations that OpenShift's operator writes.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! What the Go program accepts, ours accepts, and makes the same of it.
+//! A configuration that the Go program accepts is accepted, with the same result.
 //!
-//! Where the Go program stops later, or has a bug that ours does not have, ours may say what it likes.
+//! If the Go program fails later, or has a defect that ours does not have, the results may differ.
 
 mod inputs;
 mod program;
@@ -63,17 +63,17 @@ fn compare(config: &Config, input: &str, theirs: &Value) -> Option<String> {
     (!same).then(|| format!("ours:   {request}\n  theirs: {}", theirs["request"]["auth"]))
 }
 
-/// Whether the Go program goes on, and ours wants to do the same.
+/// Whether the Go program accepts the input, and ours should, too.
 fn stands(input: &str, theirs: &Value) -> bool {
     let auth = &theirs["request"]["auth"];
     let endpoint = theirs["config"]["os-endpoint-type"].as_str().unwrap_or_default();
     let given = |key: &str| input.lines().any(|line| line.starts_with(key));
-    // with an application credential about no scope is asked for, so the token is good for nothing
+    // occm requests no scope with an application credential, so the token cannot be used
     let scope_expected = given("application-credential") || given("tenant-");
     let useless = scope_expected && auth["scope"].is_null() && !auth["identity"]["password"].is_null();
     // Keystone: an application credential cannot ask for a scope
     let doomed = !auth["identity"]["application_credential"].is_null() && !auth["scope"].is_null();
-    // what stands in [Global] does not count there then
+    // then keys in [Global] have no effect
     let overruled = given("cloud=")
         && ["user", "password", "tenant", "domain", "token", "app"]
             .iter()
@@ -82,7 +82,7 @@ fn stands(input: &str, theirs: &Value) -> bool {
     auth.is_object() && !useless && !doomed && !overruled && !refused
 }
 
-/// Their configuration where ours says the same in another way.
+/// Their configuration, where ours expresses the same differently.
 fn normal(theirs: &Value) -> Value {
     let mut theirs = theirs.clone();
     let defaults = [5, 3, 0, 0, 0, 60_000];
@@ -147,7 +147,7 @@ fn of_class(class: &Class) -> Value {
     ])
 }
 
-/// What ours asks Keystone for.
+/// The request of ours to Keystone.
 fn request(global: &Global) -> Value {
     let identity = match &global.method {
         Method::Password { user, password } => {

@@ -1,9 +1,9 @@
-//! The Secret that overlays the file.
+//! The Secret that is merged into the file.
 
 use super::*;
 use rstest::rstest;
 
-/// The whole file that an installer writes.
+/// The file that an installer writes.
 const SEED: &str = "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\n";
 
 fn secret(data: &[(&str, &str)]) -> SecretData {

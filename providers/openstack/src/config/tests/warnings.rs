@@ -1,4 +1,4 @@
-//! What is accepted, and what the user should hear about it.
+//! Accepted configurations, and the warnings for the user.
 
 use super::*;
 use rstest::rstest;
@@ -159,7 +159,7 @@ fn the_file_of_upstreams_manifests() {
     assert_eq!(loaded.warnings, Vec::<String>::new());
 }
 
-/// What is strange about a configuration is often why it cannot be used.
+/// The warnings about a configuration often explain why it cannot be used.
 #[rstest]
 #[case(
     "[Global]\nauth-ur=x\npassword=abc#def",

@@ -46,7 +46,7 @@ fn also_private(mut server: Server) -> Server {
     server
 }
 
-/// 50.56.176.36 is no floating IP of the private network but an address of the public one.
+/// 50.56.176.36 is not a floating IP of the private network but an address of the public one.
 fn moved(mut server: Server) -> Server {
     for addresses in server.addresses.values_mut() {
         addresses.retain(|address| address.addr != "50.56.176.36");

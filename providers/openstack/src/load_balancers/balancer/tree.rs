@@ -24,7 +24,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The pool that a listener's traffic goes to.
+    /// The pool that receives a listener's traffic.
     pub fn pool_of(&self, listener: &Listener) -> Option<&Pool> {
         let by_default = |pool: &&Pool| listener.default_pool_id.as_ref() == Some(&pool.id);
         let by_listener = |pool: &&Pool| pool.listeners.iter().any(|of| of.id == listener.id);
@@ -34,7 +34,7 @@ impl Tree {
             .or_else(|| self.pools.iter().find(by_listener))
     }
 
-    /// Whether any listener's traffic goes to a pool.
+    /// Whether a pool receives any listener's traffic.
     pub fn is_used(&self, pool: &Pool) -> bool {
         !pool.listeners.is_empty()
             || self

@@ -12,7 +12,7 @@ pub(crate) fn status(addresses: &[String], settings: &Settings, defaults: &Defau
     }
     let ingress = addresses.iter().map(|address| match settings.proxy {
         Some(_) if defaults.enable_ingress_hostname => named(format!("{address}.{}", defaults.ingress_hostname_suffix)),
-        // Nodes must not short-cut: only the load balancer speaks the PROXY protocol.
+        // Nodes must send traffic through the load balancer: only it speaks the PROXY protocol.
         Some(_) => addressed(address, IpMode::Proxy),
         None => addressed(address, IpMode::Vip),
     });

@@ -92,7 +92,7 @@ pub(super) fn kept(spec: &Spec, balancer: &LoadBalancer, relation: &Relation, no
     }
 }
 
-/// The requested family besides the first one that the load balancer does not have.
+/// The second requested family, if the load balancer does not have it.
 fn skipped(asked: &[IpFamily], there: &[IpFamily]) -> Option<IpFamily> {
     asked.iter().skip(1).copied().find(|family| !there.contains(family))
 }

@@ -51,7 +51,7 @@ pub(crate) async fn give_back(api: &Session, fip: &FloatingIp) {
         warn!(
             address = fip.floating_ip_address,
             error = error.report(),
-            "cannot give back a floating IP"
+            "cannot release a floating IP"
         );
     }
 }

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 const OURS: &str = "Floating IP for Kubernetes external service ns/web from cluster kubernetes";
 
-/// `1.1.1.1` is ours, `x1.1.1.1` of another owner, `o1.1.1.1` of another Service; `@port` is its target.
+/// `1.1.1.1` is the Service's, `x1.1.1.1` another owner's, `o1.1.1.1` another Service's; `@port` is its target.
 fn fip(text: &str) -> FloatingIp {
     let (address, port) = text
         .split_once('@')
@@ -73,7 +73,7 @@ fn planned(asked: &str, attached: &str, others: &str) -> String {
     let desired = desired(asked, &service, &known);
     let attached = fips(attached);
     let asks = addresses_to_find(&desired, &attached);
-    // Only what is asked for can be observed.
+    // Only requested addresses are read.
     let others = fips(others)
         .into_iter()
         .filter(|fip| asks.iter().any(|ip| has(fip, ip)))

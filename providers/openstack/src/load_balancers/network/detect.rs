@@ -92,7 +92,7 @@ impl Networks {
 
     /// The subnet of the members, if it is known. `vip_subnet` is that of the existing load balancer.
     ///
-    /// A load balancer of the Service has its address where the nodes were when it was created. If no node is there any more, the members are
+    /// The address of a Service's load balancer is in the subnet of the nodes at its creation. If no node is in that subnet any more, the members are
     /// where the nodes are now, as with a load balancer of another owner, which may be anywhere.
     ///
     /// # Errors

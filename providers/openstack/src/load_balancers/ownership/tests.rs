@@ -90,7 +90,7 @@ fn admits(#[case] row: &str, #[case] name: &str, #[case] tags: &[&str], #[case] 
     );
 }
 
-/// What a tag says counts more than a name.
+/// A tag has precedence over a name.
 #[rstest]
 #[case::tagged("x", &["kube_service_kubernetes_default_web", OTHER], true)]
 #[case::named("listener_0_kube_service_kubernetes_default_web", &["mine"], true)]
@@ -131,8 +131,8 @@ fn without_tags_nothing_is_shared() {
     assert!(matches!(admitted, Err(Error::NotSupported { .. })));
 }
 
-/// A Service that was restored from a backup has another UID than the one that its load balancer was made for, and so has a
-/// copy of it in another cluster of our name: both are served, and neither takes the load balancer with it.
+/// A Service that was restored from a backup has another UID than the one for which its load balancer was created, and so has a
+/// copy of it in another cluster of the same name: both are served, and the deletion of neither deletes the load balancer.
 #[rstest]
 #[case::own("kube_service_kubernetes_default_web", &["kubernetes_service_uid_uid"], None)]
 #[case::occm_s("kube_service_kubernetes_default_web", &[], None)]
@@ -171,7 +171,7 @@ fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     assert_eq!(relation(&service(NEW), &balancer).may_delete(&balancer), expected);
 }
 
-/// A name that Octavia's limit cut has a part of the Service's name.
+/// A name that was truncated to Octavia's limit contains a part of the Service's name.
 // upstream: openstack 47
 #[rstest]
 #[case("decompose: cut name, within the Service's name", "default", "web", true)]

@@ -76,7 +76,7 @@ async fn an_internal_address_that_is_requested_later(fixture: &mut Fixture) {
     }
 }
 
-/// `loadBalancerIP` was set after occm had made the floating IP: the swap of the image moves nothing, the user does.
+/// `loadBalancerIP` was set after occm had created the floating IP: the swap of the image does not change the address, the user does.
 async fn an_address_that_occm_ignored(fixture: &mut Fixture) {
     let (one, other) = (
         fixture.project.floating_ip().await.1,
@@ -86,7 +86,7 @@ async fn an_address_that_occm_ignored(fixture: &mut Fixture) {
     let had = fixture.address(&mut spec).await;
     spec.annotations.remove(key::RECORD.key);
     spec.ip = Some(one.clone());
-    // New hosts, which may come first, do not count as having seen to the address.
+    // New hosts, which may be reconciled first, do not apply the address.
     spec.hosts = fixture.hosts[1..].into();
     fixture.update_hosts(&mut spec).await.unwrap();
     for _ in 0..3 {
@@ -121,7 +121,7 @@ async fn an_unusable_address_creates_no_load_balancer(fixture: &mut Fixture) {
     assert_eq!(fixture.octavia.load_balancers().await.unwrap(), []);
 }
 
-/// With `port-id` the address may have been there before the load balancer, asked for or not.
+/// With `port-id` the address may exist before the load balancer, requested or not.
 async fn an_address_that_is_already_attached(fixture: &mut Fixture) {
     for (name, asks) in [("asked", true), ("unasked", false)] {
         let port = fixture.project.idle_port().await;
@@ -174,7 +174,7 @@ async fn only_ipv4_floats(fixture: &mut Fixture) {
     assert!(!calls.contains_key("network_list"), "{calls:?}");
 }
 
-/// Neutron may be without routers, and so without floating IPs.
+/// A Neutron without routers has no floating IPs.
 #[rstest]
 #[case::as_neutron_says_it(Fault::status(404))]
 #[case::as_its_server_says_it(Fault::answer(404, "404 Not Found"))]
@@ -190,8 +190,8 @@ async fn addresses_of_ipv6_need_no_floating_ips(#[case] no_such_path: Fault) {
     fixture.delete(&mut spec).await.unwrap();
 }
 
-/// What counts is the address that the load balancer has, not what the Service asks for: a subnet of IPv4 has only such, and
-/// where Octavia takes no source ranges it gives one to any Service. It gets a floating IP, as with the Go program.
+/// The address of the load balancer counts, not the family of the Service: an IPv4 subnet has only IPv4 addresses, and
+/// if Octavia supports no source ranges, it assigns one to any Service. It gets a floating IP, as with the Go program.
 #[tokio::test]
 async fn ipv4_addresses_get_floating_ips() {
     let fixture = Fixture::simulated().await;
@@ -264,7 +264,7 @@ async fn a_second_family_that_is_not_available(fixture: &mut Fixture) {
     }
 }
 
-/// A provider may not have what Octavia has. Other problems are reported all the same.
+/// A provider may not support what Octavia supports. Other problems are reported nevertheless.
 #[rstest]
 #[case::refused(400, 1, Ok(1))]
 #[case::not_implemented(501, 1, Ok(1))]

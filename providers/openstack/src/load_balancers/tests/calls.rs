@@ -1,4 +1,4 @@
-//! How little is asked.
+//! The number of calls.
 
 use super::fixture::{Fixture, annotate, id, port, scenarios};
 use cloud::{Progress, Protocol, Spec};
@@ -14,13 +14,13 @@ scenarios! {
 async fn a_node_comes(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();
-    // The record knows the pool: one write, and one poll before and after it.
+    // The record has the pool: one write, and one poll before and after it.
     spec.hosts = fixture.hosts.as_slice().into();
     let before = fixture.calls();
     fixture.update_hosts(&mut spec).await.unwrap();
     assert_eq!(fixture.since(&before), "loadbalancer_get×2 loadbalancer_members_update");
     assert_eq!(fixture.members(&id(&spec)).await, "a b c");
-    // So it is for a process that knows nothing else.
+    // The same holds for a new process.
     fixture.restart();
     spec.hosts = fixture.hosts[..1].into();
     fixture.update_hosts(&mut spec).await.unwrap();
@@ -55,7 +55,7 @@ async fn serial_calls(fixture: &mut Fixture) {
     );
 }
 
-/// Members that are asked elsewhere whether they are well stay in their pool meanwhile.
+/// Members with a monitor address are not removed from their pool.
 #[tokio::test]
 async fn serial_calls_empty_no_pool() {
     let mut fixture = Fixture::simulated().await;
@@ -103,7 +103,7 @@ async fn ovn(fixture: &mut Fixture) {
     annotate(&mut spec, "enable-health-monitor", "true");
     fixture.ensure(&mut spec).await.unwrap();
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/80");
-    // Nothing is sent again that ovn would not keep.
+    // Values that ovn would not store are not sent again.
     fixture.restart();
     spec.annotations.remove(crate::load_balancers::annotations::RECORD.key);
     let before = fixture.calls();
@@ -115,7 +115,7 @@ async fn ovn(fixture: &mut Fixture) {
     );
 }
 
-/// Unchanged Services cost a page of each list after a restart.
+/// After a restart, unchanged Services cost one page of each list.
 async fn restart(fixture: &mut Fixture) {
     let mut specs: Vec<Spec> = Vec::new();
     for number in 0..8 {
@@ -135,7 +135,7 @@ async fn restart(fixture: &mut Fixture) {
     );
 }
 
-/// Passes over all Services at the times that the answers ask for, for this long. The cloud works on each load balancer for an hour.
+/// Passes over all Services at the requested times, for this long. The cloud works on each load balancer for an hour.
 async fn poll(fixture: &Fixture, specs: &mut [Spec], time: Duration) {
     let (mut now, mut due) = (Duration::ZERO, vec![Duration::ZERO; specs.len()]);
     while now < time {

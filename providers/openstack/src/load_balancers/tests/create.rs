@@ -1,4 +1,4 @@
-//! Made once, in one call, and changed in place.
+//! Created once, with one call, and updated in place.
 
 use super::fixture::{Fixture, annotate, id, port, scenarios};
 use crate::{
@@ -27,7 +27,7 @@ async fn create_annotate_nothing(fixture: &mut Fixture) {
     spec.ports.push(port(Protocol::Udp, 53));
     let before = fixture.calls();
     let address = fixture.address(&mut spec).await;
-    // The first time, a process looks for what one that died may have left.
+    // At first, a process looks for objects of a previous process.
     assert_eq!(
         fixture.since(&before),
         "floating_ip_create floating_ip_list×2 loadbalancer_create loadbalancer_get loadbalancer_list version_list"
@@ -49,7 +49,7 @@ async fn pending_at_the_start(fixture: &mut Fixture) {
     fixture.row("PENDING_UPDATE at start → retried later, no mutation");
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();
-    // Octavia's clock has whole seconds.
+    // Octavia's timestamps have whole seconds.
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     let listener = &fixture.tree(&id(&spec)).await.listeners[0].id;
     let change = crate::api::octavia::ListenerChange {
@@ -159,7 +159,7 @@ async fn a_legacy_name_is_adopted(fixture: &mut Fixture) {
         (id(&spec), fixture.listeners(&old.id).await.as_str()),
         (old.id.clone(), "TCP/80")
     );
-    // And it is ours to delete.
+    // It is owned by this cluster, so it is deleted.
     fixture.delete(&mut spec).await.unwrap();
     assert_eq!(
         fixture

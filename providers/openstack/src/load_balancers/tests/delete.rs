@@ -1,4 +1,4 @@
-//! Gone with all that came with it.
+//! Deleted with all its objects.
 
 use super::fixture::{Fixture, annotate, id, scenarios};
 use crate::{api::octavia::LoadBalancer, load_balancers::annotations as key};
@@ -46,8 +46,8 @@ async fn already_deleted(fixture: &mut Fixture) {
     assert!(spec.annotations.is_empty(), "{:?}", spec.annotations);
 }
 
-/// The Service's own load balancer is gone, and there is one of that name: another cluster has our name, and its Service
-/// has that of ours.
+/// The Service's own load balancer does not exist, but one of its name does: another cluster has the same name, and a Service
+/// of the same name.
 async fn a_stale_id_does_not_select_another_load_balancer(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
@@ -91,7 +91,7 @@ async fn keep_floating_ip(fixture: &mut Fixture) {
     assert_eq!(fixture.project.floating_ips().await, [(address, None)]);
 }
 
-/// It is unknown whether the Service wants to keep its address.
+/// It is not known whether the Service wants to keep its address.
 async fn of_a_deleted_service(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let address = fixture.address(&mut spec).await;
@@ -116,7 +116,7 @@ async fn of_a_service_of_another_type(fixture: &mut Fixture) {
     assert_eq!(fixture.project.floating_ips().await, []);
 }
 
-/// An address that was kept is not lost with a Service of the same name that asks for it and is refused.
+/// A kept address is not lost with a Service of the same name that requests it and is refused.
 async fn kept_for_a_service_that_is_refused(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     annotate(&mut spec, "keep-floatingip", "true");
@@ -150,7 +150,7 @@ async fn deleted_elsewhere_and_recreated(fixture: &mut Fixture) {
     assert_ne!(id(&spec), old);
     assert_eq!(spec.annotations[key::LOAD_BALANCER_ADDRESS.key], address);
 
-    // What is inside only has no floating IP that would keep the address.
+    // An internal load balancer has no floating IP that would keep the address.
     let mut inside = fixture.service("inside");
     annotate(&mut inside, "internal", "true");
     let address = fixture.address(&mut inside).await;

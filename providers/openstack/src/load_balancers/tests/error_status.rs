@@ -1,4 +1,4 @@
-//! Load balancers that Octavia calls broken.
+//! Load balancers in the status ERROR.
 
 use super::fixture::{Fixture, id, port, scenarios};
 use crate::load_balancers::{annotations as key, names};
@@ -20,7 +20,7 @@ async fn error_during_creation(fixture: &mut Fixture) {
     fixture.fail_next(&spec);
     let refused = fixture.refused(&mut spec).await;
     assert!(refused.contains("gone into ERROR state"), "{refused}");
-    // Not at once: a cloud that cannot is not asked over and over. Nothing is awaited before, for that time is short.
+    // Not at once: a load balancer that cannot be created is not requested repeatedly. Nothing is awaited before, because that time is short.
     let refused = fixture.refused(&mut spec).await;
     assert!(refused.contains("1 times in a row"), "{refused}");
     fixture.reload();
@@ -33,7 +33,7 @@ async fn error_during_creation(fixture: &mut Fixture) {
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/80");
 }
 
-/// One that is in use is never deleted, and not tried to be repaired over and over.
+/// One that is in use is never deleted, and a repair is not tried repeatedly.
 async fn error_while_in_use(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();
@@ -59,7 +59,7 @@ async fn error_while_in_use(fixture: &mut Fixture) {
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/443 TCP/80");
 }
 
-/// A load balancer that never worked while we managed it is reported, and not changed.
+/// A load balancer that never worked under this manager is reported, and not changed.
 async fn error_left_by_another_program(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();
@@ -82,7 +82,7 @@ async fn error_left_by_another_program(fixture: &mut Fixture) {
     assert!(!calls.contains_key("loadbalancer_failover"), "{calls:?}");
 }
 
-/// It is not in use yet, although its Service was served by the one before.
+/// It is not in use yet, although its Service was served by the previous one.
 async fn error_of_a_recreated_load_balancer(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let address = fixture.address(&mut spec).await;
@@ -95,7 +95,7 @@ async fn error_of_a_recreated_load_balancer(fixture: &mut Fixture) {
     assert_eq!(fixture.address(&mut spec).await, address);
 }
 
-/// Another cluster of our name may have created it, or occm: it is reported. Only an object with the Service's own UID is recreated.
+/// Another cluster of the same name may have created it, or occm: it is reported. Only an object with the Service's own UID is recreated.
 async fn error_of_a_load_balancer_with_only_the_name(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     let name = names::load_balancer(&spec.cluster, &spec.service);

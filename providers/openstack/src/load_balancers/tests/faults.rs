@@ -1,4 +1,4 @@
-//! What goes wrong, and comes right. On the simulation only: the real services cannot be made to fail like this.
+//! Failures and recoveries. Only on the simulation: the real services cannot be made to fail like this.
 
 use super::fixture::{Fixture, annotate, id, port, report};
 use crate::load_balancers::names;
@@ -27,7 +27,7 @@ async fn conflict() {
     assert_eq!(fixture.listeners(&id(&spec)).await, "TCP/443 TCP/80");
 }
 
-/// Octavia says 400 too where it cannot ask Neutron or Barbican.
+/// Octavia also returns 400 if it cannot reach Neutron or Barbican.
 #[rstest]
 #[case::neutron_is_down("Subnet 42 not found.", Retry::Backoff)]
 #[case::barbican_is_down("Could not retrieve certificate: ['x/secrets/1']", Retry::Backoff)]
@@ -52,7 +52,7 @@ async fn refused_once(#[case] words: &str, #[case] retry: Retry) {
     assert_eq!(fixture.members(&id(&spec)).await, "a b c");
 }
 
-/// Octavia accepts a change and does nothing: that is reported, everything else is done, and it is retried after a while.
+/// Octavia accepts a change and does nothing: this is reported, all other steps are applied, and it is retried after a while.
 #[tokio::test]
 async fn members_that_octavia_does_not_change() {
     let fixture = Fixture::simulated().await;
@@ -66,7 +66,7 @@ async fn members_that_octavia_does_not_change() {
     let fault = fixture.sim().inject(deaf);
     spec.traffic = TrafficPolicy::Cluster;
     spec.ports.push(port(Protocol::Tcp, 443));
-    // The members of the port that is new come with a call of their own.
+    // The members of a new port are part of its call.
     let refused = fixture.refused(&mut spec).await;
     assert!(refused.contains("twice, and nothing changed"), "{refused}");
     assert_eq!(fixture.sim().struck(fault), 4, "{refused}");
@@ -122,7 +122,7 @@ async fn lost_answers() {
             spec.ports.push(port(Protocol::Tcp, 443));
         }
         fixture.sim().inject(Fault::lose_answer().operation(operation).times(1));
-        // The loss itself may be an error or not; the next pass makes it whole.
+        // The lost response may be an error or not; the next pass completes the change.
         let _ = fixture.ensure(&mut spec).await;
         fixture.settled().await;
         fixture.ensure(&mut spec).await.unwrap();
@@ -133,7 +133,7 @@ async fn lost_answers() {
     }
 }
 
-/// The word is one that Octavia knows, and the provider has not: 501.
+/// Octavia knows the value, but the provider does not support it: 501.
 #[rstest]
 #[case::provider_has_not(None)]
 #[case::by_policy(Some(403))]
@@ -155,7 +155,7 @@ async fn a_method_that_the_provider_has_not(#[case] status: Option<u16>) {
     }
     annotate(&mut spec, "lb-method", "SOURCE_IP");
     spec.hosts = fixture.hosts.as_slice().into();
-    // Each process tries it once and reports it.
+    // Each process tries it once, and reports it.
     for _ in 0..2 {
         if status == Some(409) {
             let refused = fixture.refused(&mut spec).await;
@@ -200,7 +200,7 @@ async fn refused_method() {
     );
 }
 
-/// A load balancer is made with everything on it: any of their quotas can be the one.
+/// A load balancer is created with everything on it: any of the quotas can be exceeded.
 #[rstest]
 #[case("load_balancer", "the quota for load balancers is exceeded")]
 #[case("listener", "the quota for listeners is exceeded")]
@@ -221,7 +221,7 @@ async fn quota(#[case] of: &str, #[case] expected: &str) {
     assert_eq!(fixture.octavia.load_balancers().await.unwrap(), []);
 }
 
-/// Octavia says 500 if a subnet has no address for a load balancer, and it passes when there is one.
+/// Octavia returns 500 if a subnet has no free address for a load balancer; a retry succeeds once there is one.
 #[tokio::test]
 async fn the_subnet_is_full() {
     let mut fixture = Fixture::simulated().await;
@@ -282,7 +282,7 @@ async fn a_load_balancer_in_error_is_deleted_with_its_floating_ip(#[case] kept: 
     assert_eq!(fixture.project.floating_ips().await.len(), 1);
 }
 
-/// The one that the Service asks for by its address stays: it may be all that it can get.
+/// A floating IP that the Service requests by its address is kept: it may be the only one that it can get.
 #[tokio::test]
 async fn a_load_balancer_in_error_keeps_the_requested_floating_ip() {
     let fixture = Fixture::simulated().await;
@@ -294,7 +294,7 @@ async fn a_load_balancer_in_error_keeps_the_requested_floating_ip() {
     spec.ip = Some(address.clone());
     fixture.ensure(&mut spec).await.unwrap();
     let broken = id(&spec).parse().unwrap();
-    // As if nothing had been written on it yet.
+    // As if no annotation had been written yet.
     spec.annotations.clear();
     spec.status = cloud::Status::default();
     fixture
@@ -305,7 +305,7 @@ async fn a_load_balancer_in_error_keeps_the_requested_floating_ip() {
     assert_eq!(fixture.project.floating_ips().await, [(address, None)]);
 }
 
-/// One that was well is not left broken for a day because its failover failed for a reason that may pass.
+/// One that was healthy is not left in ERROR for a day because its failover failed for a temporary reason.
 #[rstest]
 #[case::busy(409, 2)]
 #[case::not_found(404, 2)]
@@ -328,7 +328,7 @@ async fn a_failover_that_failed_is_tried_again(#[case] status: u16, #[case] expe
     assert_eq!(fixture.calls()["loadbalancer_failover"], expected);
 }
 
-/// What was made for the asking is given back if there is nothing that it could lead to.
+/// A reserved floating IP is released if it cannot be attached to anything.
 #[tokio::test]
 async fn a_reserved_floating_ip_is_given_back() {
     let fixture = Fixture::simulated_in("admin").await;
@@ -347,7 +347,7 @@ async fn a_reserved_floating_ip_is_given_back() {
     assert_eq!(fixture.project.floating_ips().await.len(), 1);
 }
 
-/// Dies as soon as this call has come.
+/// The process ends as soon as this call has arrived.
 async fn dies_at(fixture: &mut Fixture, call: &str, spec: &Spec) {
     let fault = fixture.sim().inject(Fault::hang().operation(call).times(1));
     let struck = fixture.sim().until(|cloud| cloud.struck(fault) > 0);
@@ -361,7 +361,7 @@ async fn dies_at(fixture: &mut Fixture, call: &str, spec: &Spec) {
     fixture.restart();
 }
 
-/// What the process that died had made for the asking goes, if something else is asked for meanwhile.
+/// The reservation of a process that ended is deleted if the Service requests another address meanwhile.
 #[rstest]
 #[case::another(Some("203.0.113.78"))]
 #[case::none(None)]
@@ -391,7 +391,7 @@ async fn a_reservation_of_an_earlier_process_is_deleted(
     assert_eq!(reserved, Vec::<String>::new());
 }
 
-/// It is used, if it is still requested, and does not count as a reserved one any more.
+/// It is used, if it is still requested, and is not marked as reserved any more.
 #[tokio::test]
 async fn a_reservation_of_an_earlier_process_is_used() {
     let mut fixture = Fixture::simulated_in("admin").await;
@@ -411,7 +411,7 @@ async fn a_reservation_of_an_earlier_process_is_used() {
     assert_eq!(fixture.project.floating_ips().await, []);
 }
 
-/// Also a Service that goes before it had anything takes along what was reserved for it, whatever it asked for last.
+/// The reservation of a Service is deleted with it, also if it never had an address, and whatever it requested last.
 #[tokio::test]
 async fn a_reservation_of_an_earlier_process_is_deleted_with_the_service() {
     let mut fixture = Fixture::simulated_in("admin").await;
@@ -423,7 +423,7 @@ async fn a_reservation_of_an_earlier_process_is_deleted_with_the_service() {
     assert_eq!(fixture.project.floating_ips().await, []);
 }
 
-/// A Service that was refused takes nothing with it.
+/// Nothing is deleted with a Service that was refused.
 #[tokio::test]
 async fn a_refused_guest_deletes_nothing() {
     let fixture = Fixture::simulated().await;
@@ -465,7 +465,7 @@ async fn octavia_is_upgraded() {
     assert_eq!(ranges, ["192.0.2.0/24"]);
 }
 
-/// A name that is cut is known again after the cluster got another name, and goes with its Service.
+/// A truncated name is recognised after the cluster's name changed, and is deleted with its Service.
 #[tokio::test]
 async fn a_cluster_with_truncated_names_is_renamed() {
     let fixture = Fixture::simulated().await;
@@ -488,7 +488,7 @@ async fn a_cluster_with_truncated_names_is_renamed() {
     assert_eq!(fixture.project.floating_ips().await, []);
 }
 
-/// Members of the second family are in its subnet, and from there they are let in.
+/// Members of the second family are in its subnet, and their security groups allow it.
 #[tokio::test]
 async fn two_families_have_two_subnets() {
     let mut fixture = Fixture::simulated().await;
@@ -512,7 +512,7 @@ async fn two_families_have_two_subnets() {
     );
 }
 
-/// A load balancer that never becomes ready blocks no other, is polled less often, and is reported.
+/// A load balancer that never becomes ready blocks no other Service, is polled less often, and is reported.
 #[tokio::test]
 async fn never_ready() {
     let fixture = Fixture::simulated().await;
@@ -563,7 +563,7 @@ async fn the_version_is_not_known() {
     fixture.ensure(&mut spec).await.unwrap();
 }
 
-/// A gateway that shows nothing of Octavia but its API: that is detected after a while, and reported once.
+/// A gateway hides everything of Octavia except its API: this is detected after a while, and reported once.
 #[rstest]
 #[case::not_found(|| Fault::status(404))]
 #[case::forbidden(|| Fault::status(403))]
@@ -579,7 +579,7 @@ async fn the_versions_are_hidden(#[case] fault: fn() -> Fault) {
     fixture.ensure(&mut spec).await.expect_err("no version yet");
     assert_eq!(fixture.octavia.load_balancers().await.unwrap(), []);
 
-    // Whatever is on the way to it was restarted.
+    // The gateway was restarted.
     fixture.sim().withdraw_all();
     let failing = Fault::status(503).operation("version_list").service(Service::Octavia);
     fixture.sim().inject(failing);
@@ -610,7 +610,7 @@ async fn the_versions_are_hidden(#[case] fault: fn() -> Fault) {
     );
 }
 
-/// An administrator is shown the load balancers of all projects.
+/// An administrator sees the load balancers of all projects.
 #[tokio::test]
 async fn load_balancers_of_other_projects_are_ignored() {
     let fixture = Fixture::simulated_in("admin").await;
@@ -661,7 +661,7 @@ async fn every_read_fails_once() {
     }
 }
 
-/// Nodes come for many Services at once: one list reports all of them as ready.
+/// A node is added to many Services at once: one list reports all of them as ready.
 #[tokio::test]
 async fn many_are_read_in_one_list() {
     let fixture = Fixture::simulated().await;
@@ -730,7 +730,7 @@ async fn certificates() {
     assert_eq!(fixture.tree(&id(&spec)).await.pools[0].protocol, "HTTP");
 }
 
-/// Internal Services have no floating IP, and this is not checked for each of them.
+/// Internal Services have no floating IP, which is not checked for each of them.
 #[tokio::test]
 async fn internal_services_after_a_restart() {
     let mut fixture = Fixture::simulated().await;

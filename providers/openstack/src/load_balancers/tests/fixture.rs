@@ -1,4 +1,4 @@
-//! Where scenarios play: a project with a network, and an account of every call.
+//! The environment of scenarios: a project with a network, and a count of every call.
 
 use super::{
     objects,
@@ -30,11 +30,11 @@ use prometheus::Registry;
 use provider_kit::load_balancer::State;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// One project, and one manager that works in it.
+/// One project, and one manager for it.
 pub(super) struct Fixture {
     pub project: Project,
     pub balancers: Balancers,
-    /// Octavia as the operator of the cloud sees it; these calls are not counted.
+    /// Octavia with the permissions of an administrator; these calls are not counted.
     pub octavia: Octavia,
     pub hosts: Vec<Arc<Host>>,
     pub cluster: String,
@@ -47,7 +47,7 @@ pub(super) struct Fixture {
     sim: Option<Sim>,
 }
 
-/// How often each call was made.
+/// The number of each call.
 pub(super) type Calls = BTreeMap<String, u64>;
 
 impl Fixture {
@@ -101,7 +101,7 @@ impl Fixture {
         }
     }
 
-    /// Leaves nothing behind that others could miss.
+    /// Deletes everything that other scenarios need.
     pub async fn clean_up(&self) {
         for balancer in self.octavia.load_balancers().await.expect("a list") {
             self.octavia
@@ -113,7 +113,7 @@ impl Fixture {
         self.project.clean_up().await;
     }
 
-    /// Which acceptance case is played; shown if it fails.
+    /// The current case of the acceptance list; shown if it fails.
     #[expect(clippy::unused_self, reason = "reads as a part of the story")]
     pub fn row(&self, case: &str) {
         println!("{case}");
@@ -145,7 +145,7 @@ impl Fixture {
         self.cloud.as_ref().expect("a simulation")
     }
 
-    /// A manager with another configuration; it knows nothing.
+    /// A manager with another configuration and without state.
     pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart();
@@ -174,7 +174,7 @@ impl Fixture {
         session(&self.login.0, &self.login.1)
     }
 
-    /// What the Service of this name asks for: 80/TCP and the first two hosts.
+    /// A Service of this name: 80/TCP and the first two hosts.
     pub fn service(&self, name: &str) -> Spec {
         Spec {
             cluster: self.cluster.clone(),
@@ -191,7 +191,7 @@ impl Fixture {
         }
     }
 
-    /// One pass; what is noted is written on the Service, as the controller would.
+    /// One pass; its notes are written on the Service, as by the controller.
     pub async fn pass(&self, spec: &mut Spec) -> Result<Progress<Status>> {
         let Noted { answer, notes } = self.balancers.ensure(spec).await?;
         write(spec, notes);
@@ -219,12 +219,12 @@ impl Fixture {
         status.ingress[0].ip.clone().expect("an address")
     }
 
-    /// Why it does not become ready.
+    /// The reason why it does not become ready.
     pub async fn refused(&self, spec: &mut Spec) -> String {
         self.ensure(spec).await.expect_err("an error").report()
     }
 
-    /// Passes over the hosts until they are as asked.
+    /// Passes over the hosts until they match.
     pub async fn update_hosts(&self, spec: &mut Spec) -> Result<()> {
         for _ in 0..100 {
             let Noted { answer, notes } = self.balancers.update_hosts(spec).await?;
@@ -237,7 +237,7 @@ impl Fixture {
         panic!("never ready")
     }
 
-    /// Passes until it is gone.
+    /// Passes until it is deleted.
     pub async fn delete(&self, spec: &mut Spec) -> Result<()> {
         for _ in 0..100 {
             let Noted { answer, notes } = self.balancers.delete(spec).await?;
@@ -250,7 +250,7 @@ impl Fixture {
         panic!("never gone")
     }
 
-    /// Waits until Octavia has done what it was asked for.
+    /// Waits until Octavia has completed its changes.
     pub async fn settled(&self) {
         for _ in 0..1000 {
             let all = self.octavia.load_balancers().await.expect("a list");
@@ -265,7 +265,7 @@ impl Fixture {
         panic!("Octavia never settles")
     }
 
-    /// Until the next look: real services have less time for everything else while they answer.
+    /// The pause before the next poll: real services are slower if they are polled often.
     fn pause(&self) -> Duration {
         Duration::from_millis(if self.cloud.is_some() { 5 } else { 300 })
     }
@@ -326,7 +326,7 @@ impl Fixture {
         names.join(" ")
     }
 
-    /// What was called so far.
+    /// The calls so far.
     pub fn calls(&self) -> Calls {
         let families = self.registry.gather();
         let requests = families
@@ -343,7 +343,7 @@ impl Fixture {
             .collect()
     }
 
-    /// What was called since then, as `name` or `name×count`, in alphabetical order.
+    /// The calls since then, as `name` or `name×count`, in alphabetical order.
     pub fn since(&self, before: &Calls) -> String {
         let made = self.calls().into_iter().filter_map(|(name, count)| {
             let count = count - before.get(&name).copied().unwrap_or_default();
@@ -380,12 +380,12 @@ impl Fixture {
     }
 }
 
-/// An error of the right kind, in words.
+/// An error of the expected kind, as text.
 pub(super) fn report(error: &Error) -> String {
     error.report()
 }
 
-/// A port of a Service, with the node port that is 30000 above.
+/// A port of a Service; its node port is 30000 higher.
 pub(super) fn port(protocol: Protocol, number: u16) -> cloud::Port {
     cloud::Port {
         name: format!("{}-{number}", protocol.as_str().to_lowercase()),
@@ -401,7 +401,7 @@ pub(super) fn annotate(spec: &mut Spec, name: &str, value: &str) {
     objects::annotate(spec, name, value);
 }
 
-/// The ID that stands on the Service.
+/// The ID in the record of the Service.
 pub(super) fn id(spec: &Spec) -> String {
     spec.annotations.get(key::LOAD_BALANCER_ID.key).expect("an ID").clone()
 }
@@ -441,7 +441,7 @@ fn context(metrics: Metrics, gate: Gate) -> SessionContext {
     }
 }
 
-/// Plays each of these scenarios on the simulation, and, with `--ignored`, on the real services.
+/// Runs each of these scenarios on the simulation, and, with `--ignored`, on the real services.
 macro_rules! scenarios {
     ($($name:ident)+) => {
         mod on_the_simulation {

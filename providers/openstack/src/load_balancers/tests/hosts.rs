@@ -1,4 +1,4 @@
-//! Nodes come and go, whatever else is wrong with a Service.
+//! Hosts change, whatever other problems a Service has.
 
 use super::fixture::{Fixture, annotate, id, port, scenarios};
 use crate::{
@@ -77,7 +77,7 @@ async fn although_the_group_is_not_known(fixture: &mut Fixture) {
     assert_eq!(fixture.members(&id(&spec)).await, "b c");
 }
 
-/// Nodes change, as the controller sees to it: what is not found is ensured.
+/// Nodes change, as in the controller: if the load balancer is not found, it is ensured.
 async fn follow(fixture: &Fixture, spec: &mut Spec) -> Result<(), Error> {
     match fixture.update_hosts(spec).await {
         Err(Error::NotFound { .. }) => fixture.ensure(spec).await.map(drop),
@@ -85,7 +85,7 @@ async fn follow(fixture: &Fixture, spec: &mut Spec) -> Result<(), Error> {
     }
 }
 
-/// A watched Service of two ports.
+/// A Service with two ports.
 async fn watched(fixture: &Fixture) -> (Spec, Tree) {
     let mut spec = fixture.service("web");
     spec.ports.push(port(Protocol::Tcp, 443));
@@ -95,7 +95,7 @@ async fn watched(fixture: &Fixture) -> (Spec, Tree) {
     (spec, tree)
 }
 
-/// Something was deleted: the other port has its hosts all the same, then all is there again, and nothing more is done.
+/// An object was deleted: the other port gets its hosts, then the object is recreated, and nothing else changes.
 async fn mended(fixture: &Fixture, spec: &mut Spec, lacking: &str) {
     fixture.settled().await;
     spec.hosts = fixture.hosts[1..].into();
@@ -134,7 +134,7 @@ async fn a_monitor_that_another_client_deleted_is_recreated(fixture: &mut Fixtur
     mended(fixture, &mut spec, "health monitor of port").await;
 }
 
-/// It serves, so it is for a change of the Service to replace it.
+/// It serves, so only a change of the Service replaces it.
 async fn a_part_with_other_settings_is_not_missing(fixture: &mut Fixture) {
     let mut spec = fixture.service("web");
     fixture.ensure(&mut spec).await.unwrap();

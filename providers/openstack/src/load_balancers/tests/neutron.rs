@@ -10,23 +10,23 @@ use std::sync::Arc;
 
 pub(crate) use environments::{Simulated, real, scenarios, simulated};
 
-/// Who logs in where.
+/// A login.
 pub(crate) struct Login<'a> {
     pub auth_url: &'a str,
     /// The name of the project and of its user.
     pub project: &'a str,
 }
 
-/// Who sees the external network.
+/// The projects that see the external network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
     /// All projects: there is no other one.
     Everyone,
-    /// Only the project: others on the same cloud look for *the* external network.
+    /// Only the project: others on the same cloud search for *the* external network.
     Project,
 }
 
-/// A network `10.77.0.0/24`, and what is outside once that is made: see [`Neutron::open`].
+/// A network `10.77.0.0/24`, and the external network once it is created: see [`Neutron::open`].
 pub(crate) struct Neutron {
     pub api: Session,
     pub admin: Session,
@@ -38,7 +38,7 @@ pub(crate) struct Neutron {
     router: String,
 }
 
-/// Something in front of which a floating IP can be.
+/// A port that a floating IP can be attached to.
 pub(crate) struct Vip {
     pub port: String,
     pub address: String,
@@ -46,7 +46,7 @@ pub(crate) struct Vip {
 
 impl Neutron {
     pub(crate) async fn new(login: &Login<'_>) -> Self {
-        // Another test may have done so before.
+        // Another test may have installed it before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (api, admin) = (session(login.auth_url, login.project), session(login.auth_url, "admin"));
         let network = json!({"network": {"name": "nodes"}});
@@ -67,7 +67,7 @@ impl Neutron {
         }
     }
 
-    /// Makes an external network with the subnets `big`, tagged `a` and `b`, and `small`, tagged `a`, which has room for one
+    /// Creates an external network with the subnets `big`, tagged `a` and `b`, and `small`, tagged `a`, which has room for one
     /// floating IP, and a router to it.
     pub(crate) async fn create_external_network(&mut self, visibility: Visibility) {
         self.external = self.shared_network(visibility).await;
@@ -78,7 +78,7 @@ impl Neutron {
         self.router = id(&post(&self.api, "routers", router).await, "router");
         let interface = ["routers", &self.router, "add_router_interface"];
         self.put(&interface, json!({"subnet_id": self.subnet})).await;
-        // The gateway has its address from `big`: there is nothing else yet.
+        // The address of the gateway is from `big`, the only subnet so far.
         let pool = json!([{"start": "198.51.100.2", "end": "198.51.100.2"}]);
         let small = json!({"name": "small", "network_id": self.external, "ip_version": 4, "cidr": "198.51.100.0/29", "enable_dhcp": false, "allocation_pools": pool});
         self.small = id(
@@ -89,7 +89,7 @@ impl Neutron {
         self.tag(&self.big, &["a", "b"]).await;
     }
 
-    /// Removes the external network: a project may not share many.
+    /// Deletes the external network: a project may not share many.
     pub(crate) async fn delete_external_network(&self) {
         if self.external.is_empty() {
             return;
@@ -124,7 +124,7 @@ impl Neutron {
         let _: Value = self.admin.json(call).await.expect("tags");
     }
 
-    /// A port such as a load balancer has.
+    /// A port like that of a load balancer.
     pub(crate) async fn vip(&self) -> Vip {
         let port = self
             .port(json!({"network_id": self.network, "device_owner": "Octavia"}))
@@ -135,7 +135,7 @@ impl Neutron {
         }
     }
 
-    /// The same in a network that no router leads to.
+    /// The same in a network without a router.
     pub(crate) async fn unreachable_vip(&self) -> Vip {
         let network = id(
             &post(&self.api, "networks", json!({"network": {"name": "away"}})).await,
@@ -171,7 +171,7 @@ impl Neutron {
         post(&self.api, "ports", json!({ "port": port })).await["port"].clone()
     }
 
-    /// What the project has of a resource, as `GET` answers it.
+    /// The project's objects of a resource, as `GET` returns them.
     pub(crate) async fn get(&self, path: &[&str]) -> Value {
         let call = Call::get(Service::Network, "get", path.iter().copied());
         self.api.json(call).await.expect("an answer")
@@ -191,7 +191,7 @@ impl Neutron {
         session.delete(call).await.expect("deleted");
     }
 
-    /// Makes a floating IP as a user would.
+    /// Creates a floating IP as a user would.
     pub(crate) async fn floating_ip(&self, description: &str) -> (String, String) {
         let body = json!({"floatingip": {"floating_network_id": self.external, "description": description}});
         let made = post(&self.api, "floatingips", body).await;
@@ -199,7 +199,7 @@ impl Neutron {
         (text("id"), text("floating_ip_address"))
     }
 
-    /// `address port`, one a line, of all floating IPs of the external network.
+    /// `address port`, one per line, of all floating IPs of the external network.
     pub(crate) async fn floating_ips(&self) -> Vec<(String, Option<String>)> {
         let all = self.get(&["floatingips"]).await;
         let ours = all["floatingips"].as_array().expect("a list").iter();

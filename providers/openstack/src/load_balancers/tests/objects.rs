@@ -19,7 +19,7 @@ use cloud::{Address, AddressKind, Affinity, Host, IpFamily, Protocol, ServiceRef
 use provider_kit::load_balancer::Ownership;
 use std::sync::Arc;
 
-/// A Service and all that decides what becomes of it.
+/// A Service and its settings.
 pub(crate) struct Asked {
     pub spec: Spec,
     pub config: Config,
@@ -124,7 +124,7 @@ impl Asked {
     }
 }
 
-/// What the Service is to its own load balancer.
+/// The relation of the Service to its own load balancer.
 pub(crate) fn owner() -> Relation {
     Relation {
         name: "kube_service_kubernetes_default_web".into(),
@@ -134,7 +134,7 @@ pub(crate) fn owner() -> Relation {
     }
 }
 
-/// What the Service is to another's.
+/// The relation of the Service to the load balancer of another one.
 pub(crate) fn guest() -> Relation {
     Relation {
         ownership: Ownership::Guest,
@@ -142,7 +142,7 @@ pub(crate) fn guest() -> Relation {
     }
 }
 
-/// Adds a port as if Octavia had made it; IDs are made of its key.
+/// Adds a port as Octavia would; IDs are derived from its key.
 pub(crate) fn add(tree: &mut Tree, port: &Port) {
     let id = format!("{}", port.key).to_lowercase().replace('/', "-");
     let (listener, pool, monitor) = (format!("l-{id}"), format!("p-{id}"), format!("m-{id}"));
@@ -222,7 +222,7 @@ fn port(text: &str) -> cloud::Port {
     }
 }
 
-/// `a` has an address made of its letter, `a@10.0.0.9+fd00::9` these, `a@` none.
+/// `a` has an address derived from its letter, `a@10.0.0.9+fd00::9` these, `a@` none.
 fn host(text: &str) -> Arc<Host> {
     let (name, address) = match text.split_once('@') {
         Some((name, address)) => (name, address.to_owned()),

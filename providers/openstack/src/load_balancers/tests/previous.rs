@@ -1,4 +1,4 @@
-//! A Service gets another load balancer: its `load-balancer-id` is changed, or what it names is gone.
+//! A Service gets another load balancer: its `load-balancer-id` changes, or the load balancer was deleted.
 
 use super::fixture::{Fixture, annotate, id, port, scenarios};
 use crate::load_balancers::annotations as key;
@@ -27,14 +27,14 @@ fn service(fixture: &Fixture, name: &str, number: u16) -> Spec {
     spec
 }
 
-/// A Service that is served by a load balancer of its own.
+/// A Service with a load balancer of its own.
 async fn served(fixture: &Fixture, name: &str, number: u16) -> Spec {
     let mut spec = service(fixture, name, number);
     fixture.ensure(&mut spec).await.unwrap();
     spec
 }
 
-/// A Service that is served by that of another one.
+/// A Service on the load balancer of another one.
 async fn guest(fixture: &Fixture, name: &str, number: u16, host: &Spec) -> Spec {
     let mut spec = service(fixture, name, number);
     annotate(&mut spec, "load-balancer-id", &id(host));
@@ -42,7 +42,7 @@ async fn guest(fixture: &Fixture, name: &str, number: u16, host: &Spec) -> Spec 
     spec
 }
 
-/// The load balancers that are there.
+/// The existing load balancers.
 async fn balancers(fixture: &Fixture) -> Vec<String> {
     fixture.settled().await;
     let mut ids: Vec<String> = fixture
@@ -62,7 +62,7 @@ fn sorted<const N: usize>(mut ids: [String; N]) -> [String; N] {
     ids
 }
 
-/// Nothing of a Service is on a load balancer.
+/// Whether no object of a Service is on a load balancer.
 async fn is_left(fixture: &Fixture, spec: &Spec, balancer: &str) -> bool {
     let tree = fixture.tree(balancer).await;
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
@@ -71,7 +71,7 @@ async fn is_left(fixture: &Fixture, spec: &Spec, balancer: &str) -> bool {
     !of(&tree.balancer.tags) && !pools && !tree.listeners.iter().any(|listener| of(&listener.tags))
 }
 
-/// After a restart it costs a look, and nothing is written.
+/// After a restart it costs one read, and nothing is written.
 async fn stays_as_it_is(fixture: &mut Fixture, spec: &mut Spec) {
     fixture.restart();
     let (before, annotations) = (fixture.calls(), spec.annotations.clone());
@@ -107,7 +107,7 @@ async fn own_to_shared_with_a_kept_address(fixture: &mut Fixture) {
     assert!(fixture.project.floating_ips().await.contains(&(address, None)));
 }
 
-/// What others use is left, not deleted, and goes with the last of them.
+/// A load balancer that others use is kept, and deleted with the last of them.
 async fn own_and_shared(fixture: &mut Fixture) {
     let host = served(fixture, "host", 80).await;
     let mut spec = served(fixture, "web", 81).await;
@@ -122,7 +122,7 @@ async fn own_and_shared(fixture: &mut Fixture) {
     assert_eq!(balancers(fixture).await, [id(&host)]);
 }
 
-/// Another cluster of our name may have created it: it is reported, and not changed.
+/// Another cluster of the same name may have created it: it is reported, and not changed.
 async fn own_of_occm(fixture: &mut Fixture) {
     let host = served(fixture, "host", 80).await;
     let mut spec = service(fixture, "web", 81);
@@ -145,7 +145,7 @@ async fn guest_to_none(fixture: &mut Fixture) {
     let mut host = served(fixture, "host", 80).await;
     let mut spec = guest(fixture, "web", 81, &host).await;
     spec.annotations.remove(key::LOAD_BALANCER_ID.key);
-    // What happens in between is no matter: it is known from the Service.
+    // Passes in between have no effect: the Service has the record.
     fixture.pass(&mut spec).await.unwrap();
     fixture.settled().await;
     fixture.restart();
@@ -174,7 +174,7 @@ async fn guest_to_another_host(fixture: &mut Fixture) {
         fixture.pass(&mut spec).await.unwrap();
         fixture.settled().await;
     }
-    // New nodes that come before it has left the first one do not make it forget that.
+    // New nodes before the first one was released do not lose it.
     spec.hosts = fixture.hosts[1..].into();
     fixture.update_hosts(&mut spec).await.unwrap();
     fixture.ensure(&mut spec).await.unwrap();
@@ -184,7 +184,7 @@ async fn guest_to_another_host(fixture: &mut Fixture) {
     stays_as_it_is(fixture, &mut spec).await;
 }
 
-/// Nothing comes off a broken load balancer: the Service is served elsewhere all the same, and leaves later.
+/// A broken load balancer cannot be changed: the Service is served by another one, and the broken one is released later.
 async fn guest_of_a_broken_host(fixture: &mut Fixture) {
     let mut host = served(fixture, "host", 80).await;
     let mut spec = guest(fixture, "web", 81, &host).await;
@@ -239,7 +239,7 @@ async fn deleted_before_it_moved_as_a_guest(fixture: &mut Fixture) {
     assert_eq!(balancers(fixture).await.len(), 2);
 }
 
-/// What was not its own is not made again: the user names another one, or none.
+/// A load balancer of another owner is not recreated: the user names another one, or none.
 async fn is_missed(fixture: &mut Fixture, spec: &mut Spec, gone: &str) {
     fixture.delete_outside(gone).await;
     fixture.restart();
@@ -274,7 +274,7 @@ async fn a_deleted_load_balancer_of_the_user(fixture: &mut Fixture) {
     is_missed(fixture, &mut spec, &own.id).await;
 }
 
-/// It has another UID than before, and its copy in another cluster of our name would look the same: it is served, and the load
+/// It has another UID than before, and its copy in another cluster of the same name would be identical: it is served, and the load
 /// balancer is kept when the Service is deleted, until a user sets its owner.
 async fn restored_from_a_backup(fixture: &mut Fixture) {
     let mut spec = served(fixture, "web", 80).await;

@@ -1,4 +1,4 @@
-//! The project that scenarios play on: a network of the project behind a router, and the floating IPs of the project.
+//! The project of scenarios: a network of the project behind a router, and the floating IPs of the project.
 
 use crate::{
     api::{Call, Service, Session, SessionContext},
@@ -20,7 +20,7 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// A network of its own in this project.
+    /// With a network of its own in this project.
     pub async fn new(auth_url: &str, name: &str) -> Self {
         let mut project = Self::around(auth_url, name, "", "").await;
         let network = project.post("networks", json!({"network": {"name": "nodes"}})).await;
@@ -36,9 +36,9 @@ impl Project {
         project
     }
 
-    /// The network that the project has.
+    /// With an existing network of the project.
     pub async fn around(auth_url: &str, project: &str, network: &str, subnet: &str) -> Self {
-        // Another test may have done so before.
+        // Another test may have installed it before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let session = session(auth_url, project);
         let query = Call::get(Service::Network, "get", ["networks"]).query([("router:external", "true")]);
@@ -51,7 +51,7 @@ impl Project {
         }
     }
 
-    /// Gives back the addresses of the external network that the project has: others need some, too.
+    /// Releases the project's addresses of the external network: others need them, too.
     pub async fn clean_up(&self) {
         for fip in self.get(&["floatingips"]).await["floatingips"]
             .as_array()
@@ -112,7 +112,7 @@ impl Project {
         text(&self.port(json!({"network_id": self.network})).await["id"])
     }
 
-    /// Makes a floating IP as a user would: its ID and its address.
+    /// Creates a floating IP as a user would: its ID and its address.
     pub async fn floating_ip(&self) -> (String, String) {
         let body = json!({"floatingip": {"floating_network_id": self.external, "description": "by hand"}});
         let made = self.post("floatingips", body).await;
@@ -122,7 +122,7 @@ impl Project {
         )
     }
 
-    /// Makes a floating IP that leads to a port: its address.
+    /// Creates a floating IP for a port: its address.
     pub async fn lead(&self, port: &str) -> String {
         let (id, address) = self.floating_ip().await;
         let lead = json!({"floatingip": {"port_id": port}});
@@ -130,7 +130,7 @@ impl Project {
         address
     }
 
-    /// Takes a floating IP off the port that it leads to.
+    /// Detaches a floating IP from its port.
     pub async fn detach(&self, address: &str) {
         let all = self.get(&["floatingips"]).await;
         let mut all = all["floatingips"].as_array().expect("a list").iter();
@@ -141,7 +141,7 @@ impl Project {
         self.put(&["floatingips", &text(&fip["id"])], off).await;
     }
 
-    /// The floating IPs of the project and the ports they lead to.
+    /// The floating IPs of the project and their ports.
     pub async fn floating_ips(&self) -> Vec<(String, Option<String>)> {
         let all = self.get(&["floatingips"]).await;
         let all = all["floatingips"].as_array().expect("a list").iter();
@@ -154,14 +154,14 @@ impl Project {
         .collect()
     }
 
-    /// How many security groups of ours there are.
+    /// The number of security groups of this manager.
     pub async fn groups(&self) -> usize {
         let all = self.get(&["security-groups"]).await;
         let all = all["security_groups"].as_array().expect("a list").iter();
         all.filter(|group| text(&group["name"]).starts_with("lb-sg-")).count()
     }
 
-    /// Where from our security groups let in: `UDP/30053 10.77.0.0/24`.
+    /// The sources that the security groups allow: `UDP/30053 10.77.0.0/24`.
     pub async fn openings(&self) -> Vec<String> {
         let all = self.get(&["security-groups"]).await;
         let ours = all["security_groups"].as_array().expect("a list").iter();

@@ -35,7 +35,7 @@ async fn shared(fixture: &mut Fixture) {
     let refused = fixture.refused(&mut taken).await;
     assert!(refused.contains("belongs to another owner"), "{refused}");
 
-    // The first one is not disturbed by the second.
+    // The second Service does not change the load balancer of the first one.
     fixture.ensure(&mut first).await.unwrap();
     fixture.delete(&mut first).await.unwrap();
     assert_eq!(fixture.listeners(&balancer).await, "TCP/81");
@@ -61,7 +61,7 @@ async fn a_load_balancer_of_the_user(fixture: &mut Fixture) {
     fixture.row("user LB by id: listeners added/removed, LB never deleted, foreign tags preserved");
     let own = fixture.create_outside("mine", &["mine"]).await;
     let mut external = on(fixture, "web", 80, &own.id);
-    // Clients inside are served, and it becomes ready when another client assigns it a floating IP.
+    // Internal clients are served, and it becomes ready when another client assigns it a floating IP.
     let refused = fixture.ensure(&mut external).await.unwrap_err();
     assert!(refused.report().contains("no floating IP"), "{}", refused.report());
     assert_eq!(refused.retry(), Retry::Backoff);
@@ -104,7 +104,7 @@ async fn the_load_balancer_of_another_cluster(fixture: &mut Fixture) {
     fixture.delete(&mut theirs).await.unwrap();
 }
 
-/// Changes of one load balancer by two Services take turns, and neither is an error.
+/// Two Services change one load balancer one after the other, and neither fails.
 async fn two_at_the_same_time(fixture: &mut Fixture) {
     let mut first = fixture.service("first");
     fixture.ensure(&mut first).await.unwrap();
@@ -115,7 +115,7 @@ async fn two_at_the_same_time(fixture: &mut Fixture) {
     assert_eq!(fixture.listeners(&id(&first)).await, "TCP/80 TCP/8080 TCP/81");
 }
 
-/// Who never got anything onto a load balancer can go, however broken that is.
+/// A Service without any object on a load balancer can be deleted, however broken the load balancer is.
 async fn broken_before_one_came(fixture: &mut Fixture) {
     let mut first = fixture.service("first");
     fixture.ensure(&mut first).await.unwrap();

@@ -1,4 +1,4 @@
-//! What occm made, as version 1.35 leaves it, piece for piece: it costs reads, and not one change of the cloud.
+//! Objects as occm 1.35 creates them, one by one: they cost reads, and no change of the cloud.
 
 use super::fixture::{Fixture, annotate, port, scenarios};
 use crate::{
@@ -75,7 +75,7 @@ async fn of_ovn(fixture: &mut Fixture) {
     untouched(fixture, &mut [spec]).await;
 }
 
-/// A manager that knows nothing of them finds everything as it should be.
+/// A new manager finds everything up to date.
 async fn untouched(fixture: &mut Fixture, specs: &mut [Spec]) {
     fixture.restart();
     let before = fixture.calls();
@@ -95,7 +95,7 @@ async fn untouched(fixture: &mut Fixture, specs: &mut [Spec]) {
     assert_eq!(written, [""; 0], "of {calls}");
 }
 
-/// A load balancer with a floating IP, and what occm writes on the Service; says its ID.
+/// A load balancer with a floating IP, and the annotations that occm writes on the Service; returns its ID.
 async fn made(fixture: &Fixture, spec: &mut Spec) -> String {
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
     let owner = format!(
@@ -170,7 +170,7 @@ async fn equipped(fixture: &Fixture, spec: &Spec, balancer: &str) {
     }
 }
 
-/// Members and monitor of the pool of a port.
+/// The members and the monitor of the pool of a port.
 async fn filled(fixture: &Fixture, spec: &Spec, index: usize, pool: &str, full: bool) {
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
     let port = &spec.ports[index];

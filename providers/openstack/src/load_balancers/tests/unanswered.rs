@@ -1,11 +1,11 @@
-//! The cloud does not answer in time that it makes a load balancer, and may make it all the same.
+//! The cloud does not answer the creation of a load balancer in time, and may create it nevertheless.
 
 use super::fixture::{Fixture, id, report};
 use cloud::{LoadBalancers, Progress, Spec};
 use openstack_sim::Fault;
 use std::time::Duration;
 
-/// A Service whose load balancer the cloud was asked for, and did not answer.
+/// A Service for which the creation of the load balancer was not answered.
 async fn unanswered() -> (Fixture, Spec) {
     let mut fixture = Fixture::simulated().await;
     fixture.configure(|config| config.request_timeout = Duration::from_secs(3));
@@ -22,7 +22,7 @@ async fn unanswered() -> (Fixture, Spec) {
     (fixture, spec)
 }
 
-/// The cloud has got round to it; returns its ID.
+/// The cloud has created it; returns its ID.
 async fn made(fixture: &Fixture, spec: &Spec) -> String {
     let name = fixture.balancers.name(&spec.cluster, &spec.service);
     fixture.create_outside(&name, &[]).await.id

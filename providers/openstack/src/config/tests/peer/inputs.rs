@@ -1,4 +1,4 @@
-//! The files that both read.
+//! The files that both programs read.
 
 use super::super::{KEYS, LOGIN};
 use proptest::{
@@ -9,7 +9,7 @@ use proptest::{
 use provider_kit::keys::{Effect, Key};
 use std::{fs, path::Path};
 
-/// What may stand after any key.
+/// Values for any key.
 const VALUES: &[&str] = &[
     "=",
     "=sample",
@@ -38,7 +38,7 @@ const VALUES: &[&str] = &[
     "",
 ];
 
-/// What decides how to authenticate.
+/// Keys that decide how to authenticate.
 const AUTH: &[&str] = &[
     "username",
     "user-id",
@@ -75,7 +75,7 @@ const CLOUDS: &[&str] = &[
     "clouds: [wrong]",
 ];
 
-/// Every file; those of `clouds-file` are put into the folder.
+/// Every file; those of `clouds-file` are in the folder.
 pub(super) fn all(folder: &Path) -> Vec<String> {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);

@@ -19,7 +19,7 @@ const READER: lab::peer::Peer = lab::peer::Peer {
     ],
 };
 
-/// A folder of our own; it goes with this.
+/// A folder that is deleted when it is dropped.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
@@ -36,7 +36,7 @@ impl Drop for Folder {
     }
 }
 
-/// Its answer to each file, given in this folder.
+/// Its result for each file, in this folder.
 pub(super) fn answers(folder: &Path, inputs: &[String]) -> io::Result<Vec<Value>> {
     let mut framed = Vec::new();
     for input in inputs {

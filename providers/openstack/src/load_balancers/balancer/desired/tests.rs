@@ -237,7 +237,7 @@ fn ranges_are_of_the_family_of_the_address(#[case] wish: &str, #[case] expected:
     }
 }
 
-/// UDP is not translated, and nothing is by ovn.
+/// UDP is not translated, and with ovn no protocol is.
 #[rstest]
 #[case::amphora("53 53/UDP -> a", &["10.0.0.97 subnet"])]
 #[case::ovn("53 53/UDP -> a; @ovn", &["10.0.0.97 subnet", "2001:db8::1 subnet6"])]

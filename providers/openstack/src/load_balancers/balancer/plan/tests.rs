@@ -178,7 +178,7 @@ fn leftovers(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case]
     assert_eq!(left.collect::<Vec<_>>().join(" "), expected, "{row}");
 }
 
-/// `80 TCP mine`: one listener, its tags, and who asks.
+/// `80 TCP mine`: one listener, its tags, and the Service.
 // upstream: openstack 36
 #[rstest]
 #[case("our tag", "80 -> a", "kube_service_kubernetes_default_web", "x", guest(), None)]
@@ -283,7 +283,7 @@ fn tags_of_others_are_kept() {
     );
 }
 
-/// A header that the Service says nothing about was put there by hand, and counts for the Go program neither.
+/// A header that the Service does not mention was set by a user, and is ignored as by the Go program.
 #[rstest]
 #[case::nothing_said("x-forwarded-for=true", "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port", None)]
 #[case::switched_off(

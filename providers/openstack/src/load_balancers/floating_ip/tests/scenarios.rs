@@ -1,4 +1,4 @@
-//! What happens to floating IPs, on the simulation and on the real services.
+//! Changes of floating IPs, on the simulation and on the real services.
 
 use super::super::{apply::Address, *};
 use crate::load_balancers::{
@@ -10,7 +10,7 @@ use provider_kit::load_balancer::Halt;
 use rstest::rstest;
 use serde_json::json;
 
-/// A Service and its balancer.
+/// A Service and its load balancer.
 struct Fixture<'a> {
     neutron: &'a Neutron,
     networks: Networks,
@@ -79,7 +79,7 @@ impl<'a> Fixture<'a> {
             address: &self.vip.address,
         };
         let floating = self.floating(subnet);
-        // A new floating IP changes by itself for a moment, and is left alone then.
+        // A new floating IP changes by itself for a moment; then it does not change.
         for _ in 0..50 {
             let attached = observe(&self.neutron.api, &self.vip.port).await?;
             let done = ensure(
@@ -119,7 +119,7 @@ impl<'a> Fixture<'a> {
         made.map(|_| ())
     }
 
-    /// The port that a floating IP leads to; an error if there is none.
+    /// The port of a floating IP; an error if it has none.
     async fn port_of(&self, address: &str) -> std::result::Result<Option<String>, String> {
         let all = self.neutron.floating_ips().await;
         let found = all.into_iter().find(|(there, _)| there == address);
@@ -247,7 +247,7 @@ async fn an_administrator_may_choose(neutron: &Neutron) {
         attached,
     )
     .await;
-    // Neutron gives what was reserved to the administrator's project.
+    // Neutron assigns the reserved address to the administrator's project.
     assert_eq!(done.unwrap().ip, "198.51.101.77");
     let there: Vec<String> = observe(&neutron.admin, &fixture.vip.port)
         .await
@@ -577,7 +577,7 @@ async fn any_call_may_fail_once(
             _ => Fault::truncate(),
         };
         cloud.inject(fault.operation(operation).times(1));
-        // Whether it succeeds is not the point: the next one must.
+        // Its result does not matter: the next one must succeed.
         let _ = fixture.ensure(asked).await;
         cloud.withdraw_all();
         fixture.ensure(asked).await.unwrap();

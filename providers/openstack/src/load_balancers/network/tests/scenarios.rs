@@ -1,4 +1,4 @@
-//! What Neutron is asked about networks, on the simulation and on the real services.
+//! The requests to Neutron about networks, on the simulation and on the real services.
 
 use super::super::*;
 use crate::load_balancers::tests::neutron::{self, Neutron, Simulated, scenarios, simulated};
@@ -22,7 +22,7 @@ fn choice(annotations: &[(&str, &str)]) -> Choice {
     choose(&spec, &Settings::of(&spec, &config).unwrap(), &config).unwrap()
 }
 
-/// A node with this address on no port at all.
+/// A node whose address is on no port.
 fn adrift(name: &str, provider_id: Option<&str>) -> Arc<Host> {
     Arc::new(Host {
         name: name.to_owned(),
@@ -32,7 +32,7 @@ fn adrift(name: &str, provider_id: Option<&str>) -> Arc<Host> {
     })
 }
 
-/// Gives the nodes' network an IPv6 subnet.
+/// Adds an IPv6 subnet to the nodes' network.
 async fn second_family(neutron: &Neutron) -> String {
     let subnet = json!({"subnet": {"network_id": neutron.network, "ip_version": 6, "cidr": "2001:db8:77::/64"}});
     let made = neutron::post(&neutron.api, "subnets", subnet).await;
@@ -75,7 +75,7 @@ async fn the_subnet_is_that_of_a_node_on_a_port(neutron: &Neutron) {
     );
 }
 
-/// Members of a balancer of our own are beside it as long as any node is, and otherwise where the nodes went.
+/// Members of our own load balancer are in its subnet as long as any node is, and otherwise in the nodes' subnet.
 async fn members_are_in_the_subnet_of_the_nodes(neutron: &Neutron) {
     let (old, detected) = (neutron.subnet.clone(), choice(&[]));
     let new = json!({"subnet": {"network_id": neutron.network, "ip_version": 4, "cidr": "10.88.0.0/24"}});

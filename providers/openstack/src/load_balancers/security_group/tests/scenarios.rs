@@ -1,4 +1,4 @@
-//! What happens to security groups, on the simulation and on the real services.
+//! Changes of security groups, on the simulation and on the real services.
 
 use super::super::{port_edits::Edit, *};
 use crate::load_balancers::tests::neutron::{Neutron, Simulated, post, scenarios, simulated};
@@ -57,7 +57,7 @@ impl<'a> Fixture<'a> {
         self.groups.ensure(&self.neutron.api, &self.networks, &desired).await
     }
 
-    /// Removes the group, however often that takes.
+    /// Deletes the group, with as many retries as necessary.
     async fn remove(&self, spec: &Spec) -> Result<(), Halt> {
         for _ in 0..50 {
             match self.groups.remove(&self.neutron.api, &spec.service).await {
@@ -92,7 +92,7 @@ impl<'a> Fixture<'a> {
         rules
     }
 
-    /// How many groups a port has.
+    /// The number of security groups of a port.
     async fn count(&self, port: &str) -> usize {
         let port = self.neutron.get(&["ports", port]).await;
         port["port"]["security_groups"].as_array().expect("a list").len()
@@ -160,7 +160,7 @@ async fn continues_after_a_missing_rule(neutron: &Neutron) {
         port_range_min: Some(port),
         ..SecurityGroupRule::default()
     };
-    // The cached group has two rules that do not exist, and lacks one that does.
+    // The cached group has two rules that do not exist, and lacks one that exists.
     let assumed = SecurityGroup {
         rules: vec![
             stale("11111111-2222-3333-4444-555555555555", 1),
@@ -323,7 +323,7 @@ async fn the_exceeded_quota_is_named(#[case] resource: &str, #[case] expected: &
     let Simulated { neutron, cloud, .. } = &simulated().await;
     let fixture = Fixture::new(neutron);
     let node_ports: Vec<u16> = (30_000..30_020).collect();
-    // A new group comes with two rules.
+    // Neutron creates a group with two rules.
     let allowed = if resource == "security_group" { 1 } else { 6 };
     cloud.configure(|settings| {
         settings.quotas.insert(resource.to_owned(), allowed);
@@ -392,7 +392,7 @@ async fn any_call_may_fail_once(
         _ => Fault::truncate(),
     };
     cloud.inject(fault.operation(operation).times(1));
-    // Whether it succeeds is not the point: the next one must.
+    // Its result does not matter: the next one must succeed.
     let _ = fixture.ensure(&spec, &[&a]).await;
     cloud.withdraw_all();
     fixture.ensure(&spec, &[&a]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Where a neutron can be.
+//! The environments of a Neutron.
 
 use super::{Login, Neutron, Visibility};
 use futures::FutureExt;
@@ -28,7 +28,7 @@ pub(crate) async fn simulated() -> Simulated {
     }
 }
 
-/// Runs something in a project of its own on the real services, and leaves no external network behind.
+/// Runs a test in a project of its own on the real services, and deletes its external network.
 pub(crate) async fn real(run: impl AsyncFnOnce(&Neutron)) {
     let cloud = tokio::task::spawn_blocking(lab::openstack::OpenStack::shared)
         .await

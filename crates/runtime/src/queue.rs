@@ -133,6 +133,17 @@ impl<K: Key> Queue<K> {
         self.next_batch(1).await.and_then(|mut claims| claims.pop())
     }
 
+    /// The same as [`Queue::next_batch`], but waits for `gather` after the first key, so that keys that are added at the same time are
+    /// returned together.
+    pub async fn gather_batch(&self, max: usize, gather: Duration) -> Option<Vec<Claim<K>>> {
+        let mut claims = self.next_batch(max).await?;
+        tokio::time::sleep(gather).await;
+        if claims.len() < max && !self.is_empty() {
+            claims.extend(self.next_batch(max - claims.len()).await.unwrap_or_default());
+        }
+        Some(claims)
+    }
+
     /// Waits for at least one key, and returns up to `max` that are ready; `None` once the queue is stopped and empty.
     pub async fn next_batch(&self, max: usize) -> Option<Vec<Claim<K>>> {
         loop {

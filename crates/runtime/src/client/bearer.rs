@@ -110,7 +110,7 @@ impl TokenFile {
                 Ok(header)
             }
             (Err(error), Some(state)) => {
-                tracing::warn!(path = %self.path.display(), error, "cannot read the token again; using the previous one");
+                tracing::warn!(path = %self.path.display(), %error, "cannot read the token again; using the previous one");
                 state.read = Instant::now();
                 Ok(state.header.clone())
             }
@@ -132,19 +132,31 @@ impl TokenFile {
     }
 }
 
-fn load(path: &Path) -> Result<HeaderValue, String> {
-    let token = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    bearer(&token)
+/// Why a token cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenError {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    /// It is empty.
+    #[error("the token is empty")]
+    Empty,
+    /// It contains characters that a header may not have.
+    #[error("the token is not one line of text")]
+    NotText,
+}
+
+fn load(path: &Path) -> Result<HeaderValue, TokenError> {
+    bearer(&std::fs::read_to_string(path)?)
 }
 
 /// The header for a token, marked as sensitive.
-pub(super) fn bearer(token: &str) -> Result<HeaderValue, String> {
+pub(super) fn bearer(token: &str) -> Result<HeaderValue, TokenError> {
     let token = token.trim();
     if token.is_empty() {
-        return Err("the token is empty".into());
+        return Err(TokenError::Empty);
     }
-    let mut header =
-        HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| "the token is not one line of text")?;
+    let mut header = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| TokenError::NotText)?;
     header.set_sensitive(true);
     Ok(header)
 }

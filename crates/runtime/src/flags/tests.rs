@@ -154,7 +154,7 @@ fn auto_knows_whether_it_was_given(
 }
 
 #[test]
-fn says_which_flags_were_given_and_every_value() {
+fn reports_given_flags_and_every_value() {
     let (_, parsed) = Demo::parse("--workers=1 --old --v=3");
     let parsed = parsed.unwrap();
     assert!(parsed.given.has("workers") && !parsed.given.has("leader-elect"));

@@ -3,6 +3,7 @@
 mod client_cert;
 mod files;
 mod lookup;
+mod rejection;
 mod request_header;
 mod token;
 
@@ -16,6 +17,7 @@ use super::{
 use files::Files;
 use http::{HeaderMap, header};
 use kube::Client;
+use rejection::Rejection;
 use rustls::pki_types::CertificateDer;
 use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 use token::Tokens;
@@ -152,12 +154,12 @@ impl Authenticator {
         tokio::join!(cluster, self.files.run(&self.trust, cancel.clone()));
     }
 
-    /// Authenticates a request, and removes its credentials from the headers. The error is for the log.
+    /// Authenticates a request, and removes its credentials from the headers.
     pub(super) async fn authenticate(
         &self,
         chain: &[CertificateDer<'_>],
         headers: &mut HeaderMap,
-    ) -> Result<User, String> {
+    ) -> Result<User, Rejection> {
         let started = Instant::now();
         let trust = self.trust.borrow().clone();
         let result = self.user(&trust, chain, headers).await;
@@ -174,9 +176,9 @@ impl Authenticator {
     }
 
     /// The first authenticator that recognises the client wins. If none does but one failed, the client is not anonymous.
-    async fn user(&self, trust: &Trust, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Result<User, String> {
+    async fn user(&self, trust: &Trust, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Result<User, Rejection> {
         let mut problems = Vec::new();
-        let mut known = |found: Result<Option<User>, String>| match found {
+        let mut known = |found: Result<Option<User>, Rejection>| match found {
             Ok(user) => user.map(User::authenticated),
             Err(problem) => {
                 problems.push(problem);
@@ -205,7 +207,7 @@ impl Authenticator {
         if problems.is_empty() {
             Ok(User::anonymous())
         } else {
-            Err(problems.join("; "))
+            Err(Rejection::All(problems))
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     cache::Cache,
     hash::sha256,
     metrics::Metrics,
-    review::Reviewer,
+    review::{self, Reviewer},
     user::{MASTERS, User},
 };
 use k8s_openapi::api::authorization::v1::{
@@ -113,7 +113,10 @@ impl Authorizer {
             return (Decision::Denied { reason: String::new() }, "no-opinion");
         };
         match remote.review(user, verb, path).await {
-            Err(problem) => (Decision::Unknown { problem }, "error"),
+            Err(error) => {
+                let problem = error.to_string();
+                (Decision::Unknown { problem }, "error")
+            }
             Ok(SubjectAccessReviewStatus {
                 allowed: true,
                 denied: Some(true),
@@ -177,7 +180,7 @@ impl Paths {
 /// Authorization by the API server.
 struct Remote {
     reviewer: Arc<Reviewer>,
-    cache: Cache<Result<SubjectAccessReviewStatus, String>>,
+    cache: Cache<Result<SubjectAccessReviewStatus, review::Error>>,
     allow_ttl: Duration,
     deny_ttl: Duration,
 }
@@ -194,12 +197,12 @@ impl Remote {
         }
     }
 
-    async fn review(&self, user: &User, verb: &str, path: &str) -> Result<SubjectAccessReviewStatus, String> {
+    async fn review(&self, user: &User, verb: &str, path: &str) -> Result<SubjectAccessReviewStatus, review::Error> {
         let review = SubjectAccessReview {
             spec: spec(user, verb, path),
             ..SubjectAccessReview::default()
         };
-        let key = serde_json::to_vec(&review.spec).map_err(|error| error.to_string())?;
+        let key = serde_json::to_vec(&review.spec).map_err(|error| review::Error::Failed(error.to_string()))?;
         let (allow, deny) = if key.len() < CACHEABLE {
             (self.allow_ttl, self.deny_ttl)
         } else {
@@ -212,13 +215,13 @@ impl Remote {
                 .await
                 .map(|review| review.status.unwrap_or_default())
         };
-        let ttl = move |answer: &Result<SubjectAccessReviewStatus, String>| match answer {
+        let ttl = move |answer: &Result<SubjectAccessReviewStatus, review::Error>| match answer {
             Ok(status) if status.allowed => allow,
             Ok(_) => deny,
             Err(_) => Duration::ZERO,
         };
         let answer = self.cache.get(sha256(&key), ask, ttl).await;
-        answer.unwrap_or_else(|| Err("the access review failed".into()))
+        answer.unwrap_or(Err(review::Error::Panicked))
     }
 }
 

@@ -95,7 +95,7 @@ impl Chain {
         match user.await {
             Ok(user) => self.authorized(user, request).await,
             Err(reason) => {
-                tracing::info!(source = %peer.address, reason, "unable to authenticate a request");
+                tracing::info!(source = %peer.address, %reason, "unable to authenticate a request");
                 anonymous(response::unauthorized())
             }
         }

@@ -23,6 +23,20 @@ const JITTER: f64 = 0.2;
 /// The maximum number of concurrent reviews; each needs a connection to the API server.
 const AT_ONCE: usize = 16;
 
+/// Why there is no review. It can be given to several callers.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Error {
+    /// The API server did not answer in time.
+    #[error("no response from the API server within {}s", TIMEOUT.as_secs())]
+    Timeout,
+    /// The API server reported an error, or the request failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The task of the review panicked.
+    #[error("the review failed")]
+    Panicked,
+}
+
 /// Requests reviews of one kind.
 pub(super) struct Reviewer {
     client: Client,
@@ -45,29 +59,34 @@ impl Reviewer {
     }
 
     /// Requests a review.
-    pub(super) async fn review<K>(&self, review: &K) -> Result<K, String>
+    pub(super) async fn review<K>(&self, review: &K) -> Result<K, Error>
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + Debug,
     {
         let reviewed = timeout(TIMEOUT, self.with_retries(review)).await;
-        reviewed.unwrap_or_else(|_| Err(format!("no response from the API server within {}s", TIMEOUT.as_secs())))
+        reviewed.unwrap_or(Err(Error::Timeout))
     }
 
-    async fn with_retries<K>(&self, review: &K) -> Result<K, String>
+    async fn with_retries<K>(&self, review: &K) -> Result<K, Error>
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone + Debug,
     {
-        let _permit = self.permits.acquire().await.map_err(|closed| closed.to_string())?;
+        let _permit = self
+            .permits
+            .acquire()
+            .await
+            .map_err(|closed| Error::Failed(closed.to_string()))?;
         let api = Api::<K>::all(self.client.clone());
         let mut wait = FIRST_WAIT;
         for _ in 1..TRIES {
             match self.attempt(&api, review).await {
                 Err(error) if is_transient(&error) => sleep(wait.mul_f64(1.0 + fastrand::f64() * JITTER)).await,
-                done => return done.map_err(|error| explain(&error)),
+                done => return done.map_err(|error| Error::Failed(explain(&error))),
             }
             wait = wait.mul_f64(FACTOR);
         }
-        self.attempt(&api, review).await.map_err(|error| explain(&error))
+        let done = self.attempt(&api, review).await;
+        done.map_err(|error| Error::Failed(explain(&error)))
     }
 
     async fn attempt<K>(&self, api: &Api<K>, review: &K) -> kube::Result<K>

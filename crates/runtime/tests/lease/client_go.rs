@@ -36,10 +36,10 @@ impl Go {
     }
 
     async fn printed(&self, line: &str) {
-        until(&format!("{line:?} from client-go"), async || self.has_said(line)).await;
+        until(&format!("{line:?} from client-go"), async || self.has_logged(line)).await;
     }
 
-    fn has_said(&self, line: &str) -> bool {
+    fn has_logged(&self, line: &str) -> bool {
         let log = std::fs::read_to_string(self.0.log()).unwrap_or_default();
         log.lines().any(|message| message == line)
     }
@@ -153,7 +153,7 @@ async fn rust_stops_and_go_takes_over(#[case] end: End) {
     go.printed("leader rust").await;
     // Longer than the lease: rust renews, so nothing may happen.
     tokio::time::sleep(ms(5_000)).await;
-    assert!(!go.has_said("leading"));
+    assert!(!go.has_logged("leading"));
     assert_eq!(leader.fence.check(), Ok(()));
     let stopped = Instant::now();
     let bounds = match end {

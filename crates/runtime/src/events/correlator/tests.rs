@@ -184,7 +184,7 @@ fn combines_by_reason(#[case] name: &str, #[case] reason: &'static str, #[case] 
 }
 
 #[test]
-fn what_is_filtered_still_counts() {
+fn filtered_events_still_count() {
     let limits = Limits {
         burst: 2,
         ..Limits::default()

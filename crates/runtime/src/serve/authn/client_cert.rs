@@ -1,5 +1,6 @@
 //! Authentication by client certificate: the common name is the user, the organizations are the groups.
 
+use super::rejection::Rejection;
 use crate::serve::{hash, trust::Authority, user::User};
 use prometheus::Histogram;
 use rustls::pki_types::CertificateDer;
@@ -14,16 +15,14 @@ const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
 /// The key of the extra value that identifies the certificate.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// The user of the client certificate, if there is one; records its remaining lifetime. The error is for the log.
+/// The user of the client certificate, if there is one; records its remaining lifetime.
 pub(super) fn authenticate(
     authority: &Authority,
     chain: &[CertificateDer<'_>],
     lifetimes: &Histogram,
-) -> Result<Option<User>, String> {
+) -> Result<Option<User>, Rejection> {
     let Some(leaf) = chain.first() else { return Ok(None) };
-    authority
-        .verify(chain)
-        .map_err(|error| format!("verifying the client certificate failed: {error}"))?;
+    authority.verify(chain).map_err(Rejection::Certificate)?;
     if let Some(left) = parse(leaf)?.validity().time_to_expiration() {
         lifetimes.observe(left.as_seconds_f64());
     }
@@ -31,7 +30,7 @@ pub(super) fn authenticate(
 }
 
 /// The user that a certificate names.
-fn user(der: &CertificateDer<'_>) -> Result<Option<User>, String> {
+fn user(der: &CertificateDer<'_>) -> Result<Option<User>, Rejection> {
     let certificate = parse(der)?;
     let Some(name) = common_name_of(&certificate) else {
         return Ok(None);
@@ -49,15 +48,13 @@ fn user(der: &CertificateDer<'_>) -> Result<Option<User>, String> {
 }
 
 /// The common name of a certificate, which may be empty.
-pub(super) fn common_name(der: &CertificateDer<'_>) -> Result<String, String> {
+pub(super) fn common_name(der: &CertificateDer<'_>) -> Result<String, Rejection> {
     Ok(common_name_of(&parse(der)?).unwrap_or_default())
 }
 
-fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Rejection> {
     let parsed = x509_parser::parse_x509_certificate(der);
-    parsed
-        .map(|(_, certificate)| certificate)
-        .map_err(|error| format!("cannot read the client certificate: {error}"))
+    parsed.map(|(_, certificate)| certificate).map_err(Rejection::Malformed)
 }
 
 /// The last one counts, as in Go.
@@ -69,7 +66,7 @@ fn common_name_of(certificate: &X509Certificate<'_>) -> Option<String> {
     names.last().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-fn uid(certificate: &X509Certificate<'_>) -> Result<String, String> {
+fn uid(certificate: &X509Certificate<'_>) -> Result<String, Rejection> {
     let Ok(oid) = Oid::from(UID) else {
         return Ok(String::new());
     };
@@ -80,10 +77,10 @@ fn uid(certificate: &X509Certificate<'_>) -> Result<String, String> {
         .collect();
     match uids[..] {
         [] => Ok(String::new()),
-        [Ok("")] => Err("the UID in the client certificate is empty".into()),
+        [Ok("")] => Err(Rejection::Uid("the UID in the client certificate is empty")),
         [Ok(uid)] => Ok(uid.to_owned()),
-        [Err(_)] => Err("the UID in the client certificate is not text".into()),
-        _ => Err("there is more than one UID in the client certificate".into()),
+        [Err(_)] => Err(Rejection::Uid("the UID in the client certificate is not text")),
+        _ => Err(Rejection::Uid("there is more than one UID in the client certificate")),
     }
 }
 
@@ -127,7 +124,7 @@ mod tests {
         let shown = match user(&certificate(subject)) {
             Ok(Some(User { name, uid, groups, .. })) => format!("{name} uid={uid} {groups:?}"),
             Ok(None) => "no user".into(),
-            Err(problem) => problem,
+            Err(rejection) => rejection.to_string(),
         };
         assert_eq!(shown, expected);
     }

@@ -1,5 +1,6 @@
 //! Authentication by a front proxy, which names the user in headers.
 
+use super::rejection::Rejection;
 use crate::serve::{
     trust::{HeaderNames, Proxy},
     user::User,
@@ -9,21 +10,18 @@ use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
 use std::collections::BTreeMap;
 
-/// The user that a front proxy names, if its certificate is trusted and its common name allowed. The error is for the log.
+/// The user that a front proxy names, if its certificate is trusted and its common name allowed.
 pub(super) fn authenticate(
     proxy: &Proxy,
     chain: &[CertificateDer<'_>],
     headers: &HeaderMap,
-) -> Result<Option<User>, String> {
+) -> Result<Option<User>, Rejection> {
     let Some(leaf) = chain.first() else { return Ok(None) };
-    proxy
-        .authority
-        .verify(chain)
-        .map_err(|error| format!("not a front proxy: {error}"))?;
+    proxy.authority.verify(chain).map_err(Rejection::Proxy)?;
     let common = super::client_cert::common_name(leaf)?;
     let allowed = &proxy.names.allowed_names;
     if !allowed.is_empty() && !allowed.contains(&common) {
-        return Err(format!("x509: subject with cn={common} is not in the allowed list"));
+        return Err(Rejection::ProxyName(common));
     }
     Ok(user(&proxy.names, headers))
 }

@@ -1,10 +1,11 @@
 //! Authentication by bearer token, with a `TokenReview` of the API server.
 
+use super::rejection::Rejection;
 use crate::serve::{
     cache::Cache,
     hash::sha256,
     metrics::{Metrics, TokenCache},
-    review::Reviewer,
+    review::{self, Reviewer},
     user::User,
 };
 use http::{HeaderMap, header};
@@ -28,7 +29,7 @@ enum Verdict {
     Valid(Arc<User>),
     Invalid,
     /// Not cached, because the next review may succeed.
-    Failed(String),
+    Failed(review::Error),
 }
 
 impl Tokens {
@@ -43,8 +44,8 @@ impl Tokens {
         }
     }
 
-    /// The user of the bearer token, if there is one. The error is for the log.
-    pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Option<User>, String> {
+    /// The user of the bearer token, if there is one.
+    pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Option<User>, Rejection> {
         let Some(token) = bearer(headers) else { return Ok(None) };
         let key = sha256(token.expose_secret().as_bytes());
         let started = Instant::now();
@@ -77,9 +78,9 @@ impl Tokens {
         self.metrics.requests.observe(&[status], started.elapsed());
         match verdict {
             Some(Verdict::Valid(user)) => Ok(Some((*user).clone())),
-            Some(Verdict::Invalid) => Err("invalid bearer token".into()),
-            Some(Verdict::Failed(problem)) => Err(problem),
-            None => Err("the token review failed".into()),
+            Some(Verdict::Invalid) => Err(Rejection::Token),
+            Some(Verdict::Failed(error)) => Err(error.into()),
+            None => Err(review::Error::Panicked.into()),
         }
     }
 }
@@ -96,7 +97,7 @@ async fn review(reviewer: &Reviewer, token: &SecretString) -> Verdict {
         })
         .await
     {
-        Err(problem) => Verdict::Failed(problem),
+        Err(error) => Verdict::Failed(error),
         Ok(review) => verdict(review.status.unwrap_or_default()),
     }
 }
@@ -118,7 +119,7 @@ fn verdict(status: TokenReviewStatus) -> Verdict {
                 extra: user.extra.unwrap_or_default(),
             }))
         }
-        (_, Some(error)) => Verdict::Failed(error),
+        (_, Some(error)) => Verdict::Failed(review::Error::Failed(error)),
         (_, None) => Verdict::Invalid,
     }
 }
@@ -154,7 +155,7 @@ mod tests {
     #[case::valid(Some(true), None, "Valid")]
     #[case::invalid(Some(false), None, "Invalid")]
     #[case::no_status(None, None, "Invalid")]
-    #[case::invalid_because(Some(false), Some("expired"), "Failed(\"expired\")")]
+    #[case::invalid_because(Some(false), Some("expired"), "Failed(Failed(\"expired\"))")]
     fn evaluates_the_review(#[case] authenticated: Option<bool>, #[case] error: Option<&str>, #[case] expected: &str) {
         let error = error.map(str::to_owned);
         let status = TokenReviewStatus {

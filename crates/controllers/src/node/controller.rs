@@ -8,7 +8,7 @@ use runtime::{
     events::Recorder,
     health::Pulse,
     informer::{Change, Informer, key_of},
-    queue::{self, Claim, Limiter, Queue},
+    queue::{self, Limiter, Queue},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::task::JoinSet;
@@ -104,7 +104,8 @@ impl Reconciler {
     /// Reconciles the Nodes in the queue until cancelled, and then finishes the batches in progress.
     async fn reconcile_until(self: Arc<Self>, cancel: CancellationToken) {
         let mut running = JoinSet::new();
-        while let Some(claims) = cancel.run_until_cancelled(self.gather()).await.flatten() {
+        let next = || self.queue.gather_batch(self.options.batch.get(), GATHER);
+        while let Some(claims) = cancel.run_until_cancelled(next()).await.flatten() {
             let this = self.clone();
             running.spawn(async move { this.reconcile(claims).await });
             let _ = tokio::time::timeout(OVERTAKE, running.join_next()).await;
@@ -114,16 +115,6 @@ impl Reconciler {
         }
         self.queue.stop();
         while running.join_next().await.is_some() {}
-    }
-
-    async fn gather(&self) -> Option<Vec<Claim<String>>> {
-        let max = self.options.batch.get();
-        let mut claims = self.queue.next_batch(max).await?;
-        tokio::time::sleep(GATHER).await;
-        if claims.len() < max && !self.queue.is_empty() {
-            claims.extend(self.queue.next_batch(max - claims.len()).await.unwrap_or_default());
-        }
-        Some(claims)
     }
 
     fn forget(&self, node: &Node) {

@@ -11,7 +11,7 @@ use crate::nodes::{
     self,
     scope::Ownership,
     taints,
-    write_summary::{WriteResult, WriteSummary},
+    write_summary::{RoundFailed, WriteResult, WriteSummary},
 };
 use cloud::{Answer, Detail, Provider};
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
@@ -94,9 +94,9 @@ impl Reconciler {
         let keys: Vec<String> = all.map(|(claim, _)| (**claim).clone()).collect();
         let (claims, nodes): (Vec<_>, Vec<_>) = new.into_iter().unzip();
         let answers = nodes::describe(self.provider.instances(), &nodes, Detail::Full, self.options.deadline).await;
-        let outage = nodes::outage(&answers).map(cloud::Error::report);
+        let outage = nodes::outage(&answers).map(|error| RoundFailed(error.report()));
         if let Some(error) = &outage {
-            warn!(nodes = nodes.len(), error, "cannot describe the machines of new nodes");
+            warn!(nodes = nodes.len(), %error, "cannot describe the machines of new nodes");
         }
         let new = claims.into_iter().zip(nodes).zip(answers);
         let new = new.map(|((claim, node), answer)| self.initialize(claim, node, answer).left_future());
@@ -108,7 +108,7 @@ impl Reconciler {
         match outage.map_or_else(|| summary.outcome(), Err) {
             Ok(()) if keys.is_empty() => self.sync_pulse.end(),
             Ok(()) => self.sync_pulse.success(),
-            Err(reason) => self.sync_pulse.failure_at(keys, reason),
+            Err(RoundFailed(reason)) => self.sync_pulse.failure_at(keys, reason),
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::nodes::{
     self, taints,
-    write_summary::{WriteResult, WriteSummary},
+    write_summary::{RoundFailed, WriteResult, WriteSummary},
 };
 use cloud::{Answer, Detail};
 use futures::{StreamExt, stream::FuturesUnordered};
@@ -23,7 +23,7 @@ impl Reconciler {
             self.status_pulse.begin();
             match self.refresh(&cancel).await {
                 Ok(()) => self.status_pulse.success(),
-                Err(reason) => {
+                Err(RoundFailed(reason)) => {
                     warn!(reason, "cannot refresh nodes");
                     self.status_pulse.failure(reason);
                 }
@@ -34,7 +34,7 @@ impl Reconciler {
         }
     }
 
-    pub(super) async fn refresh(&self, cancel: &CancellationToken) -> Result<(), String> {
+    pub(super) async fn refresh(&self, cancel: &CancellationToken) -> Result<(), RoundFailed> {
         let nodes = self.initialized();
         self.reported_labels.retain(&nodes);
         let (mut outage, mut summary) = (None, WriteSummary::default());
@@ -45,7 +45,7 @@ impl Reconciler {
             let answers = nodes::describe(self.provider.instances(), batch, Detail::Full, self.options.deadline).await;
             self.status_pulse.progress();
             if let Some(error) = nodes::outage(&answers) {
-                outage = Some(error.report());
+                outage = Some(RoundFailed(error.report()));
                 continue;
             }
             let nodes = batch.iter().cloned().zip(answers);

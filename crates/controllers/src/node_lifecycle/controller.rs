@@ -1,6 +1,7 @@
 //! The run loop: one pass over all Nodes each period.
 
 use super::{Metrics, Options, reconcile::Reconciler};
+use crate::nodes::write_summary::RoundFailed;
 use cloud::Provider;
 use k8s_openapi::api::core::v1::Node;
 use runtime::{events::Recorder, health::Pulse, informer::Store};
@@ -40,7 +41,7 @@ pub async fn run(context: Context, cancel: CancellationToken) {
         pulse.begin();
         match reconciler.reconcile().await {
             Ok(()) => pulse.success(),
-            Err(reason) => {
+            Err(RoundFailed(reason)) => {
                 warn!(reason, "cannot reconcile nodes that are not ready");
                 pulse.failure(reason);
             }

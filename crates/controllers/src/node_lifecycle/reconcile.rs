@@ -6,7 +6,10 @@ use super::{
     plan::{self, Action, Reason, Step},
     write::Writer,
 };
-use crate::nodes::{self, write_summary::WriteSummary};
+use crate::nodes::{
+    self,
+    write_summary::{RoundFailed, WriteSummary},
+};
 use cloud::{Answer, Detail, Provider};
 use futures::StreamExt;
 use jiff::Timestamp;
@@ -64,12 +67,12 @@ impl Reconciler {
     /// Makes one pass over all Nodes.
     ///
     /// # Errors
-    /// The reason if the cloud or the API server failed for all Nodes.
-    pub(super) async fn reconcile(&mut self) -> Result<(), String> {
+    /// If the cloud or the API server failed for all Nodes.
+    pub(super) async fn reconcile(&mut self) -> Result<(), RoundFailed> {
         let _timer = self.metrics.pass();
         // A cache without a working watch may report a Node as not ready that has recovered.
         if let State::Failing(reason) = self.nodes.state() {
-            return Err(reason);
+            return Err(RoundFailed(reason));
         }
         let mut nodes = self.nodes.list();
         nodes.retain(|node| self.options.scope.contains(node));
@@ -77,7 +80,7 @@ impl Reconciler {
         let (not_ready, ready): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| !plan::is_ready(node));
 
         let answers = self.describe(&not_ready).await;
-        let outage = nodes::outage(&answers).map(cloud::Error::report);
+        let outage = nodes::outage(&answers).map(|error| RoundFailed(error.report()));
         if outage.is_none() {
             log_failures(&answers);
         }

@@ -313,7 +313,7 @@ async fn nothing_is_deleted_while_the_watch_fails() {
     })
     .reconcile()
     .await;
-    assert!(result.is_err_and(|reason| reason.contains("refused")));
+    assert!(result.is_err_and(|failed| failed.0.contains("refused")));
     assert_eq!(fixture.cloud.count(Operation::Describe), 0);
     fixture.finish().await;
 }

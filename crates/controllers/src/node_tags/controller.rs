@@ -8,7 +8,7 @@ use kube::Client;
 use runtime::{
     health::Pulse,
     informer::{Change, Informer},
-    queue::{self, Bucket, Claim, Limiter, Queue},
+    queue::{self, Bucket, Limiter, Queue},
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -51,7 +51,7 @@ pub async fn run(context: Context, cancel: CancellationToken) {
     let context = Arc::new(context);
     context.listen(pace.rate.map(|(per_second, burst)| Bucket::new(per_second, burst)));
     let mut running = JoinSet::new();
-    let next = || gather(&context.queue, pace.batch.get());
+    let next = || context.queue.gather_batch(pace.batch.get(), GATHER);
     while let Some(claims) = cancel.run_until_cancelled(next()).await.flatten() {
         let context = Arc::clone(&context);
         running.spawn(async move { context.batch(claims).await });
@@ -61,15 +61,6 @@ pub async fn run(context: Context, cancel: CancellationToken) {
     }
     context.queue.stop();
     while running.join_next().await.is_some() {}
-}
-
-async fn gather(queue: &Queue<Key>, most: usize) -> Option<Vec<Claim<Key>>> {
-    let mut claims = queue.next_batch(most).await?;
-    tokio::time::sleep(GATHER).await;
-    if claims.len() < most && !queue.is_empty() {
-        claims.extend(queue.next_batch(most - claims.len()).await.unwrap_or_default());
-    }
-    Some(claims)
 }
 
 impl Context {

@@ -11,6 +11,11 @@ pub(crate) enum WriteResult {
     Refused(String),
 }
 
+/// A round failed for all Nodes, for this reason: the cloud, the cache or the API server failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct RoundFailed(pub(crate) String);
+
 /// The results of a round.
 #[derive(Debug, Default)]
 pub(crate) struct WriteSummary {
@@ -22,10 +27,10 @@ impl WriteSummary {
     /// Fails if writes were refused and none succeeded. If others succeed, the failure is that of one Node.
     ///
     /// # Errors
-    /// The reason of the first write that was refused.
-    pub(crate) fn outcome(self) -> Result<(), String> {
+    /// If all writes were refused.
+    pub(crate) fn outcome(self) -> Result<(), RoundFailed> {
         match self.refused {
-            Some(reason) if !self.written => Err(reason),
+            Some(reason) if !self.written => Err(RoundFailed(reason)),
             _ => Ok(()),
         }
     }
@@ -59,6 +64,7 @@ mod tests {
     fn outcome(#[case] results: &[WriteResult], #[case] expected: Result<(), &str>) {
         let mut summary = WriteSummary::default();
         summary.extend(results.iter().cloned());
-        assert_eq!(summary.outcome(), expected.map_err(str::to_owned));
+        let outcome = summary.outcome().map_err(|refused| refused.to_string());
+        assert_eq!(outcome, expected.map_err(str::to_owned));
     }
 }

@@ -6,7 +6,7 @@
 mod store;
 
 use crate::{
-    Key, Lookup,
+    Key, Lookup, Unread,
     operands::{self, Report, kinds},
 };
 use futures::StreamExt;
@@ -191,10 +191,10 @@ impl Cache {
     ///
     /// # Errors
     /// Why it is not known which exist.
-    pub fn all(&self, resource: &Resource) -> Result<Vec<Arc<serde_json::Value>>, String> {
+    pub fn all(&self, resource: &Resource) -> Result<Vec<Arc<serde_json::Value>>, Unread> {
         match self.running.get(&Selection::all(resource)) {
             Some(running) => running.store.all(),
-            None => Err("they are not watched yet".to_owned()),
+            None => Err(Unread("they are not watched yet".to_owned())),
         }
     }
 

@@ -22,9 +22,10 @@ mod tests;
 pub use issue::{Issued, issue};
 pub use plan::{Plan, Reason, Serving, plan};
 
-use crate::Key;
+use crate::{Key, Lookup};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The Secret with the authority.
 pub const CA_SECRET: &str = "cloud-controller-manager-serving-ca";
@@ -119,4 +120,20 @@ pub enum Error {
 /// If a certificate cannot be issued.
 pub fn desired(now: Timestamp, live: Live<'_>, names: &Names) -> Result<Issued, Error> {
     issue(now, plan(now, live, names), live, names)
+}
+
+/// The same, with the Secrets as they were observed.
+///
+/// # Errors
+/// If a certificate cannot be issued.
+pub(crate) fn observed(now: Timestamp, names: &Names, objects: &BTreeMap<Key, Lookup>) -> Result<Issued, Error> {
+    let find = |key: &Key| match objects.get(key) {
+        Some(Lookup::Found(secret)) => Some(&**secret),
+        Some(Lookup::Absent | Lookup::Unknown(_)) | None => None,
+    };
+    let live = Live {
+        ca: find(&names.ca_secret()),
+        serving: find(&names.serving_secret()),
+    };
+    desired(now, live, names)
 }

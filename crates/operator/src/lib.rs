@@ -27,4 +27,4 @@ pub mod standalone;
 pub mod status;
 pub mod trusted_ca;
 
-pub use object::{Key, Lookup, Object};
+pub use object::{Key, Lookup, Object, Unread};

@@ -62,6 +62,11 @@ impl fmt::Display for Key {
     }
 }
 
+/// Why something could not be read, in one sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unread(pub String);
+
 /// What is known of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup {

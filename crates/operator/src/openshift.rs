@@ -19,7 +19,7 @@ mod sync;
 pub(crate) use inventory::candidates;
 pub(crate) use operator::Operator;
 
-use crate::platforms::tls;
+use crate::{Unread, platforms::tls};
 use std::path::PathBuf;
 
 /// How the operator is configured.
@@ -72,7 +72,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    fn transient(reason: impl Into<String>) -> Self {
-        Self::Transient(reason.into())
+    fn transient(reason: &Unread) -> Self {
+        Self::Transient(reason.0.clone())
     }
 }

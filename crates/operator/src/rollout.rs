@@ -191,7 +191,7 @@ impl Patience {
                 .map(|health| health.to_string())
                 .collect::<Vec<_>>()
         };
-        let (message, left) = self.progress.look(what, now, missing);
+        let (message, left) = self.progress.update(what, now, missing);
         Judgement {
             operands: Operands::Progressing(message.unwrap_or_else(|| rolling(workloads))),
             again: Some(left),

@@ -22,13 +22,13 @@ use runtime::{
     serve::SetVerbosity,
     version,
 };
-use served::{NEITHER, Served};
+use served::{NOT_SERVED, Served};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::sync::Notify;
 use tracing::info;
 
 /// How long to wait for the TLS profile of the cluster at the start.
-const GLANCE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// What the binary passes to the operator.
 pub struct Program<'a> {
@@ -126,7 +126,7 @@ impl Process {
         }
         let client = self.cluster.clients.plain("tls-profile");
         let api: kube::Api<operator_api::ApiServer> = kube::Api::all(client.clone());
-        let server = match tokio::time::timeout(GLANCE, api.get_opt("cluster")).await {
+        let server = match tokio::time::timeout(DEADLINE, api.get_opt("cluster")).await {
             Ok(Ok(server)) => server,
             _ => None,
         };
@@ -179,7 +179,7 @@ async fn dry_run(process: &Process) -> Result<Ended, String> {
     let groups = client.list_api_groups().await;
     let served = Served::of(&groups.map_err(|error| runtime::client::explain(&error))?);
     if !served.openshift && !served.standalone {
-        return Err(NEITHER.to_owned());
+        return Err(NOT_SERVED.to_owned());
     }
     let clients = process.cluster.clients(client).without_events();
     let (mut text, mut problems) = (String::new(), Vec::new());

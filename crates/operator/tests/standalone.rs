@@ -152,7 +152,7 @@ async fn apply(client: &Client, object: &Value) -> Result<DynamicObject, kube::E
 }
 
 #[tokio::test]
-async fn the_operator_may_make_and_remove_all_that_a_manager_needs() {
+async fn the_operator_may_create_and_delete_all_objects_of_a_manager() {
     let operator = operator();
     for manager in installed().await {
         let mut renamed = manager.clone();
@@ -224,7 +224,7 @@ async fn the_operator_may_not_touch(#[case] attributes: Value) {
 
 /// A role that the operator does not own is refused, although it may create bindings.
 #[tokio::test]
-async fn the_operator_may_not_bind_what_it_likes() {
+async fn the_operator_may_not_bind_any_role() {
     let objects = resources(&installed().await[0], &CONTEXT).unwrap();
     let binding = objects
         .iter()

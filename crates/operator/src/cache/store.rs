@@ -1,7 +1,7 @@
 //! The objects of one watch.
 
 use super::Resource;
-use crate::{Key, Lookup};
+use crate::{Key, Lookup, Unread};
 use kube::{ResourceExt, api::DynamicObject, runtime::watcher};
 use serde_json::Value;
 use std::{
@@ -58,11 +58,11 @@ impl Store {
     }
 
     /// All objects; or why they are not known.
-    pub(super) fn all(&self) -> Result<Vec<Arc<Value>>, String> {
+    pub(super) fn all(&self) -> Result<Vec<Arc<Value>>, Unread> {
         match &*self.0.state.borrow() {
             State::Synced | State::Unserved => Ok(self.read().values().cloned().collect()),
-            State::Starting => Err("they have not been read yet".to_owned()),
-            State::Failing(reason) => Err(reason.clone()),
+            State::Starting => Err(Unread("they have not been read yet".to_owned())),
+            State::Failing(reason) => Err(Unread(reason.clone())),
         }
     }
 

@@ -66,7 +66,7 @@ async fn caches_what_was_selected_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_was_just_written_is_not_overwritten_by_an_older_look() {
+async fn an_own_write_is_not_overwritten_by_an_older_read() {
     let client = lab::ControlPlane::shared().client();
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     let name = lab::unique("written");

@@ -179,7 +179,7 @@ fn time_passes(#[case] days: i32, #[case] step: &str) {
     "serving is no certificate",
     "issue the serving certificate: its tls.crt is not a certificate"
 )]
-fn what_is_broken_is_issued_again(#[case] change: &str, #[case] step: &str) {
+fn broken_certificates_are_issued_again(#[case] change: &str, #[case] step: &str) {
     let mut cluster = Cluster::installed();
     cluster.spoil(change);
     assert_eq!(cluster.plan(start()), step);

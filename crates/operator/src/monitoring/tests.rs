@@ -44,7 +44,7 @@ fn is_registered(metric: &str) -> bool {
 }
 
 #[test]
-fn alerts_look_at_metrics_that_exist() {
+fn alerts_use_existing_metrics() {
     let objects = both();
     let rules = rules(&objects);
     let all: BTreeSet<_> = rules
@@ -135,7 +135,7 @@ fn objects_are_named_after_the_service() {
 }
 
 #[test]
-fn what_the_operator_counts() {
+fn metrics_of_the_operator() {
     let registry = Registry::new();
     let metrics = Metrics::register(&registry).unwrap();
     metrics.condition("cloud-controller-manager", "Available", Truth::of("True"));

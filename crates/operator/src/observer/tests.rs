@@ -282,7 +282,7 @@ fn owners(#[case] kcm: Option<&str>, #[case] co: Option<&str>, #[case] owner: Ow
 
 /// The user removes the operands although no other program replaces them; kubelet would not start with the name of an unknown cloud.
 #[test]
-fn without_a_tree_to_go_back_to_flags_stay() {
+fn without_an_in_tree_provider_flags_are_kept() {
     let platform = platform("OpenStack");
     for owner in [Owner::External, Owner::None, Owner::InTree] {
         let outcome = observe(&Inputs {

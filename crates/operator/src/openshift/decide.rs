@@ -102,7 +102,7 @@ impl Decision {
         }
         let operator = match &observed.cluster_operator {
             Ok(operator) => operator.as_ref(),
-            Err(reason) => return Some(Blocked::By(Problem::Transient(reason.clone()))),
+            Err(reason) => return Some(Blocked::By(Problem::transient(reason))),
         };
         let conditions = operator.map(|operator| operator.status.conditions.as_slice());
         match of_other_process(conditions.unwrap_or_default()) {
@@ -143,7 +143,7 @@ impl Decision {
         settings: &Settings,
     ) {
         if let Err(reason) = &observed.unlisted {
-            return self.block(Blocked::By(Problem::Transient(reason.clone())));
+            return self.block(Blocked::By(Problem::transient(reason)));
         }
         if let Ok(Some(infrastructure)) = &observed.infrastructure
             && let Some(remark) = annotation::remark(infrastructure)

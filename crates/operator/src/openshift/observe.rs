@@ -8,7 +8,7 @@ use super::{
     operator::Operator,
 };
 use crate::{
-    Key,
+    Key, Unread,
     cache::{Cache, Resource, Selection},
     operands::{Class, Failure},
     status,
@@ -84,14 +84,15 @@ pub(super) fn platform_selections() -> [Selection; 2] {
 }
 
 /// The Infrastructure and our `ClusterOperator`.
-pub(super) fn read_platform(cache: &Cache) -> Result<(Option<Infrastructure>, Option<ClusterOperator>), String> {
+pub(super) fn read_platform(cache: &Cache) -> Result<(Option<Infrastructure>, Option<ClusterOperator>), Unread> {
     Ok((INFRASTRUCTURE.read(cache)?, CLUSTER_OPERATOR.read(cache)?))
 }
 
 impl OwnFiles {
     pub(super) fn read(settings: &Settings) -> Self {
-        let text =
-            |path: &Path| fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+        let text = |path: &Path| {
+            fs::read_to_string(path).map_err(|error| Unread(format!("cannot read {}: {error}", path.display())))
+        };
         Self {
             images: text(&settings.images),
             system_bundle: text(&settings.system_bundle),
@@ -150,7 +151,7 @@ impl Operator {
 
     /// Searches the operands of any platform by name if none are listed: once, and whenever the list is lost. The Go operator does
     /// not list its operands.
-    async fn unlisted(&mut self, observed: &Observed) -> Result<Vec<Key>, String> {
+    async fn unlisted(&mut self, observed: &Observed) -> Result<Vec<Key>, Unread> {
         let known = self.unlisted.clone();
         let Ok(operator) = &observed.cluster_operator else {
             return Ok(known.unwrap_or_default());
@@ -162,8 +163,8 @@ impl Operator {
         }
         let engine = &self.engine;
         let searches = candidates(&self.settings.namespace).into_iter().map(|key| async move {
-            match engine.is_made(&key).await {
-                Ok(is_made) => Ok(is_made.then_some(key)),
+            match engine.is_operand(&key).await {
+                Ok(is_operand) => Ok(is_operand.then_some(key)),
                 // An object that may not be read may not be deleted either.
                 Err(failure) if matches!(failure.class, Class::Refused | Class::Unserved) => Ok(None),
                 Err(failure) => Err(failure),
@@ -172,7 +173,7 @@ impl Operator {
         let found = stream::iter(searches).buffer_unordered(CONCURRENCY);
         let found: Result<Vec<_>, Failure> = found.try_collect().await;
         let found: Vec<_> = found
-            .map_err(|failure| failure.to_string())?
+            .map_err(|failure| Unread(failure.to_string()))?
             .into_iter()
             .flatten()
             .collect();

@@ -1,14 +1,14 @@
 //! What exists in the cluster, complete before anything is decided. What could not be read is an error, never a guess.
 
 use super::inventory;
-use crate::{Key, Lookup, cloud_config, trusted_ca};
+use crate::{Key, Lookup, Unread, cloud_config, trusted_ca};
 use jiff::Timestamp;
 use operator_api::{ApiServer, ClusterOperator, ClusterVersion, FeatureGate, Infrastructure, Network, Proxy};
 use serde::de::DeserializeOwned;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// An object, if it exists; or why it could not be read.
-pub(super) type Read<T> = Result<Option<T>, String>;
+pub(super) type Read<T> = Result<Option<T>, Unread>;
 
 /// What exists in the cluster.
 pub(super) struct Observed {
@@ -23,15 +23,15 @@ pub(super) struct Observed {
     /// Every other object that a decision reads.
     pub(super) objects: BTreeMap<Key, Lookup>,
     /// Operands that exist although the `ClusterOperator` does not list them; or why they could not be searched.
-    pub(super) unlisted: Result<Vec<Key>, String>,
+    pub(super) unlisted: Result<Vec<Key>, Unread>,
     pub(super) now: Timestamp,
 }
 
 /// The files of the operator's own Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnFiles {
-    pub(super) images: Result<String, String>,
-    pub(super) system_bundle: Result<String, String>,
+    pub(super) images: Result<String, Unread>,
+    pub(super) system_bundle: Result<String, Unread>,
 }
 
 impl Observed {
@@ -87,9 +87,9 @@ impl Observed {
 pub(super) fn typed<T: DeserializeOwned>(key: &Key, lookup: Lookup) -> Read<T> {
     match lookup {
         Lookup::Absent => Ok(None),
-        Lookup::Unknown(reason) => Err(format!("cannot read {key}: {reason}")),
+        Lookup::Unknown(reason) => Err(Unread(format!("cannot read {key}: {reason}"))),
         Lookup::Found(value) => T::deserialize(Arc::unwrap_or_clone(value))
             .map(Some)
-            .map_err(|error| format!("{key} is not valid: {error}")),
+            .map_err(|error| Unread(format!("{key} is not valid: {error}"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Problem, Settings, observed::Observed};
 use crate::{
-    Object,
+    Object, Unread,
     platforms::{self, Images, Platform, Setting, Sources, Topology, external::Provisioning, gates, images, tls},
 };
 use operator_api::Infrastructure;
@@ -83,7 +83,7 @@ pub(super) fn plan(observed: &Observed, settings: &Settings) -> Result<OperandPl
         platform: status,
         images: images(observed)?,
         proxy: proxy.as_ref().map(|proxy| proxy.status.clone()).unwrap_or_default(),
-        gates: enabled(observed, &settings.release).map_err(Problem::Transient)?,
+        gates: enabled(observed, &settings.release).map_err(|unread| Problem::Transient(unread.0))?,
         tls,
         sources: Sources::default(),
     };
@@ -99,18 +99,18 @@ fn images(observed: &Observed) -> Result<Images, Problem> {
         .files
         .images
         .as_ref()
-        .map_err(|reason| Problem::Terminal(reason.clone()))?;
+        .map_err(|reason| Problem::Terminal(reason.to_string()))?;
     images::Images::parse(text).map_err(|error| Problem::Terminal(runtime::logging::chain(&error).to_string()))
 }
 
 /// The enabled gates, or why they are not known.
-pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>, String> {
+pub(super) fn enabled(observed: &Observed, release: &str) -> Result<Vec<String>, Unread> {
     let gate = observed
         .feature_gate
         .clone()?
-        .ok_or("the FeatureGate \"cluster\" is not there")?;
+        .ok_or_else(|| Unread("the FeatureGate \"cluster\" does not exist".to_owned()))?;
     let version = observed.cluster_version.clone()?;
-    gates::enabled(&gate, release, version.as_ref()).map_err(|error| error.to_string())
+    gates::enabled(&gate, release, version.as_ref()).map_err(|error| Unread(error.to_string()))
 }
 
 /// The TLS settings of managers, and the settings of the cluster that are not supported.

@@ -122,16 +122,7 @@ impl Operator {
             }
             return;
         };
-        let find = |key: &Key| match observed.lookup(key) {
-            Lookup::Found(secret) => Some(secret),
-            Lookup::Absent | Lookup::Unknown(_) => None,
-        };
-        let (ca, serving) = (find(&names.ca_secret()), find(&names.serving_secret()));
-        let live = certificates::Live {
-            ca: ca.as_deref(),
-            serving: serving.as_deref(),
-        };
-        match certificates::desired(observed.now, live, &names) {
+        match certificates::observed(observed.now, &names, &observed.objects) {
             Ok(issued) => {
                 self.clients.metrics.certificates(status::NAME, Some(&issued));
                 decision.objects.extend(issued.objects());

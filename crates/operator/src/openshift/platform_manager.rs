@@ -6,6 +6,7 @@ use super::{
     operands::are_unwanted,
 };
 use crate::{
+    Unread,
     cache::{Cache, Selection},
     platforms::Platform,
 };
@@ -17,7 +18,7 @@ pub(crate) fn selections() -> [Selection; 2] {
 }
 
 /// The type of the platform if it has operands; or why that is not known.
-pub(crate) fn platform(cache: &Cache) -> Result<Option<String>, String> {
+pub(crate) fn platform(cache: &Cache) -> Result<Option<String>, Unread> {
     let (infrastructure, operator) = observe::read_platform(cache)?;
     decide(infrastructure.as_ref(), operator.as_ref())
 }
@@ -26,13 +27,13 @@ pub(crate) fn platform(cache: &Cache) -> Result<Option<String>, String> {
 fn decide(
     infrastructure: Option<&Infrastructure>,
     operator: Option<&ClusterOperator>,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Unread> {
     let Some(infrastructure) = infrastructure else {
         return Ok(None);
     };
     let status = infrastructure.status.platform_status.as_ref();
     let is_ours = status.is_some_and(|status| Platform::find(status).is_some());
-    let is_wanted = is_ours && !are_unwanted(infrastructure).map_err(|problem| problem.to_string())?;
+    let is_wanted = is_ours && !are_unwanted(infrastructure).map_err(|problem| Unread(problem.to_string()))?;
     let is_there = operator.is_some_and(|operator| names_operands(&listed(&operator.status)));
     let type_ = status.map(|status| status.type_.clone()).unwrap_or_default();
     Ok((is_wanted || is_there).then_some(type_))

@@ -1,7 +1,7 @@
 //! Decides purely about the cloud configuration and the trusted certificates.
 
 use super::{Problem, Settings, observed::Observed, operands};
-use crate::{Key, Object, cloud_config, trusted_ca};
+use crate::{Key, Object, Unread, cloud_config, trusted_ca};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 /// Both parts.
@@ -69,11 +69,11 @@ fn cloud_config(observed: &Observed, settings: &Settings) -> Result<Decided, Pro
 }
 
 /// The problem, with the reason why an object that it needs could not be read.
-fn why(error: cloud_config::Error, reasons: &[Option<&String>]) -> Problem {
+fn why(error: cloud_config::Error, reasons: &[Option<&Unread>]) -> Problem {
     match error {
         cloud_config::Error::Terminal(problem) => Problem::Terminal(problem),
         cloud_config::Error::Transient(problem) => {
-            let reasons: Vec<_> = reasons.iter().flatten().map(|reason| reason.as_str()).collect();
+            let reasons: Vec<_> = reasons.iter().flatten().map(ToString::to_string).collect();
             Problem::Transient(match reasons.as_slice() {
                 [] => problem,
                 reasons => format!("{problem}: {}", reasons.join("; ")),
@@ -112,7 +112,7 @@ fn trusted_ca(
 
 fn map(observed: &Observed, key: Option<Key>) -> Result<Option<ConfigMap>, Problem> {
     match key {
-        Some(key) => observed.find(&key).map_err(Problem::Transient),
+        Some(key) => observed.find(&key).map_err(|unread| Problem::Transient(unread.0)),
         None => Ok(None),
     }
 }

@@ -100,7 +100,7 @@ impl Engine {
     async fn plan(&self, object: Object, cache: &dyn Reader) -> std::result::Result<(Rank, ObjectPlan), Failure> {
         let key = object.key();
         let kind = kinds::get(key).map_err(|error| Failure::unknown(key, Operation::Create, &error))?;
-        let live = self.look(key, cache).await?;
+        let live = self.current(key, cache).await?;
         let mut step = compare(&object, live.as_deref());
         if let (Step::Apply { .. } | Step::Repair { .. }, Some(live)) = (&step, &live)
             && self.applied.knows(key, &diff::wanted(&object), live)

@@ -69,7 +69,11 @@ impl Engine {
     }
 
     /// The existing object: from the cache, unless that is older than our own last write.
-    pub(super) async fn look(&self, key: &Key, cache: &dyn Reader) -> std::result::Result<Option<Arc<Value>>, Failure> {
+    pub(super) async fn current(
+        &self,
+        key: &Key,
+        cache: &dyn Reader,
+    ) -> std::result::Result<Option<Arc<Value>>, Failure> {
         match cache.find(key) {
             Lookup::Found(live) if !self.applied.is_stale(key, Some(&live)) => Ok(Some(live)),
             Lookup::Absent if !self.applied.is_stale(key, None) => Ok(None),

@@ -304,7 +304,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_beyond_what_was_taken_out(set in sets()) {
+        fn nothing_is_left_after_removal(set in sets()) {
             let mut object = json!({ "a": { "b": [{ "name": "x", "c": 1 }, { "name": "z" }] }, "b": ["y", "z"], "c": 3 });
             let wanted = json!({ "a": { "b": [{ "name": "z" }] } });
             remove_beyond(&set, &wanted, &mut object, &|_| false);

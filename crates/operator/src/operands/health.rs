@@ -94,7 +94,7 @@ pub(crate) fn rolling<'a>(workloads: impl IntoIterator<Item = &'a Key>) -> Vec<S
 
 /// The message about a workload that does not exist.
 pub(crate) fn absent(key: &Key) -> String {
-    format!("{key} is not there yet")
+    format!("{key} does not exist yet")
 }
 
 /// How many Pods of a workload are available. `pods` are those that belong to it, as far as they are known: they have the reason.

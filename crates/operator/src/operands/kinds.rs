@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_make_is_no_key() {
+    fn other_kinds_have_no_key() {
         let other = |group: &str, resource: &str| ObjectReference {
             group: group.into(),
             resource: resource.into(),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn w17_what_is_needed_ranks_lower() {
+    fn w17_needed_kinds_rank_lower() {
         let order = [
             "Namespace",
             "ServiceAccount",

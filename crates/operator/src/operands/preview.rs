@@ -45,7 +45,7 @@ impl Engine {
 
     async fn preview_write(&self, object: &Object, all: &BTreeSet<&Key>) -> Result<String, Failure> {
         let (key, wanted) = (object.key(), diff::wanted(object));
-        let live = self.look(key, &Uncached).await?;
+        let live = self.current(key, &Uncached).await?;
         let call = |operation| Call::new(&self.client, key, operation);
         let merged = match (compare(object, live.as_deref()), live.as_deref()) {
             (Step::Keep, _) => return Ok(String::new()),
@@ -62,7 +62,7 @@ impl Engine {
     }
 
     async fn preview_prune(&self, key: &Key) -> Result<String, Failure> {
-        let live = self.look(key, &Uncached).await?;
+        let live = self.current(key, &Uncached).await?;
         let goes = |live: &Value| {
             let stays = prune::belongs_elsewhere(live, self.owner);
             owners::is_ours(live) && !stays && live["metadata"].get("deletionTimestamp").is_none()

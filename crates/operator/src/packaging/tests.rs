@@ -83,7 +83,7 @@ fn no_directive_is_left() {
 }
 
 #[test]
-fn an_overlay_asks_for_what_its_provider_needs() {
+fn an_overlay_has_what_its_provider_needs() {
     let cloud = file("deploy/kustomize/cloud/kustomization.yaml");
     for part in [
         "- cloud.conf\n",

@@ -23,12 +23,21 @@ const AVAILABILITY: &str = include_str!("shared/availability.yaml");
 const SERVICE: &str = include_str!("shared/service.yaml");
 
 /// Why a manifest cannot be rendered, before its platform is added.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Wrong {
     /// The cluster does not set this value, which the manifest needs.
+    #[error("{0} is not set")]
     Unset(&'static str),
     /// The manifest is invalid.
+    #[error("{0}")]
     Manifest(String),
+}
+
+impl Wrong {
+    /// The manifest is invalid.
+    pub fn manifest(reason: impl Into<String>) -> Self {
+        Self::Manifest(reason.into())
+    }
 }
 
 impl From<Nameless> for Wrong {
@@ -88,10 +97,10 @@ impl<'a> Rendering<'a> {
         let mut object = self.laid_over_what_is_shared(document)?;
         self.fill(&mut object)?;
         for container in pod::all_containers(&mut object) {
-            script::expand(container).map_err(Wrong::Manifest)?;
-            self.images.put(container).map_err(Wrong::Manifest)?;
+            script::expand(container)?;
+            self.images.put(container)?;
         }
-        namespace::put(&mut object, namespace).map_err(Wrong::Manifest)?;
+        namespace::put(&mut object, namespace)?;
         proxy::put(&mut object, &self.setting.proxy);
         config_hash::put(&mut object, &self.setting.sources, self.platform.hashed_secrets);
         Ok(Object::new(object)?)

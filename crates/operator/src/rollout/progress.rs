@@ -15,7 +15,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Records the current state. Returns the message if it is stuck, with the causes at that time; and when the next pass is due.
-    pub(super) fn look(
+    pub(super) fn update(
         &mut self,
         here: &[String],
         now: Instant,
@@ -63,12 +63,12 @@ mod tests {
     #[case::the_cause_is_not_followed(&[(0, "1 of 9", "x"), (150, "1 of 9", "x"), (160, "1 of 9", "y")], "1 of 9; x", 140)]
     #[case::but_looked_at_again(&[(0, "1 of 9", "x"), (150, "1 of 9", "x"), (300, "1 of 9", "y")], "1 of 9; y", 150)]
     #[case::it_moves_again(&[(0, "1 of 9", "x"), (150, "1 of 9", "x"), (160, "2 of 9", "x")], "", 150)]
-    fn looks(#[case] story: &[(u64, &str, &str)], #[case] expected: &str, #[case] again: u64) {
+    fn reports_a_change_that_is_stuck(#[case] story: &[(u64, &str, &str)], #[case] expected: &str, #[case] again: u64) {
         let (start, mut progress) = (Instant::now(), Progress::default());
         let mut last = (None, Duration::ZERO);
         for (second, here, cause) in story {
             let now = start + Duration::from_secs(*second);
-            last = progress.look(&[(*here).to_owned()], now, || vec![(*cause).to_owned()]);
+            last = progress.update(&[(*here).to_owned()], now, || vec![(*cause).to_owned()]);
         }
         let (message, left) = last;
         assert_eq!(message.unwrap_or_default().join("; "), expected);

@@ -123,7 +123,7 @@ fn absent() {
     let workloads = [Workload::new(key("Deployment"), None)];
     patience.judge(&workloads, start);
     let judged = patience.judge(&workloads, start + UNWELL);
-    let why = "Deployment ns/a is not there yet".to_owned();
+    let why = "Deployment ns/a does not exist yet".to_owned();
     assert_eq!(judged.operands, Operands::Down(why));
 }
 

@@ -29,7 +29,7 @@ const SEVERAL: [i32; 3] = [137, 107, 26];
 const ONE: [i32; 3] = [270, 240, 60];
 
 /// How long to wait for the topology of the control plane at the start.
-const GLANCE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Waits until this process leads, and runs until it is stopped or does not lead any more.
 pub(super) async fn lead(process: &Process, stop: &CancellationToken) -> Result<(), String> {
@@ -226,7 +226,7 @@ fn chosen(given: [GoDuration; 3], topology: Option<&str>) -> [Duration; 3] {
 /// The topology of the control plane, if the API server answers in time.
 async fn topology(client: &kube::Client) -> Option<String> {
     let api: kube::Api<Infrastructure> = kube::Api::all(client.clone());
-    let answer = tokio::time::timeout(GLANCE, api.get("cluster")).await;
+    let answer = tokio::time::timeout(DEADLINE, api.get("cluster")).await;
     Some(answer.ok()?.ok()?.status.control_plane_topology)
 }
 

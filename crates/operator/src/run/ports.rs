@@ -25,7 +25,7 @@ const REVIEW: Duration = Duration::from_secs(10);
 const ALLOWED: Duration = Duration::from_mins(1);
 const DENIED: Duration = Duration::from_secs(10);
 /// How long to wait for a port that another program uses.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_secs(2);
 
 /// The ports, while they are served.
 pub(super) struct Ports {
@@ -64,17 +64,19 @@ pub(super) fn open(process: &Process, program: &Program<'_>, tls: Tls) -> Result
         ports.tasks.spawn(port.run(ports.cancel.clone()));
     }
     if let Some(address) = address(&process.options.metrics_address)? {
-        let door = Door::new(process, program, address)?;
+        let port = MetricsPort::new(process, program, address)?;
         match tls {
             Tls::Given(settings) => {
-                let server = door.bind(parsed(&settings)?)?;
+                let server = port.bind(parsed(&settings)?)?;
                 ports.tasks.spawn(server.run(ports.cancel.clone()));
             }
             Tls::Followed { settings, client } => {
-                let server = door.bind(of_cluster(&settings))?;
+                let server = port.bind(of_cluster(&settings))?;
                 let (sender, changes) = watch::channel(settings);
                 ports.tasks.spawn(profile::follow(client, sender, ports.cancel.clone()));
-                ports.tasks.spawn(keep_up(door, server, changes, ports.cancel.clone()));
+                ports
+                    .tasks
+                    .spawn(follow_profile(port, server, changes, ports.cancel.clone()));
             }
         }
     }
@@ -82,7 +84,12 @@ pub(super) fn open(process: &Process, program: &Program<'_>, tls: Tls) -> Result
 }
 
 /// Serves metrics; whenever the profile changes, with the new one. Clients then have to connect again.
-async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Settings>, cancel: CancellationToken) {
+async fn follow_profile(
+    port: MetricsPort,
+    first: Server,
+    mut changes: watch::Receiver<tls::Settings>,
+    cancel: CancellationToken,
+) {
     let mut server = first;
     loop {
         let round = cancel.child_token();
@@ -99,7 +106,7 @@ async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Se
             min_version = settings.min_version,
             "the cluster's TLS profile has changed"
         );
-        let bound = cancel.run_until_cancelled(door.bind_again(&settings)).await;
+        let bound = cancel.run_until_cancelled(port.bind_again(&settings)).await;
         match bound {
             Some(again) => server = again,
             None => return,
@@ -108,7 +115,7 @@ async fn keep_up(door: Door, first: Server, mut changes: watch::Receiver<tls::Se
 }
 
 /// The port of the metrics, before it is opened.
-struct Door {
+struct MetricsPort {
     options: serve::Options,
     config: kube::Config,
     checks: Checks,
@@ -117,7 +124,7 @@ struct Door {
     verbosity: SetVerbosity,
 }
 
-impl Door {
+impl MetricsPort {
     fn new(process: &Process, program: &Program<'_>, address: SocketAddr) -> Result<Self, String> {
         let counted = serve::Metrics::register(process.metrics.registry());
         let mut options = serve::Options {
@@ -152,7 +159,7 @@ impl Door {
                 Ok(server) => return server,
                 Err(problem) => warn!("{problem}"),
             }
-            sleep(AGAIN).await;
+            sleep(RETRY).await;
         }
     }
 

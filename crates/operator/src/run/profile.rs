@@ -34,7 +34,7 @@ pub(super) async fn follow(client: Client, settings: watch::Sender<tls::Settings
         cache.want(&[Selection::one(&resource, None, "cluster")].into()).await;
         loop {
             // An error changes nothing.
-            if let Some(now) = look(&cache) {
+            if let Some(now) = read(&cache) {
                 settings.send_if_modified(|settings| std::mem::replace(settings, now.clone()) != now);
             }
             changed.notified().await;
@@ -55,7 +55,7 @@ async fn is_openshift(client: &Client, stop: &CancellationToken) -> bool {
 }
 
 /// The settings of the `APIServer`, which need not exist; `None` if they are not known.
-fn look(cache: &Cache) -> Option<tls::Settings> {
+fn read(cache: &Cache) -> Option<tls::Settings> {
     match cache.find(&Key::of_cluster(API, "APIServer", "cluster")) {
         Lookup::Absent => Some(resolved(None)),
         Lookup::Unknown(_) => None,

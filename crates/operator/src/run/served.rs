@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 /// How often the served groups are read while there are none for the operator.
-const AGAIN: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_secs(2);
 /// How often the served groups are read if definitions may not be watched.
-const UNSEEN: Duration = Duration::from_mins(10);
+const WITHOUT_WATCH: Duration = Duration::from_mins(10);
 /// How often the served groups are read after a definition was created, and how long the pause is if the group is not served then.
 const TRIES: u32 = 15;
 const REFUSED: Duration = Duration::from_mins(1);
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The message in a cluster that serves none of the operator's APIs.
-pub(super) const NEITHER: &str =
+pub(super) const NOT_SERVED: &str =
     "the cluster has neither config.openshift.io nor outrigger.dev: apply deploy/kubernetes/crd.yaml";
 
 /// Which APIs are served; it may be both.
@@ -91,7 +91,7 @@ pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<S
                 if served.openshift || served.standalone {
                     return Some(served);
                 }
-                NEITHER.to_owned()
+                NOT_SERVED.to_owned()
             }
             Err(error) => explain(&error),
         };
@@ -99,7 +99,7 @@ pub(super) async fn first(client: &Client, stop: &CancellationToken) -> Option<S
             warn!("waiting: {problem}");
             logged = problem;
         }
-        stop.run_until_cancelled(sleep(AGAIN)).await?;
+        stop.run_until_cancelled(sleep(INTERVAL)).await?;
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) async fn more(client: &Client, served: Served) -> Served {
                 Ok(_) => {}
                 Err(error) => debug!(reason = %explain(&error), "cannot read which APIs are served"),
             }
-            sleep(AGAIN).await;
+            sleep(INTERVAL).await;
         }
         sleep(REFUSED).await;
     }
@@ -147,7 +147,7 @@ async fn appears(client: &Client, name: &str) {
                 name,
                 "no permission to watch definitions; reading the served groups now and then instead"
             );
-            return sleep(UNSEEN).await;
+            return sleep(WITHOUT_WATCH).await;
         }
         sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);

@@ -43,7 +43,7 @@ impl Operator {
         let found = if let Some(problem) = problem("RemovalFailed", &report) {
             self.failed(name, problem, report.inventory())
         } else {
-            self.remembered(name).window.worked();
+            self.state_of(name).window.worked();
             Found {
                 next: if removing.is_some() { SOON } else { Next::default() },
                 inventory: report.inventory(),
@@ -96,7 +96,7 @@ impl Operator {
     async fn judged(&mut self, manager: &CloudControllerManager, report: &Report) -> Found {
         let pending = report.waiting();
         if !pending.is_empty() {
-            self.remembered(&manager.name_any()).window.worked();
+            self.state_of(&manager.name_any()).window.worked();
             return Found {
                 progressing: Some((ROLLING_OUT, pending.join("; "))),
                 inventory: report.inventory(),
@@ -109,9 +109,9 @@ impl Operator {
         let workloads: Vec<_> = deployments.map(|(key, _)| Workload::of(report, key)).collect();
         let (claims, waiting) = (claims(&workloads), waiting(&workloads));
         let (client, namespace) = (self.clients.read.clone(), self.settings.namespace.clone());
-        let remembered = self.remembered(&manager.name_any());
-        remembered.window.worked();
-        let Judgement { operands, again } = remembered.patience.examine(&client, &namespace, workloads).await;
+        let state = self.state_of(&manager.name_any());
+        state.window.worked();
+        let Judgement { operands, again } = state.patience.examine(&client, &namespace, workloads).await;
         Found {
             inventory: report.inventory(),
             claims,
@@ -128,7 +128,7 @@ impl Operator {
         if let Cause::Refused((_, cause)) | Cause::Transient((_, cause)) = &problem {
             warn!(manager = name, %cause, "not everything could be done; retrying");
         }
-        let window = &mut self.remembered(name).window;
+        let window = &mut self.state_of(name).window;
         failed(problem, || window.failed(Instant::now()), inventory)
     }
 }

@@ -7,7 +7,7 @@ use super::{
     status::{Cause, Message},
 };
 use crate::{
-    Key, Lookup, Object, certificates,
+    Key, Lookup, Object, Unread, certificates,
     events::Event,
     monitoring,
     operands::kinds,
@@ -33,7 +33,7 @@ pub(super) struct Observed<'a> {
     /// Why it cannot have the scope of its spec.
     pub(super) refused: Option<&'a Cause>,
     /// The content of the file with the operator's own image.
-    pub(super) images: Result<String, String>,
+    pub(super) images: Result<String, Unread>,
     /// Every object that a decision reads.
     pub(super) objects: BTreeMap<Key, Lookup>,
     pub(super) now: Timestamp,
@@ -235,13 +235,13 @@ fn add(sources: &mut Sources, key: &Key, value: &serde_json::Value) -> Result<()
 
 fn image(
     manager: &CloudControllerManager,
-    images: &Result<String, String>,
+    images: &Result<String, Unread>,
     settings: &Settings,
 ) -> Result<String, Message> {
     if let Some(image) = &manager.spec.image {
         return Ok(image.clone());
     }
-    let text = images.as_ref().map_err(|problem| ("NoImage", problem.clone()))?;
+    let text = images.as_ref().map_err(|unread| ("NoImage", unread.0.clone()))?;
     let images = Images::parse(text).map_err(|error| ("NoImage", runtime::logging::chain(&error).to_string()))?;
     images.own().map(str::to_owned).ok_or_else(|| {
         let file = &settings.images;

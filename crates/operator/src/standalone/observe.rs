@@ -5,7 +5,7 @@ use super::{
     scope::{self, Lasts},
     status::Cause,
 };
-use crate::{Key, cache::Resource};
+use crate::{Key, Unread, cache::Resource};
 use kube::ResourceExt;
 use operator_api::{
     CloudControllerManager,
@@ -73,8 +73,8 @@ impl Managers {
     /// The managers that are not run, each with the reason: leftovers of others, the platform's own manager, or that these are not known.
     pub(super) fn refusals(
         &self,
-        leftovers: &Result<Vec<Leftover>, String>,
-        platform: &Result<Option<Claim>, String>,
+        leftovers: &Result<Vec<Leftover>, Unread>,
+        platform: &Result<Option<Claim>, Unread>,
     ) -> BTreeMap<String, Cause> {
         let mut overlaps: BTreeMap<String, Vec<scope::Overlap>> = BTreeMap::new();
         let left = leftovers.as_deref().unwrap_or_default();
@@ -86,7 +86,7 @@ impl Managers {
         let mut refusals: BTreeMap<_, Cause> = overlaps.map(|(name, all)| (name, refusal(&all))).collect();
         let doubt = self.doubt().map(|doubt| Cause::Terminal((UNKNOWN, doubt)));
         let ignorance = leftovers.as_ref().err().or(platform.as_ref().err()).cloned();
-        let ignorance = ignorance.map(|reason| Cause::Transient((UNKNOWN, reason)));
+        let ignorance = ignorance.map(|reason| Cause::Transient((UNKNOWN, reason.0)));
         if let Some(problem) = doubt.or(ignorance) {
             for manager in self.readable.iter().filter(|manager| !scope::is_settled(manager)) {
                 refusals.entry(manager.name_any()).or_insert_with(|| problem.clone());
@@ -100,7 +100,7 @@ impl Managers {
         let names: Vec<_> = self.unreadable.iter().map(|each| format!("{:?}", each.name)).collect();
         (!names.is_empty()).then(|| {
             let names = names.join(" and ");
-            format!("{KIND} {names} cannot be read, and may look after the same nodes: correct or delete it first")
+            format!("{KIND} {names} cannot be read, and may manage the same nodes: correct or delete it first")
         })
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         let refusals = managers.refusals(&Ok(vec![left]), &Ok(None));
         assert_eq!(refusals.keys().collect::<Vec<_>>(), ["new"]);
         assert!(matches!(&refusals["new"], Cause::Transient((scope::OVERLAP, why)) if why.contains("Pod ns/gone-1")));
-        let unlisted = managers.refusals(&Err("cannot list pods: no".to_owned()), &Ok(None));
+        let unlisted = managers.refusals(&Err(Unread("cannot list pods: no".to_owned())), &Ok(None));
         assert_eq!(unlisted.keys().collect::<Vec<_>>(), ["new"]);
         let unknown = Cause::Transient((UNKNOWN, "cannot list pods: no".to_owned()));
         assert_eq!(unlisted["new"], unknown);
@@ -249,7 +249,7 @@ mod tests {
         json!({"scope": {"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
         ""
     )]
-    #[case::labels_say_nothing_to_the_platform(
+    #[case::labels_have_no_effect_on_the_platform(
         "AWS",
         json!({"scope": {"nodeSelector": {"matchLabels": {"a": "b"}}, "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
         "ScopeOverlap"
@@ -283,7 +283,7 @@ mod tests {
                 );
             }
         }
-        let unknown = Managers::of(&[object("new", &spec)]).refusals(&Ok(Vec::new()), &Err("no".to_owned()));
+        let unknown = Managers::of(&[object("new", &spec)]).refusals(&Ok(Vec::new()), &Err(Unread("no".to_owned())));
         assert_eq!(unknown["new"], Cause::Transient((UNKNOWN, "no".to_owned())));
     }
 }

@@ -7,7 +7,7 @@ use super::{
     status::{Cause, Found, Management},
 };
 use crate::{
-    Key, Lookup,
+    Key, Unread,
     cache::{Cache, Selection},
     certificates,
     clients::Clients,
@@ -32,7 +32,7 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 /// How soon managers are reconciled again because the claims of others have changed.
-const AGAIN: Duration = Duration::from_millis(100);
+const SOON: Duration = Duration::from_millis(100);
 /// How long a failure that may be temporary lasts before it is reported as degraded.
 const FAILS: Duration = Duration::from_secs(150);
 
@@ -40,15 +40,15 @@ const FAILS: Duration = Duration::from_secs(150);
 pub(crate) struct Operator {
     pub(super) settings: Settings,
     /// The content of the file with the operator's own image.
-    pub(super) images: Result<String, String>,
+    pub(super) images: Result<String, Unread>,
     pub(super) clients: Clients,
     pub(super) cache: Cache,
     pub(super) engine: Engine,
-    managers: BTreeMap<String, Remembered>,
+    managers: BTreeMap<String, ManagerState>,
 }
 
 /// The state of a manager between two passes.
-pub(super) struct Remembered {
+pub(super) struct ManagerState {
     pub(super) patience: Patience,
     /// Since when it fails.
     pub(super) window: Window,
@@ -59,7 +59,7 @@ pub(super) struct Remembered {
     reads: BTreeSet<Key>,
 }
 
-impl Default for Remembered {
+impl Default for ManagerState {
     fn default() -> Self {
         Self {
             patience: Patience::default(),
@@ -79,7 +79,7 @@ impl Operator {
             engine: Engine::new(clients.write.clone()).owned_by(observe::KIND),
             images: match &settings.images {
                 ImageSource::File(path) => text(path),
-                ImageSource::OwnPod { .. } => Err(format!("{} has not been read yet", settings.images)),
+                ImageSource::OwnPod { .. } => Err(Unread(format!("{} has not been read yet", settings.images))),
             },
             settings,
             clients,
@@ -131,7 +131,7 @@ impl Reconcile for Operator {
         // The claims that this pass has written.
         let after = self.managers().await;
         if after.is_ok_and(|managers| managers.refusals(&leftovers, &platform) != refusals) {
-            let (again, retry) = (Some(AGAIN), Retry::No);
+            let (again, retry) = (Some(SOON), Retry::No);
             next = next.or(Next { again, retry });
         }
         let reads = self.managers.values().flat_map(|manager| &manager.reads);
@@ -146,11 +146,11 @@ impl Reconcile for Operator {
 
 impl Operator {
     /// The managers of the cluster.
-    pub(super) async fn managers(&mut self) -> Result<Managers, String> {
+    pub(super) async fn managers(&mut self) -> Result<Managers, Unread> {
         let kind = observe::resource();
         self.cache.want_also([Selection::all(&kind)]).await;
         let objects = self.cache.all(&kind);
-        let objects = objects.map_err(|reason| format!("cannot list {}: {reason}", kind.plural))?;
+        let objects = objects.map_err(|reason| Unread(format!("cannot list {}: {reason}", kind.plural)))?;
         Ok(Managers::of(&objects))
     }
 
@@ -165,13 +165,13 @@ impl Operator {
     /// Reconciles one manager.
     async fn one(&mut self, manager: &CloudControllerManager, refused: Option<&Cause>) -> Found {
         let name = manager.name_any();
-        let remembered = self.remembered(&name);
-        remembered.invalid.clear();
-        let before = mem::take(&mut remembered.reads);
+        let state = self.state_of(&name);
+        state.invalid.clear();
+        let before = mem::take(&mut state.reads);
         let found = self.state(manager, refused).await;
         if found.next.retry == Retry::WithBackOff {
             // The objects that a failed pass did not read are still watched.
-            self.remembered(&name).reads.extend(before);
+            self.state_of(&name).reads.extend(before);
         }
         found
     }
@@ -201,8 +201,8 @@ impl Operator {
     pub(super) async fn decide(&mut self, manager: &CloudControllerManager, refused: Option<&Cause>) -> Decision {
         let name = manager.name_any();
         loop {
-            let remembered = self.managers.entry(name.clone()).or_default();
-            let objects = remembered.reads.iter().map(|key| (key.clone(), self.cache.find(key)));
+            let state = self.managers.entry(name.clone()).or_default();
+            let objects = state.reads.iter().map(|key| (key.clone(), self.cache.find(key)));
             let observed = Observed {
                 manager,
                 refused,
@@ -211,7 +211,7 @@ impl Operator {
                 now: Timestamp::now(),
             };
             let mut decision = decide(&observed, &self.settings);
-            if decision.reads.is_subset(&remembered.reads) {
+            if decision.reads.is_subset(&state.reads) {
                 self.issue(&observed, &mut decision);
                 return decision;
             }
@@ -229,16 +229,7 @@ impl Operator {
             }
             return;
         };
-        let find = |key: &Key| match observed.objects.get(key) {
-            Some(Lookup::Found(secret)) => Some(secret.clone()),
-            Some(Lookup::Absent | Lookup::Unknown(_)) | None => None,
-        };
-        let (ca, serving) = (find(&names.ca_secret()), find(&names.serving_secret()));
-        let live = certificates::Live {
-            ca: ca.as_deref(),
-            serving: serving.as_deref(),
-        };
-        let issued = certificates::desired(observed.now, live, &names)
+        let issued = certificates::observed(observed.now, &names, &observed.objects)
             .map_err(|error| Cause::Transient(("NoCertificate", runtime::logging::chain(&error).to_string())));
         let objects = issued.and_then(|issued| {
             self.clients.metrics.certificates(&name, Some(&issued));
@@ -254,7 +245,7 @@ impl Operator {
     }
 
     /// The state of a manager between two passes.
-    pub(super) fn remembered(&mut self, name: &str) -> &mut Remembered {
+    pub(super) fn state_of(&mut self, name: &str) -> &mut ManagerState {
         self.managers.entry(name.to_owned()).or_default()
     }
 
@@ -262,7 +253,7 @@ impl Operator {
     pub(super) async fn watch(&mut self, name: &str, keys: impl IntoIterator<Item = Key>) {
         let keys: Vec<_> = keys.into_iter().collect();
         let selections: Vec<_> = keys.iter().filter_map(Selection::of).collect();
-        self.remembered(name).reads.extend(keys);
+        self.state_of(name).reads.extend(keys);
         self.cache.want_also(selections).await;
     }
 }
@@ -272,6 +263,6 @@ fn written(is_written: bool) -> Next {
     if is_written { Next::default() } else { Next::FAILED }
 }
 
-fn text(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+fn text(path: &Path) -> Result<String, Unread> {
+    fs::read_to_string(path).map_err(|error| Unread(format!("cannot read {}: {error}", path.display())))
 }

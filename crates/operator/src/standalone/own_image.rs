@@ -1,7 +1,7 @@
 //! The operator's own image, from the Pod that it runs in.
 
 use super::{ImageSource, operator::Operator};
-use crate::platforms::images::OPERATOR;
+use crate::{Unread, platforms::images::OPERATOR};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, api::ListParams};
 use runtime::client::explain;
@@ -22,8 +22,10 @@ impl Operator {
             .list(&ListParams::default().fields(&format!("metadata.name={name}")))
             .await
         {
-            Ok(list) => images(list.items.first()).ok_or_else(|| format!("{source} does not exist: correct --own-pod")),
-            Err(error) => Err(format!("cannot read {source}: {}", explain(&error))),
+            Ok(list) => {
+                images(list.items.first()).ok_or_else(|| Unread(format!("{source} does not exist: correct --own-pod")))
+            }
+            Err(error) => Err(Unread(format!("cannot read {source}: {}", explain(&error)))),
         };
     }
 }

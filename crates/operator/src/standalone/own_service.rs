@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tracing::warn;
 
 /// How often the certificate is checked if nothing else happens.
-const AGAIN: Duration = Duration::from_hours(1);
+const INTERVAL: Duration = Duration::from_hours(1);
 
 impl Operator {
     /// Issues the certificate of the operator's own Service, and configures Prometheus.
@@ -42,7 +42,7 @@ impl Operator {
         self.cache.learn(&report);
         let failures: Vec<_> = report.failures().map(ToString::to_string).collect();
         if failures.is_empty() {
-            let (again, retry) = (Some(AGAIN), Retry::No);
+            let (again, retry) = (Some(INTERVAL), Retry::No);
             return Next { again, retry };
         }
         warn!(

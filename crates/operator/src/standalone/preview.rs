@@ -9,7 +9,7 @@ impl Operator {
         self.find_own_image().await;
         let managers = match self.managers().await {
             Ok(managers) => managers,
-            Err(reason) => return (String::new(), vec![reason]),
+            Err(reason) => return (String::new(), vec![reason.0]),
         };
         let about = |name: &str, why: &str| format!("{}: {why}", observe::key(name));
         let unreadable = managers.unreadable.iter();

@@ -45,10 +45,10 @@ impl Operator {
     pub(super) async fn report_invalid(&mut self, unreadable: &Unreadable) -> bool {
         let Unreadable { name, object, why } = unreadable;
         self.clients.metrics.condition(name, "Degraded", Truth::True);
-        let remembered = self.remembered(name);
-        if remembered.invalid != *why {
+        let state = self.state_of(name);
+        if state.invalid != *why {
             warn!(manager = name, %why, "a CloudControllerManager is not valid; it is ignored");
-            remembered.invalid.clone_from(why);
+            state.invalid.clone_from(why);
         }
         match status::unreadable(object, why, Timestamp::now()) {
             Some(status) => self.write(name, status).await,

@@ -215,8 +215,8 @@ fn between(one: &Candidate, asked: &Claim, other: &Candidate) -> Option<Overlap>
     let remains = || {
         let mut remains = other.remains.iter();
         remains.find_map(|left| {
-            let how = format!("of which {} is still there", left.what);
-            let unknown = || vec!["what it looks after is not known".to_owned()];
+            let how = format!("of which {} still exists", left.what);
+            let unknown = || vec!["its scope is not known".to_owned()];
             let reasons = left.claim.as_ref().map_or_else(unknown, meets);
             overlap(&how, reasons.into_iter().collect(), Lasts::UntilGone)
         })
@@ -225,7 +225,7 @@ fn between(one: &Candidate, asked: &Claim, other: &Candidate) -> Option<Overlap>
 }
 
 /// How to separate the nodes of two managers.
-const APART: &str = "tell them apart by spec.scope.nodeSelector or spec.scope.providerIDSchemes of both";
+const APART: &str = "separate them with spec.scope.nodeSelector or spec.scope.providerIDSchemes of both";
 
 fn reasons(a: &Claim, b: &Claim, apart: &str) -> Vec<String> {
     let nodes = nodes(a, b).map(|which| format!("{which}; {apart}"));
@@ -249,9 +249,9 @@ fn nodes(a: &Claim, b: &Claim) -> Option<&'static str> {
     }
     let all = |scope: &Scope| scope.provider_id_schemes.is_empty() && scope.node_selector == LabelSelector::default();
     Some(if all(&a.scope) && all(&b.scope) {
-        "both look after all nodes"
+        "both manage all nodes"
     } else {
-        "there may be nodes that both look after"
+        "both may manage the same nodes"
     })
 }
 

@@ -218,7 +218,7 @@ fn controllers_are_those_of_the_manager() {
 }
 
 #[test]
-fn everything_asked_for_is_in_the_pod() {
+fn the_pod_has_everything_of_the_spec() {
     let objects = made(full());
     let pod = pod(&objects);
     let container = &pod["containers"][0];
@@ -396,7 +396,7 @@ fn refuses(#[case] spec: Value, #[case] sentence: &str) {
 }
 
 #[test]
-fn a_name_leaves_room_for_what_follows_it() {
+fn a_name_leaves_room_for_the_suffix() {
     let longest = "a".repeat(38);
     assert!(names::full(&longest).len() <= 63);
     assert!(resources(&manager(&longest, json!({"provider": "memory"})), &CONTEXT).is_ok());

@@ -102,7 +102,7 @@ fn show(status: &Status) -> String {
     "Available=False/NothingRuns/Deployment a: 0 of 2 Pods are available\n\
      Progressing=False/AsExpected/\nDegraded=False/AsExpected/\nUpgradeable=True/AsExpected/\n5.0.0"
 )]
-#[case::w2_w5_every_false_says_why(
+#[case::w2_w5_every_false_has_a_reason(
     installed("5.0.0"),
     Operands::Failed("images.json: expected value at line 1 column 2".to_owned()),
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
@@ -119,7 +119,7 @@ fn show(status: &Status) -> String {
      Degraded=True/SyncingFailed/Failed when progressing towards operator: 5.0.0 because no\n\
      Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: no\n4.0.0"
 )]
-#[case::a_blip_says_nothing(
+#[case::a_blip_is_not_reported(
     installed("5.0.0"),
     Operands::Failing,
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
@@ -134,7 +134,7 @@ fn show(status: &Status) -> String {
      Upgradeable=False/SyncingFailed/an upgrade has to wait until this works again: Deployment a: 1 of 2 Pods available\n\
      5.0.0"
 )]
-#[case::w4_nobody_has_looked(
+#[case::w4_the_state_is_unknown(
     down("5.0.0"),
     Operands::Failed("no".to_owned()),
     "Available=False/NothingRuns/Deployment a: nothing runs\n\
@@ -155,7 +155,7 @@ fn reports(#[case] before: Status, #[case] operands: Operands, #[case] after: &s
 
 fn changing(version: &str) -> Status {
     let waiting = vec![
-        "Service a is not there yet".to_owned(),
+        "Service a does not exist yet".to_owned(),
         "Deployment a: 0 of 2 Pods".to_owned(),
     ];
     next(&installed(version), &report(Operands::Progressing(waiting)), at(THEN))
@@ -224,7 +224,7 @@ fn an_upgrade_begins_once(
     PartState::Warning("ConfigMap openshift-config/x does not exist: create it".to_owned()),
     "True False Cloud Config Controller works as expected; warning: ConfigMap openshift-config/x does not exist: create it"
 )]
-#[case::w6_the_cause_is_told(
+#[case::w6_the_cause_is_reported(
     PartState::Failed("ConfigMap openshift-config/x has no key y".to_owned()),
     "False True Cloud Config Controller failed to sync cloud config: ConfigMap openshift-config/x has no key y"
 )]
@@ -341,7 +341,7 @@ fn dead() -> Operands {
 #[case::fails_and_nothing_runs_since_now(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]
 #[case::fails_and_some_run(failed(), Operands::Impaired("one".to_owned()), Operands::Impaired("no; one".to_owned()))]
 #[case::fails_and_all_run(failed(), Operands::Done, Operands::Impaired("no".to_owned()))]
-#[case::fails_and_nobody_can_say(failed(), Operands::Failing, failed())]
+#[case::fails_and_the_state_is_unknown(failed(), Operands::Failing, failed())]
 #[case::fails_and_rolls_out(failed(), Operands::Progressing(Vec::new()), failed())]
 #[case::a_blip_and_nothing_runs(Operands::Failing, dead(), dead())]
 #[case::a_blip_and_all_run(Operands::Failing, Operands::Done, Operands::Running)]

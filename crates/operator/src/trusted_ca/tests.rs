@@ -160,7 +160,7 @@ fn a_bad_source_is_reported_and_the_others_are_used(#[case] bad: String, #[case]
     PROXY.replace("END CERTIFICATE", "END X"),
     &format!("it ends in line {} as \"X\": make both names the same", PROXY.lines().count())
 )]
-fn what_cannot_be_read_is_left_out_alone(#[case] unreadable: String, #[case] why: &str) {
+fn unreadable_certificates_are_left_out_alone(#[case] unreadable: String, #[case] why: &str) {
     let merged = merged(Some(&(unreadable + &CLOUD)), None, &SYSTEM).expect("merged");
     assert_eq!(names(&merged.bundle), ["cloud", "system", "system-2"]);
     let expected = format!(
@@ -190,7 +190,7 @@ fn of_the_systems_only_bad_certificates_are_left_out() {
     "the bundle of the system holds no certificate that can be used: certificate 1 is not an X.509 certificate: copy \
      it again or remove it"
 )]
-fn without_the_systems_there_is_nothing(#[case] system: String, #[case] expected: &str) {
+fn without_the_system_bundle_there_is_no_bundle(#[case] system: String, #[case] expected: &str) {
     assert_eq!(
         merged(Some(&CLOUD), None, &system).expect_err("refused").to_string(),
         expected
@@ -252,7 +252,7 @@ async fn the_limit_is_the_api_servers() {
 }
 
 #[test]
-fn what_a_config_map_cannot_hold_is_refused_with_sizes() {
+fn too_large_bundles_are_refused_with_sizes() {
     let big = certificate("big", |params| {
         let filler = CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 99999], vec![4; 800_000]);
         params.custom_extensions.push(filler);

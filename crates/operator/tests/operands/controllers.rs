@@ -50,7 +50,7 @@ async fn deployment(world: &World, expected: impl Fn(&Value) -> bool) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_controllers_write_is_no_drift_and_pods_are_waited_for() {
+async fn fields_of_controllers_are_no_drift_and_pods_are_awaited() {
     let plane = lab::ControlPlane::start().unwrap();
     tokio::task::block_in_place(|| plane.start_controllers()).unwrap();
     let world = World::on(&plane, "controllers").await;

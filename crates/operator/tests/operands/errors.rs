@@ -44,7 +44,7 @@ async fn w17_one_failing_object_does_not_stop_the_others() {
 
 // A bad namespace is an error and an event.
 #[tokio::test]
-async fn a_namespace_that_is_not_there_is_named() {
+async fn a_missing_namespace_is_named() {
     let world = World::new("nowhere").await;
     let lost = with(
         &world.of("ConfigMap"),
@@ -65,7 +65,7 @@ async fn a_namespace_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_permission_that_is_missing_is_named() {
+async fn a_missing_permission_is_named() {
     let world = World::new("denied").await;
     let user = lab::unique("limited");
     let limited = client(&lab::ControlPlane::shared().kubeconfig_for(&user, &[])).await;
@@ -199,7 +199,7 @@ async fn a_webhook_is_named() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_is_going_is_named() {
+async fn a_terminating_namespace_is_named() {
     let world = World::new("going").await;
     world.converge(&[world.of("Service")]).await;
     // No controller is running that would complete it.
@@ -213,7 +213,7 @@ async fn a_namespace_that_is_going_is_named() {
 }
 
 #[tokio::test]
-async fn a_kind_that_the_cluster_does_not_have_is_named() {
+async fn a_kind_that_is_not_served_is_named() {
     let plane = lab::ControlPlane::start().unwrap();
     let monitor = json!({ "apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": { "name": "x", "namespace": "default" } });
     let monitor = Object::new(monitor).unwrap();
@@ -256,7 +256,7 @@ async fn a_kind_that_the_cluster_does_not_have_is_named() {
 }
 
 #[tokio::test]
-async fn a_field_that_does_not_exist_is_named() {
+async fn an_unknown_field_is_named() {
     let world = World::new("typo").await;
     let typo = with(&world.of("Service"), "/spec/prots", json!([]));
     let failure = failure(&world.converge(&[typo]).await);

@@ -102,7 +102,7 @@ async fn an_update_is_one_write() {
 
 /// A field, an item and a whole list that are not desired any more are removed, although only the server has recorded them.
 #[tokio::test]
-async fn what_is_not_wanted_any_more_is_taken_out() {
+async fn undesired_fields_are_removed() {
     let world = World::new("shrink").await;
     let deployment = world.of("Deployment");
     let mut more = deployment.value().clone();
@@ -203,7 +203,7 @@ async fn copies_save_all_requests_and_late_ones_do_no_harm() {
 }
 
 #[tokio::test]
-async fn duplicate_objects_are_refused_and_the_others_created() {
+async fn duplicate_objects_are_refused_and_others_created() {
     let world = World::new("twice").await;
     let config_map = world.of("ConfigMap");
     let report = world

@@ -186,7 +186,7 @@ async fn a_port_that_is_not_ours() {
 
 /// A user may bind only existing roles; the role would be created by the same run.
 #[tokio::test]
-async fn a_binding_to_a_role_that_is_not_there_yet() {
+async fn a_binding_to_a_future_role() {
     let world = World::new("unbound").await;
     let (role, binding) = (world.of("Role"), world.of("RoleBinding"));
     let engine = operator::operands::Engine::new(world.modest().await);

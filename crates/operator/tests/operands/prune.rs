@@ -62,7 +62,7 @@ async fn w18_a_switch_stops_the_old_workload_before_the_new_one_starts() {
     let report = world.engine().converge(new.clone(), &inventory, &Uncached).await;
     let outcome = |object: &Object| report.outcome(object.key()).cloned().unwrap();
     let waits = Outcome::Pending(format!("waits for {}", old[0].key()));
-    assert_eq!(outcome(&old[0]), Outcome::Pending("its Pods are still there".into()));
+    assert_eq!(outcome(&old[0]), Outcome::Pending("its Pods still exist".into()));
     assert_eq!(outcome(&new[0]), waits);
     for object in &old[1..] {
         assert_eq!(outcome(object), waits, "{}", object.key());
@@ -194,7 +194,7 @@ async fn removal_is_in_the_safe_order() {
     let deployment = world.of("Deployment").key().clone();
     assert_eq!(
         report.outcome(&deployment),
-        Some(&Outcome::Pending("its Pods are still there".into()))
+        Some(&Outcome::Pending("its Pods still exist".into()))
     );
     let account = report.outcome(world.of("ServiceAccount").key()).cloned();
     assert_eq!(
@@ -254,7 +254,7 @@ async fn a_desired_object_waits_for_its_deletion() {
     let inventory = world.converge(&deployment).await.inventory();
     world.engine().converge(vec![], &inventory, &Uncached).await;
     let report = world.converge(&deployment).await;
-    let waits = "the old one is still there: its Pods are still there";
+    let waits = "the old one still exists: its Pods still exist";
     assert_all(&report, &Outcome::Pending(waits.into()));
     world.collect(deployment[0].key()).await;
     assert_all(&world.converge(&deployment).await, &Outcome::Created);
@@ -276,7 +276,7 @@ async fn removal_stops_at_workloads_that_cannot_be_removed() {
 
 /// There is no request for objects that are known to be deleted.
 #[tokio::test]
-async fn what_copies_do_not_have_is_gone() {
+async fn known_deletions_cost_no_request() {
     struct Nothing;
     impl Reader for Nothing {
         fn find(&self, _: &Key) -> Lookup {

@@ -44,7 +44,7 @@ async fn a_new_object_takes_its_place(#[case] kind: &str, #[case] pointer: &str)
 #[case::deployment("Deployment")]
 #[case::daemon_set("DaemonSet")]
 #[tokio::test]
-async fn what_runs_pods_waits_for_the_old_ones(#[case] kind: &str) {
+async fn workloads_wait_for_the_old_pods(#[case] kind: &str) {
     let world = World::new("workload").await;
     let (old, service) = (world.of(kind), world.of("Service"));
     world.converge(std::slice::from_ref(&old)).await;
@@ -52,7 +52,7 @@ async fn what_runs_pods_waits_for_the_old_ones(#[case] kind: &str) {
     let new = selected_by(&old, "new");
     for _ in 0..2 {
         let report = world.converge(&[new.clone(), service.clone()]).await;
-        let waits = "the old one is still there: its Pods are still there";
+        let waits = "the old one still exists: its Pods still exist";
         assert_eq!(report.outcome(new.key()), Some(&Outcome::Pending(waits.into())));
         assert!(report.inventory().contains(new.key()));
         assert_eq!(world.get(old.key()).await["metadata"]["uid"], uid);

@@ -59,7 +59,7 @@ fn theirs(args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn docs_say_what_is_added() {
+fn added_values_are_documented() {
     let docs = crate::tools::read("docs/helm.md");
     for set in [
         "mode=manager",

@@ -100,7 +100,7 @@ async fn as_operator(plane: &ControlPlane) -> Client {
 }
 
 #[tokio::test]
-async fn every_manifest_is_taken_and_again_without_a_change() {
+async fn every_manifest_is_accepted_and_again_without_a_change() {
     let client = plane().await.client();
     let versions = |objects: &[Value]| -> Vec<String> {
         let metadata = objects.iter().map(|object| &object["metadata"]);

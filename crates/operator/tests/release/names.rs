@@ -125,7 +125,7 @@ fn leftovers_of_the_go_operator_are_deleted() {
 }
 
 #[test]
-fn the_cluster_operator_names_what_to_look_at() {
+fn the_cluster_operator_lists_related_objects() {
     let operator = one("ClusterOperator", "cloud-controller-manager");
     let related = operator["status"]["relatedObjects"].as_array().unwrap();
     let names: Vec<_> = related.iter().map(|object| object["name"].as_str().unwrap()).collect();

@@ -88,7 +88,7 @@ const NAMELESS: [&str; 5] = [
 const FOR_OPERANDS: [&str; 3] = ["nodes", "nodes/status", "services/status"];
 
 #[test]
-fn what_is_written_has_a_name() {
+fn written_objects_have_a_name() {
     let writes = rules()
         .into_iter()
         .filter(|rule| rule.has(&["create", "update", "patch", "delete"]));

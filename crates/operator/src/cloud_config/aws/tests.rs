@@ -184,7 +184,7 @@ fn w14_overrides_are_in_the_order_of_their_numbers() {
     "cloud.conf: ClusterServiceSharedLoadBalancerHealthProbePort is no port: write one, not 2147483648"
 )]
 #[case::no_value("[ServiceOverride \"1\"]\nURL\n", "cloud.conf:2:1: URL has no value")]
-fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
+fn problems_are_named(#[case] text: &str, #[case] problem: &str) {
     let error = plain(text).expect_err("refused").to_string();
     assert!(error.starts_with(problem), "{error}");
 }

@@ -168,7 +168,7 @@ fn address_families(#[case] services: &str, #[case] families: Option<&[&str]>, #
 }
 
 #[test]
-fn vcenters_that_are_no_more_go() {
+fn removed_vcenters_are_deleted() {
     let text = format!("{YAML}  old-server-1:\n    server: old-server-1\n    datacenters:\n    - OLD\n");
     let done = apply(&text, &zones(), &[], &["172.30.0.0/16"]).expect("transform");
     let vcenters = settings(&done)["vcenter"]
@@ -383,7 +383,7 @@ exclude-external-network-subnet-cidr = 13.0.0.0/8
     "cloud.conf: global: datacenters: not a list of texts: "
 )]
 #[case::text("labels:\n  zone: [z]\n", "cloud.conf: labels: zone: not a text: ")]
-fn what_is_wrong_is_named(#[case] text: &str, #[case] problem: &str) {
+fn problems_are_named(#[case] text: &str, #[case] problem: &str) {
     let error = transform(text, None).expect_err("refused").to_string();
     assert!(error.starts_with(problem), "{error}");
 }

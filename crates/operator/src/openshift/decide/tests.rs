@@ -1,4 +1,5 @@
 use super::{super::Duties, super::observed::OwnFiles, *};
+use crate::Unread;
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::json;
@@ -39,7 +40,7 @@ fn aws() -> Observed {
         cluster_operator: Ok(None),
         files: OwnFiles {
             images: Ok(json!({"cloudControllerManagerAWS": "example.test/aws:1"}).to_string()),
-            system_bundle: Err("not needed".to_owned()),
+            system_bundle: Err(Unread("not needed".to_owned())),
         },
         objects: BTreeMap::new(),
         unlisted: Ok(Vec::new()),
@@ -94,7 +95,7 @@ fn is_the_same_each_time() {
 #[rstest]
 #[case::no_infrastructure(|observed: &mut Observed| observed.infrastructure = Ok(None), " Nothing None")]
 #[case::unread_infrastructure(
-    |observed: &mut Observed| observed.infrastructure = Err("cannot read it".to_owned()),
+    |observed: &mut Observed| observed.infrastructure = Err(Unread("cannot read it".to_owned())),
     " Nothing Some(ByConfig)"
 )]
 #[case::broken_images(
@@ -102,11 +103,11 @@ fn is_the_same_each_time() {
     "ConfigMap Nothing Some(By(Terminal("
 )]
 #[case::unread_gates(
-    |observed: &mut Observed| observed.feature_gate = Err("cannot read it".to_owned()),
+    |observed: &mut Observed| observed.feature_gate = Err(Unread("cannot read it".to_owned())),
     " Nothing Some(ByConfig)"
 )]
 #[case::no_search(
-    |observed: &mut Observed| observed.unlisted = Err("cannot read Service x".to_owned()),
+    |observed: &mut Observed| observed.unlisted = Err(Unread("cannot read Service x".to_owned())),
     "ConfigMap Nothing Some(By(Transient(\"cannot read Service x\")))"
 )]
 #[case::no_cloud(

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_platform_is_looked_for() {
+fn every_platform_is_searched() {
     let candidates = candidates("ns");
     let has = |kind: &str, name: &str| candidates.iter().any(|key| key.kind == kind && key.name == name);
     for name in [

@@ -131,7 +131,7 @@ mod tests {
     #[case::content("/spec/memory", json!("2Gi"), false)]
     #[case::label("/metadata/labels/a", json!("c"), false)]
     #[case::another_of_its_name("/metadata/uid", json!("v"), false)]
-    fn what_was_applied_is_known(#[case] pointer: &str, #[case] value: Value, #[case] known: bool) {
+    fn applied_objects_are_known(#[case] pointer: &str, #[case] value: Value, #[case] known: bool) {
         let mut there = live();
         *there.pointer_mut(pointer).expect("a field") = value;
         let applied = remembered();

@@ -52,7 +52,7 @@ impl Engine {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub async fn is_made(&self, key: &Key) -> Result<bool, Failure> {
+    pub async fn is_operand(&self, key: &Key) -> Result<bool, Failure> {
         let live = Call::new(&self.client, key, Operation::Read).find().await?;
         let is_owned = |live: &Value| live["metadata"].get("ownerReferences").is_some();
         Ok(live.is_some_and(|live| owners::is_ours(&live) && !is_owned(&live)))
@@ -67,16 +67,16 @@ impl Engine {
         report: &mut Report,
     ) -> Option<Key> {
         self.prune_all(workloads.clone(), cache, report).await;
-        self.await_gone(&workloads, patience, report).await;
+        self.await_deletion(&workloads, patience, report).await;
         for key in &workloads {
-            self.see_off(key, report);
+            self.report_completed(key, report);
         }
         let is_there = |key: &Key| report.outcome(key).is_some_and(|outcome| !is_over(outcome));
         workloads.into_iter().find(is_there)
     }
 
     /// Reports a deletion that began in an earlier run and is complete now.
-    fn see_off(&self, key: &Key, report: &mut Report) {
+    fn report_completed(&self, key: &Key, report: &mut Report) {
         match report.outcome(key) {
             Some(Outcome::Pending(_)) => self.deletions.begins(key),
             Some(Outcome::Gone) if self.deletions.ends(key) => report.add(key.clone(), (Outcome::Pruned, None)),
@@ -87,7 +87,7 @@ impl Engine {
         }
     }
 
-    async fn await_gone(&self, workloads: &[Key], patience: Duration, report: &mut Report) {
+    async fn await_deletion(&self, workloads: &[Key], patience: Duration, report: &mut Report) {
         let waits = workloads.iter().map(|key| {
             let before = report.outcome(key).cloned();
             async move {

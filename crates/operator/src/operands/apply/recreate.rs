@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 const POLL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
 /// Why the deletion of a workload takes time.
-const PODS: &str = "its Pods are still there";
+const PODS: &str = "its Pods still exist";
 
 /// The result of an attempt.
 pub(in crate::operands) enum Replaced {
@@ -48,7 +48,7 @@ pub(in crate::operands) async fn replace(
     let Some(waits) = still_there(call, &live["metadata"]["uid"], patience).await? else {
         return Ok(Replaced::By(call.apply(wanted, Mode::Real).await?));
     };
-    let why = format!("the old one is still there: {waits}");
+    let why = format!("the old one still exists: {waits}");
     if waits == PODS {
         return Ok(Replaced::NotYet(why));
     }

@@ -131,7 +131,7 @@ fn step(wanted: Value, live: Option<&Value>) -> String {
 }
 
 #[test]
-fn what_is_not_there_is_created() {
+fn missing_objects_are_created() {
     assert_eq!(step(deployment(), None), "create");
 }
 
@@ -378,7 +378,7 @@ fn fields_of_controllers_are_kept(#[case] wanted: Value, #[case] fields: Value) 
 #[case::kind_of_role(binding(), "/roleRef/kind", json!("ClusterRole"), "recreate: roleRef.kind cannot be changed")]
 #[case::immutable(config_map(), "/immutable", json!(true), "recreate: it is immutable")]
 #[case::on_its_way_out(config_map(), "/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"), "recreate: it is being deleted")]
-fn what_cannot_be_changed_is_replaced(
+fn immutable_objects_are_recreated(
     #[case] wanted: Value,
     #[case] pointer: &str,
     #[case] value: Value,
@@ -393,7 +393,7 @@ fn what_cannot_be_changed_is_replaced(
 #[rstest]
 #[case::role_without_group(binding(), "/roleRef/apiGroup")]
 #[case::immutable_and_the_same({ let mut map = config_map(); map["immutable"] = json!(true); map }, "/binaryData")]
-fn what_can_stay_is_not_replaced(#[case] wanted: Value, #[case] left_out: &str) {
+fn changeable_objects_are_not_recreated(#[case] wanted: Value, #[case] left_out: &str) {
     let there = live(&wanted, &[], &[]);
     let mut wanted = wanted;
     set(&mut wanted, left_out, &Value::Null);
@@ -464,7 +464,7 @@ fn owned(kind: &str, name: &str, controller: bool) -> Value {
 
 /// Whatever differs: another controller would revert it, or its Pods would be lost.
 #[rstest]
-#[case::another_where_nobody_is_wanted(
+#[case::another_and_none_is_desired(
     None,
     owned("CloudControllerManager", "a", true),
     "leave: it belongs to CloudControllerManager a"
@@ -487,7 +487,11 @@ fn owned(kind: &str, name: &str, controller: bool) -> Value {
     owned("ClusterVersion", "version", true),
     "recreate: spec.selector cannot be changed"
 )]
-fn what_another_controller_has_is_left(#[case] wanted: Option<&str>, #[case] owners: Value, #[case] expected: &str) {
+fn objects_of_another_controller_are_not_changed(
+    #[case] wanted: Option<&str>,
+    #[case] owners: Value,
+    #[case] expected: &str,
+) {
     let selector = ("/spec/selector/matchLabels/app", json!("other"));
     let mut there = live(&deployment(), &[("/metadata/ownerReferences", owners), selector], &[]);
     let mut asked = deployment();

@@ -30,14 +30,14 @@ fn deployment(text: &str) -> Value {
     })
 }
 
-const UNSEEN: &str = "Deployment ns/ccm: the last change was not seen by its controller yet";
+const NOT_OBSERVED: &str = "Deployment ns/ccm: the last change was not seen by its controller yet";
 const HALF: &str = "Deployment ns/ccm: 1 of 2 Pods updated";
 
 // Seven rows for a Deployment …
 #[rstest]
 #[case::complete("3/3 True NewReplicaSetAvailable", "complete")]
 #[case::observed_ahead("3/4 True NewReplicaSetAvailable", "complete")]
-#[case::change_not_seen("3/2 True NewReplicaSetAvailable", UNSEEN)]
+#[case::change_not_seen("3/2 True NewReplicaSetAvailable", NOT_OBSERVED)]
 #[case::new_set_being_made("3/3 True ReplicaSetUpdated", HALF)]
 #[case::new_set_just_made("3/3 True NewReplicaSetCreated", HALF)]
 #[case::no_condition_yet("1/1", HALF)]
@@ -47,7 +47,7 @@ const HALF: &str = "Deployment ns/ccm: 1 of 2 Pods updated";
     "3/3 False ProgressDeadlineExceeded",
     "stalled: Deployment ns/ccm: words of the cluster"
 )]
-#[case::deadline_of_the_change_before("3/2 False ProgressDeadlineExceeded", UNSEEN)]
+#[case::deadline_of_the_change_before("3/2 False ProgressDeadlineExceeded", NOT_OBSERVED)]
 #[case::failed_for_another_reason("3/3 False ReplicaSetCreateError", HALF)]
 #[case::reason_without_its_status("3/3 True ProgressDeadlineExceeded", HALF)]
 fn deployments_roll_out(#[case] live: &str, #[case] expected: &str) {
@@ -105,9 +105,12 @@ fn daemon_set_of([generation, observed]: [i64; 2], counts: [i64; 5]) -> Value {
 }
 
 #[test]
-fn what_is_not_there_is_under_way() {
+fn a_missing_workload_is_in_progress() {
     let missing = rollout(&key("Deployment"), None);
-    assert_eq!(missing, Rollout::Underway("Deployment ns/ccm is not there yet".into()));
+    assert_eq!(
+        missing,
+        Rollout::Underway("Deployment ns/ccm does not exist yet".into())
+    );
     assert_eq!(health(&key("Deployment"), None, &[]).state, State::Changing);
 }
 

@@ -58,7 +58,7 @@ fn why(pod: &Value) -> Option<String> {
 /// The message about a container that crashes repeatedly: the same while the kubelet waits, while it runs and when it has ended. The
 /// kubelet's own message contains the time that it waits.
 fn crash(container: &Value) -> String {
-    let words = end(container).map(|end| message(end, last_words));
+    let words = end(container).map(|end| message(end, last_line));
     let loops = crash_loops(container).then(|| CRASH_LOOP.to_owned());
     loops.into_iter().chain(words).collect::<Vec<_>>().join(": ")
 }
@@ -78,7 +78,7 @@ fn message(what: &Value, part: impl Fn(&str) -> &str) -> String {
 }
 
 /// The last line of a log, without its time, which differs after each restart.
-fn last_words(log: &str) -> &str {
+fn last_line(log: &str) -> &str {
     let line = log.lines().map(str::trim).rfind(|line| !line.is_empty());
     without_time(line.unwrap_or_default())
 }
@@ -168,8 +168,8 @@ mod tests {
     #[case::dated("2026-11-17T23:44:47.123Z ERROR no such cloud", "ERROR no such cloud")]
     #[case::a_list("E] is no such cloud", "E] is no such cloud")]
     #[case::silent("", "")]
-    fn last_words_are(#[case] log: &str, #[case] words: &str) {
-        assert_eq!(last_words(log), words);
+    fn last_line_is(#[case] log: &str, #[case] words: &str) {
+        assert_eq!(last_line(log), words);
     }
 
     /// A roll-out that fails on every node of a large cluster.

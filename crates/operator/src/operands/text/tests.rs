@@ -46,7 +46,7 @@ diff -u -N LIVE/v1.ConfigMap.ns.x MERGED/v1.ConfigMap.ns.x
 }
 
 #[test]
-fn what_only_the_server_writes_is_no_difference() {
+fn server_fields_are_no_difference() {
     let mut other = object(&json!({ "a": "1" }));
     other["metadata"]["resourceVersion"] = json!("8");
     other["status"] = json!({ "phase": "Active" });

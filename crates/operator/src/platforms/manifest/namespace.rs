@@ -1,5 +1,6 @@
 //! Sets the namespace of objects: the operator's choice, except for objects of the system.
 
+use super::Wrong;
 use serde_json::Value;
 
 /// Objects in this namespace stay in it.
@@ -28,12 +29,12 @@ const CLUSTER: [&str; 4] = [
 ///
 /// # Errors
 /// If it is not known whether objects of that kind are namespaced.
-pub fn put(object: &mut Value, namespace: &str) -> Result<(), String> {
+pub fn put(object: &mut Value, namespace: &str) -> Result<(), Wrong> {
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
     match kind.as_str() {
         kind if NAMESPACED.contains(&kind) => put_key(&mut object["metadata"], namespace),
         kind if CLUSTER.contains(&kind) => {}
-        _ => return Err(format!("kind {kind:?} is not known")),
+        _ => return Err(Wrong::manifest(format!("kind {kind:?} is not known"))),
     }
     let subjects = object
         .get_mut("subjects")
@@ -88,9 +89,7 @@ mod tests {
 
     #[test]
     fn knows_its_kinds() {
-        assert_eq!(
-            put(&mut json!({"kind": "Lease"}), "here"),
-            Err("kind \"Lease\" is not known".to_owned())
-        );
+        let error = put(&mut json!({"kind": "Lease"}), "here").unwrap_err();
+        assert_eq!(error.to_string(), "kind \"Lease\" is not known");
     }
 }

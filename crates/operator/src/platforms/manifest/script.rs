@@ -1,8 +1,10 @@
 //! The command of a container: a list of flags in a manifest, a script in a cluster.
 //!
 //! `run: {binary, flags}` becomes the three-element command of every operand. The script reads the address of the API server
-//! from a file of the machine, because the operands run before there is a Pod network through which the Service of the API server is reachable.
+//! from a file of the machine, because the operands run before there is a Pod network through which the Service of the API server can be
+//! reached.
 
+use super::Wrong;
 use serde_json::{Value, json};
 
 /// The start of every script.
@@ -15,14 +17,16 @@ fi
 exec ";
 
 /// Replaces `run` in a container by its command, and removes arguments whose condition is empty.
-pub fn expand(container: &mut Value) -> Result<(), String> {
+pub fn expand(container: &mut Value) -> Result<(), Wrong> {
     if let Some(args) = container.get_mut("args") {
         *args = given(args)?.into();
     }
     let Some(run) = container.as_object_mut().and_then(|container| container.remove("run")) else {
         return Ok(());
     };
-    let binary = run["binary"].as_str().ok_or("run.binary is missing")?;
+    let binary = run["binary"]
+        .as_str()
+        .ok_or_else(|| Wrong::manifest("run.binary is missing"))?;
     let mut words = given(&run["flags"])?;
     words.insert(0, binary.to_owned());
     container["command"] = json!(["/bin/bash", "-c", format!("{PREFIX}{}\n", words.join(" \\\n"))]);
@@ -30,15 +34,17 @@ pub fn expand(container: &mut Value) -> Result<(), String> {
 }
 
 /// The flags to pass: all except those of the form `{flag, given}` whose `given` is empty.
-fn given(flags: &Value) -> Result<Vec<String>, String> {
-    let flags = flags.as_array().ok_or("flags have to be a list")?;
+fn given(flags: &Value) -> Result<Vec<String>, Wrong> {
+    let flags = flags
+        .as_array()
+        .ok_or_else(|| Wrong::manifest("flags have to be a list"))?;
     let mut passed = Vec::new();
     for flag in flags {
         match (flag.as_str(), flag["flag"].as_str(), flag["given"].as_str()) {
             (Some(flag), _, _) => passed.push(flag.to_owned()),
             (_, Some(_), Some("")) => {}
             (_, Some(flag), Some(_)) => passed.push(flag.to_owned()),
-            _ => return Err(format!("{flag} is neither a flag nor {{flag, given}}")),
+            _ => return Err(Wrong::manifest(format!("{flag} is neither a flag nor {{flag, given}}"))),
         }
     }
     Ok(passed)
@@ -72,6 +78,6 @@ mod tests {
     #[case::no_list(json!({"run": {"binary": "x", "flags": "--a"}}), "flags have to be a list")]
     #[case::no_flag(json!({"args": [1]}), "1 is neither a flag nor {flag, given}")]
     fn refuses(#[case] mut container: Value, #[case] message: &str) {
-        assert_eq!(expand(&mut container).unwrap_err(), message);
+        assert_eq!(expand(&mut container).unwrap_err().to_string(), message);
     }
 }

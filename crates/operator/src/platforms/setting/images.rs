@@ -1,6 +1,6 @@
 //! The image of each container: `images.json`, and the rule that a container's name selects its image.
 
-use crate::platforms::{Error, Platform, Provider};
+use crate::platforms::{Error, Platform, Provider, manifest::Wrong};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,15 +121,15 @@ pub fn choose(platform: &Platform, images: &Images) -> Result<Chosen, Error> {
 
 impl Chosen {
     /// Sets the image of a container by its name.
-    pub fn put(&self, container: &mut Value) -> Result<(), String> {
+    pub fn put(&self, container: &mut Value) -> Result<(), Wrong> {
         let name = container["name"].as_str().unwrap_or_default();
         match self.by_container.get(name) {
             Some(image) => container["image"] = image.as_str().into(),
             None if container["image"].is_string() => {}
             None => {
-                return Err(format!(
+                return Err(Wrong::manifest(format!(
                     "container {name:?} has no image, and the platform names none for it"
-                ));
+                )));
             }
         }
         Ok(())

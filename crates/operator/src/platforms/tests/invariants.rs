@@ -422,7 +422,7 @@ fn proxy_is_for_containers_that_stay() {
 #[case::openstack("OpenStack", "cloud-conf ccm-trusted-ca", "openstack-cloud-credentials")]
 #[case::vsphere("VSphere", "cloud-conf ccm-trusted-ca", "vsphere-cloud-credentials")]
 #[case::w16_nutanix("Nutanix", "cloud-conf ccm-trusted-ca", "nutanix-credentials")]
-fn what_is_read_rolls_the_pods(#[case] platform: &str, #[case] config_maps: &str, #[case] secrets: &str) {
+fn objects_that_pods_read_roll_them(#[case] platform: &str, #[case] config_maps: &str, #[case] secrets: &str) {
     let mut setting = setting(platform, Topology::HighlyAvailable);
     let hash = |setting: &Setting| {
         let deployment = deployment(setting);
@@ -492,7 +492,7 @@ fn w24_no_secret_of_the_cloud_on_every_machine() {
 /// Azure Stack Hub has no such service: the node manager sends requests to the hub, and only the init container reads the
 /// Secret itself.
 #[test]
-fn w24_a_hub_is_asked_with_credentials() {
+fn w24_a_hub_needs_credentials() {
     let objects = resources(&setting("AzureStackHub", Topology::HighlyAvailable)).unwrap();
     let daemon_set = of_kind(&objects, "DaemonSet")[0];
     assert!(daemon_set.to_string().contains("--use-instance-metadata=false"));

@@ -120,7 +120,7 @@ fn refusals(#[case] mut spec: Value, #[case] refused: Option<Cause>, #[case] exp
 
 /// An object that cannot be read rolls no Pods and replaces no certificate.
 #[test]
-fn what_cannot_be_read_is_no_reason_to_change() {
+fn unreadable_objects_change_nothing() {
     let manager = manager(json!({"provider": "memory"}));
     let key = names::certificates("a", "ns").ca_secret();
     let observed = Observed {

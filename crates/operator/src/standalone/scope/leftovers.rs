@@ -3,8 +3,8 @@
 //! No finalizer keeps the resource for that time. It would keep it, and its definition, forever if the operator was uninstalled first, and would
 //! not know of orphaned Pods. So the Pods themselves have their claim as an annotation.
 
-use crate::cache::Resource;
 use crate::standalone::{names, observe::Managers, operator::Operator};
+use crate::{Unread, cache::Resource};
 use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
@@ -58,7 +58,7 @@ impl Leftover {
 
 impl Operator {
     /// The leftovers, or why they are not known. They are only read if a manager has to be started or changed.
-    pub(in crate::standalone) async fn leftovers(&self, managers: &Managers) -> Result<Vec<Leftover>, String> {
+    pub(in crate::standalone) async fn leftovers(&self, managers: &Managers) -> Result<Vec<Leftover>, Unread> {
         let mut all = Vec::new();
         if managers.all_settled() {
             return Ok(all);
@@ -78,8 +78,8 @@ pub(in crate::standalone) fn mark(template: &mut Value, manager: &CloudControlle
 }
 
 /// Reads the current objects, not cached ones.
-async fn list(client: &Client, namespace: &str, resource: &Resource) -> Result<Vec<Value>, String> {
-    let cannot = |reason: String| format!("cannot list {}: {reason}", resource.plural);
+async fn list(client: &Client, namespace: &str, resource: &Resource) -> Result<Vec<Value>, Unread> {
+    let cannot = |reason: String| Unread(format!("cannot list {}: {reason}", resource.plural));
     let kind = resource.api().map_err(|error| cannot(error.to_string()))?;
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &kind);
     let found = api.list(&ListParams::default().labels(&names::of_all())).await;

@@ -1,7 +1,7 @@
 //! The claim of the platform's own manager, if the operator runs one beside others: on `OpenShift`.
 
 use crate::standalone::{Cluster, observe::Managers, operator::Operator};
-use crate::{cache::Selection, openshift::platform_manager};
+use crate::{Unread, cache::Selection, openshift::platform_manager};
 use operator_api::cloud_controller_manager::{Claim, SECURE_PORT, Scope};
 
 /// The schemes of provider IDs of platforms whose manager ignores nodes with other schemes. The managers of other platforms
@@ -16,7 +16,7 @@ const SCHEMES: [(&str, &str); 4] = [
 
 impl Operator {
     /// The claim of the platform's own manager, if it has one; or why it is not known. It is only read if there is another manager.
-    pub(in crate::standalone) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, String> {
+    pub(in crate::standalone) async fn platform(&mut self, managers: &Managers) -> Result<Option<Claim>, Unread> {
         let selections = self.platform_selections(managers);
         if selections.is_empty() {
             return Ok(None);

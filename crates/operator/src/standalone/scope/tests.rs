@@ -118,7 +118,7 @@ fn the_sentence_names_reason_and_remedy() {
     let expected = Overlap {
         refused: "young".to_owned(),
         by: "old".to_owned(),
-        sentence: "in conflict with CloudControllerManager \"old\", which runs already or is older: both look after all nodes; tell them apart by \
+        sentence: "in conflict with CloudControllerManager \"old\", which runs already or is older: both manage all nodes; separate them with \
                    spec.scope.nodeSelector or spec.scope.providerIDSchemes of both; both serve Services without a load balancer class; give \
                    one of them other spec.scope.loadBalancerClasses; both use port 10258 of the nodes they run on; give one of them \
                    another spec.securePort"
@@ -153,7 +153,7 @@ fn the_name_decides_between_twins() {
 }
 
 #[test]
-fn one_that_is_removed_counts_until_it_is_gone() {
+fn a_removed_manager_counts_until_its_pods_are_deleted() {
     let mut going = manager("old", 0, &json!({"managementState": "Removed"}));
     let young = manager("young", 1, &json!({}));
     assert_eq!(overlaps(&[going.clone(), young.clone()], &[], None), []);
@@ -232,9 +232,9 @@ fn zone(zone: &str) -> Value {
 #[case::rolled_out(zone("north"), &["north"], "west", "")]
 #[case::changed_back(zone("west"), &["west", "north"], "north", "c")]
 #[case::being_removed(json!({"managementState": "Removed"}), &["west"], "west", "c")]
-#[case::not_looked_after(json!({"managementState": "Unmanaged", "scope": zone("north")["scope"]}), &["west"], "west", "c")]
+#[case::not_managed(json!({"managementState": "Unmanaged", "scope": zone("north")["scope"]}), &["west"], "west", "c")]
 #[case::a_place_that_is_being_left(zone("east"), &["west"], "south", "a")]
-fn what_runs_counts(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[case] expected: &str) {
+fn running_pods_count(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, #[case] expected: &str) {
     let held: Vec<_> = held.iter().map(|at| manager("a", 0, &zone(at))).collect();
     let east = manager("b", 1, &zone("east"));
     let managers = [
@@ -261,7 +261,7 @@ fn places_are_not_swapped_at_once() {
     let found = overlaps(&managers, &[], None);
     assert_eq!(found.len(), 2, "{found:?}");
     let earlier = "in conflict with CloudControllerManager \"b\", whose Pods run with an earlier spec until a change is rolled out: \
-                   there may be nodes that both look after; tell them apart by";
+                   both may manage the same nodes; separate them with";
     assert!(found[0].sentence.starts_with(earlier), "{}", found[0].sentence);
 }
 
@@ -308,14 +308,14 @@ fn unmarked(name: &str) -> Leftover {
 /// Pods outlive their manager, and its spec.
 #[rstest]
 #[case::nothing(zone("west"), &[], "")]
-#[case::of_one_that_is_gone(zone("west"), &[left("gone", &zone("west"))], "Pod ns/gone-1")]
+#[case::of_a_deleted_manager(zone("west"), &[left("gone", &zone("west"))], "Pod ns/gone-1")]
 #[case::elsewhere(zone("west"), &[left("gone", &zone("north"))], "")]
-#[case::of_one_that_is_gone_and_did_not_say(zone("west"), &[unmarked("gone")], "Pod ns/gone-1")]
+#[case::of_a_deleted_manager_without_a_claim(zone("west"), &[unmarked("gone")], "Pod ns/gone-1")]
 #[case::of_one_that_has_moved_on(zone("west"), &[left("a", &zone("west"))], "Pod ns/a-1")]
 #[case::of_one_that_says_for_them(zone("west"), &[unmarked("a")], "")]
 #[case::its_own(zone("west"), &[left("c", &zone("west")), unmarked("c")], "")]
 #[case::the_second(zone("west"), &[left("x", &zone("north")), left("y", &zone("west"))], "Pod ns/y-1")]
-fn what_remains_counts(#[case] c: Value, #[case] remains: &[Leftover], #[case] expected: &str) {
+fn leftovers_count(#[case] c: Value, #[case] remains: &[Leftover], #[case] expected: &str) {
     let there = manager("a", 0, &zone("east"));
     let managers = [holding(there.clone(), &[&there]), manager("c", 2, &c)];
     let found = overlaps(&managers, remains, None);
@@ -324,7 +324,7 @@ fn what_remains_counts(#[case] c: Value, #[case] remains: &[Leftover], #[case] e
         assert_eq!(waits, []);
     } else {
         assert_eq!(waits, [("c", Lasts::UntilGone)]);
-        let how = format!("of which {expected} is still there: ");
+        let how = format!("of which {expected} still exists: ");
         assert!(found[0].sentence.contains(&how), "{}", found[0].sentence);
     }
     // A running manager is not stopped.

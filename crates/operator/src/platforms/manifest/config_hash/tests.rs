@@ -75,7 +75,7 @@ fn hashes(#[case] spec: Value, #[case] expected: &str) {
 
 /// Each change rolls the Pods, and none removes the annotation.
 #[test]
-fn w16_what_is_missing_and_binary_data_count() {
+fn w16_missing_objects_and_binary_data_count() {
     let nothing = Sources::default();
     let mut binary = sources();
     let content = binary.config_maps.get_mut("configmap").unwrap();
@@ -103,7 +103,7 @@ fn w16_secrets_that_no_volume_names() {
 }
 
 #[test]
-fn w16_what_is_optional_is_not_missing() {
+fn w16_optional_objects_are_not_missing() {
     let volumes = json!([
         {"configMap": {"name": "here"}},
         {"configMap": {"name": "not-here"}},

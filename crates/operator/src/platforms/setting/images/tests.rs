@@ -84,7 +84,7 @@ fn other_containers_bring_their_own(#[case] mut container: Value, #[case] expect
     .unwrap();
     match (chosen.put(&mut container), expected) {
         (Ok(()), expected) => assert_eq!(Ok(container["image"].as_str().unwrap()), expected),
-        (Err(error), Err(part)) => assert!(error.starts_with(part), "{error}"),
+        (Err(error), Err(part)) => assert!(error.to_string().starts_with(part), "{error}"),
         (Err(error), Ok(_)) => panic!("{error}"),
     }
 }

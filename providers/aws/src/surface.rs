@@ -90,21 +90,8 @@ fn kinds(flags: &[&str]) -> Vec<Kind> {
         let keys = KEYS.keys().filter(move |(of, _)| *of == section);
         keys.map(|(_, key)| key.name).collect()
     };
-    let own = |word, title, names: &[(String, &'static str)]| {
-        let name = |(name, meaning): &(String, &'static str)| Name {
-            name: name.clone(),
-            meaning,
-        };
-        Kind {
-            word,
-            title,
-            page: None,
-            names: names.iter().map(name).collect(),
-        }
-    };
     let annotations = annotations::ROWS.iter().map(|row| row.key).collect();
-    let any = |start: &str| format!("{start}…");
-    vec![
+    let mut kinds = vec![
         described("flag", "flags", "flags.md", flags.to_vec()),
         described("global", "keys of `[Global]`", "aws-config.md", keys("Global")),
         described(
@@ -119,6 +106,27 @@ fn kinds(flags: &[&str]) -> Vec<Kind> {
             "aws-annotations.md",
             annotations,
         ),
+    ];
+    kinds.extend(own_kinds());
+    kinds
+}
+
+/// The names that no other page describes.
+fn own_kinds() -> Vec<Kind> {
+    let own = |word, title, names: &[(String, &'static str)]| {
+        let name = |(name, meaning): &(String, &'static str)| Name {
+            name: name.clone(),
+            meaning,
+        };
+        Kind {
+            word,
+            title,
+            page: None,
+            names: names.iter().map(name).collect(),
+        }
+    };
+    let any = |start: &str| format!("{start}…");
+    vec![
         own(
             "label",
             "labels of Nodes",

@@ -1,4 +1,4 @@
-//! Two clouds in one cluster: the operator installs a manager for OpenStack and one for AWS. Their Pods run as processes, with the command line, the files, the variables
+//! Two clouds in one cluster: the operator installs a manager for `OpenStack` and one for AWS. Their Pods run as processes, with the command line, the files, the variables
 //! and the account that the operator gave them.
 
 use super::cluster::{Cluster, definition};

@@ -102,9 +102,11 @@ impl Caller {
         request: &(impl Serialize + Sync),
     ) -> Result<A> {
         let request = self.request(action, idempotency, self.parameters(action, request)?);
-        let answer = self
-            .client
-            .send_with(request, |response| query::decode(action, response));
+        // On the heap: in every caller's future it would take 18 KiB.
+        let answer = Box::pin(
+            self.client
+                .send_with(request, |response| query::decode(action, response)),
+        );
         self.metrics.measured(self.service, action, |_| true, answer).await
     }
 
@@ -119,9 +121,10 @@ impl Caller {
         request: &(impl Serialize + Sync),
     ) -> Result<Option<A>> {
         let request = self.request(action, idempotency, self.parameters(action, request)?);
-        let answer = self
-            .client
-            .find_with(request, |response| query::decode(action, response));
+        let answer = Box::pin(
+            self.client
+                .find_with(request, |response| query::decode(action, response)),
+        );
         self.metrics
             .measured(self.service, action, Option::is_some, answer)
             .await
@@ -150,7 +153,7 @@ impl Caller {
             ))))
         };
         let pages = self.client.pages_with(first, decode, next);
-        let all = pages.map_ok(P::items).try_concat();
+        let all = Box::pin(pages.map_ok(P::items).try_concat());
         self.metrics.measured(self.service, action, |_| true, all).await
     }
 

@@ -1,4 +1,4 @@
-//! The configurations that OpenShift's operator writes.
+//! The configurations that `OpenShift`'s operator writes.
 
 use super::*;
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf};
 
 /// A cluster in which the operator needs all its permissions.
-trait Scenario {
+pub trait Scenario {
     /// Denials that are expected: `verb resource namespace/name`.
     const EXPECTED: &[&str];
 
@@ -54,7 +54,7 @@ pub struct Account<'a> {
 }
 
 /// One rule of a role.
-struct Rule {
+pub struct Rule {
     /// Empty if the role is the cluster's.
     namespace: String,
     resources: Vec<String>,

@@ -5,6 +5,7 @@ use super::cluster::{Cluster, definition};
 use crate::{
     objects::{config_map, kind},
     process_fixture::{Launch, Manager, free_port, is_initialised},
+    rights::Scenario,
 };
 use aws_sim::{Kind, Sim as Aws};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -217,7 +218,8 @@ async fn openstack_and_aws_in_one_cluster() {
     });
     world.manager("west", spec).await;
     world.manager("east", aws_manager(10300, "east", &scope("east"))).await;
-    let operator = world.start();
+    world.grant().await;
+    let operator = Scenario::start(&world);
     for name in ["west", "east"] {
         world.reports(&operator, name, &["Progressing=True RollingOut"]).await;
     }

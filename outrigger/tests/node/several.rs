@@ -105,7 +105,7 @@ async fn refused(fixture: &Fixture) {
     let conditions = fixture.until("the refusal of south", look).await;
     for part in [
         "in conflict with CloudControllerManager \"east\"",
-        "there may be nodes that both look after; tell them apart by spec.scope.nodeSelector",
+        "both may manage the same nodes; separate them with spec.scope.nodeSelector or spec.scope.providerIDSchemes of both",
         "both serve Services of the load balancer class example.com/east; give one of them other spec.scope.loadBalancerClasses",
     ] {
         assert!(conditions.contains(part), "{conditions}");

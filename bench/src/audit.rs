@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_asked_before_and_answered_after_is_not_counted() {
+    fn only_requests_of_the_period_are_counted() {
         let at = Timestamp::from_second(1_800_000_000).expect("a time");
         for (received, counts) in [
             (json!("2027-01-15T07:59:59.999999Z"), false),

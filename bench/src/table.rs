@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn unmet_promises_of_ours_are_reported() {
+    fn missed_targets_are_reported() {
         let mut table = Table::new();
         table.put_promised("kept", Program::Ours, 2, Promise::at_most(2, 2));
         table.put_promised("not ours", Program::Peer, 9, Promise::exactly(9, 0));

@@ -369,7 +369,7 @@ fn runs_until_ctrl_c_and_prints_commands_that_work() {
     "0",
     "setup: install the Debian packages gcc libc6-dev (apt-get install gcc libc6-dev) and run make again\n"
 )]
-fn what_is_missing_is_named(#[case] programs: &str, #[case] user: &str, #[case] sentence: &str) {
+fn missing_programs_are_named(#[case] programs: &str, #[case] user: &str, #[case] sentence: &str) {
     let folder = std::env::temp_dir().join(lab::unique("bare"));
     for name in programs.split(' ') {
         script(

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_state_that_never_rests_ends_the_wait_too() {
+    async fn a_state_that_keeps_changing_ends_the_wait() {
         let mut patience = Patience::new(LIMIT);
         let mut tries = 0;
         while !patience.is_over(&format!("try {tries}")) {

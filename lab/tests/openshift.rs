@@ -67,7 +67,7 @@ async fn the_api_server_serves_them_and_checks_by_them() {
 }
 
 #[test]
-fn variants_differ_where_the_cluster_would() {
+fn definitions_differ_by_feature_set() {
     let default = openshift::crd("infrastructures", Variant::Default).unwrap();
     let preview = openshift::crd("infrastructures", Variant::TechPreviewNoUpgrade).unwrap();
     assert!(default.contains("release.openshift.io/feature-set: Default"));

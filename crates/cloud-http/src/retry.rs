@@ -132,7 +132,7 @@ mod tests {
     #[case::retry_after(1, Some(500), 0.0, 9000, Some(500))]
     #[case::retry_after_and_a_little_more(5, Some(500), 1.0, 9000, Some(550))]
     #[case::retry_after_too_much(1, Some(1001), 0.0, 9000, None)]
-    #[case::retry_after_more_than_there_is(1, Some(500), 0.0, 500, None)]
+    #[case::retry_after_exceeds_the_budget(1, Some(500), 0.0, 500, None)]
     #[case::retry_after_for_nothing(1, Some(0), 1.0, 9000, Some(0))]
     fn waits(
         #[case] attempt: u32,

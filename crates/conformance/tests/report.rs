@@ -49,7 +49,7 @@ impl World for Poor {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_skipped_in_silence() {
+async fn skipped_cases_are_listed() {
     let report = run_all(async || Ok(Poor)).await;
     assert_eq!(report.results.len(), cases().len());
     for result in &report.results {
@@ -110,7 +110,7 @@ async fn a_case_that_hangs_or_panics_does_not_end_the_run() {
 }
 
 #[tokio::test]
-async fn a_world_that_cannot_be_created_fails_the_case() {
+async fn a_failed_setup_fails_the_case() {
     let cases = [case("is fine", |_| Box::pin(async { Ok(()) }))];
     let report = run(&cases, async || Err::<Poor, _>(Stop::failed("no credentials"))).await;
     assert_eq!(

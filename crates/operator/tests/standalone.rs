@@ -211,8 +211,8 @@ async fn the_pods_are_admitted() {
 #[case::more_than_it_has(json!({"verb": "escalate", "group": "rbac.authorization.k8s.io", "resource": "roles", "namespace": "outrigger-system"}))]
 #[case::secrets_of_others(json!({"verb": "get", "resource": "secrets", "namespace": "kube-system"}))]
 #[case::the_nodes(json!({"verb": "patch", "resource": "nodes"}))]
-#[case::what_users_want(json!({"verb": "patch", "group": "outrigger.dev", "resource": "cloudcontrollermanagers"}))]
-#[case::running_things_elsewhere(json!({"verb": "create", "group": "apps", "resource": "deployments", "namespace": "default"}))]
+#[case::change_specs(json!({"verb": "patch", "group": "outrigger.dev", "resource": "cloudcontrollermanagers"}))]
+#[case::create_workloads_elsewhere(json!({"verb": "create", "group": "apps", "resource": "deployments", "namespace": "default"}))]
 #[tokio::test]
 async fn the_operator_may_not_touch(#[case] attributes: Value) {
     installed().await;
@@ -298,16 +298,16 @@ async fn the_placeholder_of_the_example_is_refused() {
 
 #[rstest]
 #[case::initialise_nodes(json!({"verb": "patch", "resource": "nodes"}), true)]
-#[case::take_part_in_its_election(
+#[case::write_its_lease(
     json!({"verb": "update", "group": "coordination.k8s.io", "resource": "leases", "namespace": "outrigger-system",
            "name": "memory-cloud-controller-manager"}),
     true
 )]
-#[case::see_who_calls(
+#[case::read_the_authorities_of_clients(
     json!({"verb": "get", "resource": "configmaps", "namespace": "kube-system", "name": "extension-apiserver-authentication"}),
     true
 )]
-#[case::take_part_in_another_s(
+#[case::write_another_lease(
     json!({"verb": "update", "group": "coordination.k8s.io", "resource": "leases", "namespace": "outrigger-system",
            "name": "openstack-cloud-controller-manager"}),
     false

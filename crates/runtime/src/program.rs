@@ -119,7 +119,7 @@ mod tests {
     use std::{sync::mpsc, time::Instant};
 
     #[test]
-    fn a_thread_that_hangs_does_not_delay_the_end() {
+    fn a_thread_that_hangs_does_not_delay_the_shutdown() {
         const HANG: Duration = Duration::from_secs(30);
         let (release, never) = mpsc::channel::<()>();
         let began = Instant::now();

@@ -14,7 +14,7 @@ fn at(seconds: u64) -> SystemTime {
 #[case::one_second(Some(NOW + 1), "-")]
 #[case::now(Some(NOW), "-")]
 #[case::expired(Some(NOW - 100), "-")]
-fn halves_the_time(#[case] end: Option<u64>, #[case] expected: &str) {
+fn halves_the_cache_duration(#[case] end: Option<u64>, #[case] expected: &str) {
     let found = cache_duration(end.map(at), at(NOW));
     let text = found.map_or("-".to_owned(), |duration| GoDuration::from(duration).to_string());
     assert_eq!(text, expected);
@@ -58,7 +58,7 @@ fn refuses(#[case] kind: &str, #[case] version: &str, #[case] image: &str, #[cas
     r#"{"kind":"CredentialProviderRequest","apiVersion":"credentialprovider.kubelet.k8s.io/v1","image":{"s3cr3t":1}}"#,
     "line 1, column"
 )]
-fn what_is_no_request_is_not_shown(#[case] text: &str, #[case] place: &str) {
+fn an_invalid_request_is_not_printed(#[case] text: &str, #[case] place: &str) {
     let problem = parse(text.as_bytes()).err().unwrap();
     assert!(problem.contains(place) && !problem.contains("s3cr3t"), "{problem}");
 }

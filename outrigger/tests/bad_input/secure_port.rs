@@ -115,7 +115,7 @@ async fn health_in_detail() {
 }
 
 #[tokio::test]
-async fn configz_tells_what_was_given_and_what_was_not() {
+async fn configz_has_given_values_and_defaults() {
     let fixture = Fixture::shared().await;
     let configz = async |flags: &[&str]| {
         let manager = flags

@@ -144,7 +144,7 @@ async fn a_cloud_that_throttles_routes_is_not_called_before_retry_after() {
 #[case::unavailable(Failure::Unavailable("maintenance".into()))]
 #[case::denied(Failure::Denied("expired".into()))]
 #[tokio::test]
-async fn no_node_is_deleted_by_an_answer_that_is_none(#[case] failure: Failure) {
+async fn an_invalid_answer_deletes_no_node(#[case] failure: Failure) {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &[ALONE, "--node-deletion-grace-period=0s"]).await;
     let (here, gone) = (fixture.join("here").await, fixture.join("gone").await);

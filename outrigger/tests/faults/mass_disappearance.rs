@@ -17,7 +17,7 @@ const FLAGS: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn all_machines_vanish_at_once_and_the_cloud_is_doubted() {
+async fn deletions_are_held_if_all_machines_disappear_at_once() {
     let fixture = Fixture::shared().await;
     let manager = Replica::start(&fixture, &FLAGS).await;
     for n in 0..NODES {

@@ -69,7 +69,7 @@ async fn a_restart_writes_nothing_where_nothing_has_changed() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_or_retyped_meanwhile_is_cleaned_up() {
+async fn services_deleted_or_retyped_during_the_restart_are_cleaned_up() {
     let fixture = Fixture::shared().await;
     let before = Replica::start(&fixture, &[ALONE]).await;
     let node = fixture.join("node").await;

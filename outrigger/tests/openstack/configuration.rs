@@ -211,7 +211,7 @@ impl Hidden {
 #[case::clouds_yaml(Hidden::CloudsYaml)]
 #[case::secret(Hidden::Secret)]
 #[tokio::test]
-async fn wherever_it_is_it_is_never_logged(#[case] hidden: Hidden) {
+async fn a_password_in_any_source_is_never_logged(#[case] hidden: Hidden) {
     let fixture = Fixture::new().await;
     let (launch, secret) = hidden.manager(&fixture).await;
     let manager = fixture.start_with(launch, &["--v=10"]).await;

@@ -99,7 +99,7 @@ async fn a_new_password(#[case] place: Place) {
 #[case::of_cloud_conf(Place::CloudConf)]
 #[case::of_clouds_yaml(Place::CloudsYaml)]
 #[tokio::test]
-async fn a_password_that_the_cloud_has_first(#[case] place: Place) {
+async fn a_password_changed_in_the_cloud_first(#[case] place: Place) {
     let fixture = Fixture::new().await;
     let manager = place.start(&fixture);
     manager.leading().await;

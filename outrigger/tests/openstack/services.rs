@@ -233,7 +233,9 @@ async fn a_load_balancer_that_another_client_deleted_is_recreated() {
 #[case::a_pool(|cloud: &Cloud, there: &LoadBalancerView| cloud.delete_pool(there.listeners[0].pool.as_ref().unwrap().id))]
 #[case::all_of_it(|cloud: &Cloud, there: &LoadBalancerView| cloud.delete_load_balancer(there.id))]
 #[tokio::test]
-async fn what_another_client_deleted_is_recreated_when_nodes_change(#[case] delete: fn(&Cloud, &LoadBalancerView)) {
+async fn objects_deleted_by_another_client_are_recreated_when_nodes_change(
+    #[case] delete: fn(&Cloud, &LoadBalancerView),
+) {
     let fixture = Fixture::new().await;
     let manager = fixture.start(&[]).await;
     let mut nodes = fixture.nodes(&manager, 1).await;

@@ -141,7 +141,7 @@ async fn the_infrastructure_is_deleted() {
 
 /// A platform without operands, and one that is not set.
 #[rstest]
-#[case::unsaid("")]
+#[case::not_set("")]
 #[case::kubevirt("KubeVirt")]
 #[case::alibaba("AlibabaCloud")]
 #[case::ovirt("oVirt")]
@@ -291,7 +291,7 @@ async fn w3_azure_without_details() {
 
 /// W3: no panic, but a sentence that names the failure domain and the server.
 #[tokio::test]
-async fn w3_vsphere_failure_domain_of_nowhere() {
+async fn w3_vsphere_failure_domain_in_an_unknown_vcenter() {
     let world = World::new("VSphere").await;
     let domain = json!({
         "name": "fd-1", "region": "r", "zone": "z", "server": "nowhere.lab",

@@ -293,7 +293,7 @@ async fn w26_events() {
 
 /// W27: a report of an older operator is brought up to date; its owner is removed.
 #[tokio::test]
-async fn w27_report_of_another_time() {
+async fn w27_obsolete_conditions_are_removed() {
     let world = World::new("AWS").await;
     let operators = kind("ClusterOperator");
     world

@@ -140,7 +140,7 @@ async fn installs(#[case] platform: &str, #[case] name: &str, #[case] left: Opti
 
 /// An immutable managed configuration may not be replaced either: the operator reports what to do, and recreates it afterwards.
 #[tokio::test]
-async fn a_sealed_configuration_is_deleted_by_hand() {
+async fn an_immutable_configuration_is_deleted_by_the_user() {
     let world = World::in_namespace(OPERANDS).await;
     world.set_gates(&["VSphereMultiVCenterDay2"]).await;
     world.set_platform("VSphere").await;

@@ -256,7 +256,7 @@ mod tests {
     #[case::records("/disable_lets_encrypt_dns_records", json!(true), "disable_lets_encrypt_dns_records")]
     #[case::idle("/http_idle_timeout_seconds", json!(90), "http_idle_timeout_seconds")]
     #[case::clients("/firewall/allow", json!(["ip:192.0.2.9"]), "firewall")]
-    #[case::what_cannot_change("/vpc_uuid", json!("w"), "")]
+    #[case::immutable_settings("/vpc_uuid", json!("w"), "")]
     #[case::tags("/tags", json!([]), "")]
     fn only_what_differs_is_written(#[case] field: &str, #[case] value: Value, #[case] expected: &str) {
         let mut body = sent();

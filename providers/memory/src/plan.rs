@@ -244,7 +244,7 @@ mod tests {
     #[case::same_ip(Spec { ip: Some("198.18.0.1".into()), ..spec("80 -> a") }, "")]
     #[case::empty_ip(Spec { ip: Some(String::new()), ..spec("80 -> a") }, "")]
     #[case::second_family(Spec { families: vec![IpFamily::V4, IpFamily::V6], ..spec("80 -> a") }, "readdress")]
-    fn plans_the_rest(#[case] asked: Spec, #[case] steps: &str) {
+    fn plans_the_remaining_steps(#[case] asked: Spec, #[case] steps: &str) {
         assert_eq!(shown(&plan(Some(&balancer("80 -> a")), &asked)), steps);
     }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_round() {
+    fn reuses_addresses_in_turn() {
         let mut pool = Pool::default();
         let taken: Vec<_> = (0..3)
             .map(|_| take(&mut pool, "192.0.2.0/30", &[], &[]).expect("an address"))

@@ -188,7 +188,7 @@ fn refuses_a_real_dynamic_program() {
 }
 
 #[test]
-fn refuses_to_grow_without_being_noticed() {
+fn refuses_a_binary_that_is_too_large() {
     let refused = pack(&small(), ROOTS, NAME, 1_000).unwrap_err().to_string();
     assert!(
         refused.ends_with("MB compressed, more than the 0.0 MB that it may have"),

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_left_out_and_named() {
+    fn tests_that_are_not_kept_are_left_out_and_named() {
         let all = tests(&["on_the_real_services", "other"]);
         let expected = Selection {
             kept: tests(&["on_the_real_services"]),

@@ -17,9 +17,9 @@ struct Thing {
 /// `Ok(None)` deletes a node, so only the cloud's own word may become that.
 #[rstest]
 #[case::there(Reply::json(200, r#"{"id": 7}"#), "found")]
-#[case::own_word(Reply::json(404, r#"{"itemNotFound": {"code": 404}}"#), "missing")]
-#[case::own_word_with_charset(Reply::status(404).header("content-type", "application/json; charset=utf-8").body(r#"{"e": 1}"#), "missing")]
-#[case::own_word_as_a_problem(Reply::status(404).header("content-type", "application/problem+json").body(r#"{"e": 1}"#), "missing")]
+#[case::error_of_the_cloud(Reply::json(404, r#"{"itemNotFound": {"code": 404}}"#), "missing")]
+#[case::error_of_the_cloud_with_charset(Reply::status(404).header("content-type", "application/json; charset=utf-8").body(r#"{"e": 1}"#), "missing")]
+#[case::error_of_the_cloud_as_a_problem(Reply::status(404).header("content-type", "application/problem+json").body(r#"{"e": 1}"#), "missing")]
 #[case::page_of_a_proxy(Reply::html(404), "unavailable")]
 #[case::ingress_without_a_backend(Reply::status(404).header("content-type", "text/plain").body("default backend - 404"), "unavailable")]
 #[case::gateway_without_a_route(Reply::status(404), "unavailable")]
@@ -27,7 +27,7 @@ struct Thing {
 #[case::json_that_says_it_is_a_page(Reply::status(404).header("content-type", "text/html").body(r#"{"e": 1}"#), "unavailable")]
 #[case::json_that_says_nothing(Reply::json(404, "{}"), "unavailable")]
 #[case::json_of_another_kind(Reply::json(404, "null"), "unavailable")]
-#[case::torn_word(
+#[case::truncated_error(
     Reply::raw("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"e\": "),
     "unavailable"
 )]

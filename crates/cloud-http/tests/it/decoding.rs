@@ -50,7 +50,7 @@ async fn an_answer_that_cannot_be_decoded_is_a_failed_attempt(
 
 #[rstest]
 #[case::there(xml("<7>"), "found 7")]
-#[case::own_word(Reply::status(404).header("content-type", "text/xml").body("<Code>NoSuch</Code>"), "missing")]
+#[case::error_of_the_cloud(Reply::status(404).header("content-type", "text/xml").body("<Code>NoSuch</Code>"), "missing")]
 #[case::page_of_a_proxy(Reply::html(404), "unavailable")]
 #[case::garbled(xml("<x>"), "unavailable")]
 #[tokio::test]

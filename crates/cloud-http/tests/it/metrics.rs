@@ -54,7 +54,7 @@ async fn counts() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_seen() {
+async fn calls_in_progress_are_counted() {
     let subject = Subject::new(&config());
     let server = Server::script(vec![Reply::Stall(Vec::new())]).await;
     let gauge = r#"cloud_api_requests_in_flight{operation="get_thing"}"#;

@@ -93,7 +93,7 @@ async fn requests() {
 #[case::marker_refused(vec![page("1", r#""/b""#), Reply::json(400, r#"{"m": 1}"#)], "page 2 was refused: invalid request", 2)]
 #[case::breaks_later(vec![page("1", r#""/b""#), Reply::status(501)], "501 Not Implemented", 2)]
 #[tokio::test]
-async fn no_half_lists(#[case] replies: Vec<Reply>, #[case] message: &str, #[case] requests: usize) {
+async fn an_incomplete_list_is_an_error(#[case] replies: Vec<Reply>, #[case] message: &str, #[case] requests: usize) {
     let server = Server::script(replies).await;
     let request = Request::get("list_things", &server.url());
     let error = collect(&Subject::new(&config()).client, request).await.unwrap_err();

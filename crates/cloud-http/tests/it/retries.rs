@@ -49,9 +49,9 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 #[case::reset(Reply::Reset, [3, 3, 1], "unavailable", "the connection broke")]
 #[case::closed(Reply::raw(""), [3, 3, 1], "unavailable", "the connection broke")]
 #[case::closed_in_the_head(Reply::raw("HTTP/1.1 200 OK\r\nconte"), [3, 3, 1], "unavailable", "the connection broke")]
-#[case::torn_body(Reply::Raw(format!("{OK}content-length: 9\r\n\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated")]
-#[case::torn_chunks(Reply::Raw(format!("{OK}transfer-encoding: chunked\r\n\r\n5\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated")]
-#[case::torn_without_length(Reply::Raw(format!("{OK}\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated: EOF while parsing a list at line 1 column 5 in 5 bytes of application/json")]
+#[case::truncated_body(Reply::Raw(format!("{OK}content-length: 9\r\n\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated")]
+#[case::truncated_chunks(Reply::Raw(format!("{OK}transfer-encoding: chunked\r\n\r\n5\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated")]
+#[case::truncated_without_length(Reply::Raw(format!("{OK}\r\n[1, 2").into()), [3, 3, 1], "unavailable", "the answer is truncated: EOF while parsing a list at line 1 column 5 in 5 bytes of application/json")]
 #[case::empty(Reply::json(200, ""), [3, 3, 1], "unavailable", "the answer is truncated: EOF while parsing a value at line 1 column 0")]
 #[case::no_content(Reply::status(204), [1, 1, 1], "unavailable", "the answer makes no sense")]
 #[case::no_http(Reply::raw("220 mail.example ESMTP\r\n\r\n"), [1, 1, 1], "unavailable", "the answer is no valid HTTP")]
@@ -101,8 +101,8 @@ async fn connects_again(#[case] url: &str, #[case] message: &str, #[case] reason
 #[rstest]
 #[case::internal(Reply::status(500))]
 #[case::reset(Reply::Reset)]
-#[case::torn(Reply::Raw(format!("{OK}content-length: 9\r\n\r\n[1, 2").into()))]
-#[case::torn_without_length(Reply::Raw(format!("{OK}\r\n[1, 2").into()))]
+#[case::truncated(Reply::Raw(format!("{OK}content-length: 9\r\n\r\n[1, 2").into()))]
+#[case::truncated_without_length(Reply::Raw(format!("{OK}\r\n[1, 2").into()))]
 #[tokio::test]
 async fn recovers(#[case] bad: Reply) {
     let subject = Subject::new(&config());

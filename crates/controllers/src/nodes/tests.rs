@@ -13,7 +13,7 @@ use std::sync::Arc;
 use testkit::node::{condition, node};
 
 #[test]
-fn a_provider_gets_all_it_may_need() {
+fn a_provider_gets_every_setting() {
     let reference = node_ref(&node("n", "id:a://b uuid:u a=b node-ip:10.0.0.1 InternalIP=10.0.0.1"));
     let annotations = [("alpha.kubernetes.io/provided-node-ip".to_owned(), "10.0.0.1".to_owned())].into();
     assert_eq!(

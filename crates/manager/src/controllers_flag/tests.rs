@@ -31,7 +31,7 @@ fn the_first_mention_decides(#[case] case: &str, #[case] items: &str, #[case] ex
 }
 
 #[test]
-fn a_name_beats_the_default() {
+fn an_explicit_name_overrides_the_default() {
     let names = controllers();
     assert!(!names.wants(&list("*"), NODE_IPAM.name));
     assert!(names.wants(&names.resolve(&list("* nodeipam")), NODE_IPAM.name));

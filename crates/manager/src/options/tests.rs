@@ -94,7 +94,7 @@ fn numbers_left_to_the_program_have_upstreams_default() {
 #[case::default("", 10)]
 #[case::strict("--node-deletion-max-fraction=0.05", 2)]
 #[case::the_default_as_given("--node-deletion-max-fraction=0.2", 8)]
-fn how_many_of_40_nodes_may_go(#[case] args: &str, #[case] expected: usize) {
+fn deletions_allowed_of_40_nodes(#[case] args: &str, #[case] expected: usize) {
     assert_eq!(parsed(args).outrigger.limits().allowance(40), expected);
 }
 

@@ -59,7 +59,7 @@ mod tests {
     #[case::long(300, &[])]
     #[case::too_long(301, &["loop", "loop-queue"])]
     #[tokio::test(start_paused = true)]
-    async fn a_loop_that_hangs_turns_health_red(#[case] seconds: u64, #[case] expected: &[&str]) {
+    async fn a_loop_that_hangs_fails_the_health_check(#[case] seconds: u64, #[case] expected: &[&str]) {
         let checks = Checks::new(Slis::new().unwrap());
         let limiter = Limiter::exponential(Duration::ZERO, Duration::ZERO);
         let (pulse, queue) = (Pulse::default(), Queue::new("loop", limiter, None));

@@ -306,7 +306,7 @@ fn allocation(#[case] args: &str, #[case] problem: &str) {
     "--node-deletion-max-fraction must be more than 0 and at most 1, not 1.5"
 )]
 #[case::all("--node-deletion-max-fraction=1", "")]
-#[case::orphans_of_whoever(
+#[case::orphans_with_the_default_cluster_name(
     "--load-balancer-orphans=delete",
     "--load-balancer-orphans=delete needs a --cluster-name that no other cluster of the cloud has, not \"kubernetes\", \
      which is the default of all clusters"
@@ -390,8 +390,8 @@ fn warns(#[case] args: &str, #[case] warning: &str) {
      cannot read /n/f: NONE; --requestheader-client-ca-file: cannot read /n/g: NONE"
 )]
 #[case::a_folder("--cloud-config=/", "--cloud-config: cannot read /: is a directory")]
-#[case::what_is_there("--cloud-config=/etc/passwd --client-ca-file=/etc/passwd", "")]
-#[case::what_is_read_only_once("--cloud-config=/dev/null --kubeconfig=/dev/stdin", "")]
+#[case::existing_files("--cloud-config=/etc/passwd --client-ca-file=/etc/passwd", "")]
+#[case::files_that_are_read_once("--cloud-config=/dev/null --kubeconfig=/dev/stdin", "")]
 #[case::kubeconfigs(
     "--kubeconfig=/n/a --authentication-kubeconfig=/n/b --authorization-kubeconfig=/n/c",
     "cannot read --kubeconfig=/n/a: NONE; --authentication-kubeconfig: cannot read --kubeconfig=/n/b: NONE; \
@@ -401,11 +401,11 @@ fn warns(#[case] args: &str, #[case] warning: &str) {
     "--master=ftp://x",
     "--master=\"ftp://x\" is not the URL of an API server: the scheme must be http or https"
 )]
-#[case::what_a_port_would_need(
+#[case::flags_of_a_closed_port(
     "--secure-port=0 --tls-cert-file=/n/b --tls-private-key-file=/n/c --client-ca-file=/n/d --authentication-kubeconfig=/n/e",
     ""
 )]
-#[case::what_webhooks_would_need("--webhook-tls-cert-file=/n/b --webhook-tls-private-key-file=/n/c", "")]
+#[case::flags_of_disabled_webhooks("--webhook-tls-cert-file=/n/b --webhook-tls-private-key-file=/n/c", "")]
 fn unusable_names_are_reported(#[case] args: &str, #[case] expected: &str) {
     let problems = unusable(args).replace("No such file or directory (os error 2)", "NONE");
     assert_eq!(problems, expected);

@@ -282,7 +282,7 @@ fn a_predecessor_leaves_the_bundle_when_it_expires() {
 }
 
 #[test]
-fn it_is_small_and_modern() {
+fn validity_and_keys_are_as_documented() {
     let cluster = Cluster::installed();
     let leaf = Certificate::parse(cluster.certificate()).ok().unwrap();
     assert!(!leaf.is_authority());

@@ -93,7 +93,7 @@ fn map(data: &Value) -> ConfigMap {
 #[rstest]
 #[case::named_key(Cluster::on("GCP").names("c", "config").referenced(&json!({ "config": "x" })), json!({ "cloud.conf": "x" }))]
 #[case::no_key(Cluster::on("GCP").names("c", "").referenced(&json!({ "cloud.conf": "x" })), json!({ "cloud.conf": "x" }))]
-#[case::nothing_there(Cluster::on("GCP").names("c", "").referenced(&json!({ "a": "1" })), json!({ "a": "1", "cloud.conf": "" }))]
+#[case::no_cloud_conf(Cluster::on("GCP").names("c", "").referenced(&json!({ "a": "1" })), json!({ "a": "1", "cloud.conf": "" }))]
 #[case::cloud_conf_beats_the_key(
     Cluster::on("GCP").names("c", "config").referenced(&json!({ "config": "x", "cloud.conf": "y" })),
     json!({ "config": "x", "cloud.conf": "y" })

@@ -83,7 +83,7 @@ const TOKEN: &str = "azure_client_id=id azure_federated_token_file=/var/token az
     r#"{"tenantId":"old","aadClientId":"old"}"#, TOKEN, &["--enable-azure-workload-identity=true"],
     r#"{"aadClientId":"id","aadFederatedTokenFile":"/var/token","tenantId":"tenant","useFederatedWorkloadIdentityExtension":true}"#
 )]
-#[case::token_with_the_flag_unsaid(
+#[case::token_without_the_flag(
     "{}", TOKEN, &[],
     r#"{"aadClientId":"id","aadFederatedTokenFile":"/var/token","tenantId":"tenant","useFederatedWorkloadIdentityExtension":true}"#
 )]
@@ -231,7 +231,7 @@ fn help_lists_the_flags() {
 
 // The Go program lets all users read the secret (W22).
 #[test]
-fn w22_the_result_is_not_for_everybody() {
+fn w22_the_result_is_not_world_readable() {
     let folder = Folder::with("{}", SECRET);
     fs::write(folder.0.join("out"), "what was there").expect("file");
     fs::set_permissions(folder.0.join("out"), fs::Permissions::from_mode(0o644)).expect("mode");
@@ -307,7 +307,7 @@ fn injection_is_idempotent() {
     ManagedIdentity::AsConfigured,
     Used::Credentials
 )]
-#[case::unsaid("{}", ManagedIdentity::AsConfigured, Used::Credentials)]
+#[case::not_set("{}", ManagedIdentity::AsConfigured, Used::Credentials)]
 fn a_managed_identity_that_takes_precedence_is_reported(
     #[case] config: &str,
     #[case] machine: ManagedIdentity,

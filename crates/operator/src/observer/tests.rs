@@ -148,7 +148,7 @@ fn gates(text: &str) -> Details {
 }
 
 #[rstest]
-#[case::nothing_said("AWS", "", 24, "external")]
+#[case::no_annotation("AWS", "", 24, "external")]
 #[case::off("AWS", "-ExternalCloudProvider", 24, "aws")]
 #[case::on("AWS", "+ExternalCloudProvider", 24, "external")]
 #[case::off_beats_on("Azure", "+ExternalCloudProvider -ExternalCloudProviderAzure", 24, "azure")]

@@ -55,9 +55,9 @@ mod tests {
     #[case::external(external("External"), json!({}), &[], None)]
     #[case::external_without_one(external("None"), json!({}), &[], None)]
     #[case::switched_off(json!({"type": "AWS"}), json!({"infrastructure.openshift.io/external-cloud-provider": "false"}), &[], None)]
-    #[case::still_there(json!({"type": "None"}), json!({}), &["deployments"], Some("None"))]
-    #[case::only_what_others_read(json!({"type": "None"}), json!({}), &["configmaps"], None)]
-    #[case::nothing_said(json!(null), json!({}), &[], None)]
+    #[case::not_deleted_yet(json!({"type": "None"}), json!({}), &["deployments"], Some("None"))]
+    #[case::only_objects_that_others_read(json!({"type": "None"}), json!({}), &["configmaps"], None)]
+    #[case::no_status(json!(null), json!({}), &[], None)]
     fn has_operands(
         #[case] platform: Value,
         #[case] annotations: Value,

@@ -78,7 +78,7 @@ mod tests {
     #[case::another_process_is_waited_for(None, Some(Operands::Waiting), &[], &["the cloud configuration or the certificates are not known yet"])]
     #[case::it_may_pass(Some(PartState::Failing), Some(Operands::Waiting), &["cannot read Proxy cluster: 403"], &["cannot read Proxy cluster: 403"])]
     #[case::each_once(Some(failed("cannot read x")), Some(Operands::Failing), &["cannot read x", "cannot read y", "cannot read y"], &["cannot read x", "cannot read y"])]
-    fn reports_what_is_not_known(
+    fn reports_unknown_changes(
         #[case] cloud_config: Option<PartState>,
         #[case] operands: Option<Operands>,
         #[case] unread: &[&str],

@@ -247,7 +247,7 @@ mod tests {
     #[rstest]
     #[case::decided_but_not_written(PartState::Failing, Verdict::Report)]
     #[case::written(PartState::Fine, Verdict::Wait(PARTS_FAIL))]
-    fn a_part_works_once_it_is_written(#[case] part: PartState, #[case] later: Verdict) {
+    fn a_written_part_starts_its_time_again(#[case] part: PartState, #[case] later: Verdict) {
         let (mut windows, start) = (Windows::default(), Instant::now());
         windows.cloud_config.failed(start);
         windows.close(&PassState {

@@ -296,7 +296,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_parts_are_the_whole(set in sets()) {
+        fn the_parts_of_a_split_are_the_whole(set in sets()) {
             let (kept, rest) = split(&set, &|path| path.last().is_some_and(|part| part == "a"));
             prop_assert_eq!(union(kept.clone(), &rest), set);
             prop_assert!(!rest.to_string().contains("f:a"), "{}", rest);

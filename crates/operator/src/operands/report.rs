@@ -461,7 +461,7 @@ mod tests {
         Class::Transient,
         false
     )]
-    fn some_things_are_left_behind(
+    fn objects_that_may_not_be_deleted_are_left(
         #[case] kind: &str,
         #[case] api_version: &str,
         #[case] operation: Operation,

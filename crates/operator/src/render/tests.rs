@@ -230,7 +230,7 @@ fn openstack_needs_credentials_that_its_image_reads() {
 }
 
 #[test]
-fn a_configuration_that_is_not_given_is_missed() {
+fn a_missing_configuration_is_reported() {
     let rendered = render(&inputs(&infrastructure("AWS"), &images(), None)).unwrap();
     assert_eq!(
         rendered.warnings,

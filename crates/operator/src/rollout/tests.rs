@@ -56,7 +56,7 @@ fn last(story: impl IntoIterator<Item = (u64, Workload)>) -> String {
 #[case::stuck_with_nothing(&[(0, 0, TOO_SLOW), (150, 0, TOO_SLOW)], "Outage")]
 // A Pod without a readiness probe is available until it crashes.
 #[case::up_and_down(&[(0, 0, THERE), (5, 2, THERE), (10, 0, THERE), (12, 2, THERE), (16, 0, THERE)], "Down")]
-#[case::up_after_it_was_told(&[(0, 0, THERE), (15, 0, THERE), (20, 2, THERE)], "Failing")]
+#[case::available_after_the_report(&[(0, 0, THERE), (15, 0, THERE), (20, 2, THERE)], "Failing")]
 #[case::up_and_down_for_long(&[(0, 0, THERE), (15, 0, THERE), (40, 2, THERE), (60, 0, THERE), (150, 0, THERE)], "Outage")]
 #[case::up_for_good(&[(0, 0, THERE), (15, 0, THERE), (20, 2, THERE), (50, 2, THERE)], "Done")]
 #[case::one_of_two_is_up_and_down(&[(0, 1, THERE), (300, 2, THERE), (310, 1, THERE), (600, 1, THERE)], "Impaired")]
@@ -69,7 +69,7 @@ fn last(story: impl IntoIterator<Item = (u64, Workload)>) -> String {
 #[case::the_old_ones_run(&[(0, 1, ON_ITS_WAY), (600, 1, ON_ITS_WAY)], "Progressing")]
 #[case::it_arrives(&[(0, 0, ON_ITS_WAY), (150, 0, ON_ITS_WAY), (160, 2, THERE)], "Done")]
 #[case::one_change_after_the_other(&[(0, 0, ON_ITS_WAY), (100, 2, THERE), (110, 0, ON_ITS_WAY), (200, 0, ON_ITS_WAY)], "Progressing")]
-fn judges(#[case] story: &[(u64, i64, &str)], #[case] expected: &str) {
+fn decides(#[case] story: &[(u64, i64, &str)], #[case] expected: &str) {
     let story = story
         .iter()
         .map(|(second, available, reason)| (*second, workload(2, *available, reason)));

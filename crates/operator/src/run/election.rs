@@ -239,7 +239,7 @@ mod tests {
     #[rstest]
     #[case::several_machines([0, 0, 0], Some("HighlyAvailable"), [137, 107, 26])]
     #[case::one_machine([0, 0, 0], Some("SingleReplica"), [270, 240, 60])]
-    #[case::nobody_says([0, 0, 0], None, [137, 107, 26])]
+    #[case::no_settings([0, 0, 0], None, [137, 107, 26])]
     #[case::all_given([15, 10, 2], None, [15, 10, 2])]
     #[case::some_given([200, 0, 0], None, [200, 107, 26])]
     fn w26_progress_deadlines(#[case] given: [i32; 3], #[case] topology: Option<&str>, #[case] expected: [u64; 3]) {

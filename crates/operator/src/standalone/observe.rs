@@ -255,7 +255,7 @@ mod tests {
         "ScopeOverlap"
     )]
     #[case::services_only("VSphere", json!({"scope": {"loadBalancerClasses": ["memory"]}, "controllers": ["service"], "securePort": 10300}), "")]
-    #[case::a_platform_that_takes_all_nodes_for_its_own(
+    #[case::a_platform_that_manages_all_nodes(
         "VSphere",
         json!({"scope": {"providerIDSchemes": ["memory"], "loadBalancerClasses": ["memory"]}, "securePort": 10300}),
         "ScopeOverlap"

@@ -337,7 +337,7 @@ fn two_managers_share_nothing() {
     json!({"provider": "opnstack"}),
     "spec.provider \"opnstack\" is not known: it is one of memory, openstack, unless spec.image names an image that has another"
 )]
-#[case::another_image_s(json!({"provider": "moon", "image": "example.com/moon:1"}), "")]
+#[case::a_provider_of_another_image(json!({"provider": "moon", "image": "example.com/moon:1"}), "")]
 #[case::no_config(
     json!({"provider": "openstack"}),
     "provider openstack needs a configuration: name a ConfigMap or a Secret in spec.cloudConfig"

@@ -75,7 +75,7 @@ fn show(status: &Status) -> String {
      Progressing=True/SyncingResources/Progressing towards operator: 5.0.0\n\
      Degraded=False/AsExpected/\nUpgradeable=True/AsExpected/"
 )]
-#[case::what_failed_has_been_corrected(
+#[case::the_failure_has_been_corrected(
     next(&installed("5.0.0"), &report(Operands::Failed("images.json is broken".to_owned())), at(THEN)),
     Operands::Progressing(vec!["rolling out Deployment a".to_owned()]),
     "Available=True/AsExpected/Cluster Cloud Controller Manager Operator is available at 5.0.0\n\
@@ -201,7 +201,7 @@ fn obstacles_are_reported(#[case] before: Status, #[case] operands: Operands, #[
 #[rstest]
 #[case::first_install(Status::default(), "5.0.0", waits(), true)]
 #[case::upgrade(installed("4.0.0"), "5.0.0", waits(), true)]
-#[case::it_waits_for_something_else(changing("4.0.0"), "5.0.0", waits(), false)]
+#[case::waits_for_another_object(changing("4.0.0"), "5.0.0", waits(), false)]
 #[case::to_the_next_version(changing("4.0.0"), "5.0.1", waits(), true)]
 #[case::to_a_version_that_begins_alike(changing("4.0.0"), "5.0.0-1", waits(), true)]
 #[case::no_other_version(installed("5.0.0"), "5.0.0", waits(), false)]
@@ -247,7 +247,7 @@ fn conditions_of_parts(#[case] outcome: PartState, #[case] expected: &str) {
 }
 
 #[test]
-fn saying_the_same_again_changes_nothing() {
+fn an_unchanged_report_is_not_written() {
     let before = installed("5.0.0");
     assert_eq!(next(&before, &report(Operands::Done), at(NOW)), before);
 }
@@ -338,7 +338,7 @@ fn dead() -> Operands {
 // W4: a failure does not hide that no Pod runs, nor that some do.
 #[rstest]
 #[case::fails_and_nothing_runs(failed(), dead(), Operands::Outage("no; dead".to_owned()))]
-#[case::fails_and_nothing_runs_since_now(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]
+#[case::fails_and_no_pod_runs_from_now_on(failed(), Operands::Down("dead".to_owned()), Operands::Outage("no; dead".to_owned()))]
 #[case::fails_and_some_run(failed(), Operands::Impaired("one".to_owned()), Operands::Impaired("no; one".to_owned()))]
 #[case::fails_and_all_run(failed(), Operands::Done, Operands::Impaired("no".to_owned()))]
 #[case::fails_and_the_state_is_unknown(failed(), Operands::Failing, failed())]

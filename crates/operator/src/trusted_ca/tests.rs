@@ -329,7 +329,7 @@ fn the_object() {
 
 proptest! {
     #[test]
-    fn junk_is_read_without_panic(text in "(-----(BEGIN|END) ?[A-Z]{0,3}-{3,5}\n|[a-zA-Z0-9+/=: \n]{0,20}|\\PC{0,5})*") {
+    fn invalid_bytes_are_read_without_panic(text in "(-----(BEGIN|END) ?[A-Z]{0,3}-{3,5}\n|[a-zA-Z0-9+/=: \n]{0,20}|\\PC{0,5})*") {
         drop(pem::blocks(&text));
         drop(merged(Some(&text), None, &SYSTEM));
     }

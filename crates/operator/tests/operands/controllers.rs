@@ -156,7 +156,7 @@ async fn replaced(world: &World, pods: &Pods, desired: &[Object], inventory: &mu
 
 // Operator.md W18: the new Pods of a workload that is recreated, or that replaces another one, wait for the old ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_of_a_kind_never_run_at_the_same_time() {
+async fn old_and_new_pods_never_run_at_the_same_time() {
     let plane = lab::ControlPlane::start().unwrap();
     tokio::task::block_in_place(|| plane.start_controllers()).unwrap();
     let world = World::on(&plane, "overlap").await;

@@ -173,7 +173,7 @@ impl Copies {
 }
 
 #[tokio::test]
-async fn copies_save_all_requests_and_late_ones_do_no_harm() {
+async fn cached_copies_save_all_requests_and_late_ones_have_no_effect() {
     let world = World::new("copies").await;
     let (engine, copies, everything) = (world.engine(), Copies::default(), world.everything());
     copies.refresh(&world).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[case("cluster-controller-manager-operator")]
 #[case("config-sync-controllers")]
 #[tokio::test]
-async fn its_fields_become_ours(#[case] manager: &str) {
+async fn fields_of_the_go_operator_are_taken_over(#[case] manager: &str) {
     let world = World::new("takeover").await;
     let fresh = World::new("takeover").await;
     fresh.converge(&[fresh.of("Deployment")]).await;
@@ -75,7 +75,7 @@ async fn of_every_kind_with_at_most_two_writes() {
 }
 
 #[tokio::test]
-async fn unwanted_objects_of_the_predecessor_are_pruned() {
+async fn undesired_objects_of_the_go_operator_are_deleted() {
     let world = World::new("orphan").await;
     let (theirs, users) = (world.of("ConfigMap"), world.of("Secret"));
     world

@@ -107,7 +107,7 @@ async fn our_own_immutable_objects_are_replaced_by_new_content() {
 
 // A malformed one leaves the old object.
 #[tokio::test]
-async fn one_that_the_server_would_refuse_leaves_the_old_one() {
+async fn a_replacement_that_the_server_would_refuse_keeps_the_old_object() {
     let world = World::new("malformed").await;
     let old = world.of("Deployment");
     world.converge(std::slice::from_ref(&old)).await;

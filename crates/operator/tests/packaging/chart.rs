@@ -41,8 +41,8 @@ fn renders(#[values("operator", "manager", "daemonset", "memory")] values: &str)
 #[case::the_placeholder(&["--set=mode=manager,provider=openstack,cluster.name=CHANGE-ME"], "cluster")]
 #[case::no_provider(&["--set=mode=manager"], "set provider to the name of the cloud")]
 #[case::no_cluster(&["--set=mode=manager,provider=openstack"], "needs cluster.name")]
-#[case::what_would_be_ignored(&["--set=cloudConfig.global.region=x"], "are for mode=manager")]
-#[case::what_would_be_ignored_too(&["--set=mode=manager,provider=memory,managers.lab.provider=memory"], "are for mode=operator")]
+#[case::values_of_the_other_mode(&["--set=cloudConfig.global.region=x"], "are for mode=manager")]
+#[case::values_of_the_operator(&["--set=mode=manager,provider=memory,managers.lab.provider=memory"], "are for mode=operator")]
 #[case::the_image_of_another(
     &["--set=image.repository=registry.k8s.io/provider-os/openstack-cloud-controller-manager"],
     "is the image of the Go program"

@@ -140,7 +140,7 @@ fn the_cluster_operator_lists_related_objects() {
 
 // Operator.md W27: nothing refers to deleted objects.
 #[test]
-fn w27_nothing_vestigial() {
+fn w27_no_obsolete_objects() {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     for path in files.filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
         let text = fs::read_to_string(&path).unwrap();

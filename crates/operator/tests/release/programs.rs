@@ -106,7 +106,7 @@ fn w21_the_certificate_may_come_later() {
 }
 
 #[test]
-fn it_may_do_little_on_its_machine() {
+fn has_few_privileges_on_its_node() {
     let pod = &ours()["spec"]["template"]["spec"];
     let context = &pod["containers"][0]["securityContext"];
     assert_eq!(
@@ -124,7 +124,7 @@ fn it_may_do_little_on_its_machine() {
 
 /// It runs before all other Pods: the network waits for the manager, and the manager for the operator.
 #[test]
-fn it_comes_before_the_network() {
+fn starts_before_the_network_of_the_pods() {
     let pod = &ours()["spec"]["template"]["spec"];
     assert_eq!(pod["hostNetwork"], true);
     let tolerated: Vec<_> = pod["tolerations"]
@@ -169,7 +169,7 @@ fn the_go_operators_deployment_starts_ours() {
 
 /// A roll-back replaces one by the other in place: their immutable fields are the same.
 #[test]
-fn ours_takes_the_place_of_the_go_operators() {
+fn replaces_the_go_operators() {
     let (ours, upstream) = (ours(), upstream());
     assert_eq!(ours["metadata"]["name"], upstream["metadata"]["name"]);
     assert_eq!(ours["metadata"]["namespace"], upstream["metadata"]["namespace"]);

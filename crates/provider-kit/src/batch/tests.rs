@@ -207,7 +207,7 @@ async fn batches_share_the_list_of_all() {
 #[case::by_id("1:a 2:b 7:x 8:y", "2 id, 1 names", "1 names")]
 #[case::by_name("a b x y", "3 names", "1 names")]
 #[tokio::test]
-async fn what_does_not_exist_is_read_once(#[case] wanted: &str, #[case] first: &str, #[case] later: &str) {
+async fn a_missing_object_is_read_once(#[case] wanted: &str, #[case] first: &str, #[case] later: &str) {
     let (cloud, batch) = (Cloud::of("1=a 2=b 3=c"), Batch::default());
     for calls in [first, later, later] {
         assert_eq!(find(&batch, &cloud, wanted).await, "1 2 missing missing");
@@ -264,7 +264,7 @@ async fn an_object_that_no_list_has_is_not_missing() {
 #[rstest]
 #[case::one("1:a", "id", "id is unavailable: down")]
 #[case::a_list("1:a 2:b", "names", "names is unavailable: down names is unavailable: down")]
-#[case::what_is_absent("1:a 9:z", "id", "1 id is unavailable: down")]
+#[case::missing_objects("1:a 9:z", "id", "1 id is unavailable: down")]
 #[case::with_a_wrong_key(
     "1:a b ?",
     "names",

@@ -204,7 +204,7 @@ mod tests {
     #[case::another("lb", &[], "new", &["lb"])]
     #[case::not_released_yet("lb", &["a"], "lb", &["a"])]
     #[case::back_to_one_of_before("lb", &["a", "new"], "new", &["a", "lb"])]
-    fn knows_what_was_before(
+    fn finds_the_previous_load_balancer(
         #[case] id: &str,
         #[case] previous: &[&str],
         #[case] now: &str,

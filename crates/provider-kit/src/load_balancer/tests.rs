@@ -421,7 +421,7 @@ async fn a_change_without_effect_is_reported() {
 
 #[rstest]
 #[case::own(Ownership::Owner, "locate, get own, delete own, locate, get own")]
-#[case::another_s(Ownership::Guest, "locate, get own, detach own")]
+#[case::of_another_service(Ownership::Guest, "locate, get own, detach own")]
 #[tokio::test]
 async fn releases_what_it_used_before(#[case] ownership: Ownership, #[case] calls: &str) {
     let (cloud, mut spec) = (Fake::default(), service("", &[]));
@@ -455,7 +455,7 @@ async fn deletes_everything_and_the_record() {
 }
 
 #[tokio::test]
-async fn where_changes_are_complete_at_once_no_call_is_pending() {
+async fn synchronous_clouds_have_no_pending_calls() {
     let (mut cloud, mut spec) = (Fake::default(), service("x", &["a"]));
     cloud.completion = Some(Completion::AtOnce);
     let mut calls = Vec::new();

@@ -74,7 +74,7 @@ mod tests {
         "http://",
         Err("HTTPS_PROXY in the environment is not the URL of an http, https or socks5 proxy")
     )]
-    fn is_read_off_the_variable(#[case] variable: &str, #[case] expected: Result<Option<&str>, &str>) {
+    fn is_parsed_from_the_variable(#[case] variable: &str, #[case] expected: Result<Option<&str>, &str>) {
         let proxy = find(&environment(variable), &Uri::from_static("https://api.example"));
         let proxy = proxy
             .map(|proxy| proxy.map(|proxy| proxy.to_string()))

@@ -72,7 +72,7 @@ mod tests {
     #[case::not_found_but_later(Verb::Get, 1, status(404, Some(1)), None)]
     #[case::throttled_write_with_a_time(Verb::Patch, 1, status(429, Some(3)), Some(3000))]
     #[case::throttled_write(Verb::Patch, 1, status(429, None), Some(100))]
-    #[case::throttled_to_now(Verb::Get, 1, status(429, Some(0)), Some(100))]
+    #[case::throttled_with_zero_seconds(Verb::Get, 1, status(429, Some(0)), Some(100))]
     #[case::unavailable_read(Verb::Get, 1, status(503, None), Some(100))]
     #[case::unavailable_write(Verb::Post, 1, status(503, None), None)]
     #[case::unavailable_write_with_a_time(Verb::Post, 1, status(503, Some(1)), Some(1000))]

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn but_not_that_of_another_one() {
+    async fn does_not_trust_another_certificate() {
         let (certificate, key) = self_signed("127.0.0.1");
         let mut config = Config::new(server(&certificate, &key).await.parse().unwrap());
         config.root_cert = Some(vec![self_signed("127.0.0.1").0.der().to_vec()]);

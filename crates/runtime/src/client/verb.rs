@@ -67,7 +67,7 @@ mod tests {
     #[case::put("PUT", "/api/v1/nodes/a", Verb::Put)]
     #[case::patch("PATCH", "/api/v1/nodes/a", Verb::Patch)]
     #[case::delete("DELETE", "/api/v1/nodes/a", Verb::Delete)]
-    fn is_read_off_the_request(#[case] method: Method, #[case] uri: Uri, #[case] expected: Verb) {
+    fn is_parsed_from_the_request(#[case] method: Method, #[case] uri: Uri, #[case] expected: Verb) {
         let verb = Verb::of(&method, &uri);
         assert_eq!(verb, expected);
         assert_eq!(verb.as_str(), method.as_str());

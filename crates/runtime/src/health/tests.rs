@@ -88,7 +88,7 @@ fn no_probe_waits_for_another(#[case] name: &str, #[case] probes: usize) {
     500,
     "[+]good ok\n[-]bad failed: reason withheld\nhealthz check failed\n"
 )]
-#[case::but_not_from_who_may_see_it("/healthz/bad", 500, "internal server error: bad\n")]
+#[case::shown_to_authorized_clients("/healthz/bad", 500, "internal server error: bad\n")]
 #[case::excluded("/healthz?exclude=bad", 200, "ok")]
 #[case::excluded_verbose(
     "/healthz?exclude=bad&verbose",
@@ -100,7 +100,7 @@ fn no_probe_waits_for_another(#[case] name: &str, #[case] probes: usize) {
     200,
     "[+]good excluded: ok\n[+]bad excluded: ok\nhealthz check passed\n"
 )]
-#[case::excluding_what_is_not_there(
+#[case::excluding_an_unknown_check(
     "/healthz?exclude=bad&exclude=x&exclude=%22&exclude=x&verbose",
     200,
     "[+]good ok\n[+]bad excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"\\\"\",\"x\"\nhealthz check passed\n"

@@ -214,7 +214,7 @@ fn record(holder: &str, seconds: Option<i32>, renewed: &str) -> Record {
 
 /// What is seen at which millisecond (`-`: not there), and what is decided at the last one.
 #[rstest]
-#[case::never_there("0 -", "create")]
+#[case::never_existed("0 -", "create")]
 #[case::free("0 free", "take")]
 #[case::ours_already("0 me", "renew")]
 #[case::first_sight("0 you", "wait 15000")]

@@ -68,7 +68,7 @@ fn bodies(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_line_is_klogs() {
+fn a_line_has_the_format_of_klog() {
     let text = logged("", |_| info!("started"));
     let (head, body) = text.split_once(' ').unwrap();
     assert!(
@@ -154,7 +154,7 @@ fn everything(_: &Handle) {
 }
 
 #[test]
-fn text_is_klogs() {
+fn text_has_the_format_of_klog() {
     assert_eq!(
         bodies(&logged("", everything)),
         [

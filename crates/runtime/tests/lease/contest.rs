@@ -67,7 +67,7 @@ async fn contend(plane: &'static ControlPlane, name: String, index: usize, work:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn never_two_leaders_whatever_ends_their_turns() {
+async fn at_most_one_replica_leads() {
     let (plane, name, work, stop) = (
         ControlPlane::shared(),
         unique("contest"),

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::time::Instant;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_put_on_the_lease_stays() {
+async fn fields_of_other_clients_on_the_lease_are_kept() {
     let (plane, name) = (ControlPlane::shared(), unique("labels"));
     let leader = Replica::new(plane, &name, "one").lead().await;
     let others = json!({ "labels": { "mine": "1" }, "annotations": { "yours": "2" } });

@@ -77,7 +77,7 @@ async fn a_released_lease_is_as_client_go_leaves_it() {
 /// The default timings, because it must be quick with those.
 #[rstest]
 #[case::everything_allowed(&["get", "create", "update", "watch"])]
-#[case::what_go_needs(&["get", "create", "update"])]
+#[case::verbs_of_client_go(&["get", "create", "update"])]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_leads_within_a_second_of_a_clean_stop(#[case] verbs: &[&str]) {
     let (plane, name) = (ControlPlane::shared(), unique("clean"));
@@ -191,7 +191,7 @@ async fn the_holders_clock_does_not_matter(#[case] renewed: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ghost_that_keeps_renewing_is_never_taken_over() {
+async fn a_lease_that_is_renewed_is_never_taken_over() {
     let (plane, name) = (ControlPlane::shared(), unique("alive"));
     ghost(plane, &name, 1, "1970-01-01T00:00:00.000000Z").await;
     let candidate = Replica::new(plane, &name, "one").stand_by();

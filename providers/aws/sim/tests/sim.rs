@@ -65,7 +65,7 @@ async fn ten_thousand_instances_come_in_pages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_just_created_is_not_shown_yet() {
+async fn a_new_object_is_not_listed_yet() {
     let cloud = Cloud::new(Account::default());
     cloud.write(|account, _| account.settings.visible_after = LATER);
     let id = cloud.write(|account, now| account.boot("m5.large", 1, now).remove(0).id);
@@ -157,7 +157,7 @@ async fn a_route_to_a_terminated_instance_is_a_black_hole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_simulated_is_refused_loudly() {
+async fn unsupported_actions_are_refused() {
     let cloud = Cloud::new(Account::default());
     assert!(ec2(&cloud, "DescribeSpotFleet").await.starts_with("501"));
     assert_eq!(cloud.unknown(), ["2016-11-15 DescribeSpotFleet"]);

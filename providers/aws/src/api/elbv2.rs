@@ -273,7 +273,7 @@ mod tests {
     use std::sync::Mutex;
 
     #[tokio::test]
-    async fn what_does_not_exist_does_not_hide_the_others() {
+    async fn missing_objects_do_not_hide_the_others() {
         let asked = Mutex::new(Vec::new());
         let ask = |objects: Vec<String>| {
             asked.lock().unwrap().push(objects.len());

@@ -70,7 +70,7 @@ async fn keys_that_stay_refused_are_an_error_and_no_missing_instance() {
 }
 
 #[tokio::test]
-async fn an_agent_gives_keys_to_containers() {
+async fn the_container_agent_provides_keys() {
     let fixture = Fixture::start(1).await;
     fixture.cloud.write(|fake, _| fake.key = Some("KEY1".into()));
     let token = File::new("agent-token", "agent-token\n");

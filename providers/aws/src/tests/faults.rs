@@ -50,7 +50,7 @@ const TABLE: &[(u16, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn codes_mean_what_they_mean() {
+async fn codes_are_mapped_to_reasons() {
     let fixture = Fixture::start(0).await;
     for (status, code, expected) in TABLE {
         fixture.cloud.write(|fake, _| fake.refusals.clear());
@@ -161,7 +161,7 @@ async fn an_invalid_answer_is_requested_again(#[case] fault: Fault) {
     "<Response><Errors><Error><Code>InternalError</Code><Message>m</Message></Error></Errors></Response>"
 ))]
 #[tokio::test]
-async fn no_other_answer_makes_an_instance_missing(#[case] fault: Fault) {
+async fn only_not_found_makes_an_instance_missing(#[case] fault: Fault) {
     let fixture = Fixture::start(1).await;
     fixture.cloud.inject(fault);
     let nodes = [node(&id(1)), NodeRef::named("ip-10-0-0-1.ec2.internal")];
@@ -194,7 +194,7 @@ async fn pages_are_read_to_their_end_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_page_that_comes_again_is_an_error() {
+async fn a_repeated_page_is_an_error() {
     let fixture = Fixture::start(2).await;
     let looping = "<DescribeInstancesResponse><reservationSet/><nextToken>same</nextToken></DescribeInstancesResponse>";
     fixture.cloud.inject(Fault::replace_body(looping));

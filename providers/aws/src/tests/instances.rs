@@ -83,7 +83,7 @@ async fn ids_that_an_error_does_not_name_are_read_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_malformed_id_is_missing_and_harms_no_other() {
+async fn a_malformed_id_is_missing_and_does_not_affect_others() {
     let fixture = Fixture::start(1).await;
     let answers = describe(&fixture, &[node(&id(1)), node("i-zzz")], Detail::Liveness).await;
     assert_eq!(words(&answers), "found missing");

@@ -32,7 +32,7 @@ async fn instances_are_tagged_in_batches() {
 }
 
 #[tokio::test]
-async fn one_that_is_gone_harms_no_other() {
+async fn a_missing_instance_does_not_affect_others() {
     let fixture = Fixture::start(2).await;
     let aws = fixture.aws();
     let tags = aws.node_tags().unwrap();

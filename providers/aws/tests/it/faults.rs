@@ -152,7 +152,7 @@ async fn refusals_are_recovered_from(#[case] kind: &str, #[case] rows: &[(&str, 
 #[case::classic_lost("", Fault::LoseAnswer)]
 #[case::classic_truncated("", Fault::Truncate)]
 #[tokio::test]
-async fn no_lost_answer_of_a_write_matters(#[case] kind: &str, #[case] fault: Fault) {
+async fn a_lost_answer_of_a_write_has_no_effect(#[case] kind: &str, #[case] fault: Fault) {
     let lab = Lab::start().await;
     let nothing = lab.snapshot().await;
     let mark = lab.mark();

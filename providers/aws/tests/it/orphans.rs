@@ -40,7 +40,7 @@ async fn are_deleted_with_everything(#[case] kind: &str, #[case] more: &str) {
 #[case::target_groups("nlb", "elbv2", "LoadBalancerArn", "LoadBalancers")]
 #[case::security_group("", "elb", "LoadBalancerName", "LoadBalancerDescriptions")]
 #[tokio::test]
-async fn what_is_left_of_a_load_balancer_is_deleted(
+async fn leftovers_of_a_load_balancer_are_deleted(
     #[case] kind: &str,
     #[case] api: &str,
     #[case] id: &str,

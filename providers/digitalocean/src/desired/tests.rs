@@ -152,7 +152,7 @@ fn rules(ports: &str, annotations: &str) -> String {
     "http-ports=eighty",
     "invalid annotation http-ports: \"eighty\" is not a comma-separated list of port numbers"
 )]
-#[case::ports_of_nobody("80", "http-ports=90", "tcp 80 > tcp 30080")]
+#[case::ports_of_no_service("80", "http-ports=90", "tcp 80 > tcp 30080")]
 #[case::tls_with_certificate("443", "tls-ports=443 certificate-id=c", "https 443 > http 30443 by c")]
 #[case::tls_through("443", "tls-ports=443 tls-passthrough=true", "https 443 > https 30443 through")]
 #[case::tls_with_neither(

@@ -246,7 +246,7 @@ async fn behind_the_proxy_protocol_nodes_do_not_short_cut() {
 }
 
 #[tokio::test]
-async fn what_cannot_change_is_kept_and_reported() {
+async fn immutable_settings_are_kept_and_reported() {
     let fixture = Fixture::start().await;
     let (provider, mut spec) = (fixture.provider(), service(&fixture, 1));
     annotate(&mut spec, "network-stack", "IPV4");
@@ -328,7 +328,7 @@ async fn a_limit_of_the_account_is_a_quota() {
 }
 
 #[tokio::test]
-async fn what_the_api_refuses_is_the_users_to_correct() {
+async fn a_refused_request_is_an_invalid_service() {
     let fixture = Fixture::start().await;
     let mut spec = service(&fixture, 1);
     fixture.cloud.write(|fake, _| {

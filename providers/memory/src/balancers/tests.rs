@@ -50,7 +50,7 @@ fn ensure(balancers: &mut Balancers, spec: &Spec, now: Instant, settings: &Setti
 
 #[rstest]
 #[case::v4(&[IpFamily::V4], "ready 198.18.0.1")]
-#[case::unsaid(&[], "ready 198.18.0.1")]
+#[case::not_requested(&[], "ready 198.18.0.1")]
 #[case::v6(&[IpFamily::V6], "ready 2001:db8::1")]
 #[case::dual(&[IpFamily::V6, IpFamily::V4], "ready 2001:db8::1 198.18.0.1")]
 fn gives_an_address_of_each_family(#[case] families: &[IpFamily], #[case] expected: &str) {

@@ -103,7 +103,7 @@ mod tests {
         r#"{"faultstring": "Quota has been met for resources: Health Monitor"}"#,
         Some("health monitors")
     )]
-    #[case::octavia_s_own(
+    #[case::of_octavia_itself(
         r#"{"faultstring": "Quota has been met for resources: Load Balancer", "debuginfo": null}"#,
         Some("load balancers")
     )]

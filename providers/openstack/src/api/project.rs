@@ -80,7 +80,7 @@ mod tests {
         "demo/two/two",
         "invalid region: this configuration is for region two, and the running one is for region one; restart the manager if you mean it"
     )]
-    #[case::no_region_leads_elsewhere(
+    #[case::no_region_has_another_endpoint(
         "demo/two/two",
         "demo/-/one",
         "invalid region: this configuration is for region one, and the running one is for region two; restart the manager if you mean it"

@@ -46,7 +46,7 @@ mod tests {
     #[rstest]
     #[case::all_are_ours(ProviderIds::Plain, "", "", "sure")]
     #[case::all_are_ours_whatever_they_say(ProviderIds::Plain, "openstack:///a", "two", "sure")]
-    #[case::nobody_says(ProviderIds::Regional, "", "", "doubt")]
+    #[case::no_region_known(ProviderIds::Regional, "", "", "doubt")]
     #[case::it_is_new_and_says_another(ProviderIds::Regional, "", "two", "doubt")]
     #[case::it_is_new_and_says_ours(ProviderIds::Regional, "", "one", "sure")]
     #[case::it_is_older_than_regions(ProviderIds::Regional, "openstack:///a", "", "doubt")]

@@ -215,13 +215,17 @@ mod tests {
 
     #[rstest]
     #[case::reported(Ok(versions(&["v2.0", "v2.27"])), 0, Some((2, 27)))]
-    #[case::none_told(Ok(versions(&[])), 3600, None)]
+    #[case::no_versions(Ok(versions(&[])), 3600, None)]
     #[case::missing(missing(), 0, None)]
     #[case::missing_for_some_time(missing(), 59, None)]
     #[case::missing_for_long(missing(), 60, Some(OLDEST))]
     #[case::silent(Err(Error::unavailable("version list", "no answer")), 3600, None)]
     #[case::throttled(Err(Error::Throttled { call: "version list".into(), retry_after: None }), 3600, None)]
-    fn goes_by(#[case] answer: Result<Vec<ApiVersion>>, #[case] seconds: u64, #[case] expected: Option<(u32, u32)>) {
+    fn reads_the_newest_version(
+        #[case] answer: Result<Vec<ApiVersion>>,
+        #[case] seconds: u64,
+        #[case] expected: Option<(u32, u32)>,
+    ) {
         assert_eq!(version(&answer, Duration::from_secs(seconds)), expected);
     }
 

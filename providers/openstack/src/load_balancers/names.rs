@@ -174,7 +174,7 @@ mod tests {
     #[case::another_service("listener_0_kube_service_c_n_s2", false)]
     #[case::beginning_of_ours("listener_0_kube_service_c_n", false)]
     #[case::another_kind("pool_0_kube_service_c_n_s", false)]
-    #[case::somebody_s("web", false)]
+    #[case::of_a_user("web", false)]
     fn children(#[case] name: &str, #[case] expected: bool) {
         assert_eq!(is_child("listener", name, "kube_service_c_n_s"), expected);
     }

@@ -17,7 +17,7 @@ fn counted(family: &Family, name: &str) -> (u64, u64) {
 }
 
 #[test]
-fn what_is_dropped_counts_as_an_error() {
+fn a_cancelled_call_is_counted_as_an_error() {
     let (_, metrics) = registered();
     let _ = metrics.request("server_get").end(Ok::<_, ()>(()));
     let _ = metrics.request("server_get").end(Err::<(), _>(()));

@@ -143,9 +143,9 @@ mod tests {
     #[case::occm_made_it(Some(port(&["web"], &[PAIR], "node")), None, RouteOwner::Ours)]
     #[case::by_hand_through_a_node(Some(port(&[], &[], "node")), None, RouteOwner::Other)]
     #[case::another_machine(Some(port(&[], &[PAIR], "gateway")), None, RouteOwner::Other)]
-    #[case::nothing_there(None, None, RouteOwner::Orphan)]
-    #[case::nothing_there_any_more(None, Some("blue"), RouteOwner::Ours)]
-    #[case::nothing_there_of_another(None, Some("red"), RouteOwner::Other)]
+    #[case::no_port(None, None, RouteOwner::Orphan)]
+    #[case::port_is_deleted(None, Some("blue"), RouteOwner::Ours)]
+    #[case::port_of_another_cluster_is_deleted(None, Some("red"), RouteOwner::Other)]
     #[case::made_by_us(Some(port(&[], &[], "node")), Some("blue"), RouteOwner::Ours)]
     fn owners(#[case] port: Option<Port>, #[case] known_of: Option<&str>, #[case] expected: RouteOwner) {
         let hop = NodeRoute::named("10.244.1.0/24 via 10.0.0.5").unwrap();

@@ -163,7 +163,7 @@ mod tests {
     const OLD: &str = "10.244.1.0/24 via 10.0.0.9";
 
     #[rstest]
-    #[case::nothing_there(&[NEW], &[], "10.0.0.5=a", "+10.244.1.0/24 via 10.0.0.5")]
+    #[case::no_routes(&[NEW], &[], "10.0.0.5=a", "+10.244.1.0/24 via 10.0.0.5")]
     #[case::there(&[NEW], &[NEW], "10.0.0.5=a", "=10.244.1.0/24 via 10.0.0.5")]
     #[case::blackhole(&[NEW], &[OLD], "10.0.0.5=a 10.0.0.9=", "-10.244.1.0/24 via 10.0.0.9 +10.244.1.0/24 via 10.0.0.5")]
     #[case::unseen(&[NEW], &[OLD], "10.0.0.5=a", "10.244.1.0/24 leads to 10.0.0.9 already, where another project may")]

@@ -64,7 +64,7 @@ async fn fifty_calls_are_one_login(#[case] status: u16) {
 
 /// For Keystone, a deleted application credential does not exist: 404.
 #[tokio::test]
-async fn so_it_is_with_a_deleted_credential() {
+async fn fifty_calls_with_a_deleted_credential_are_one_login() {
     let fixture = Fixture::on(Cloud::new(), |config| {
         let (credential, secret) = (Credential::Id("0123".to_owned()), "s3cr3t".into());
         config.global.method = Method::ApplicationCredential { credential, secret };

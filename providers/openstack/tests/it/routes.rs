@@ -388,7 +388,7 @@ async fn an_own_route_is_replaced_with_any_next_hop() {
 #[case("unwinder runs on failure", Some(500), 0)]
 #[case("unwinder does not run after disarm", None, 1)]
 #[tokio::test]
-async fn undone(#[case] what: &str, #[case] status: Option<u16>, #[case] pairs: usize) {
+async fn a_failed_change_is_rolled_back(#[case] what: &str, #[case] status: Option<u16>, #[case] pairs: usize) {
     let fixture = RouterFixture::new().await;
     let nodes = fixture.nodes(1);
     let fault = status.map(|status| fixture.cloud.inject(Fault::status(status).operation("router_update")));

@@ -159,7 +159,7 @@ fn a_failed_pass_neither_confirms_nor_clears() {
 proptest! {
     /// Whatever the cloud reports, no window has more deletions than the allowance.
     #[test]
-    fn never_too_many_in_a_window(
+    fn deletions_in_a_window_are_limited(
         nodes in 1_usize..200,
         reports in prop::collection::vec((0_u64..120, 0_usize..200), 1..60),
     ) {

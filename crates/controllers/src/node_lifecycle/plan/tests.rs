@@ -166,7 +166,7 @@ fn nodes_shutdown(#[case] name: &str, #[case] there: &str, #[case] cloud: &str, 
     "delete node0"
 )]
 #[case::going("ready:False going", "missing", "keep node0: being deleted already")]
-#[case::shut_down_while_going("ready:False going", "off", "taint node0")]
+#[case::shut_down_during_deletion("ready:False going", "off", "taint node0")]
 fn plans(#[case] there: &str, #[case] cloud: &str, #[case] expected: &str) {
     assert_eq!(outcome(there, cloud, &Options::default()), expected);
 }

@@ -100,7 +100,7 @@ fn with_objects(phase: Phase, address: Option<&str>) -> ServiceState {
 #[case::change_failed(Phase::Ensuring(Operation::new(Announced::Yes)), Some("192.0.2.1"), false)]
 #[case::being_created(Phase::Ensuring(Operation::new(Announced::Yes)), None, true)]
 #[case::being_deleted(Phase::Deleting(Operation::new(Announced::Yes)), Some("192.0.2.1"), true)]
-fn gone(#[case] phase: Phase, #[case] address: Option<&str>, #[case] leaves_work: bool) {
+fn state_of_a_deleted_service(#[case] phase: Phase, #[case] address: Option<&str>, #[case] leaves_work: bool) {
     let (states, metrics) = (ServiceStates::default(), Metrics::register(&Registry::new()).unwrap());
     put(&states, with_objects(phase, address));
     assert_eq!(states.gone("default/a"), leaves_work);
@@ -181,7 +181,7 @@ fn pending_operations_are_counted() {
 }
 
 #[test]
-fn a_service_is_kept_once() {
+fn a_service_is_stored_once() {
     let states = ServiceStates::default();
     put(&states, ready("a", &[]));
     let kept = || states.with("default/a", |state| state.service.clone()).unwrap();

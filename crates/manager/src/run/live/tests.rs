@@ -316,7 +316,7 @@ fn following(accepted: watch::Receiver<bool>, task: impl Future<Output = ()> + S
 }
 
 #[tokio::test]
-async fn an_order_to_stop_is_not_an_end_by_itself() {
+async fn a_requested_stop_is_not_a_failure() {
     let stop = CancellationToken::new();
     let (sender, accepted) = watch::channel(false);
     let mut waiting = following(accepted, std::future::pending());

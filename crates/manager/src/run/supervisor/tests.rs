@@ -276,7 +276,7 @@ async fn routes_are_put_right_also_where_changes_of_nodes_are_watched() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_does_not_offer_is_neither_checked_nor_measured() {
+async fn unsupported_features_have_no_health_check_and_no_metrics() {
     let cloud = Cloud::new();
     cloud.configure(|settings| (settings.load_balancers, settings.routes) = (Offer::No, Offer::No));
     let fixture = Fixture::on(cloud, &["--cluster-cidr=10.0.0.0/8"]).unwrap();
@@ -303,7 +303,7 @@ async fn what_the_cloud_does_not_offer_is_neither_checked_nor_measured() {
 #[case::down(Failure::Unavailable("down for maintenance".into()), "down for maintenance", "10.203.0.0/24")]
 #[case::throttling(Failure::Throttled { retry_after: None }, "throttled", "10.206.0.0/24")]
 #[tokio::test]
-async fn loops_that_do_not_succeed_turn_readiness_red(
+async fn loops_that_do_not_succeed_fail_readiness(
     #[case] failure: Failure,
     #[case] expected: &str,
     #[case] range: &str,

@@ -143,7 +143,7 @@ fn is_refused(#[case] text: &str, #[case] cloud: &str, #[case] problem: &str) {
 
 #[rstest]
 #[case::bare("{}", Ok(r#"{"vmType":"standard"}"#))]
-#[case::all_else_stays(r#"{"cloud":"mine","vmType":"vmss"}"#, Ok(r#"{"cloud":"mine","vmType":"vmss"}"#))]
+#[case::other_keys_are_kept(r#"{"cloud":"mine","vmType":"vmss"}"#, Ok(r#"{"cloud":"mine","vmType":"vmss"}"#))]
 #[case::empty("", Err("cloud.conf is empty: write a JSON object"))]
 #[case::a_truth(
     r#"{"useManagedIdentityExtension":"false"}"#,

@@ -45,7 +45,7 @@ manage-security-groups = true
 )]
 #[case::w13_without_a_secret("[Global]\nsecret-namespace=kube-system\n", MODERN)]
 #[case::credentials_are_overwritten("[Global]\nuse-clouds=false\nclouds-file=/x\ncloud=mine\n", MODERN)]
-#[case::block_storage_goes(
+#[case::block_storage_is_removed(
     "[BlockStorage]\nbs-version = v2\n\n[Metadata]\nsearch-order = configDrive\n",
     "[Metadata]\nsearch-order = configDrive\n\n[Global]\nuse-clouds  = true\nclouds-file = /etc/openstack/secret/clouds.yaml\n\
      cloud       = openstack\n\n[LoadBalancer]\nmax-shared-lb          = 1\nmanage-security-groups = true\n"

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contest_that_ended_is_forgotten() {
+    fn an_ended_contest_is_forgotten() {
         let (start, mut contest) = (Instant::now(), Contest::default());
         for _ in 0..REPAIRS {
             contest.repaired(start);

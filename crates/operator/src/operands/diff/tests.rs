@@ -306,7 +306,7 @@ fn fields_that_were_not_applied_are_taken_over() {
 }
 
 #[test]
-fn nothing_is_wanted_by_null_and_status() {
+fn null_and_status_are_not_desired() {
     let mut wanted = deployment();
     wanted["status"] = json!({});
     wanted["metadata"]["creationTimestamp"] = Value::Null;
@@ -480,7 +480,7 @@ fn owned(kind: &str, name: &str, controller: bool) -> Value {
     owned("CloudControllerManager", "a", true),
     "recreate: spec.selector cannot be changed"
 )]
-#[case::nobodys(Some("a"), json!([]), "recreate: spec.selector cannot be changed")]
+#[case::without_an_owner(Some("a"), json!([]), "recreate: spec.selector cannot be changed")]
 #[case::no_controller(None, owned("Other", "a", false), "recreate: spec.selector cannot be changed")]
 #[case::of_the_release(
     None,

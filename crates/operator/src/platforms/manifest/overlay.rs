@@ -80,7 +80,7 @@ mod tests {
     #[case::other_lists(json!(["get", "list"]), json!(["watch"]), json!(["watch"]))]
     #[case::lists_of_nameless(json!([{"key": "a"}]), json!([{"key": "b"}]), json!([{"key": "b"}]))]
     #[case::another_type(json!({"a": [1]}), json!({"a": "text"}), json!({"a": "text"}))]
-    fn lays(#[case] mut base: Value, #[case] over: Value, #[case] expected: Value) {
+    fn overlays_objects(#[case] mut base: Value, #[case] over: Value, #[case] expected: Value) {
         lay(&mut base, over);
         assert_eq!(base, expected);
     }

@@ -121,7 +121,7 @@ mod tests {
     #[case::nutanix("Nutanix", true, Provisioning::Provision)]
     #[case::external("External/External", true, Provisioning::BroughtAlong)]
     #[case::external_without_a_manager("External/None", false, Provisioning::BroughtAlong)]
-    #[case::external_without_a_word("External", false, Provisioning::BroughtAlong)]
+    #[case::external_without_an_annotation("External", false, Provisioning::BroughtAlong)]
     #[case::alibaba("AlibabaCloud", true, Provisioning::NoOperands)]
     #[case::kubevirt("KubeVirt", true, Provisioning::NoOperands)]
     #[case::bare_metal("BareMetal", false, Provisioning::NotExternal)]
@@ -132,7 +132,7 @@ mod tests {
     #[case::of_tomorrow("Tomorrow", false, Provisioning::NotExternal)]
     #[case::another_spelling("aws", false, Provisioning::NotExternal)]
     #[case::empty("", false, Provisioning::NotExternal)]
-    fn judges(#[case] platform: &str, #[case] external: bool, #[case] expected: Provisioning) {
+    fn decides(#[case] platform: &str, #[case] external: bool, #[case] expected: Provisioning) {
         let status = status(platform);
         assert_eq!(is_external(&status), external);
         assert_eq!(provisioning(Some(&status), &BTreeMap::new()), Ok(expected));
@@ -148,7 +148,7 @@ mod tests {
     #[case::off_for_any("None", "false", Provisioning::SwitchedOff)]
     #[case::on_without_operands("BareMetal", "true", Provisioning::NoOperands)]
     #[case::not_ours("External", "true", Provisioning::BroughtAlong)]
-    fn heeds_the_annotation(#[case] platform: &str, #[case] value: &str, #[case] expected: Provisioning) {
+    fn reads_the_annotation(#[case] platform: &str, #[case] value: &str, #[case] expected: Provisioning) {
         let annotations = [(ANNOTATION.to_owned(), value.to_owned())].into();
         assert_eq!(provisioning(Some(&status(platform)), &annotations), Ok(expected));
     }

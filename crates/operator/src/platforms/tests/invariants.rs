@@ -80,7 +80,7 @@ fn tolerates() {
 }
 
 #[test]
-fn runs_where_it_has_to() {
+fn workloads_run_where_they_must() {
     everywhere(|platform, _, objects| {
         for workload in workloads(objects) {
             let spec = at(workload, "/spec/template/spec");

@@ -95,7 +95,7 @@ fn static_pod_too(#[values("AWS", "OpenStack")] platform: &str) {
 
 /// One rule for every manager of ours, on any platform.
 #[test]
-fn is_as_live_and_as_safe_as_on_any_kubernetes() {
+fn has_the_probes_and_security_context_of_any_kubernetes() {
     let deployment = deployment(&own("OpenStack"));
     let here = at(&deployment, "/spec/template/spec/containers/0");
     let text = crate::standalone::DEPLOYMENT;

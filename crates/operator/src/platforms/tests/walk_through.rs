@@ -57,7 +57,7 @@ fn the_documentation_matches_the_rendered_objects() {
 /// Step 4 is one row. With it the platform is found, is external, and all its objects exist, with the
 /// configuration that its Pods mount.
 #[test]
-fn the_row_is_all_that_is_left() {
+fn the_page_leaves_only_the_row_to_write() {
     let row = block("text row");
     assert!(
         include_str!("../../platforms.rs").contains(&row.trim().replace("acme", "tests::acme")),

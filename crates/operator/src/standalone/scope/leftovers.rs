@@ -112,8 +112,8 @@ mod tests {
     #[case::a_pod_that_is_not_started("Pod", object(&json!({}), &json!(null), &claim(), &json!({})), "10300")]
     #[case::a_pod_that_was_evicted("Pod", object(&json!({"phase": "Failed"}), &json!(null), &claim(), &json!({})), "nothing")]
     #[case::a_pod_of_an_earlier_operator("Pod", object(&json!({}), &json!(null), &json!({}), &json!({})), "unknown")]
-    #[case::a_claim_of_another_time("Pod", object(&json!({}), &json!(null), &json!({CLAIM: "?"}), &json!({})), "unknown")]
-    #[case::what_makes_pods("ReplicaSet", object(&json!({}), &json!(2), &json!({}), &claim()), "10300")]
+    #[case::an_unreadable_claim("Pod", object(&json!({}), &json!(null), &json!({CLAIM: "?"}), &json!({})), "unknown")]
+    #[case::an_owner_of_pods("ReplicaSet", object(&json!({}), &json!(2), &json!({}), &claim()), "10300")]
     #[case::of_an_earlier_revision("ReplicaSet", object(&json!({}), &json!(0), &json!({}), &claim()), "nothing")]
     #[case::a_deployment("Deployment", object(&json!({}), &json!(1), &json!({}), &claim()), "10300")]
     fn has_the_claim_of_its_manager(#[case] kind: &str, #[case] object: Value, #[case] port: &str) {

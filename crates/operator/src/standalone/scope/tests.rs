@@ -143,7 +143,7 @@ fn a_refused_manager_reserves_no_scope() {
 }
 
 #[test]
-fn the_name_decides_between_twins() {
+fn the_name_decides_between_managers_of_the_same_age() {
     let refused = |first, second| {
         let managers = [manager(first, 0, &json!({})), manager(second, 0, &json!({}))];
         overlaps(&managers, &[], None).remove(0).refused
@@ -251,7 +251,7 @@ fn running_pods_count(#[case] a: Value, #[case] held: &[&str], #[case] c: &str, 
 
 /// Two managers that exchange their nodes at the same time: each has to wait for the other.
 #[test]
-fn places_are_not_swapped_at_once() {
+fn scopes_are_not_exchanged_at_once() {
     let (west, east) = (zone("west"), zone("east"));
     let was = [manager("a", 0, &west), manager("b", 1, &east)];
     let managers = [

@@ -137,7 +137,7 @@ fn a_call_that_is_not_answered_is_slow() {
 #[case::for_a_while(100, 300, false)]
 #[case::not_for_ever(60_000, 5_000, false)]
 #[case::not_yet(60_000, 4_999, true)]
-fn the_first_has_a_head_start(#[case] creation: u64, #[case] later: u64, #[case] waits: bool) {
+fn other_creations_wait_for_the_first_one(#[case] creation: u64, #[case] later: u64, #[case] waits: bool) {
     let mut fixture = Fixture::new();
     fixture.begun();
     fixture.event(&format!("create {creation}"));
@@ -149,7 +149,7 @@ fn the_first_has_a_head_start(#[case] creation: u64, #[case] later: u64, #[case]
 }
 
 #[test]
-fn what_is_only_pending_does_not_count() {
+fn a_paused_creation_frees_its_slot() {
     let mut fixture = Fixture::new();
     fixture.event("create 100");
     fixture.event("create 900");

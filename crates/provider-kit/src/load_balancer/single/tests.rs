@@ -350,7 +350,7 @@ async fn a_broken_one_is_reported_and_a_busy_one_is_waited_for() {
 }
 
 #[tokio::test]
-async fn those_with_the_mark_are_owned_and_a_missing_one_is_created_again() {
+async fn marked_load_balancers_are_owned_and_missing_ones_recreated() {
     let fixture = Fixture::start().await;
     let mut spec = service('1', "a");
     fixture.ensure(&mut spec).await.unwrap();

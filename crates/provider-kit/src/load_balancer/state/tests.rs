@@ -118,7 +118,7 @@ async fn backs_off_after_a_failed_creation() {
 }
 
 #[test]
-fn what_was_read_holds_for_its_version() {
+fn a_read_is_cached_for_its_version() {
     let state = Memory::default();
     state.read("lb", "1".into(), Arc::new("content"));
     assert!(state.observed("lb", "1").is_some() && state.observed("lb", "2").is_none());
@@ -171,7 +171,7 @@ fn a_service_in_another_cluster_is_another_service() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_is_forgotten_after_a_while() {
+async fn the_state_of_a_missing_object_is_dropped_after_a_while() {
     let state = Memory::default();
     state.gone("lb");
     let deleted = Instant::now();

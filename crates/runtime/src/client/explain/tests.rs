@@ -58,7 +58,7 @@ fn in_one_sentence(#[case] error: kube::Error, #[case] expected: &str) {
     watcher::Error::NoResourceVersion,
     "no metadata.resourceVersion in watch result (does resource support watch?)"
 )]
-fn also_of_a_watch(#[case] error: watcher::Error, #[case] expected: &str) {
+fn explains_errors_of_a_watch(#[case] error: watcher::Error, #[case] expected: &str) {
     assert_eq!(explain(&error), expected);
 }
 

@@ -215,7 +215,7 @@ fn a_known_message_keeps_its_own_count_when_others_are_combined() {
 }
 
 #[test]
-fn a_clock_that_goes_back_does_no_harm() {
+fn a_clock_that_is_set_back_has_no_effect() {
     let mut correlator = Correlator::new(Limits {
         burst: 2,
         ..Limits::default()

@@ -307,7 +307,7 @@ async fn a_released_lease_is_not_a_lost_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_leadership_is_a_lost_one() {
+async fn a_dropped_leadership_is_lost_and_the_lease_expires() {
     let (server, fence) = (Server::default(), Fence::closed());
     let leadership = leader(&server, "one", &fence).await;
     let lost = leadership.lost();

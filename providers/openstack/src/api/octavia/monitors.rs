@@ -136,7 +136,7 @@ mod tests {
 
     /// Octavia accepts a delay and a timeout of 0, and rejects a request without them.
     #[test]
-    fn what_octavia_needs_is_always_sent() {
+    fn required_fields_of_octavia_are_always_sent() {
         let sent = serde_json::to_value(NewMonitor::default()).unwrap();
         assert_eq!(
             sent,

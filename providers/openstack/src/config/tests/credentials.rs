@@ -149,7 +149,7 @@ fn methods(#[case] lines: &str, #[case] expected: &str) {
     "application-credential-secret=s",
     "application-credential-secret is alone: set application-credential-id, too"
 )]
-#[case::whose_credential(
+#[case::credential_without_a_user(
     "application-credential-name=n\napplication-credential-secret=s",
     "application-credential-name needs a user: set user-id, or username and its domain"
 )]

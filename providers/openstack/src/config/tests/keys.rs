@@ -41,7 +41,7 @@ fn every_key_does_something() {
 }
 
 #[test]
-fn the_others_do_nothing() {
+fn the_other_keys_have_no_effect() {
     let base = format!("[Global]\n{LOGIN}");
     let config = |text: &str| format!("{:?}", file(text));
     for (section, key) in KEYS.keys().filter(|(_, key)| key.effect != Effect::Used) {

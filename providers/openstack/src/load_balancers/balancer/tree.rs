@@ -153,7 +153,7 @@ mod tests {
     #[case::the_other_way_round(&[V6, V4], "2001:db8::1 10.0.0.1", "10.0.0.1")]
     #[case::of_another_family(&[V6], "10.0.0.1 2001:db8::1", "")]
     #[case::none_there(&[V4, V6], "10.0.0.1", "")]
-    #[case::not_said(&[], "10.0.0.1 2001:db8::1", "")]
+    #[case::not_reported(&[], "10.0.0.1 2001:db8::1", "")]
     fn a_service_is_reached_by_its_own_families(
         #[case] families: &[IpFamily],
         #[case] addresses: &str,

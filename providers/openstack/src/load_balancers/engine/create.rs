@@ -250,7 +250,7 @@ mod tests {
     #[case::of_another_family("80 -> a; v6 load-balancer-address=10.0.0.9", None, None)]
     #[case::of_ipv6("80 -> a; v6 load-balancer-address=2001:db8::9", None, Some("2001:db8::9"))]
     #[case::no_address("80 -> a; load-balancer-address=web.example.com", None, None)]
-    fn had_an_address(#[case] text: &str, #[case] status: Option<&str>, #[case] expected: Option<&str>) {
+    fn has_a_previous_address(#[case] text: &str, #[case] status: Option<&str>, #[case] expected: Option<&str>) {
         let mut asked = asked(text);
         asked.spec.status.ingress.extend(status.map(|ip| Ingress {
             ip: Some(ip.to_owned()),

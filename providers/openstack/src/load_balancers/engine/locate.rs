@@ -130,12 +130,16 @@ mod tests {
     }
 
     #[rstest]
-    #[case::occm_s_own(None, true, true)]
+    #[case::created_by_occm(None, true, true)]
     #[case::never_served(None, false, false)]
     #[case::own(Some(Record::new("lb", Ownership::Owner)), true, true)]
-    #[case::another_s_or_the_user_s(Some(Record::new("lb", Ownership::Guest)), true, false)]
+    #[case::of_another_service_or_the_user(Some(Record::new("lb", Ownership::Guest)), true, false)]
     #[case::never_served_by_that_one(Some(Record::new("old", Ownership::Owner)), true, false)]
-    fn misses(#[case] record: Option<Record>, #[case] served: bool, #[case] again: bool) {
+    fn recreates_a_missing_load_balancer_of_its_own(
+        #[case] record: Option<Record>,
+        #[case] served: bool,
+        #[case] again: bool,
+    ) {
         let mut asked = asked("80 -> a; load-balancer-id=lb");
         if let Some(record) = record {
             let record = serde_json::to_string(&record).unwrap();

@@ -216,7 +216,7 @@ impl Past {
 /// The Go program ignores a `loadBalancerIP` that is set later: so the address must not move when the image is swapped.
 #[rstest]
 #[case::set_later_and_ignored_by_occm("ip=2.2.2.2", Past::Never, "1.1.1.1@vip", Some("2.2.2.2"))]
-#[case::goes_on_without("ip=2.2.2.2", Past::Ignored("2.2.2.2"), "1.1.1.1@vip", Some("2.2.2.2"))]
+#[case::continues_without("ip=2.2.2.2", Past::Ignored("2.2.2.2"), "1.1.1.1@vip", Some("2.2.2.2"))]
 #[case::changed_again("ip=3.3.3.3", Past::Ignored("2.2.2.2"), "1.1.1.1@vip", None)]
 #[case::changed_since_we_see_to_it("ip=2.2.2.2", Past::Before, "1.1.1.1@vip", None)]
 #[case::as_asked("ip=1.1.1.1", Past::Never, "1.1.1.1@vip", None)]
@@ -225,7 +225,12 @@ impl Past {
 #[case::asks_for_none("", Past::Never, "1.1.1.1@vip", None)]
 #[case::internal("internal ip=10.0.0.9", Past::Never, "1.1.1.1@vip", None)]
 #[case::guest("guest ip=2.2.2.2", Past::Never, "1.1.1.1@vip", None)]
-fn disregards(#[case] asked: &str, #[case] past: Past, #[case] attached: &str, #[case] expected: Option<&str>) {
+fn ignores_the_requested_address(
+    #[case] asked: &str,
+    #[case] past: Past,
+    #[case] attached: &str,
+    #[case] expected: Option<&str>,
+) {
     let service = service();
     assert_eq!(
         ignored_ip(&desired(asked, &service, &[]), past.record().as_ref(), &fips(attached)),
@@ -238,7 +243,7 @@ fn disregards(#[case] asked: &str, #[case] past: Past, #[case] attached: &str, #
 #[case::stolen("known=1.1.1.1", "1.1.1.1@other", "create")]
 #[case::deleted("known=1.1.1.1", "", "create")]
 #[case::never_ours("known=1.1.1.1", "x1.1.1.1", "create")]
-#[case::another_service_s("known=1.1.1.1", "o1.1.1.1", "create")]
+#[case::of_another_service("known=1.1.1.1", "o1.1.1.1", "create")]
 #[case::another_is_asked_for("known=1.1.1.1 ip=2.2.2.2", "1.1.1.1 2.2.2.2", "attach 2.2.2.2")]
 #[case::new_service("", "1.1.1.1", "create")]
 fn a_lost_floating_ip_is_found_by_its_address(#[case] asked: &str, #[case] others: &str, #[case] expected: &str) {

@@ -451,7 +451,7 @@ mod tests {
     #[case::other_port_of_the_server("a", "10.1.0.5", Some("s2"))]
     #[case::long_form_of_ipv6("a", "2001:0db8:0000::5", Some("s3"))]
     #[case::same_address_of_another_server("b", "10.0.0.5", Some("s4"))]
-    #[case::nobody_has_it("a", "10.0.0.6", None)]
+    #[case::no_port_has_it("a", "10.0.0.6", None)]
     #[case::no_address("a", "example.com", None)]
     fn node_subnet(#[case] server: &str, #[case] address: &str, #[case] expected: Option<&str>) {
         let port = |server: &str, fixed: &[(&str, &str)]| Port {

@@ -77,7 +77,7 @@ mod tests {
     #[case("&alice,peter", false, "tags=alice,peter")]
     #[case("!&alice,peter", true, "not-tags=alice,peter")]
     #[case(" alice ; bob", true, "tags-any=alice,;,bob")]
-    fn on_a_subnet_of_alice_and_bob(#[case] text: &str, #[case] matches: bool, #[case] query: &str) {
+    fn matches_a_subnet_with_two_tags(#[case] text: &str, #[case] matches: bool, #[case] query: &str) {
         let tags = Tags::parse(text).unwrap();
         assert_eq!(tags.matches(&["alice".to_owned(), "bob".to_owned()]), matches);
         let (name, value) = tags.query();

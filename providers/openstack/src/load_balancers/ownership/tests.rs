@@ -31,13 +31,13 @@ const NEW: &[(&str, &str)] = &[("load-balancer-id", "lb")];
 #[rstest]
 #[case::own_name("kube_service_kubernetes_default_web", &[], SERVED, Ownership::Owner, None)]
 #[case::name_of_long_ago("auid", &[], SERVED, Ownership::Owner, None)]
-#[case::another_service_s(OTHER, &[OTHER], NEW, Ownership::Guest, None)]
-#[case::somebody_s("mine", &["x"], NEW, Ownership::Guest, None)]
+#[case::of_another_service(OTHER, &[OTHER], NEW, Ownership::Guest, None)]
+#[case::of_a_user("mine", &["x"], NEW, Ownership::Guest, None)]
 #[case::cluster_was_renamed("kube_service_old_default_web", &["kube_service_old_default_web"], SERVED, Ownership::Owner, Some("kube_service_old_default_web"))]
 #[case::renamed_cluster_with_underscores("kube_service_old_er_default_web", &[], SERVED, Ownership::Owner, Some("kube_service_old_er_default_web"))]
 #[case::guest_of_a_renamed_cluster("kube_service_old_default_other", &["kube_service_old_default_other", "kube_service_old_default_web"], SERVED, Ownership::Guest, Some("kube_service_old_default_web"))]
-#[case::our_tag_is_there_already("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Ownership::Guest, None)]
-#[case::another_service_of_our_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Ownership::Guest, None)]
+#[case::has_our_tag("kube_service_old_default_web", &["kube_service_old_default_web", "kube_service_kubernetes_default_web"], SERVED, Ownership::Guest, None)]
+#[case::another_service_of_the_same_name("kube_service_old_default_web", &["kubernetes_service_uid_another"], SERVED, Ownership::Guest, None)]
 #[case::our_uid("kube_service_old_default_web", &["kubernetes_service_uid_uid"], SERVED, Ownership::Owner, Some("kube_service_old_default_web"))]
 #[case::not_served_before("kube_service_old_default_web", &[], NEW, Ownership::Guest, None)]
 fn identities(
@@ -95,9 +95,9 @@ fn admits(#[case] row: &str, #[case] name: &str, #[case] tags: &[&str], #[case] 
 #[case::tagged("x", &["kube_service_kubernetes_default_web", OTHER], true)]
 #[case::named("listener_0_kube_service_kubernetes_default_web", &["mine"], true)]
 #[case::named_and_tagged_by_another("listener_0_kube_service_kubernetes_default_web", &[OTHER], false)]
-#[case::named_and_another_cluster_s("listener_0_kube_service_kubernetes_default_web", &["kube_service_theirs_default_web"], false)]
+#[case::named_and_tagged_by_another_cluster("listener_0_kube_service_kubernetes_default_web", &["kube_service_theirs_default_web"], false)]
 #[case::untagged("x", &[], true)]
-#[case::somebody_s("x", &["mine"], false)]
+#[case::of_a_user("x", &["mine"], false)]
 fn owns(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     let listener = Listener {
         name: name.into(),
@@ -109,8 +109,8 @@ fn owns(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
 }
 
 #[rstest]
-#[case::another_service_s(OTHER, "an internal Service cannot use")]
-#[case::user_s_own("mine", "")]
+#[case::of_another_service(OTHER, "an internal Service cannot use")]
+#[case::created_by_the_user("mine", "")]
 fn internal_services(#[case] name: &str, #[case] refusal: &str) {
     let (asked, balancer) = (
         service(&[("load-balancer-id", "lb"), ("internal", "true")]),
@@ -135,10 +135,10 @@ fn without_tags_nothing_is_shared() {
 /// copy of it in another cluster of the same name: both are served, and the deletion of neither deletes the load balancer.
 #[rstest]
 #[case::own("kube_service_kubernetes_default_web", &["kubernetes_service_uid_uid"], None)]
-#[case::occm_s("kube_service_kubernetes_default_web", &[], None)]
+#[case::created_by_occm("kube_service_kubernetes_default_web", &[], None)]
 #[case::restored_or_copied("kube_service_kubernetes_default_web", &["kubernetes_service_uid_another"], Some("another"))]
 #[case::guest(OTHER, &[OTHER, "kubernetes_service_uid_another"], None)]
-fn namesakes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option<&str>) {
+fn load_balancers_with_the_same_name(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Option<&str>) {
     let is = relation(&service(SERVED), &balancer(name, tags));
     assert_eq!(is.other_owner(), expected);
     assert!(expected.is_none() || is.ownership == Ownership::Owner);
@@ -157,15 +157,15 @@ fn shares(#[case] tags: &[&str], #[case] expected: bool) {
 #[rstest]
 #[case::own("kube_service_kubernetes_default_web", &[], true)]
 #[case::own_and_shared("kube_service_kubernetes_default_web", &[OTHER], false)]
-#[case::last_on_another_s(OTHER, &["kube_service_kubernetes_default_web"], true)]
-#[case::not_the_last_on_another_s(OTHER, &["kube_service_kubernetes_default_web", OTHER], false)]
-#[case::refused_by_another_s(OTHER, &[OTHER], false)]
-#[case::refused_by_another_s_without_tags(OTHER, &[], false)]
-#[case::refused_by_another_s_whose_tags_were_replaced(OTHER, &["billing"], false)]
-#[case::user_s_own("mine", &["kube_service_kubernetes_default_web"], false)]
+#[case::last_on_that_of_another_service(OTHER, &["kube_service_kubernetes_default_web"], true)]
+#[case::not_the_last_on_that_of_another_service(OTHER, &["kube_service_kubernetes_default_web", OTHER], false)]
+#[case::refused_by_that_of_another_service(OTHER, &[OTHER], false)]
+#[case::refused_without_tags(OTHER, &[], false)]
+#[case::refused_with_replaced_tags(OTHER, &["billing"], false)]
+#[case::created_by_the_user("mine", &["kube_service_kubernetes_default_web"], false)]
 #[case::own_by_uid("kube_service_kubernetes_default_web", &["kubernetes_service_uid_uid"], true)]
 #[case::restored_or_copied("kube_service_kubernetes_default_web", &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
-#[case::last_on_another_s_that_never_left(OTHER, &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
+#[case::last_beside_its_owner(OTHER, &["kube_service_kubernetes_default_web", "kubernetes_service_uid_another"], false)]
 fn deletes(#[case] name: &str, #[case] tags: &[&str], #[case] expected: bool) {
     let balancer = balancer(name, tags);
     assert_eq!(relation(&service(NEW), &balancer).may_delete(&balancer), expected);
@@ -204,14 +204,14 @@ const UID: &str = "kubernetes_service_uid_uid";
 #[rstest]
 #[case::own(OWN, &[OWN, UID], Fate::Delete)]
 #[case::own_and_shared(OWN, &[OWN, OTHER, UID], Fate::Detach)]
-#[case::occm_s(OWN, &[OWN], Fate::Keep)]
-#[case::occm_s_and_shared(OWN, &[OWN, OTHER], Fate::Keep)]
+#[case::created_by_occm(OWN, &[OWN], Fate::Keep)]
+#[case::created_by_occm_and_shared(OWN, &[OWN, OTHER], Fate::Keep)]
 #[case::another_cluster_s_of_our_name(OWN, &[OWN, "kubernetes_service_uid_another"], Fate::Keep)]
-#[case::another_service_s(OTHER, &[OTHER, OWN, "kubernetes_service_uid_another"], Fate::Detach)]
-#[case::another_service_s_that_left(OTHER, &[OWN], Fate::Delete)]
+#[case::of_another_service(OTHER, &[OTHER, OWN, "kubernetes_service_uid_another"], Fate::Detach)]
+#[case::of_another_service_that_left(OTHER, &[OWN], Fate::Delete)]
 #[case::never_let_in(OTHER, &[OTHER], Fate::Detach)]
-#[case::user_s("mine", &[OWN], Fate::Detach)]
-fn fates_of_previous_load_balancers(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Fate) {
+#[case::of_the_user("mine", &[OWN], Fate::Detach)]
+fn releases_previous_load_balancers(#[case] name: &str, #[case] tags: &[&str], #[case] expected: Fate) {
     let asked = asked("80 -> a; load-balancer-id=new load-balancer-address=203.0.113.1");
     let balancer = LoadBalancer {
         name: name.into(),

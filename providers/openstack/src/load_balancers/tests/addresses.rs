@@ -176,8 +176,8 @@ async fn only_ipv4_floats(fixture: &mut Fixture) {
 
 /// A Neutron without routers has no floating IPs.
 #[rstest]
-#[case::as_neutron_says_it(Fault::status(404))]
-#[case::as_its_server_says_it(Fault::answer(404, "404 Not Found"))]
+#[case::answer_of_neutron(Fault::status(404))]
+#[case::answer_of_its_web_server(Fault::answer(404, "404 Not Found"))]
 #[tokio::test]
 async fn addresses_of_ipv6_need_no_floating_ips(#[case] no_such_path: Fault) {
     let mut fixture = Fixture::simulated().await;

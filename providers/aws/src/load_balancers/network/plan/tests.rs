@@ -121,7 +121,7 @@ fn targets_are_replaced(#[case] ids: &[&str], #[case] expected: &str) {
 }
 
 #[test]
-fn what_a_crash_left_behind_is_deleted_first() {
+fn leftovers_of_a_crash_are_deleted_first() {
     let spec = spec(&[80]);
     let mut observed = matching(&spec, &[]);
     observed.loose.push(observed.groups[0].group.clone());

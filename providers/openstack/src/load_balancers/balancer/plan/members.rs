@@ -152,7 +152,7 @@ mod tests {
     /// Only a member that was probed at another port than its own gets an explicit port.
     #[rstest]
     #[case::nothing_to_tell(None, None, None)]
-    #[case::goes(Some(32_000), None, Some(json!(null)))]
+    #[case::is_removed(Some(32_000), None, Some(json!(null)))]
     #[case::comes(None, Some(32_000), Some(json!(32_000)))]
     #[case::another(Some(32_000), Some(32_001), Some(json!(32_001)))]
     fn monitor_port_is_sent(#[case] there: Option<u16>, #[case] wanted: Option<u16>, #[case] sent: Option<Value>) {

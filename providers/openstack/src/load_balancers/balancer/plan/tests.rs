@@ -157,7 +157,7 @@ fn replaces(#[case] row: &str, #[case] wish: &str, #[case] there: &str, #[case] 
     "UDP+Local before 2.16 → second reconcile sends no PUT",
     "53/UDP -> a b; enable-health-monitor=true local=32000 @version=15"
 )]
-fn no_endless_changes(#[case] row: &str, #[case] wish: &str) {
+fn a_plan_converges(#[case] row: &str, #[case] wish: &str) {
     let wish = asked(wish);
     assert_eq!(planned(&wish, &wish.made(), &owner()), "", "{row}");
 }
@@ -285,7 +285,7 @@ fn tags_of_others_are_kept() {
 
 /// A header that the Service does not mention was set by a user, and is ignored as by the Go program.
 #[rstest]
-#[case::nothing_said("x-forwarded-for=true", "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port", None)]
+#[case::no_annotation("x-forwarded-for=true", "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port", None)]
 #[case::switched_off(
     "x-forwarded-for=true x-forwarded-port=false",
     "X-SSL-Client-CN X-Forwarded-For X-Forwarded-Port",
@@ -296,7 +296,7 @@ fn tags_of_others_are_kept() {
     "X-Forwarded-Port X-Forwarded-Proto",
     Some("X-Forwarded-For X-Forwarded-Port X-Forwarded-Proto")
 )]
-#[case::for_goes_though_nothing_is_said(
+#[case::for_is_removed_without_an_annotation(
     "default-tls-container-ref=x/secrets/1",
     "X-Forwarded-For X-Forwarded-Proto",
     Some("X-Forwarded-Proto")
@@ -500,7 +500,7 @@ fn a_new_member_is_in_the_subnet_of_the_others() {
 #[rstest]
 #[case::after_the_load_balancer("monitor_0_mine", "")]
 #[case::after_the_service("monitor_0_kube_service_kubernetes_default_web", "")]
-#[case::after_nobody("x", "~monitor 80/TCP: name")]
+#[case::after_an_unknown_program("x", "~monitor 80/TCP: name")]
 fn the_monitor_of_a_guest_keeps_either_name_of_occm(#[case] name: &str, #[case] steps: &str) {
     let wish = asked("80 -> a; enable-health-monitor=true");
     let mut tree = wish.made();

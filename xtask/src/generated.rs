@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 
 /// The file and the text of each document.
 fn documents(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut documents = vec![("docs/upstream-cases.md".to_owned(), cases::document(root)?)];
+    let mut documents = vec![("docs/evidence/upstream-cases.md".to_owned(), cases::document(root)?)];
     for line in outrigger(&[])?.lines() {
         let (name, path) = line
             .split_once(' ')

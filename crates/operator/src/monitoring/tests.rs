@@ -100,6 +100,22 @@ fn alerts_have_a_description_and_a_severity() {
     }
 }
 
+/// The page of the book that every alert refers to.
+const RUNBOOK: &str = include_str!("../../../../docs/troubleshooting.md");
+
+#[test]
+fn every_alert_has_a_section_of_the_runbook() {
+    let objects = both();
+    let rules = rules(&objects);
+    assert_eq!(rules.len(), RUNBOOK.matches("\n### Cloud").count());
+    for rule in rules {
+        let alert = rule["alert"].as_str().unwrap();
+        let url = format!("https://outrigger.dev/troubleshooting.html#{}", alert.to_lowercase());
+        assert_eq!(rule["annotations"]["runbook_url"], url);
+        assert!(RUNBOOK.contains(&format!("\n### {alert}\n")), "{alert} has no section");
+    }
+}
+
 fn metrics_with_repeats(expr: &str) -> usize {
     expr.matches('{').count()
 }

@@ -210,7 +210,7 @@ impl Options {
                 .flag(
                     "kubeconfig",
                     &mut self.kubeconfig,
-                    "Path of a kubeconfig file. Empty: KUBECONFIG, the way of a pod in a cluster, then ~/.kube/config.",
+                    "Path of a kubeconfig file. Empty: KUBECONFIG, the in-cluster configuration, then ~/.kube/config.",
                 ),
             self.election.section(),
         ];

@@ -112,7 +112,7 @@ impl Table {
     pub fn page(&self) -> String {
         let mut page = format!(
             "# The annotations of Services for {}\n\n\
-             | annotation | value | default | meaning | a change reaches a load balancer that exists |\n|---|---|---|---|---|\n",
+             | annotation | value | default | meaning | applied to existing load balancers? |\n|---|---|---|---|---|\n",
             self.title
         );
         for row in self.rows {

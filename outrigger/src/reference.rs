@@ -1,5 +1,7 @@
 //! The documents that the code itself writes.
 
+mod custom_resource;
+
 use crate::{
     operator,
     providers::{self, Entry, Event, Origin, PROVIDERS},
@@ -20,6 +22,7 @@ pub struct Document {
 /// All documents. `None` if two metrics have the same name, which a test would find.
 pub fn documents() -> Option<Vec<Document>> {
     let registered = providers::registrations();
+    let definition = ::operator::standalone::provider::crd_yaml(&providers::for_operator());
     let mut documents = vec![
         page(
             "flags",
@@ -29,11 +32,15 @@ pub fn documents() -> Option<Vec<Document>> {
             ),
         ),
         page("metrics", metrics()?),
-        page("operator-flags", titled("Flags of the operator", &operator::reference())),
+        page(
+            "operator-flags",
+            titled("Flags of the operator", &operator::reference()),
+        ),
+        page("cloudcontrollermanager", custom_resource::page(&definition)?),
         Document {
             name: "crd".to_owned(),
             path: "deploy/kubernetes/crd.yaml".to_owned(),
-            text: ::operator::standalone::provider::crd_yaml(&providers::for_operator()),
+            text: definition,
         },
         Document {
             name: "image-links".to_owned(),

@@ -58,6 +58,10 @@ docs: setup ## write the documents that are generated
 	@$(CARGO) build --quiet --locked --workspace
 	@$${CARGO_TARGET_DIR:-target}/debug/xtask docs
 
+.PHONY: book
+book: setup-rust ## the documentation as a book, in target/book; the first time builds mdBook
+	@./scripts/book
+
 .PHONY: fmt
 fmt: ## format the code
 	@$(CARGO) fmt --all

@@ -1,5 +1,6 @@
 //! Checks and builds of the repository: `target/debug/xtask check` runs all checks, once the workspace is built.
 
+mod book;
 mod cases;
 mod dependencies;
 mod examples;
@@ -40,6 +41,7 @@ enum Verb {
     Image(image::Options),
     /// Write everything of a release into one folder.
     Release(release::Options),
+    BookLinks(book::Options),
     Test(suite::Options),
     Summary(summary::Options),
 }
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Docs => generated::write(&root),
         Verb::Image(options) => image::write(&root, &options),
         Verb::Release(options) => release::write(&root, &options),
+        Verb::BookLinks(options) => book::preprocess(&options),
         Verb::Test(options) => suite::run(&root, &options),
         Verb::Summary(options) => summary::print(&options),
     };
@@ -74,9 +77,10 @@ fn check(root: &Path) -> Result<()> {
     problems.extend(examples::problems(root)?);
     problems.extend(lines::problems(root)?);
     problems.extend(generated::problems(root)?);
+    problems.extend(book::problems(root)?);
     if problems.is_empty() {
         println!(
-            "no problems: dependencies, licences, sources, yanked crates, workflows, upstream cases, reasons, examples, lines, generated documents"
+            "no problems: dependencies, licences, sources, yanked crates, workflows, upstream cases, reasons, examples, lines, generated documents, book"
         );
         return Ok(());
     }

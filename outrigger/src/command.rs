@@ -9,6 +9,9 @@ use clap_complete::Shell;
 use runtime::program;
 use std::process::ExitCode;
 
+/// The flags of the program itself: others are the manager's.
+const OWN_FLAGS: [&str; 2] = ["--help", "--version"];
+
 /// Runs the subcommand that the arguments name.
 pub fn run(args: Vec<String>) -> ExitCode {
     // Flags of these subcommands are parsed as in Go, not by clap.
@@ -18,6 +21,11 @@ pub fn run(args: Vec<String>) -> ExitCode {
         }
         Some(("operator", rest)) => return operator::run("outrigger operator", Role::Operator, rest.to_vec()),
         Some(("render", rest)) => return render::main("outrigger render", rest.to_vec()),
+        // The entrypoint of some Go programs' images is the manager: their manifests have its flags only, for example those of
+        // aws-cloud-controller-manager.
+        Some((first, _)) if first.starts_with("--") && !OWN_FLAGS.contains(&first) => {
+            return manager::program::run(&providers::registrations(), "outrigger ccm", args);
+        }
         _ => {}
     }
     let all = std::iter::once("outrigger".to_owned()).chain(args);
@@ -53,7 +61,7 @@ fn command() -> Command {
         .value_parser(value_parser!(Shell))
         .help("For this shell");
     Command::new("outrigger")
-        .about("Takes a Kubernetes cluster's cloud code out of the tree")
+        .about("Runs a Kubernetes cloud controller manager, or the operator that installs it")
         .version(runtime::version::Info::current().to_string())
         .subcommand_required(true)
         .arg_required_else_help(true)

@@ -141,7 +141,7 @@ fn config(layers: &[Vec<u8>], architecture: &str) -> Value {
             "WorkingDir": "/",
             "Labels": {
                 "org.opencontainers.image.title": "outrigger",
-                "org.opencontainers.image.description": "Takes a Kubernetes cluster's cloud code out of the tree",
+                "org.opencontainers.image.description": "A Kubernetes cloud controller manager, and the operator that installs it",
                 "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
                 "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
             },

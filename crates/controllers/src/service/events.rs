@@ -2,7 +2,10 @@
 
 use super::hosts::HostSet;
 use cloud::{Event, EventKind};
-use k8s_openapi::api::core::v1::{ObjectReference, Service};
+use k8s_openapi::{
+    api::core::v1::{ObjectReference, Service},
+    jiff::Timestamp,
+};
 use kube::{Resource, ResourceExt};
 use runtime::events::{Kind, Recorder};
 
@@ -35,6 +38,12 @@ impl ServiceEvents {
 
     pub(super) fn ensuring(&self, service: &Service) {
         self.normal(service, "EnsuringLoadBalancer", "Ensuring load balancer");
+    }
+
+    /// The message is the same as long as the cloud reports the same: repeated events are counted, not stored.
+    pub(super) fn waiting(&self, service: &Service, since: Timestamp, waiting_for: &str) {
+        let message = format!("Waiting since {since:.0}: {waiting_for}");
+        self.normal(service, "WaitingForLoadBalancer", message);
     }
 
     pub(super) fn ensured(&self, service: &Service) {
@@ -93,7 +102,7 @@ impl ServiceEvents {
         );
     }
 
-    fn normal(&self, service: &Service, reason: &'static str, message: &str) {
+    fn normal(&self, service: &Service, reason: &'static str, message: impl Into<String>) {
         self.own.event(reference(service), Kind::Normal, reason, message);
     }
 

@@ -22,6 +22,8 @@ pub struct Options {
     /// How long a new load balancer may be pending before the condition of its Service reports it. One that is ready sooner
     /// costs one write less.
     pub patience: Duration,
+    /// How long a load balancer may be pending before an event reports it, for users who see only events.
+    pub report_wait_after: Duration,
     /// The Nodes that can be hosts of load balancers.
     pub scope: Scope,
     /// Whether to look for load balancers whose Service does not exist.
@@ -39,6 +41,7 @@ impl Options {
             debounce: Debounce::default(),
             deadline: Duration::from_mins(2),
             patience: Duration::from_secs(5),
+            report_wait_after: Duration::from_secs(30),
             scope: Scope::default(),
             sweep: Sweep::Off,
         }

@@ -266,6 +266,19 @@ impl Reconciler {
         announced.flatten().unwrap_or(Announced::Yes)
     }
 
+    /// The next attempt at an operation that is pending in the cloud. Reports the wait if it lasts.
+    fn poll(&self, key: &str, service: &Service, after: Duration, waiting_for: &str) -> Next {
+        debug!(waiting_for, "waiting for the cloud");
+        let first = self.options.report_wait_after;
+        let since = self.states.with(key, |state| state.operation()?.report_wait(first));
+        if let Some(since) = since.flatten() {
+            // The condition outlives a restart of the manager.
+            let since = conditions::not_ready_since(service).map_or(since, |it| it.min(since));
+            self.events.waiting(service, since, waiting_for);
+        }
+        Next::Poll(after.max(MIN_POLL))
+    }
+
     /// Writes the condition of the Service if it has changed. A failure of that does not stop the reconciliation.
     async fn write_condition(&self, attempt: &mut Attempt, readiness: &Readiness) {
         let service = &attempt.service;
@@ -332,12 +345,6 @@ impl Kind {
             Self::Delete => "delete",
         }
     }
-}
-
-/// The next attempt at an operation that is pending in the cloud.
-fn poll(after: Duration, waiting_for: &str) -> Next {
-    debug!(waiting_for, "waiting for the cloud");
-    Next::Poll(after.max(MIN_POLL))
 }
 
 /// Whether the Service seems to have been reconciled before this process started.

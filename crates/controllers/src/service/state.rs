@@ -7,7 +7,7 @@ use super::{
     spec::predicates::{self, needs_update},
     write::{self, Annotations},
 };
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::{api::core::v1::Service, jiff::Timestamp};
 use std::{
     collections::{HashMap, VecDeque},
     mem,
@@ -19,6 +19,9 @@ use tokio::time::Instant;
 /// How long the state of a Service is kept that was deleted without waiting for its load balancer. Afterwards the
 /// controller knows as much of it as after a restart: nothing.
 const KEEP_GONE: Duration = Duration::from_hours(1);
+
+/// The longest time between two reports of the same wait.
+const LONGEST_SILENCE: Duration = Duration::from_mins(30);
 
 /// What the controller remembers of a Service.
 #[derive(Debug)]
@@ -83,6 +86,10 @@ pub(super) enum CloudSettings {
 #[derive(Debug)]
 pub(super) struct Operation {
     pub started: Instant,
+    /// The same moment, for reports.
+    since: Timestamp,
+    /// For how long it had been pending when an event last reported that.
+    reported: Option<Duration>,
     pub announced: Announced,
     /// Counts it as pending.
     pub pending: Option<Pending>,
@@ -123,11 +130,28 @@ impl Operation {
     pub(super) fn new(announced: Announced) -> Self {
         Self {
             started: Instant::now(),
+            since: Timestamp::now(),
+            reported: None,
             announced,
             pending: None,
             failed_with: None,
         }
     }
+
+    /// Since when it has been pending, if an event is to report that now: after `first`, and later each time less often.
+    pub(super) fn report_wait(&mut self, first: Duration) -> Option<Timestamp> {
+        let waited = self.started.elapsed();
+        if waited < next_report(first, self.reported) {
+            return None;
+        }
+        self.reported = Some(waited);
+        Some(self.since)
+    }
+}
+
+/// The age of a wait at which it is reported next.
+fn next_report(first: Duration, reported: Option<Duration>) -> Duration {
+    reported.map_or(first, |last| (last * 4).min(last + LONGEST_SILENCE))
 }
 
 impl ServiceState {

@@ -1,6 +1,6 @@
 //! Deletes load balancers that no Service asks for any more.
 
-use super::{Attempt, Flow, Reconciler, poll};
+use super::{Attempt, Flow, Reconciler};
 use crate::service::{
     error::Error,
     spec::{self, predicates},
@@ -48,7 +48,7 @@ impl Reconciler {
             self.record_pending(&attempt.key);
             let readiness = Readiness::deleting(&waiting_for);
             self.write_condition(attempt, &readiness).await;
-            return Ok(poll(poll_after, &waiting_for));
+            return Ok(self.poll(&attempt.key, &attempt.service, poll_after, &waiting_for));
         }
         let released = self.write(attempt, write::without_finalizer(&attempt.service)).await;
         ignore_not_found(released).map_err(Error::api("remove load balancer cleanup finalizer"))?;
@@ -95,7 +95,7 @@ impl Reconciler {
                 waiting_for,
             }) => {
                 self.record_pending(key);
-                Flow::Done(poll(poll_after, &waiting_for))
+                Flow::Done(self.poll(key, service, poll_after, &waiting_for))
             }
             Err(error) => Flow::Done(self.not_deleted(key, service, &Error::cloud(DELETE)(error))),
         }

@@ -1,6 +1,6 @@
 //! Ensures that a load balancer matches its Service.
 
-use super::{Attempt, Reconciler, Wrote, is_reconciled, poll};
+use super::{Attempt, Reconciler, Wrote, is_reconciled};
 use crate::service::{
     error::Error,
     spec::{self, predicates},
@@ -69,7 +69,7 @@ impl Reconciler {
         }) = &answer
         {
             self.record_pending(&attempt.key);
-            return Ok(poll(*poll_after, waiting_for));
+            return Ok(self.poll(&attempt.key, &attempt.service, *poll_after, waiting_for));
         }
         self.metrics.update_hosts.observe(started.elapsed().as_secs_f64());
         match answer {
@@ -113,7 +113,7 @@ impl Reconciler {
             Ok(Progress::Pending {
                 poll_after,
                 waiting_for,
-            }) => return Ok(poll(poll_after, &waiting_for)),
+            }) => return Ok(self.poll(&attempt.key, &attempt.service, poll_after, &waiting_for)),
             Err(error) => return Err(Error::cloud(UPDATE)(error)),
         }
         self.record_hosts(attempt);
@@ -203,7 +203,7 @@ impl Reconciler {
             let readiness = Readiness::provisioning(waiting_for);
             self.write_condition(attempt, &readiness).await;
         }
-        poll(poll_after, waiting_for)
+        self.poll(&attempt.key, &attempt.service, poll_after, waiting_for)
     }
 
     async fn updated(&self, attempt: &mut Attempt) -> Next {

@@ -36,6 +36,16 @@ fn put(states: &ServiceStates, state: ServiceState) {
     states.with_or(&key, || state, |_| ());
 }
 
+#[test]
+fn a_wait_is_reported_less_and_less_often() {
+    let first = Duration::from_secs(30);
+    let reports = std::iter::successors(Some(next_report(first, None)), |last| {
+        Some(next_report(first, Some(*last)))
+    });
+    let minutes: Vec<_> = reports.take(6).map(|at| at.as_secs_f64() / 60.0).collect();
+    assert_eq!(minutes, [0.5, 2.0, 8.0, 32.0, 62.0, 92.0]);
+}
+
 // upstream: TestServiceCache
 #[test]
 fn keeps_services() {

@@ -92,6 +92,13 @@ pub fn find(service: &Service) -> Option<&Condition> {
     all(service).iter().find(|condition| condition.type_ == READY)
 }
 
+/// Since when the load balancer has not been ready, if the condition reports that.
+#[must_use]
+pub fn not_ready_since(service: &Service) -> Option<Timestamp> {
+    let condition = find(service).filter(|condition| condition.status == "False")?;
+    Some(condition.last_transition_time.0)
+}
+
 /// Whether the condition is worth a write. A Service that is ready and has no condition does not need one: after a
 /// restart nothing is written.
 #[must_use]

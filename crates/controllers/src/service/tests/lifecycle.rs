@@ -16,12 +16,13 @@ use kube::api::DeleteParams;
 use kube::{ResourceExt, api::Patch};
 use memory::{Failure, Fault, Memory, Operation};
 use rstest::rstest;
-use runtime::queue::Next;
+use runtime::{events::Kind, queue::Next};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use testkit::service::{cluster_ip, load_balancer};
 
 const SOON: Duration = Duration::from_millis(200);
+const LONG: Duration = Duration::from_hours(1);
 const ENSURED: [&str; 2] = ["EnsuringLoadBalancer", "EnsuredLoadBalancer"];
 
 #[tokio::test]
@@ -128,6 +129,53 @@ async fn a_pending_load_balancer_is_polled_and_reported_once_if_it_lasts(
     );
     assert_eq!(fixture.reconciler.metrics.pending.get(), 0);
     assert_eq!(fixture.reconciler.metrics.ready.get_sample_count(), 1);
+}
+
+/// `kubectl describe service` shows events and no conditions.
+#[tokio::test]
+async fn a_wait_that_lasts_has_an_event() {
+    let mut fixture = Fixture::new().await;
+    fixture.set_nodes(&["node1"]);
+    fixture.cloud.configure(|settings| settings.provisioning = LONG);
+    fixture.create(load_balancer("s")).await;
+    fixture.reconcile("s").await;
+    assert_eq!(fixture.reasons(), ["EnsuringLoadBalancer"], "it has just begun");
+
+    fixture.restart(|reconciler| reconciler.options.report_wait_after = Duration::ZERO);
+    fixture.reconcile("s").await;
+    let waiting = fixture.events().pop().unwrap();
+    assert_eq!((waiting.reason, waiting.kind), ("WaitingForLoadBalancer", Kind::Normal));
+    let (since, what) = waiting.message.split_once(": ").unwrap();
+    assert!(since.starts_with("Waiting since 2"), "{since}");
+    assert!(what.ends_with("is being created"), "{what}");
+
+    let long_ago =
+        json!([{"op": "replace", "path": "/status/conditions/0/lastTransitionTime", "value": "2020-01-02T03:04:05Z"}]);
+    fixture.restart(|reconciler| {
+        reconciler.options.patience = Duration::ZERO;
+        reconciler.options.report_wait_after = Duration::ZERO;
+    });
+    fixture.reconcile("s").await;
+    fixture
+        .patch_status("s", Patch::Json(serde_json::from_value(long_ago).unwrap()))
+        .await;
+    fixture.refresh("s").await;
+    fixture.restart(|reconciler| reconciler.options.report_wait_after = Duration::ZERO);
+    fixture.events();
+    fixture.reconcile("s").await;
+    let again = fixture.events().pop().unwrap();
+    assert_eq!(again.message, format!("Waiting since 2020-01-02T03:04:05Z: {what}"));
+}
+
+#[tokio::test]
+async fn a_deletion_that_lasts_has_an_event() {
+    let mut fixture = Fixture::new().await;
+    fixture.cloud.configure(|settings| settings.deletion = LONG);
+    fixture.create_ready().await;
+    fixture.restart(|reconciler| reconciler.options.report_wait_after = Duration::ZERO);
+    fixture.delete("s").await;
+    fixture.reconcile("s").await;
+    assert_eq!(fixture.reasons(), ["DeletingLoadBalancer", "WaitingForLoadBalancer"]);
 }
 
 #[rstest]

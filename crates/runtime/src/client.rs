@@ -26,6 +26,7 @@ mod in_cluster;
 mod kubeconfig;
 mod limit;
 mod metrics;
+mod origin;
 mod outgoing;
 mod pipeline;
 mod proxy;
@@ -43,6 +44,7 @@ pub(crate) use failure::is_lost;
 pub use failure::{Failure, is_fenced, is_unreachable};
 pub use limit::Limit;
 pub use metrics::Metrics;
+pub use origin::Origin;
 
 use crate::fence::Fence;
 use account::Account;

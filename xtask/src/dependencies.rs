@@ -23,7 +23,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("operator-api", &[]),
     ("gcfg", &["go-text"]),
     ("go-text", &[]),
-    ("outrigger", &["cloud", "manager", "operator", "runtime"]),
+    (
+        "migrate",
+        &["cloud", "controllers", "manager", "operator", "operator-api", "runtime"],
+    ),
+    ("outrigger", &["cloud", "manager", "migrate", "operator", "runtime"]),
     (
         "outrigger-demo",
         &["aws-sim", "cloud", "lab", "memory-sim", "openstack-sim"],

@@ -34,7 +34,7 @@ mod tests;
 
 pub use crate::platforms::external::ANNOTATION;
 pub use flags::Flags;
-pub use place::Place;
+pub use place::{InTree, Place};
 
 use flags::{KUBELET_CONFIG, STATIC_POD_CONFIGS};
 use operator_api::{feature_gate, infrastructure::PlatformStatus};

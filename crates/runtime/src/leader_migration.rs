@@ -12,7 +12,7 @@ mod tests;
 
 pub use self::{
     classifier::{Classifier, Ownership},
-    config::{Config, ControllerLeader, Error},
+    config::{Config, ControllerLeader, Error, FileVersion},
     locks::{Both, Main, Next, params},
     options::{Election, Migration, Resolved, resolve},
 };

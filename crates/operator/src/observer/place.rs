@@ -24,6 +24,37 @@ const IN_TREE: [(&str, &str, u32); 5] = [
     ("VSphere", "vsphere", 31),
 ];
 
+/// An in-tree cloud provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InTree {
+    /// Its name in `--cloud-provider`.
+    pub name: &'static str,
+    /// Its platform, as in an Infrastructure.
+    pub platform: &'static str,
+    /// The first minor version of Kubernetes without it.
+    pub gone: u32,
+}
+
+impl InTree {
+    /// The in-tree provider of this name, if there was one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = IN_TREE.into_iter().find(|(_, known, _)| *known == name);
+        found.map(Self::of)
+    }
+
+    /// The in-tree provider of this platform, if there was one.
+    #[must_use]
+    pub fn of_platform(type_: &str) -> Option<Self> {
+        let found = IN_TREE.into_iter().find(|(platform, ..)| *platform == type_);
+        found.map(Self::of)
+    }
+
+    fn of((platform, name, gone): (&'static str, &'static str, u32)) -> Self {
+        Self { name, platform, gone }
+    }
+}
+
 /// The name of the platform's in-tree provider in this version of Kubernetes, if it has one.
 pub(super) fn in_tree_name(platform: &PlatformStatus, kubernetes: u32) -> Option<&'static str> {
     let (_, name, gone) = IN_TREE.iter().find(|(type_, ..)| *type_ == platform.type_)?;

@@ -30,6 +30,15 @@ pub struct ControllerLeader {
     pub component: String,
 }
 
+/// The version of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileVersion {
+    /// `v1beta1`, which programs from 1.22 on read.
+    V1Beta1,
+    /// `v1`, which programs from 1.24 on read.
+    V1,
+}
+
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -132,6 +141,29 @@ impl Config {
                 "kind {kind:?} of {api_version:?} is not a {KIND} of {GROUP}/v1, /v1beta1 or /v1alpha1"
             ))),
         }
+    }
+
+    /// The file, in `v1`, or in `v1beta1` for programs older than 1.24.
+    #[must_use]
+    pub fn document(&self, version: FileVersion) -> String {
+        let Self {
+            leader_name,
+            resource_lock,
+            controller_leaders,
+        } = self;
+        let (version, lock) = match version {
+            FileVersion::V1Beta1 => ("v1beta1", format!("resourceLock: {resource_lock}\n")),
+            FileVersion::V1 => ("v1", String::new()),
+        };
+        let leaders = controller_leaders.iter().map(|ControllerLeader { name, component }| {
+            // `*` alone begins an alias in YAML.
+            let component = if component == "*" { "\"*\"" } else { component };
+            format!("- name: {name}\n  component: {component}\n")
+        });
+        let leaders: String = leaders.collect();
+        format!(
+            "apiVersion: {GROUP}/{version}\nkind: {KIND}\nleaderName: {leader_name}\n{lock}controllerLeaders:\n{leaders}"
+        )
     }
 
     /// All problems, one sentence each.

@@ -330,3 +330,18 @@ fn a_bad_file_is_an_error_that_names_it() {
     let invalid = error(&scratch.0).to_string();
     assert!(invalid.contains("\"endpoints\" no longer exists"), "{invalid}");
 }
+
+#[rstest]
+fn reads_the_file_that_it_writes(#[values(FileVersion::V1, FileVersion::V1Beta1)] version: FileVersion) {
+    let leaders = [("route", "kube-controller-manager"), ("service", "*")];
+    let config = Config {
+        controller_leaders: leaders
+            .map(|(name, component)| ControllerLeader {
+                name: name.to_owned(),
+                component: component.to_owned(),
+            })
+            .into(),
+        ..Config::default()
+    };
+    assert_eq!(Config::parse(&config.document(version)).unwrap(), config);
+}

@@ -10,7 +10,7 @@ use runtime::program;
 use std::process::ExitCode;
 
 /// The flags of the program itself: others are the manager's.
-const OWN_FLAGS: [&str; 2] = ["--help", "--version"];
+const OWN_FLAGS: [&str; 4] = ["--help", "-h", "--version", "-V"];
 
 /// Runs the subcommand that the arguments name.
 pub fn run(args: Vec<String>) -> ExitCode {
@@ -23,7 +23,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("render", rest)) => return render::main("outrigger render", rest.to_vec()),
         // The entrypoint of some Go programs' images is the manager: their manifests have its flags only, for example those of
         // aws-cloud-controller-manager.
-        Some((first, _)) if first.starts_with("--") && !OWN_FLAGS.contains(&first) => {
+        Some((first, _)) if first.starts_with('-') && !OWN_FLAGS.contains(&first) => {
             return manager::program::run(&providers::registrations(), "outrigger ccm", args);
         }
         _ => {}

@@ -89,6 +89,7 @@ fn is_the_manager_by_another_name(#[case] name: &str) {
 /// As in the DaemonSet of aws-cloud-controller-manager, whose image has the manager as its entrypoint.
 #[rstest]
 #[case::known(&["--v=2", "--cloud-provider=memory", "go"], "\"outrigger ccm\" does not take any arguments, got \"go\"")]
+#[case::short(&["-v=2", "go"], "\"outrigger ccm\" does not take any arguments, got \"go\"")]
 #[case::unknown(&["--no-such-flag"], "unknown flag: --no-such-flag")]
 fn flags_without_a_subcommand_are_the_managers(#[case] args: &[&str], #[case] problem: &str) {
     let exit = run(args);

@@ -1,5 +1,7 @@
 //! What is printed for six clusters. A change of these files is a change of what users read, and is visible in a review.
 
+#![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
+
 use migrate::{
     Snapshot, check,
     plan::{self, To},

@@ -59,7 +59,7 @@ fn known<'a>(replicas: &'a [&Component]) -> impl Iterator<Item = &'a Flags> {
 
 fn of_replica(replica: &Component) -> Vec<Finding> {
     let Some(flags) = &replica.flags else {
-        let at = replica.node.iter().map(|node| format!("@{node}")).collect::<String>();
+        let at = replica.node.as_ref().map(|node| format!("@{node}")).unwrap_or_default();
         return vec![Finding::blocker(replica, "its flags cannot be read").remedy(format!(
             "give its command line or manifest: --flags={}{at}=FILE",
             replica.program

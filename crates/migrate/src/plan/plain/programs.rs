@@ -126,12 +126,12 @@ impl<'a> Target<'a> {
         let moving = [CLOUD_NODE_LIFECYCLE, NODE_ROUTE, SERVICE_LB].map(|controller| controller.name);
         let given = theirs.list("controllers");
         let off = given.iter().filter_map(|item| item.strip_prefix('-')).map(canonical);
-        let off: String = off
+        let off: Vec<_> = off
             .filter(|name| moving.contains(name))
             .map(|name| format!(",-{name}"))
             .collect();
         if !off.is_empty() {
-            flags.push(flag("controllers", format!("*{off}")));
+            flags.push(flag("controllers", format!("*{}", off.concat())));
         }
         flags
     }

@@ -269,13 +269,19 @@ impl Reconciler {
     /// The next attempt at an operation that is pending in the cloud. Reports the wait if it lasts.
     fn poll(&self, key: &str, service: &Service, after: Duration, waiting_for: &str) -> Next {
         debug!(waiting_for, "waiting for the cloud");
-        let first = self.options.report_wait_after;
-        let since = self.states.with(key, |state| state.operation()?.report_wait(first));
-        if let Some(since) = since.flatten() {
+        let (patience, first) = (self.options.patience, self.options.report_wait_after);
+        let reports = self.states.with(key, |state| {
+            let operation = state.operation()?;
+            Some((operation.report_wait(first), operation.until_report(patience, first)))
+        });
+        let (since, until_report) = reports.flatten().unwrap_or_default();
+        if let Some(since) = since {
             // The condition outlives a restart of the manager.
             let since = conditions::not_ready_since(service).map_or(since, |it| it.min(since));
             self.events.waiting(service, since, waiting_for);
         }
+        // A cloud may ask for a pause that is longer than users wait for a reason.
+        let after = until_report.map_or(after, |until| after.min(until));
         Next::Poll(after.max(MIN_POLL))
     }
 

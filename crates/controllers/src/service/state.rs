@@ -147,6 +147,16 @@ impl Operation {
         self.reported = Some(waited);
         Some(self.since)
     }
+
+    /// The time until its condition (after `patience`) or an event is to report it.
+    pub(super) fn until_report(&self, patience: Duration, first: Duration) -> Option<Duration> {
+        let waited = self.started.elapsed();
+        let reports = [patience, next_report(first, self.reported)].into_iter();
+        reports
+            .filter_map(|at| at.checked_sub(waited))
+            .filter(|left| !left.is_zero())
+            .min()
+    }
 }
 
 /// The age of a wait at which it is reported next.

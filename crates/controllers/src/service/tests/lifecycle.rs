@@ -138,7 +138,12 @@ async fn a_wait_that_lasts_has_an_event() {
     fixture.set_nodes(&["node1"]);
     fixture.cloud.configure(|settings| settings.provisioning = LONG);
     fixture.create(load_balancer("s")).await;
-    fixture.reconcile("s").await;
+    let patience = Options::new(CLUSTER).patience;
+    let next = fixture.reconcile("s").await;
+    assert!(
+        matches!(next, Next::Poll(after) if after <= patience),
+        "the condition would be late: {next:?}"
+    );
     assert_eq!(fixture.reasons(), ["EnsuringLoadBalancer"], "it has just begun");
 
     fixture.restart(|reconciler| reconciler.options.report_wait_after = Duration::ZERO);

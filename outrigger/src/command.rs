@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{credential_provider, operator, probe, providers, reference};
+use crate::{credential_provider, diagnose::why, operator, probe, providers, reference};
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -39,6 +39,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("man", _)) => man(),
         Some(("probe", matches)) => probe::run(matches),
         Some(("reference", matches)) => document(matches.get_one("name")),
+        Some(("why", matches)) => why::run(matches),
         Some(("version", _)) => program::print(&format!("Outrigger {}\n", runtime::version::Info::current())),
         _ => ExitCode::FAILURE,
     }
@@ -79,6 +80,7 @@ fn command() -> Command {
                 .hide(true),
         )
         .subcommand(Command::new("version").about("Print the version"))
+        .subcommand(why::command())
 }
 
 fn manager() -> Command {

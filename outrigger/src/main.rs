@@ -2,6 +2,7 @@
 
 mod command;
 mod credential_provider;
+mod diagnose;
 mod launcher;
 mod operator;
 mod probe;

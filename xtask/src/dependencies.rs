@@ -15,6 +15,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("runtime", &["go-text", "metrics-registry", "outbound"]),
     ("controllers", &["cloud", "runtime"]),
     ("manager", &["cloud", "controllers", "runtime"]),
+    (
+        "diagnose",
+        &["cloud", "controllers", "manager", "operator-api", "runtime"],
+    ),
     ("testkit", &["cloud", "lab"]),
     // It is the memory cloud itself, with faults.
     ("memory-sim", &["cloud", "fakecloud", "memory"]),
@@ -27,7 +31,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "migrate",
         &["cloud", "controllers", "manager", "operator", "operator-api", "runtime"],
     ),
-    ("outrigger", &["cloud", "manager", "migrate", "operator", "runtime"]),
+    (
+        "outrigger",
+        &["cloud", "diagnose", "manager", "migrate", "operator", "runtime"],
+    ),
     (
         "outrigger-demo",
         &["aws-sim", "cloud", "lab", "memory-sim", "openstack-sim"],

@@ -15,5 +15,5 @@ pub mod validate;
 
 pub use options::Options;
 pub use program::main;
-pub use registration::{Endpoint, Listener, Registration, Setup};
+pub use registration::{Endpoint, Listener, Registration, Setup, select};
 pub use run::{Program, Provide, register_metrics, run};

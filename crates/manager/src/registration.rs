@@ -141,6 +141,14 @@ pub(crate) fn check(registered: &[Registration], options: &Options) -> Problems 
     }
 }
 
+/// The provider of this name.
+///
+/// # Errors
+/// One sentence, if it is not registered.
+pub fn select(registered: &[Registration], name: &str) -> Result<Registration, String> {
+    find(registered, name).copied().ok_or_else(|| unknown(registered, name))
+}
+
 fn options_of(provider: Option<&Registration>) -> Options {
     let mut options = Options::default();
     if let Some(provider) = provider {

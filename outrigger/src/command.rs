@@ -2,7 +2,11 @@
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
-use crate::{credential_provider, diagnose::why, operator, probe, providers, reference};
+use crate::{
+    credential_provider,
+    diagnose::{check, why},
+    operator, probe, providers, reference,
+};
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -19,6 +23,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("ccm", rest)) => {
             return manager::program::run(&providers::registrations(), "outrigger ccm", rest.to_vec());
         }
+        Some(("check", rest)) => return check::run(rest.to_vec()),
         Some(("operator", rest)) => return operator::run("outrigger operator", Role::Operator, rest.to_vec()),
         Some(("render", rest)) => return render::main("outrigger render", rest.to_vec()),
         // The entrypoint of some Go programs' images is the manager: their manifests have its flags only, for example those of
@@ -80,6 +85,7 @@ fn command() -> Command {
                 .hide(true),
         )
         .subcommand(Command::new("version").about("Print the version"))
+        .subcommand(check::command())
         .subcommand(why::command())
 }
 

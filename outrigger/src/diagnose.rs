@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "they are commands")]
 
+pub mod check;
 pub mod why;
 
 use crate::providers;

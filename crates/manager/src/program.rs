@@ -7,7 +7,10 @@ use crate::{
     validate,
 };
 use clap::Command;
-use runtime::{flags::Problems, logging, program};
+use runtime::{
+    flags::{Problems, Section},
+    logging, program,
+};
 use std::process::ExitCode;
 
 /// Runs a cloud controller manager for one cloud: the whole `main` of its program.
@@ -26,7 +29,7 @@ pub fn main(provider: Registration) -> ExitCode {
 /// Runs the manager of the program `name` with these arguments, for the cloud that they select.
 #[must_use]
 pub fn run(registered: &[Registration], name: &str, args: Vec<String>) -> ExitCode {
-    match parse(registered, name, args) {
+    match parse(registered, name, args, Vec::new()) {
         Ok(Task::Print(text)) => program::print(&text),
         Ok(Task::Run(options, setup)) => start(name, *options, setup.as_ref()),
         Err(problems) => program::reject(&problems),
@@ -47,12 +50,24 @@ pub fn reference(registered: &[Registration]) -> String {
     options::reference(Setups::new(registered).sections())
 }
 
-enum Task {
+/// What a command line asks for.
+pub enum Task {
+    /// A manager with these options for this cloud.
     Run(Box<Options>, Box<dyn Setup>),
+    /// Print this text.
     Print(String),
 }
 
-fn parse(registered: &[Registration], name: &str, args: Vec<String>) -> Result<Task, Problems> {
+/// Parses a command line of a manager, for a command that has the flags of a manager and `own` ones.
+///
+/// # Errors
+/// All problems, at once.
+pub fn parse(
+    registered: &[Registration],
+    name: &str,
+    args: Vec<String>,
+    own: Vec<Section<'_>>,
+) -> Result<Task, Problems> {
     let mut setups = Setups::new(registered);
     let around = |options: &Options| {
         let mut problems = registration::check(registered, options);
@@ -60,7 +75,8 @@ fn parse(registered: &[Registration], name: &str, args: Vec<String>) -> Result<T
         problems
     };
     let defaults = registration::defaults(registered, name, &args);
-    let options = match defaults.parse_over(name, args, setups.sections(), around)? {
+    let sections = setups.sections().into_iter().chain(own).collect();
+    let options = match defaults.parse_over(name, args, sections, around)? {
         Invocation::Print(text) => return Ok(Task::Print(text)),
         Invocation::Run(options) => options,
     };

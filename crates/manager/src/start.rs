@@ -66,11 +66,7 @@ impl Start<'_> {
 
     /// The nodes that this manager owns.
     fn scope(&self) -> Scope {
-        let ours = &self.process.options.outrigger;
-        Scope {
-            selector: ours.node_selector.selector().clone(),
-            schemes: ours.provider_id_scheme.iter().cloned().collect(),
-        }
+        self.process.options.outrigger.scope()
     }
 }
 

@@ -1,10 +1,15 @@
 //! The commands for people from end to end: the binary as a process, on a real API server and the memory cloud.
 
-#![expect(clippy::unwrap_used, reason = "what must not be missing in a test ends it")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what must not be missing in a test ends it"
+)]
 
 #[path = "../fixture/fixture.rs"]
 mod fixture;
 
+mod check;
 mod why;
 
 use fixture::{Exit, Fixture, Launch};

@@ -1,7 +1,7 @@
 //! Flags that the Go framework does not have.
 
 use super::{NodeSelector, Orphans};
-use controllers::{node_lifecycle::Limits, service::Sweep};
+use controllers::{node_lifecycle::Limits, nodes::Scope, service::Sweep};
 use runtime::flags::{Auto, GoDuration, Section, Strings, Switch, Value};
 
 /// The section "Outrigger flags".
@@ -71,6 +71,14 @@ impl Default for Outrigger {
 }
 
 impl Outrigger {
+    /// The nodes that this manager owns.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            selector: self.node_selector.selector().clone(),
+            schemes: self.provider_id_scheme.iter().cloned().collect(),
+        }
+    }
+
     /// When deletions of nodes are paused.
     pub fn limits(&self) -> Limits {
         let Fraction(fraction) = self.node_deletion_max_fraction;

@@ -41,7 +41,7 @@ const NIMBUS: Registration = Registration {
 fn parsed(registered: &[Registration], name: &str, flags: &str) -> Result<Task, String> {
     let flags = format!("--master=http://127.0.0.1:1 {flags}");
     let args = flags.split_whitespace().map(str::to_owned).collect();
-    parse(registered, name, args).map_err(|problems| problems.iter().collect::<Vec<_>>().join("; "))
+    parse(registered, name, args, Vec::new()).map_err(|problems| problems.iter().collect::<Vec<_>>().join("; "))
 }
 
 fn options(registered: &[Registration], name: &str, flags: &str) -> Options {

@@ -4,7 +4,7 @@
 
 use crate::{
     credential_provider,
-    diagnose::{check, why},
+    diagnose::{check, cleanup, why},
     operator, probe, providers, reference,
 };
 use ::operator::{options::Role, render};
@@ -39,6 +39,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Err(error) => return show(&error),
     };
     match matches.subcommand() {
+        Some(("cleanup", matches)) => cleanup::run(matches),
         Some(("completion", matches)) => completion(matches),
         Some(("credential-provider", matches)) => credential_provider::run(matches),
         Some(("man", _)) => man(),
@@ -86,6 +87,7 @@ fn command() -> Command {
         )
         .subcommand(Command::new("version").about("Print the version"))
         .subcommand(check::command())
+        .subcommand(cleanup::command())
         .subcommand(why::command())
 }
 

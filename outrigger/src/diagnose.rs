@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "they are commands")]
 
 pub mod check;
+pub mod cleanup;
 pub mod why;
 
 use crate::providers;

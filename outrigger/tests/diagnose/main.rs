@@ -10,6 +10,7 @@
 mod fixture;
 
 mod check;
+mod cleanup;
 mod why;
 
 use fixture::{Exit, Fixture, Launch};

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::api_server;
 use cloud::{Owned, Progress, ServiceRef};
-use k8s_openapi::{api::core::v1::Service, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use k8s_openapi::api::core::v1::Service;
 use kube::{Api, Client, api::ListParams};
 use runtime::informer::State;
 use std::{sync::Arc, time::Duration};
@@ -94,7 +94,8 @@ impl Reconciler {
             uid = service.uid,
             "the Service of this object does not exist"
         );
-        self.events.orphan(&gone(service), &format!("{kind} {name} ({id})"));
+        self.events
+            .orphan(&spec::gone(service), &format!("{kind} {name} ({id})"));
     }
 
     async fn delete_orphan(&self, client: &Client, service: ServiceRef) {
@@ -109,7 +110,7 @@ impl Reconciler {
                 );
             }
         }
-        let spec = spec::for_deletion(&gone(&service), &self.options.cluster);
+        let spec = spec::of_gone(&service, &self.options.cluster);
         let answer = self.call("delete", |balancers| balancers.delete(&spec)).await;
         match answer.map(|noted| noted.answer) {
             Ok(Progress::Done(())) => info!(uid, "deleted an orphan"),
@@ -125,18 +126,4 @@ async fn exists(client: &Client, service: &ServiceRef) -> Result<bool, api_serve
     let named = ListParams::default().fields(&format!("metadata.name={}", service.name));
     let found = api_server::call(api.list(&named)).await?;
     Ok(found.items.iter().any(|found| may_use(found, service)))
-}
-
-fn gone(service: &ServiceRef) -> Service {
-    let ServiceRef { namespace, name, uid } = service.clone();
-    let metadata = ObjectMeta {
-        namespace: Some(namespace),
-        name: Some(name),
-        uid: Some(uid),
-        ..ObjectMeta::default()
-    };
-    Service {
-        metadata,
-        ..Service::default()
-    }
 }

@@ -6,7 +6,10 @@ pub mod source_ranges;
 use super::{hosts::HostSet, status};
 use crate::ip;
 use cloud::{Affinity, BadRanges, IpFamily, Port, Protocol, ServiceRef, Spec, TrafficPolicy};
-use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::{
+    api::core::v1::{Service, ServicePort, ServiceSpec},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
 use kube::ResourceExt;
 use std::net::IpAddr;
 
@@ -98,6 +101,27 @@ pub fn for_deletion(service: &Service, cluster: &str) -> Spec {
             .filter_map(|text| external_ip(text).ok())
             .collect(),
         ..identity(service, wire, cluster)
+    }
+}
+
+/// The load balancer of a Service that does not exist any more, and of which only the reference is known.
+#[must_use]
+pub fn of_gone(service: &ServiceRef, cluster: &str) -> Spec {
+    for_deletion(&gone(service), cluster)
+}
+
+/// What is left of a Service that does not exist any more.
+pub(super) fn gone(service: &ServiceRef) -> Service {
+    let ServiceRef { namespace, name, uid } = service.clone();
+    let metadata = ObjectMeta {
+        namespace: Some(namespace),
+        name: Some(name),
+        uid: Some(uid),
+        ..ObjectMeta::default()
+    };
+    Service {
+        metadata,
+        ..Service::default()
     }
 }
 

@@ -12,6 +12,7 @@ mod error;
 mod events;
 pub mod hosts;
 mod metrics;
+mod not_ready;
 mod options;
 mod orphans;
 pub mod plan;

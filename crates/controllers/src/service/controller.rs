@@ -4,6 +4,7 @@ use super::{
     events::ServiceEvents,
     hosts::{Gatherer, Hosts, Relevance},
     metrics::Metrics,
+    not_ready::not_ready,
     options::{Classes, Options},
     reconcile::Reconciler,
     spec::predicates,
@@ -150,6 +151,8 @@ impl Controller {
     pub fn refresh_metrics(&self) {
         self.0.service_queue.refresh_metrics();
         self.0.node_queue.refresh_metrics();
+        let Reconciler { metrics, options, .. } = &self.0.reconciler;
+        metrics.show_not_ready(&not_ready(&self.0.services.store().list(), &options.classes));
     }
 
     fn watch(&self) {

@@ -1,7 +1,8 @@
 //! `service_controller_*`.
 
+use super::not_ready::NotReady;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, exponential_buckets,
+    GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, exponential_buckets,
 };
 use runtime::metrics::Register;
 use std::time::Instant;
@@ -17,6 +18,7 @@ pub struct Metrics {
     pub(super) failures: IntCounterVec,
     pub(super) ready: Histogram,
     pub(super) pending: IntGauge,
+    not_ready: GaugeVec,
     pub(super) orphans: IntGauge,
 }
 
@@ -35,8 +37,25 @@ impl Metrics {
         registry.register(Box::new(metrics.failures.clone()))?;
         registry.register(Box::new(metrics.ready.clone()))?;
         registry.register(Box::new(metrics.pending.clone()))?;
+        registry.register(Box::new(metrics.not_ready.clone()))?;
         registry.register(Box::new(metrics.orphans.clone()))?;
         Ok(metrics)
+    }
+
+    /// Replaces the Services that are not ready.
+    pub(super) fn show_not_ready(&self, services: &[NotReady]) {
+        self.not_ready.reset();
+        for NotReady {
+            namespace,
+            name,
+            reason,
+            since,
+        } in services
+        {
+            self.not_ready
+                .with_label_values(&[namespace, name, reason])
+                .set(since.as_duration().as_secs_f64());
+        }
     }
 
     fn new() -> prometheus::Result<Self> {
@@ -87,6 +106,14 @@ impl Metrics {
             pending: IntGauge::new(
                 "service_controller_loadbalancers_pending",
                 "Load balancers that are pending in the cloud",
+            )?,
+            not_ready: GaugeVec::new(
+                Opts::new(
+                    "service_controller_loadbalancer_not_ready_since_seconds",
+                    "Unix time since when the load balancer of a Service has not been ready, by Service and reason of its condition; \
+                     at most the 100 Services that have waited longest",
+                ),
+                &["namespace", "name", "reason"],
             )?,
             orphans: IntGauge::new(
                 "service_controller_orphans",

@@ -36,6 +36,8 @@ fn metrics(expr: &str) -> BTreeSet<&str> {
 /// The reference page, which is generated from the code that registers the metrics.
 const REFERENCE: &str = include_str!("../../../../docs/reference/metrics.md");
 
+const DASHBOARD: &str = include_str!("../../../../deploy/monitoring/grafana-dashboard.json");
+
 fn is_registered(metric: &str) -> bool {
     let base = ["_bucket", "_count", "_sum"]
         .iter()
@@ -59,6 +61,54 @@ fn alerts_use_existing_metrics() {
         .collect();
     assert!(unknown.is_empty(), "no program registers {unknown:?}");
     assert!(!is_registered("node_controller_no_such_seconds_bucket"));
+}
+
+/// All values of this key in a JSON document.
+fn values<'a>(document: &'a Value, key: &str, found: &mut Vec<&'a str>) {
+    match document {
+        Value::Object(fields) => {
+            found.extend(fields.get(key).and_then(Value::as_str));
+            fields.values().for_each(|value| values(value, key, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| values(value, key, found)),
+        _ => {}
+    }
+}
+
+/// The dashboard selects by the variables of it: without them a panel would mix managers.
+#[test]
+fn the_dashboard_uses_existing_metrics() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let mut queries = Vec::new();
+    values(&dashboard, "expr", &mut queries);
+    assert!(queries.len() > 20, "{queries:?}");
+    for query in queries {
+        let used = metrics(query);
+        assert!(!used.is_empty(), "no metric in {query}");
+        let unknown: Vec<_> = used.iter().filter(|name| !is_registered(name)).collect();
+        assert!(unknown.is_empty(), "no program registers {unknown:?} of {query}");
+        let scoped = query.matches(r#"{namespace="$namespace", job=~"$job""#).count();
+        assert_eq!(scoped, metrics_with_repeats(query), "{query} selects other managers");
+    }
+}
+
+#[test]
+fn panels_of_the_dashboard_explain_themselves_and_do_not_overlap() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let mut cells = BTreeSet::new();
+    for panel in panels {
+        let title = panel["title"].as_str().unwrap();
+        assert!(
+            panel["type"] == "row" || panel["description"].as_str().is_some_and(|text| text.ends_with('.')),
+            "{title}"
+        );
+        let [x, y, w, h] = ["x", "y", "w", "h"].map(|key| panel["gridPos"][key].as_u64().unwrap());
+        let fresh = (x..x + w)
+            .flat_map(|x| (y..y + h).map(move |y| (x, y)))
+            .all(|cell| cells.insert(cell));
+        assert!(fresh && x + w <= 24, "{title} overlaps another panel");
+    }
 }
 
 #[rstest]

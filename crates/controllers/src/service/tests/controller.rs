@@ -299,11 +299,16 @@ async fn a_pending_load_balancer_blocks_no_other() {
     fixture
         .cloud
         .configure(|settings| settings.provisioning = Duration::from_mins(10));
-    fixture.start();
+    let controller = fixture.start();
     fixture.create("slow").await;
     fixture
         .wait("slow", |service| condition(service) == "False Provisioning")
         .await;
+    let shown = || {
+        controller.refresh_metrics();
+        fixture.metrics().contains("name=\"slow\",") && fixture.metrics().contains("reason=\"Provisioning\"} 1")
+    };
+    assert!(shown(), "{}", fixture.metrics());
     fixture
         .cloud
         .configure(|settings| settings.provisioning = Duration::ZERO);

@@ -177,7 +177,12 @@ fn redirect(chapter: &Path, text: &str, repository: Option<&str>) -> String {
     for link in links(&prose(text)).iter().rev() {
         let outside = resolve(&page, &link.path).filter(|target| !link.path.is_empty() && !target.starts_with(FOLDER));
         if let Some(target) = outside {
-            redirected.replace_range(link.place.clone(), &format!("{base}{}", target.display()));
+            let mut target = target.display().to_string();
+            if repository.is_none() {
+                // mdBook would make it a page of the book.
+                target = target.replace(".md", "%2Emd");
+            }
+            redirected.replace_range(link.place.clone(), &format!("{base}{target}"));
         }
     }
     redirected
@@ -228,10 +233,10 @@ mod tests {
 
     #[test]
     fn links_that_leave_the_book_lead_to_the_repository() {
-        let text = "[a](../b.md#c) [d](../../deploy/e.yaml) `[f](../../g)`";
-        let here = "[a](../b.md#c) [d](../../../deploy/e.yaml) `[f](../../g)`";
+        let text = "[a](../b.md#c) [d](../../deploy/e.md#i) `[f](../../g)`";
+        let here = "[a](../b.md#c) [d](../../../deploy/e%2Emd#i) `[f](../../g)`";
         assert_eq!(redirect(Path::new("x/y.md"), text, None), here);
-        let there = "[a](../b.md#c) [d](https://example.com/o/r/blob/HEAD/deploy/e.yaml) `[f](../../g)`";
+        let there = "[a](../b.md#c) [d](https://example.com/o/r/blob/HEAD/deploy/e.md#i) `[f](../../g)`";
         assert_eq!(
             redirect(Path::new("x/y.md"), text, Some("https://example.com/o/r/")),
             there

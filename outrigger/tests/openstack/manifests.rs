@@ -246,6 +246,27 @@ fn are_as_the_module_has_them(#[case] file: &str, #[case] containers: &str, #[ca
     assert_eq!(container["command"], Value::Null);
 }
 
+/// The commands of the documentation are for this DaemonSet.
+#[test]
+fn the_documentation_changes_the_image_of_the_daemon_set() {
+    let documents = documents("manifests/controller-manager/openstack-cloud-controller-manager-ds.yaml");
+    let daemon_set = documents
+        .iter()
+        .find(|document| document["kind"] == "DaemonSet")
+        .unwrap();
+    let text = |pointer: &str| daemon_set.pointer(pointer).and_then(Value::as_str).unwrap();
+    let command = format!(
+        "kubectl -n {} set image daemonset/{} \\\n    {}=",
+        text("/metadata/namespace"),
+        text("/metadata/name"),
+        text("/spec/template/spec/containers/0/name")
+    );
+    let page = include_str!("../../../docs/replace-occm.md");
+    for text in [&*command, text("/spec/template/spec/containers/0/image")] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
 /// The lines of its template under `args`, with its values filled in.
 #[rstest]
 #[case::as_it_is("--bind-address=0.0.0.0", CHART)]

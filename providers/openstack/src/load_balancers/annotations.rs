@@ -146,4 +146,20 @@ mod tests {
         assert_eq!(keys.len(), ROWS.len());
         assert!(ROWS.iter().all(|annotation| !annotation.meaning.is_empty()));
     }
+
+    #[test]
+    fn recipes_of_the_documentation_use_known_annotations() {
+        let page = include_str!("../../../../docs/expose-a-service.md");
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "./-".contains(letter);
+        let words = page.split(|letter: char| !is_part(letter));
+        let used: Vec<_> = words
+            .filter(|word| word.starts_with("loadbalancer.openstack.org/"))
+            .collect();
+        assert!(used.len() > 5, "{used:?}");
+        let unknown: Vec<_> = used
+            .iter()
+            .filter(|used| ROWS.iter().all(|annotation| annotation.key != **used))
+            .collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }

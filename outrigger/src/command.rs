@@ -5,7 +5,7 @@
 use crate::{
     credential_provider,
     diagnose::{check, cleanup, why},
-    operator, probe, providers, reference,
+    migrate, operator, probe, providers, reference,
 };
 use ::operator::{options::Role, render};
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -43,6 +43,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
         Some(("completion", matches)) => completion(matches),
         Some(("credential-provider", matches)) => credential_provider::run(matches),
         Some(("man", _)) => man(),
+        Some(("migrate", matches)) => migrate::run(matches),
         Some(("probe", matches)) => probe::run(matches),
         Some(("reference", matches)) => document(matches.get_one("name")),
         Some(("why", matches)) => why::run(matches),
@@ -75,6 +76,7 @@ fn command() -> Command {
         .subcommand(manager())
         .subcommand(operator::command())
         .subcommand(operator::render_command())
+        .subcommand(migrate::command())
         .subcommand(credential_provider::command())
         .subcommand(Command::new("completion").about("Print shell completions").arg(shell))
         .subcommand(probe::command())

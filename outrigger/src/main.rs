@@ -4,6 +4,7 @@ mod command;
 mod credential_provider;
 mod diagnose;
 mod launcher;
+mod migrate;
 mod operator;
 mod probe;
 mod providers;

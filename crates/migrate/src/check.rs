@@ -15,6 +15,7 @@ mod volumes;
 mod workloads;
 
 pub use finding::{Finding, Level, Report};
+pub(crate) use services::{is_balanced, key};
 
 use crate::{Cluster, Snapshot};
 

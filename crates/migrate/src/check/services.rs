@@ -43,7 +43,7 @@ pub(super) fn findings(cluster: &Cluster<'_>) -> Vec<Finding> {
 }
 
 /// Whether a cloud controller manager creates a load balancer for it.
-pub(super) fn is_balanced(service: &Service) -> bool {
+pub(crate) fn is_balanced(service: &Service) -> bool {
     let spec = service.spec.as_ref();
     spec.is_some_and(|spec| spec.type_.as_deref() == Some("LoadBalancer") && spec.load_balancer_class.is_none())
 }
@@ -58,7 +58,7 @@ pub(super) fn addresses(service: &Service) -> Vec<&str> {
 }
 
 /// `namespace/name`
-pub(super) fn key(service: &Service) -> String {
+pub(crate) fn key(service: &Service) -> String {
     let part = |text: &Option<String>| text.clone().unwrap_or_default();
     format!("{}/{}", part(&service.metadata.namespace), part(&service.metadata.name))
 }

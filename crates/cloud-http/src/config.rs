@@ -1,6 +1,6 @@
 //! How a client behaves: plain data, with defaults that suit most clouds.
 
-use outbound::Environment;
+use outbound::{Environment, Thumbprint};
 use secrecy::SecretString;
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Default for Config {
 }
 
 /// Which server certificates are trusted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
     /// Those of the system's authorities.
     System,
@@ -65,6 +65,8 @@ pub enum Trust {
     SystemAnd(String),
     /// Those of these authorities only, in PEM.
     Only(String),
+    /// The server certificate with this thumbprint; any other one as with [`Trust::Only`] or, without PEM, [`Trust::System`].
+    Pinned(Thumbprint, Option<String>),
     /// Any certificate at all, for clouds that the user declared `insecure`.
     Anything,
 }

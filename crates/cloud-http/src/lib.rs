@@ -43,7 +43,7 @@ pub use failure::Failure;
 pub use fault::{Fault, Reach, Reason};
 pub use metrics::Metrics;
 pub use metrics_registry::Register;
-pub use outbound::Environment;
+pub use outbound::{Environment, Thumbprint};
 pub use pages::{Next, PagingError};
 pub use request::{Idempotency, Request};
 pub use reqwest::Url;

@@ -4,7 +4,7 @@ use crate::{
     config::{Config, Proxy, Trust},
     environment,
 };
-use outbound::{AcceptAny, Environment, Roots, Verifier};
+use outbound::{AcceptAny, Environment, Pinned, Roots, Verifier};
 use reqwest::{ClientBuilder, redirect};
 use rustls::{
     ClientConfig,
@@ -67,13 +67,16 @@ fn tls(config: &Config) -> cloud::Result<ClientConfig> {
 
 fn trust(trust: &Trust) -> cloud::Result<Arc<dyn ServerCertVerifier>> {
     let roots = match trust {
-        Trust::System => Roots::SystemAnd(Vec::new()),
+        Trust::System | Trust::Pinned(_, None) => Roots::SystemAnd(Vec::new()),
         Trust::SystemAnd(pem) => Roots::SystemAnd(authorities(pem)?),
-        Trust::Only(pem) => Roots::Only(authorities(pem)?),
+        Trust::Only(pem) | Trust::Pinned(_, Some(pem)) => Roots::Only(authorities(pem)?),
         Trust::Anything => return Ok(Arc::new(AcceptAny)),
     };
     let verifier = Verifier::new(roots).map_err(|error| invalid(AUTHORITIES, &error))?;
-    Ok(Arc::new(verifier))
+    Ok(match trust {
+        Trust::Pinned(thumbprint, _) => Arc::new(Pinned::new(*thumbprint, verifier)),
+        _ => Arc::new(verifier),
+    })
 }
 
 fn authorities(pem: &str) -> cloud::Result<Vec<CertificateDer<'static>>> {

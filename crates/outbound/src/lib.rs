@@ -7,6 +7,7 @@ mod accept_any;
 mod environment;
 mod exceptions;
 mod pair;
+mod pinned;
 mod roots;
 mod verifier;
 
@@ -14,5 +15,6 @@ pub use accept_any::AcceptAny;
 pub use environment::{Environment, Proxy};
 pub use exceptions::Exceptions;
 pub use pair::pair;
+pub use pinned::{Pinned, Thumbprint};
 pub use roots::Roots;
 pub use verifier::Verifier;

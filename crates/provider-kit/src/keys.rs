@@ -7,7 +7,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use settings::Settings;
+pub use settings::{Part, Settings};
 
 use gcfg::{Document, Error, Known, Subsections};
 use std::fmt::{self, Write};

@@ -79,6 +79,12 @@ impl Variables {
         }
     }
 
+    /// The variables whose names begin with this: the rest of their names, and their values, which are not empty.
+    pub fn beginning_with<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let set = self.0.iter().filter(|(_, value)| !value.is_empty());
+        set.filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+    }
+
     /// The items of a comma-separated variable.
     #[must_use]
     pub fn list(&self, name: &str) -> Option<Vec<String>> {
@@ -122,6 +128,8 @@ mod tests {
         assert_eq!(variables.parsed::<u32>(TABLE, "OTHER"), Ok(None));
         assert_eq!(variables.list("ZONE"), Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!((variables.text("RATE"), variables.list("RATE")), (None, None));
+        assert_eq!(variables.beginning_with("ZO").collect::<Vec<_>>(), [("NE", "a, b,")]);
+        assert_eq!(variables.beginning_with("RA").count(), 0);
         let missing = variables.required("RATE").unwrap_err();
         assert_eq!(missing, "the environment variable RATE is required");
         let bad = variables.parsed::<u32>(TABLE, "ZONE").unwrap_err();

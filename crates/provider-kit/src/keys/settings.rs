@@ -69,6 +69,48 @@ impl Settings {
         all.map(|(_, subsection)| subsection.as_str())
     }
 
+    /// Adds a subsection, which may have no keys.
+    pub fn add(&mut self, section: &Section, subsection: &str) {
+        if section.subsections == Subsections::Any {
+            self.subsections.insert((section.name, subsection.to_owned()));
+        }
+    }
+
+    /// Sets a key that was written in another notation than git-config. A list may have several texts, anything else has one.
+    ///
+    /// # Errors
+    /// One sentence, if the text is not of the key's kind.
+    pub fn set(
+        &mut self,
+        section: &Section,
+        subsection: &str,
+        key: &Key,
+        texts: Vec<String>,
+        position: String,
+    ) -> Result<(), String> {
+        self.add(section, subsection);
+        let value = match key.kind {
+            Kind::List => Value::List(texts),
+            kind => {
+                let text = texts.into_iter().next().unwrap_or_default();
+                let value = of_text(kind, &text);
+                value.ok_or_else(|| format!("{position}: {text:?} is not a {kind}"))?
+            }
+        };
+        let at = (section.name, subsection.to_owned(), key.name);
+        self.found.insert(at, Setting { value, position });
+        Ok(())
+    }
+
+    /// The settings of a subsection; those of a section itself if its name is empty.
+    pub fn part<'a>(&'a self, section: &'static str, subsection: &'a str) -> Part<'a> {
+        Part {
+            settings: self,
+            section,
+            subsection,
+        }
+    }
+
     /// A text that is not empty.
     pub fn text(&self, section: &'static str, key: &'static str) -> Option<&str> {
         self.given(section, "", key).filter(|text| !text.is_empty())
@@ -124,6 +166,70 @@ impl Settings {
         let setting = self.found.get(&(section, subsection.to_owned(), key));
         setting.map(|setting| &setting.value)
     }
+}
+
+/// The settings of one section or subsection. The methods are as those of [`Settings`].
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    settings: &'a Settings,
+    section: &'static str,
+    subsection: &'a str,
+}
+
+impl<'a> Part<'a> {
+    /// As [`Settings::text`].
+    pub fn text(&self, key: &'static str) -> Option<&'a str> {
+        let text = self.settings.given(self.section, self.subsection, key);
+        text.filter(|text| !text.is_empty())
+    }
+
+    /// As [`Settings::boolean`].
+    pub fn boolean(&self, key: &'static str) -> Option<bool> {
+        match self.settings.value(self.section, self.subsection, key)? {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// As [`Settings::number`].
+    pub fn number(&self, key: &'static str) -> Option<u32> {
+        match self.settings.value(self.section, self.subsection, key)? {
+            Value::Number(value) => Some(u32::try_from((*value).max(0)).unwrap_or(u32::MAX)),
+            _ => None,
+        }
+    }
+
+    /// As [`Settings::list`].
+    pub fn list(&self, key: &'static str) -> Option<&'a [String]> {
+        match self.settings.value(self.section, self.subsection, key)? {
+            Value::List(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// As [`Settings::position`].
+    pub fn position(&self, key: &'static str) -> &'a str {
+        let at = (self.section, self.subsection.to_owned(), key);
+        let setting = self.settings.found.get(&at);
+        setting.map_or("the configuration", |setting| &setting.position)
+    }
+}
+
+/// A text as a value; `None` if it is not of this kind.
+fn of_text(kind: Kind, text: &str) -> Option<Value> {
+    let trimmed = text.trim();
+    Some(match kind {
+        Kind::Text | Kind::LenientText | Kind::Secret | Kind::Path | Kind::Word => Value::Text(text.to_owned()),
+        Kind::List => Value::List(vec![text.to_owned()]),
+        Kind::Boolean => Value::Boolean(match trimmed.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => true,
+            "false" | "no" | "off" | "0" => false,
+            _ => return None,
+        }),
+        Kind::Int => Value::Number(trimmed.parse::<i64>().ok()?.into()),
+        Kind::Uint => Value::Number(trimmed.parse::<u64>().ok()?.into()),
+        Kind::Duration => Value::Duration(trimmed.parse().ok()?),
+    })
 }
 
 fn value(section: &gcfg::Section<'_>, key: &Key) -> Result<Option<Value>, Error> {

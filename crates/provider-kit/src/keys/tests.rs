@@ -77,3 +77,25 @@ fn a_page() {
     let last = "| `size` | number |  | of another program. For another program that reads this file. |\n";
     assert!(page.ends_with(last), "{page}");
 }
+
+#[test]
+fn settings_of_another_notation() {
+    let mut settings = Settings::default();
+    let [global, class, _] = TABLE.0 else {
+        panic!("three sections")
+    };
+    let at = || "cloud.yaml: global".to_owned();
+    settings
+        .set(global, "", &global.keys[2], vec!["7".to_owned()], at())
+        .unwrap();
+    let networks = vec!["1".to_owned(), "2".to_owned()];
+    settings
+        .set(class, "a", &class.keys[0], networks.clone(), at())
+        .unwrap();
+    assert_eq!(settings.part("Global", "").number("retries"), Some(7));
+    assert_eq!(settings.part("Class", "a").list("network"), Some(networks.as_slice()));
+    assert_eq!(settings.part("Class", "b").list("network"), None);
+    assert_eq!(settings.subsections("Class").collect::<Vec<_>>(), ["a"]);
+    let refused = settings.set(global, "", &global.keys[2], vec!["many".to_owned()], at());
+    assert_eq!(refused.unwrap_err(), "cloud.yaml: global: \"many\" is not a number");
+}

@@ -27,6 +27,9 @@ pub trait Live: Send + Sync {
     async fn refused(&self) {
         std::future::pending::<()>().await;
     }
+
+    /// Ends what the cloud keeps for this process, such as sessions. Called once, after the last other call.
+    async fn close(&self) {}
 }
 
 /// An object of the cluster that a configuration is read from. If it does not exist, and is not created by default, the

@@ -48,6 +48,11 @@ pub trait Configured: Send + Sync + 'static {
 
     /// Waits until the cloud refuses the credentials, see [`Live::refused`].
     async fn refused(&self, connection: &Self::Connection);
+
+    /// Ends what the cloud keeps for the connection, see [`Live::close`].
+    async fn close(&self, connection: &Self::Connection) {
+        let _ = connection;
+    }
 }
 
 /// A configuration that was read.
@@ -179,6 +184,10 @@ impl<C: Configured> Live for LiveConfig<C> {
 
     async fn refused(&self) {
         LiveConfig::refused(self).await;
+    }
+
+    async fn close(&self) {
+        self.cloud.close(&self.current.load()).await;
     }
 }
 

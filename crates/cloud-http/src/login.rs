@@ -93,9 +93,14 @@ impl<L: LogIn> Login<L> {
         if self.held.load().is_none() {
             self.renew().await?;
         }
+        self.held()
+            .ok_or_else(|| Error::unavailable("authentication", "there is no credential"))
+    }
+
+    /// The credential in use, if there is one.
+    pub fn held(&self) -> Option<Arc<L::Credential>> {
         let held = self.held.load();
-        let held = held.as_ref().map(|held| Arc::clone(&held.credential));
-        held.ok_or_else(|| Error::unavailable("authentication", "there is no credential"))
+        held.as_ref().map(|held| Arc::clone(&held.credential))
     }
 
     /// Waits until the cloud refuses a login; returns at once if that has happened since this was last called.

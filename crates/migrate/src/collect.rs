@@ -67,7 +67,7 @@ impl Reader<'_> {
     /// The objects of `OpenShift`; none of them exists elsewhere.
     async fn openshift(&mut self) {
         let infrastructure: Api<Infrastructure> = Api::all(self.client.clone());
-        let found = infrastructure.get_opt("cluster").await;
+        let found = existing(infrastructure.get("cluster").await);
         self.snapshot.infrastructure = self.or_unread("Infrastructure cluster", found).flatten();
         if self.snapshot.infrastructure.is_none() {
             return;
@@ -83,7 +83,7 @@ impl Reader<'_> {
     async fn cluster_object(&mut self, group: &str, kind: &str, name: &str) -> Option<Value> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
-        let found = api.get_opt(name).await;
+        let found = existing(api.get(name).await);
         let object = self.or_unread(&format!("{kind} {name}"), found).flatten()?;
         serde_json::to_value(object).ok()
     }
@@ -211,6 +211,15 @@ impl Reader<'_> {
             reason: explain(&error),
         });
         None
+    }
+}
+
+/// `None` if the object does not exist, or no object of its kind: outside of `OpenShift` the API server does not know the path.
+fn existing<T>(answer: kube::Result<T>) -> kube::Result<Option<T>> {
+    match answer {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -23,11 +23,11 @@ pub struct Snapshot {
     pub nodes: Vec<Node>,
     /// All Services.
     pub services: Vec<Service>,
-    /// All PersistentVolumes.
+    /// All persistent volumes.
     pub volumes: Vec<PersistentVolume>,
     /// The CSI drivers.
     pub drivers: Vec<CSIDriver>,
-    /// All DaemonSets.
+    /// All daemon sets.
     pub daemon_sets: Vec<DaemonSet>,
     /// All Deployments.
     pub deployments: Vec<Deployment>,

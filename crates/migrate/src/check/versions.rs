@@ -37,6 +37,14 @@ fn of_server(server: &Version, cluster: &Cluster<'_>) -> Finding {
         .remedy(format!("upgrade the control plane to 1.{OLDEST} or later"));
     }
     match (cluster.now(), cluster.in_tree()) {
+        (Now::InTree(_), Some(InTree { name, gone, .. })) if server.minor >= gone => Finding::blocker(
+            "kube-apiserver",
+            format!(
+                "version {server}, and the in-tree provider {name} exists only up to 1.{}",
+                gone - 1
+            ),
+        )
+        .remedy("components of this version ignore or refuse it: continue with `outrigger migrate plan`"),
         (Now::InTree(_), Some(InTree { name, gone, .. })) => Finding::ok(
             "kube-apiserver",
             format!(

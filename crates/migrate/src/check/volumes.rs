@@ -1,4 +1,4 @@
-//! PersistentVolumes of in-tree plugins: without the in-tree provider only a CSI driver attaches them.
+//! Volumes of in-tree plugins: without the in-tree provider only a CSI driver attaches them.
 
 use super::Finding;
 use crate::{Cluster, table};

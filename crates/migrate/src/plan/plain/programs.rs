@@ -126,12 +126,12 @@ impl<'a> Target<'a> {
         let moving = [CLOUD_NODE_LIFECYCLE, NODE_ROUTE, SERVICE_LB].map(|controller| controller.name);
         let given = theirs.list("controllers");
         let off = given.iter().filter_map(|item| item.strip_prefix('-')).map(canonical);
-        let off: Vec<_> = off
+        let off: Vec<String> = off
             .filter(|name| moving.contains(name))
-            .map(|name| format!(",-{name}"))
+            .map(|name| format!("-{name}"))
             .collect();
         if !off.is_empty() {
-            flags.push(flag("controllers", format!("*{}", off.concat())));
+            flags.push(flag("controllers", format!("*,{}", off.join(","))));
         }
         flags
     }

@@ -1,28 +1,38 @@
-//! `outrigger migrate`: checks whether a cluster can move to a cloud controller manager, and plans the steps.
+//! `outrigger migrate`: checks whether a cluster can move to a cloud controller manager, plans the steps, and reports the progress.
 
 #![expect(clippy::print_stderr, reason = "it is a command")]
 
 use crate::providers;
+use ::cloud::ClusterMark;
 use ::diagnose::{
     cloud_access::{self, Flags, Writes},
     cluster::Cluster as Connection,
 };
 use ::migrate::{
-    Cluster, Snapshot, check, cloud_view,
+    Cluster, Depth, Snapshot, check, cloud_view,
     plan::{self, To},
     snapshot::{CloudView, Given, Unread},
+    watch::{Progress, View, Watcher},
 };
-use ::cloud::ClusterMark;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 use kube::Client;
 use manager::program::Task;
 use runtime::program;
 use serde::Serialize;
-use std::{fmt::Display, fs, path::PathBuf, process::ExitCode};
+use std::{
+    fmt::Display,
+    fs,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 /// The exit codes of `check`; 1 is that of a command that failed.
 const WARNINGS: u8 = 2;
 const BLOCKERS: u8 = 3;
+
+/// Between two reads of `watch`.
+const BETWEEN_READS: Duration = Duration::from_secs(2);
 
 /// The programs whose flags can be given.
 const PROGRAMS: [&str; 3] = ["kubelet", "kube-apiserver", "kube-controller-manager"];
@@ -33,7 +43,7 @@ pub fn command() -> Command {
         .about("Move a cluster from an in-tree cloud provider to a cloud controller manager, and back")
         .long_about(
             "Move a cluster from an in-tree cloud provider to a cloud controller manager, and back. Nothing is changed, neither in the cluster nor in \
-             the cloud: `check` reports what would be in the way, and `plan` prints the steps.",
+             the cloud: `check` reports what would be in the way, `plan` prints the steps, and `watch` reports the progress.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -58,12 +68,30 @@ pub fn command() -> Command {
         .subcommand(
             with_sources(Command::new("plan"))
                 .about("Print the steps of a migration, and the way back from each")
+                .arg(place()),
+        )
+        .subcommand(
+            with_sources(Command::new("watch"))
+                .about("Report the progress of a migration until it is complete")
+                .long_about(
+                    "Report the progress of a migration until it is complete: the step of the plan, the holders of the leases, Nodes that are not \
+                     initialized, the addresses of Services, and what is stuck. One line for each change, or, with --output=json, one object. \
+                     Ending it has no effect on the migration.",
+                )
+                .arg(place())
                 .arg(
-                    value("to", "PLACE", "Where the cloud code shall run")
-                        .value_parser(PossibleValuesParser::new(["external", "in-tree"]))
-                        .default_value("external"),
+                    Arg::new("once")
+                        .long("once")
+                        .action(ArgAction::SetTrue)
+                        .help("Report the state once, and exit with 0 if the migration is complete, else with 2"),
                 ),
         )
+}
+
+fn place() -> Arg {
+    value("to", "PLACE", "Where the cloud code shall run")
+        .value_parser(PossibleValuesParser::new(["external", "in-tree"]))
+        .default_value("external")
 }
 
 fn with_sources(command: Command) -> Command {
@@ -99,6 +127,7 @@ pub fn run(matches: &ArgMatches) -> ExitCode {
     let ended = match matches.subcommand() {
         Some(("check", matches)) => run_check(matches),
         Some(("plan", matches)) => run_plan(matches),
+        Some(("watch", matches)) => block_on(run_watch(matches)),
         _ => Ok(ExitCode::FAILURE),
     };
     ended.unwrap_or_else(|problem| {
@@ -120,13 +149,66 @@ fn run_check(matches: &ArgMatches) -> Result<ExitCode, String> {
 }
 
 fn run_plan(matches: &ArgMatches) -> Result<ExitCode, String> {
-    let to = match matches.get_one::<String>("to").map(String::as_str) {
+    let snapshot = block_on(async { Ok(read(matches, Depth::Plan).await?.0) })?;
+    let plan = plan::plan(&snapshot, to(matches)).map_err(|refused| refused.to_string())?;
+    print(matches, &plan)
+}
+
+fn to(matches: &ArgMatches) -> To {
+    match matches.get_one::<String>("to").map(String::as_str) {
         Some("in-tree") => To::InTree,
         _ => To::External,
+    }
+}
+
+/// Ends when the migration is complete. The API server may restart meanwhile: that is reported, and read again.
+async fn run_watch(matches: &ArgMatches) -> Result<ExitCode, String> {
+    let (mut watcher, began) = (Watcher::default(), Instant::now());
+    let mut before: Option<View> = None;
+    let mut unreachable: Option<String> = None;
+    loop {
+        match read(matches, Depth::Plan).await {
+            Ok((snapshot, _)) => {
+                let view = watcher.look(&snapshot, to(matches), began.elapsed());
+                report(matches, &view, before.as_ref())?;
+                let complete = view.progress == Progress::Complete;
+                if complete || matches.get_flag("once") {
+                    return Ok(if complete {
+                        ExitCode::SUCCESS
+                    } else {
+                        ExitCode::from(WARNINGS)
+                    });
+                }
+                (before, unreachable) = (Some(view), None);
+            }
+            // At the start the command line may be wrong.
+            Err(problem) if before.is_none() => return Err(problem),
+            Err(problem) if unreachable.as_ref() != Some(&problem) => {
+                eprintln!("{problem}; retrying");
+                unreachable = Some(problem);
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(BETWEEN_READS).await;
+    }
+}
+
+/// Prints what has changed.
+fn report(matches: &ArgMatches, view: &View, before: Option<&View>) -> Result<(), String> {
+    let changes = view.changes(before);
+    let text = match matches.get_one::<String>("output").map(String::as_str) {
+        _ if changes.is_empty() => return Ok(()),
+        Some("json") => {
+            let json = serde_json::to_string(view).map_err(|error| format!("cannot print: {error}"))?;
+            format!("{json}\n")
+        }
+        _ => changes.iter().map(|change| change.clone() + "\n").collect(),
     };
-    let snapshot = block_on(async { Ok(read(matches).await?.0) })?;
-    let plan = plan::plan(&snapshot, to).map_err(|refused| refused.to_string())?;
-    print(matches, &plan)
+    if program::print(&text) == ExitCode::SUCCESS {
+        Ok(())
+    } else {
+        Err("cannot print".to_owned())
+    }
 }
 
 fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
@@ -147,7 +229,7 @@ fn print<T: Serialize + Display>(matches: &ArgMatches, result: &T) -> Result<Exi
 }
 
 /// Reads the objects in a file, or the cluster; with the client, if there is one.
-async fn read(matches: &ArgMatches) -> Result<(Snapshot, Option<Client>), String> {
+async fn read(matches: &ArgMatches, depth: Depth) -> Result<(Snapshot, Option<Client>), String> {
     let given = given(matches)?;
     if let Some(path) = matches.get_one::<String>("objects") {
         let text = fs::read_to_string(path).map_err(|error| format!("cannot read --objects={path}: {error}"))?;
@@ -158,7 +240,7 @@ async fn read(matches: &ArgMatches) -> Result<(Snapshot, Option<Client>), String
     let kubeconfig = matches.get_one::<String>("kubeconfig").map(String::as_str);
     let connection = Connection::open(kubeconfig.unwrap_or_default(), "migrate").map_err(|error| error.to_string())?;
     let client = connection.client;
-    let snapshot = ::migrate::collect(&client, given).await;
+    let snapshot = ::migrate::collect(&client, given, depth).await;
     match (&snapshot.version, snapshot.reason("version")) {
         (None, Some(reason)) => Err(format!("cannot read the version of the API server: {reason}")),
         _ => Ok((snapshot, Some(client))),
@@ -167,7 +249,7 @@ async fn read(matches: &ArgMatches) -> Result<(Snapshot, Option<Client>), String
 
 /// With the view of the cloud, if its configuration is given.
 async fn read_with_cloud(matches: &ArgMatches) -> Result<Snapshot, String> {
-    let (mut snapshot, client) = read(matches).await?;
+    let (mut snapshot, client) = read(matches, Depth::All).await?;
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let further: Vec<String> = matches
         .get_many("manager-flags")
@@ -229,7 +311,13 @@ async fn compare(snapshot: &Snapshot, flags: Vec<String>, client: &Client) -> Re
                 .to_owned(),
         );
     }
-    Ok(cloud_view::of(provider.as_ref(), &cloud.cluster_name, &snapshot.nodes, &snapshot.services).await)
+    Ok(cloud_view::of(
+        provider.as_ref(),
+        &cloud.cluster_name,
+        &snapshot.nodes,
+        &snapshot.services,
+    )
+    .await)
 }
 
 /// The files of `--flags`.

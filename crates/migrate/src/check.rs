@@ -15,7 +15,8 @@ mod volumes;
 mod workloads;
 
 pub use finding::{Finding, Level, Report};
-pub(crate) use services::{is_balanced, key};
+pub(crate) use nodes::is_uninitialized;
+pub(crate) use services::{addresses, is_balanced, key};
 
 use crate::{Cluster, Snapshot};
 

@@ -34,8 +34,17 @@ const VERBS: [&str; 3] = ["create", "get", "update"];
 /// The account of our manager without the operator.
 const ACCOUNT: &str = "system:serviceaccount:kube-system:cloud-controller-manager";
 
+/// How much to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Everything.
+    All,
+    /// Not the configuration of kubelets, which is a request for each: it does not change the plan.
+    Plan,
+}
+
 /// Reads a cluster. `given` are the command lines that the user named files for.
-pub async fn collect(client: &Client, given: Vec<Given>) -> Snapshot {
+pub async fn collect(client: &Client, given: Vec<Given>, depth: Depth) -> Snapshot {
     let mut reader = Reader {
         client,
         snapshot: Snapshot {
@@ -48,7 +57,9 @@ pub async fn collect(client: &Client, given: Vec<Given>) -> Snapshot {
     reader.namespaces().await;
     reader.objects().await;
     reader.machine_configs().await;
-    reader.kubelets().await;
+    if depth == Depth::All {
+        reader.kubelets().await;
+    }
     reader.access().await;
     reader.snapshot
 }

@@ -13,9 +13,10 @@ pub mod plan;
 pub mod snapshot;
 mod table;
 pub mod version;
+pub mod watch;
 
 pub use check::check;
 pub use cluster::Cluster;
-pub use collect::collect;
+pub use collect::{Depth, collect};
 pub use plan::plan;
 pub use snapshot::Snapshot;

@@ -1,8 +1,11 @@
 //! A cluster whose controllers are in kube-controller-manager: objects as kubeadm and kubelets write them.
 
 use crate::fixture::{Exit, Fixture, Launch, service_address};
-use k8s_openapi::api::core::v1::Pod;
-use kube::{Api, ResourceExt, api::PostParams};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams, PostParams},
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -65,6 +68,17 @@ impl Cluster {
         let pods: Api<Pod> = Api::namespaced(self.fixture.client.clone(), "kube-system");
         let pod = serde_json::from_value(pod).unwrap();
         pods.create(&PostParams::default(), &pod).await.unwrap();
+    }
+
+    /// A program takes a lease in `kube-system`.
+    pub async fn hold(&self, lease: &str, holder: &str) {
+        let leases: Api<Lease> = Api::namespaced(self.fixture.client.clone(), "kube-system");
+        let lease_of = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": lease}, "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15},
+        });
+        let params = PatchParams::apply("test").force();
+        leases.patch(lease, &params, &Patch::Apply(lease_of)).await.unwrap();
     }
 
     /// `outrigger migrate` with the flags of kubelets in a file.
@@ -172,4 +186,36 @@ async fn plans_the_steps_for_the_flags_that_it_reads() {
     ] {
         assert!(plan.contains(expected), "{expected} is not in {plan}");
     }
+}
+
+/// One line for each change, until it is complete; here it ends before, because another program stops it.
+#[tokio::test]
+async fn watches_the_leases() {
+    let cluster = Cluster::served().await;
+    cluster.in_tree().await;
+    let once = cluster.migrate("watch").arg("--once").start().exited().await;
+    assert_eq!(once.code, 2, "{once:#?}");
+    let lines: Vec<&str> = once.stdout.lines().collect();
+    let service = format!("service default/{}: {}", cluster.service, cluster.address);
+    let step = "step: 1 of 7: Let both controller managers use the migration lock";
+    assert_eq!(lines, ["nodes: 1 node, all initialized", &service, step]);
+
+    let watch = cluster.migrate("watch").start();
+    let shown = async |text: &str| {
+        let look = async || {
+            let out = watch.output();
+            if out.contains(text) { Ok(()) } else { Err(out) }
+        };
+        watch.until(text, look).await;
+    };
+    shown(step).await;
+    for holder in ["m1_a", "m1_b"] {
+        cluster.hold("cloud-provider-extraction-migration", holder).await;
+        shown(&format!(
+            "lease cloud-provider-extraction-migration: held by {holder}\n"
+        ))
+        .await;
+    }
+    watch.signal("INT");
+    watch.exited().await;
 }

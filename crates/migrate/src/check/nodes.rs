@@ -35,11 +35,13 @@ pub(super) fn findings(cluster: &Cluster<'_>) -> Vec<Finding> {
 }
 
 fn uninitialized(cluster: &Cluster<'_>) -> Option<Finding> {
-    let has_taint = |node: &&Node| {
-        let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
-        taints.into_iter().flatten().any(|taint| taint.key == UNINITIALIZED)
-    };
-    let waiting: Vec<&str> = cluster.snapshot.nodes.iter().filter(has_taint).map(name).collect();
+    let waiting: Vec<&str> = cluster
+        .snapshot
+        .nodes
+        .iter()
+        .filter(|node| is_uninitialized(node))
+        .map(name)
+        .collect();
     (!waiting.is_empty()).then(|| {
         Finding::blocker(
             "Nodes",
@@ -47,6 +49,12 @@ fn uninitialized(cluster: &Cluster<'_>) -> Option<Finding> {
         )
         .remedy("a manager must initialize them before a migration begins: read its log")
     })
+}
+
+/// Whether a Node waits for a manager.
+pub(crate) fn is_uninitialized(node: &Node) -> bool {
+    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+    taints.into_iter().flatten().any(|taint| taint.key == UNINITIALIZED)
 }
 
 fn without_id(cluster: &Cluster<'_>) -> Option<Finding> {

@@ -49,7 +49,7 @@ pub(crate) fn is_balanced(service: &Service) -> bool {
 }
 
 /// The addresses in its status.
-pub(super) fn addresses(service: &Service) -> Vec<&str> {
+pub(crate) fn addresses(service: &Service) -> Vec<&str> {
     let status = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
     let ingress = status.and_then(|status| status.ingress.as_ref()).into_iter().flatten();
     ingress

@@ -115,7 +115,8 @@ pub fn line(exit: &Exit, object: &str, text: &str) -> String {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = exit.stdout.lines().map(words);
     let found = lines.find(|line| line.contains(&format!(" {object} ")) && line.contains(text));
-    found.unwrap_or_else(|| panic!("no line about {object} with {text:?}: {exit:#?}"))
+    assert!(found.is_some(), "no line about {object} with {text:?}: {exit:#?}");
+    found.unwrap()
 }
 
 #[tokio::test]

@@ -129,12 +129,14 @@ impl Controller {
         };
         let gather = cancel.run_until_cancelled(self.gather_forever());
         let follow = cancel.run_until_cancelled(self.follow_reloads());
+        let resync = cancel.run_until_cancelled(self.resync_forever());
         let sweep = cancel.run_until_cancelled(self.0.reconciler.sweep_forever(&self.0.client));
         tokio::join!(
             self.work_on_services(&cancel),
             self.work_on_nodes(),
             gather,
             follow,
+            resync,
             sweep,
             stop
         );
@@ -204,6 +206,21 @@ impl Controller {
         while reloads.changed().await.is_ok() {
             for key in self.0.reconciler.states.settings_changed() {
                 self.0.service_queue.add(key);
+            }
+        }
+    }
+
+    /// Repairs what others changed in the cloud, if that is requested. The calls are spread over the period.
+    async fn resync_forever(&self) {
+        let Some(period) = self.0.reconciler.options.resync else {
+            return;
+        };
+        loop {
+            tokio::time::sleep(period).await;
+            let keys = self.0.reconciler.states.resync();
+            let count = u32::try_from(keys.len().max(1)).unwrap_or(u32::MAX);
+            for (index, key) in (0..count).zip(keys) {
+                self.0.service_queue.add_after(key, period / count * index);
             }
         }
     }

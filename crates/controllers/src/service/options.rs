@@ -28,6 +28,9 @@ pub struct Options {
     pub scope: Scope,
     /// Whether to look for load balancers whose Service does not exist.
     pub sweep: Sweep,
+    /// How often each load balancer is ensured again although its Service has not changed, to repair changes that others made in
+    /// the cloud; `None` for never.
+    pub resync: Option<Duration>,
 }
 
 impl Options {
@@ -44,6 +47,7 @@ impl Options {
             report_wait_after: Duration::from_secs(30),
             scope: Scope::default(),
             sweep: Sweep::Off,
+            resync: None,
         }
     }
 

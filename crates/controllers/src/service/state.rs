@@ -298,6 +298,20 @@ impl ServiceStates {
         affected.map(mark).collect()
     }
 
+    /// Has every load balancer that matches its Service ensured again; returns the keys of the Services.
+    pub(super) fn resync(&self) -> Vec<String> {
+        let mut inner = self.lock();
+        let ready = inner
+            .services
+            .iter_mut()
+            .filter(|(_, state)| matches!(state.phase, Phase::Ready));
+        let mark = |(key, state): (&String, &mut ServiceState)| {
+            state.settings = CloudSettings::Outdated;
+            key.clone()
+        };
+        ready.map(mark).collect()
+    }
+
     /// Records that a load balancer is being ensured; returns whether an event is to announce that: `first` for a Service
     /// without a state, and no second time for the same operation.
     pub(super) fn begin_ensure(

@@ -31,6 +31,8 @@ pub struct OutriggerConfiguration {
     pub load_balancer_orphans: String,
     /// Time between checks for them.
     pub load_balancer_orphan_period: GoDuration,
+    /// How often every load balancer is compared with its Service; 0 for never.
+    pub load_balancer_resync_period: GoDuration,
     /// The nodes that this manager owns; empty for all.
     pub node_selector: String,
     /// The schemes of provider IDs that this manager owns; empty for all.
@@ -60,6 +62,7 @@ impl OutriggerConfiguration {
             load_balancer_without_class,
             load_balancer_orphans,
             load_balancer_orphan_period,
+            load_balancer_resync_period,
             node_selector,
             provider_id_scheme,
             node_deletion_grace_period,
@@ -81,6 +84,7 @@ impl OutriggerConfiguration {
             load_balancer_without_class: load_balancer_without_class.is_on(),
             load_balancer_orphans: load_balancer_orphans.print(),
             load_balancer_orphan_period: *load_balancer_orphan_period,
+            load_balancer_resync_period: *load_balancer_resync_period,
             node_selector: node_selector.written().to_owned(),
             provider_id_schemes: provider_id_scheme.to_vec(),
             node_deletion_grace_period: *node_deletion_grace_period,

@@ -3,6 +3,7 @@
 use super::{NodeSelector, Orphans};
 use controllers::{node_lifecycle::Limits, nodes::Scope, service::Sweep};
 use runtime::flags::{Auto, GoDuration, Section, Strings, Switch, Value};
+use std::time::Duration;
 
 /// The section "Outrigger flags".
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Outrigger {
     pub load_balancer_orphans: Orphans,
     /// Time between checks for them.
     pub load_balancer_orphan_period: GoDuration,
+    /// How often every load balancer is compared with its Service; 0 for never.
+    pub load_balancer_resync_period: GoDuration,
     /// The nodes that this manager owns.
     pub node_selector: NodeSelector,
     /// The schemes of provider IDs that this manager owns; empty for all.
@@ -58,6 +61,7 @@ impl Default for Outrigger {
             load_balancer_without_class: Switch::On,
             load_balancer_orphans: Orphans::Ignore,
             load_balancer_orphan_period: GoDuration::from_secs(600),
+            load_balancer_resync_period: GoDuration::ZERO,
             node_selector: NodeSelector::default(),
             provider_id_scheme: Strings::default(),
             node_deletion_grace_period: GoDuration::from_secs(30),
@@ -71,6 +75,12 @@ impl Default for Outrigger {
 }
 
 impl Outrigger {
+    /// How often every load balancer is compared with its Service, if that is requested.
+    pub fn resync(&self) -> Option<Duration> {
+        let period = self.load_balancer_resync_period;
+        period.is_positive().then(|| period.std())
+    }
+
     /// The nodes that this manager owns.
     pub fn scope(&self) -> Scope {
         Scope {
@@ -123,6 +133,12 @@ impl Outrigger {
                 "load-balancer-orphan-period",
                 &mut self.load_balancer_orphan_period,
                 "Time between checks for such load balancers.",
+            )
+            .flag(
+                "load-balancer-resync-period",
+                &mut self.load_balancer_resync_period,
+                "How often every load balancer is compared with its Service and repaired, although the Service has not changed: for \
+                 changes that others made in the cloud. Each comparison costs several requests to the cloud. 0 disables it.",
             )
             .flag(
                 "node-selector",

@@ -33,6 +33,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Started, String> {
             },
             scope: start.scope(),
             sweep: options.outrigger.sweep(),
+            resync: options.outrigger.resync(),
             ..service::Options::new(&options.generic.cloud.cluster_name)
         },
         client: start.client,

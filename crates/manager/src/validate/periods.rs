@@ -48,10 +48,11 @@ fn of_caches(options: &Options) -> [(&'static str, GoDuration); 3] {
     ]
 }
 
-fn of_waits(options: &Options) -> [(&'static str, GoDuration); 6] {
+fn of_waits(options: &Options) -> [(&'static str, GoDuration); 7] {
     let (generic, ours) = (&options.generic, &options.outrigger);
     [
         ("controller-start-interval", generic.controller_start_interval),
+        ("load-balancer-resync-period", ours.load_balancer_resync_period),
         ("min-resync-period", generic.min_resync_period),
         ("node-deletion-confirmation", ours.node_deletion_confirmation),
         ("node-deletion-grace-period", ours.node_deletion_grace_period),

@@ -46,6 +46,17 @@ fn a_wait_is_reported_less_and_less_often() {
     assert_eq!(minutes, [0.5, 2.0, 8.0, 32.0, 62.0, 92.0]);
 }
 
+#[test]
+fn only_load_balancers_that_match_are_compared_again() {
+    let states = ServiceStates::default();
+    put(&states, ready("a", &[]));
+    let rejected = ServiceState::new(load_balancer("b").build().into(), Phase::Rejected);
+    put(&states, rejected);
+    assert_eq!(states.resync(), ["default/a"]);
+    let outdated = states.read("default/a", |state| state.map(|state| state.settings));
+    assert_eq!(outdated, Some(CloudSettings::Outdated));
+}
+
 // upstream: TestServiceCache
 #[test]
 fn keeps_services() {

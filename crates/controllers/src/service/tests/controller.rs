@@ -527,3 +527,20 @@ async fn a_cloud_without_load_balancers_is_reported() {
         "the cloud provider does not support external load balancers"
     );
 }
+
+#[tokio::test]
+async fn load_balancers_are_compared_with_their_services_again_if_requested() {
+    let mut fixture = Fixture::new().await;
+    fixture.options.resync = Some(Duration::from_millis(100));
+    fixture.start();
+    fixture.create("web").await;
+    fixture.ready("web").await;
+    let before = fixture.count(Operation::EnsureLoadBalancer);
+    fixture
+        .until(|cloud| cloud.count(Operation::EnsureLoadBalancer) >= before + 3)
+        .await;
+    fixture.stop().await;
+    let reasons = ["EnsuringLoadBalancer", "UnAvailableLoadBalancer", "EnsuredLoadBalancer"];
+    assert_eq!(fixture.reasons(), reasons, "the comparisons are not reported");
+    assert_eq!(fixture.patches.count(), 2, "nothing is written");
+}

@@ -1,12 +1,14 @@
 //! What a deleted cluster left in the cloud, and its deletion.
 //!
-//! [`list`] finds the objects with the mark of a cluster: load balancers with everything that belongs to them, and routes.
+//! [`list`] finds load balancers with the mark of a cluster, with everything that belongs to them, and the routes to its pods. A
+//! route has no mark in most clouds, so only the pod CIDRs of the cluster tell its routes from those of others.
 //! [`delete`] deletes them as the managers of that cluster would have done. Nobody can tell from the cloud whether a cluster still
 //! exists, so that decision is the user's.
 
 use crate::table::aligned;
 use cloud::{Owned, Progress, Provider, Route, ServiceRef};
-use controllers::service::spec;
+use controllers::{route::is_ours, service::spec};
+use ipnet::IpNet;
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
 
@@ -32,20 +34,20 @@ pub struct NotDeleted {
     reason: String,
 }
 
-/// Lists the objects of this cluster.
+/// Lists the objects of this cluster, and the routes in its pod CIDRs.
 ///
 /// # Errors
 /// If the cloud does not answer, or cannot list objects by cluster.
-pub async fn list(provider: &dyn Provider, cluster: &str) -> cloud::Result<Leftovers> {
+pub async fn list(provider: &dyn Provider, cluster: &str, pod_cidrs: &[IpNet]) -> cloud::Result<Leftovers> {
     let objects = match provider.load_balancers() {
         Some(balancers) => balancers.owned(cluster).await?,
         None => Vec::new(),
     };
     let routes = match provider.routes() {
-        Some(routes) => unless_unsupported(routes.list(cluster).await)?,
-        None => Vec::new(),
+        Some(routes) if !pod_cidrs.is_empty() => unless_unsupported(routes.list(cluster).await)?,
+        _ => Vec::new(),
     };
-    Ok(Leftovers { objects, routes })
+    Ok(Leftovers::of(objects, routes, pod_cidrs))
 }
 
 /// A cloud whose configuration has no routes has none to list.
@@ -57,6 +59,11 @@ fn unless_unsupported<T: Default>(result: cloud::Result<T>) -> cloud::Result<T> 
 }
 
 impl Leftovers {
+    fn of(objects: Vec<Owned>, mut routes: Vec<Route>, pod_cidrs: &[IpNet]) -> Self {
+        routes.retain(|route| is_ours(&route.destination, pod_cidrs));
+        Self { objects, routes }
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -212,6 +219,23 @@ mod tests {
                         floating IP      f1     id-f1   default/web\n\
                         security group   g      id-g    unknown\n";
         assert_eq!(leftovers().table(), expected);
+    }
+
+    #[test]
+    fn routes_of_others_are_no_leftovers() {
+        let route = |destination: &str| Route {
+            name: destination.to_owned(),
+            destination: destination.parse().unwrap(),
+            target: cloud::RouteTarget::Unknown,
+            addresses: None,
+        };
+        let found = |cidrs: &[IpNet]| {
+            let routes = ["10.244.1.0/24", "192.168.0.0/24", "0.0.0.0/0"].map(route).to_vec();
+            let left = Leftovers::of(Vec::new(), routes, cidrs).routes.into_iter();
+            left.map(|route| route.name).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&["10.244.0.0/16".parse().unwrap()]), ["10.244.1.0/24"]);
+        assert_eq!(found(&[]), [""; 0]);
     }
 
     #[test]

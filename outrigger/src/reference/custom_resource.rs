@@ -74,13 +74,13 @@ mod tests {
     fn every_field_has_a_row() {
         let definition = "spec:\n  group: example.com\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        properties:\n          \
                           spec:\n            required: [a]\n            properties:\n              a:\n                type: array\n                items:\n                  \
-                          type: object\n                  properties:\n                    b: {enum: [X, Y], default: X, description: one | two}\n          \
+                          type: object\n                  properties:\n                    b: {enum: [Low, High], default: Low, description: one | two}\n          \
                           status:\n            properties:\n              c: {type: object, additionalProperties: {type: string}, description: A map.}\n";
         let page = super::page(definition).unwrap();
         let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
         let expected = [
             "| `a` * | list of object |  |  |",
-            "| `a[].b` | `X`, `Y` | `X` | one \\| two |",
+            "| `a[].b` | `Low`, `High` | `Low` | one \\| two |",
             "| `c` | map |  | A map. |",
         ];
         assert_eq!(rows, expected);

@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
         cluster_name: ClusterName::Describes,
     },
     pages,
-    policies: Vec::new,
+    policies: || annotations::TABLE.policies(),
     metrics: Some(Metrics {
         title: "With AWS: as in aws-cloud-controller-manager",
         register: aws::register_metrics,

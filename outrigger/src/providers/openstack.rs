@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
         cluster_name: ClusterName::Owns,
     },
     pages,
-    policies: Vec::new,
+    policies: || annotations::TABLE.policies(),
     metrics: Some(Metrics {
         title: "With OpenStack: as in occm",
         register: |registry| openstack::metrics::Metrics::register_all(registry).map(drop),

@@ -9,6 +9,7 @@
 #[path = "../fixture/fixture.rs"]
 mod fixture;
 
+mod admission;
 mod check;
 mod cleanup;
 mod why;

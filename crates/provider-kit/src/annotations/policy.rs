@@ -2,7 +2,7 @@
 //! webhook has to run.
 
 use super::{
-    Annotation, Kind, Malformed, Table,
+    Annotation, Applied, Kind, Malformed, Table,
     read::{GO_FALSE, GO_TRUE},
 };
 use serde_json::{Value, json};
@@ -11,6 +11,10 @@ const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.an
 // Of a Service that had no load balancer before, everything is new.
 const BEFORE: &str = "oldObject != null && oldObject.spec.type == 'LoadBalancer' && \
                       has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {}";
+
+// Whether there is a load balancer already.
+const SERVED: &str = "oldObject != null && oldObject.spec.type == 'LoadBalancer' && has(oldObject.status) && \
+                      has(oldObject.status.loadBalancer) && has(oldObject.status.loadBalancer.ingress)";
 
 /// What has to hold between annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +66,10 @@ impl Rule {
 }
 
 impl Table {
-    /// The objects that make the API server check these annotations on Services of type `LoadBalancer`: malformed values are
-    /// refused, unknown keys and values that the manager would ignore are a warning. Only what a request changes is checked,
-    /// so that a Service that existed before can still be labelled, served and deleted.
+    /// The objects that make the API server check these annotations on Services of type `LoadBalancer` without a class, which
+    /// may belong to another controller: malformed values are refused; unknown keys, values that the manager would ignore and
+    /// changes that do not reach the existing load balancer are a warning. Only what a request changes is checked, so that a
+    /// Service that existed before can still be labelled, served and deleted.
     #[must_use]
     pub fn policies(&self) -> Vec<Value> {
         let refused = self.rows.iter().filter(|row| row.malformed == Malformed::Refused);
@@ -73,6 +78,8 @@ impl Table {
         deny.extend(self.rules.iter().map(rule));
         let mut warn: Vec<Value> = ignored.filter_map(validation).collect();
         warn.extend(self.unknown_keys());
+        let at_creation = self.rows.iter().filter(|row| row.applied == Applied::AtCreation);
+        warn.extend(at_creation.map(unchanged));
         let name = |end: &str| format!("outrigger-{}-annotations{end}", self.cloud);
         [policy(&name(""), "Deny", &deny), policy(&name("-hints"), "Warn", &warn)].concat()
     }
@@ -114,6 +121,7 @@ fn policy(name: &str, action: &str, validations: &[Value]) -> Vec<Value> {
                 ]},
                 "matchConditions": [
                     {"name": "load-balancers", "expression": "object.spec.type == 'LoadBalancer'"},
+                    {"name": "without-a-class", "expression": "!has(object.spec.loadBalancerClass)"},
                     {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
                     {"name": "changed", "expression": format!(
                         "oldObject == null || oldObject.spec.type != 'LoadBalancer' || ({ANNOTATIONS}) != ({BEFORE})"
@@ -122,6 +130,7 @@ fn policy(name: &str, action: &str, validations: &[Value]) -> Vec<Value> {
                 "variables": [
                     {"name": "annotations", "expression": ANNOTATIONS},
                     {"name": "before", "expression": BEFORE},
+                    {"name": "served", "expression": SERVED},
                 ],
                 "validations": validations,
             },
@@ -152,6 +161,18 @@ fn validation(row: &Annotation) -> Option<Value> {
     }))
 }
 
+/// Holds unless a change of the annotation comes too late for the load balancer.
+fn unchanged(row: &Annotation) -> Value {
+    let value = |map: &str| format!("variables.{map}[?{}].orValue('')", quoted(row.key));
+    json!({
+        "expression": format!("!variables.served || {} == {}", value("annotations"), value("before")),
+        "message": format!(
+            "a change of the annotation {} does not reach the existing load balancer: delete the Service and create it again",
+            row.key
+        ),
+    })
+}
+
 /// Holds, or did not hold before either: what the manager itself writes must not be refused because of it.
 fn rule(rule: &Rule) -> Value {
     let (now, before) = (
@@ -167,9 +188,11 @@ fn check(kind: Kind, value: &str) -> Option<String> {
         Kind::Text | Kind::Presence | Kind::List => return None,
         Kind::Integer { least, most } => {
             // More digits than this do not fit, and would make the conversion itself fail.
-            format!(
-                "({value}.matches('^[+-]?[0-9]{{1,18}}$') && int({value}.replace('+', '')) >= {least} && int({value}.replace('+', '')) <= {most})"
-            )
+            let number = format!("int({value}.replace('+', ''))");
+            let mut checks = vec![format!("{value}.matches('^[+-]?[0-9]{{1,18}}$')")];
+            checks.extend((least > i64::MIN).then(|| format!("{number} >= {least}")));
+            checks.extend((most < i64::MAX).then(|| format!("{number} <= {most}")));
+            format!("({})", checks.join(" && "))
         }
         Kind::GoBoolean => format!("{value} in {}", list(&[GO_TRUE, GO_FALSE].concat())),
         Kind::Boolean => format!("{value} in {}", list(&["true", "false"])),

@@ -177,10 +177,15 @@ fn a_policy_refuses_and_another_warns() {
         (expressions(deny), &binding["spec"]["validationActions"][0]),
         (8, &"Deny".into())
     );
-    // A number and a truth that are ignored, and unknown keys.
+    // A number and a truth that are ignored, unknown keys, and an annotation that counts at creation.
     assert_eq!(
         (expressions(warn), &warning["spec"]["validationActions"][0]),
-        (3, &"Warn".into())
+        (4, &"Warn".into())
+    );
+    let late = warn["spec"]["validations"][3]["message"].as_str().unwrap();
+    assert!(
+        late.starts_with("a change of the annotation x.dev/truth does not reach"),
+        "{late}"
     );
     assert_eq!(deny["metadata"]["name"], "outrigger-example-annotations");
     let unknown = warn["spec"]["validations"][2]["expression"].as_str().unwrap();

@@ -58,8 +58,12 @@ async fn the_cloud_is_down() {
         .await;
     assert_eq!(exit.code, 3, "{exit:#?}");
     assert!(line(&exit, "kube-controller-manager on m1", "--cloud-provider=openstack").starts_with("ok "));
-    let node = exit.stdout.contains("its instance is not known");
-    assert!(node || exit.stdout.contains("the cloud"), "{exit:#?}");
+    let (node, service) = (
+        format!("Node {}", cluster.node),
+        format!("Service default/{}", cluster.service),
+    );
+    assert!(line(&exit, &node, "its instance is not known").starts_with("blocker "));
+    assert!(line(&exit, &service, "its load balancer is not known").starts_with("blocker "));
 }
 
 #[rstest]

@@ -1,7 +1,5 @@
 //! What the how-to shows is what is printed for the clusters of the golden files.
 
-#![expect(clippy::unwrap_used, reason = "all of this crate is a test")]
-
 use std::{collections::BTreeSet, fs};
 
 const PAGE: &str = include_str!("../../../docs/migration.md");

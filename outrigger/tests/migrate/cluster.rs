@@ -1,6 +1,6 @@
 //! A cluster whose controllers are in kube-controller-manager: objects as kubeadm and kubelets write them.
 
-use crate::fixture::{Exit, Fixture, Launch, service_address};
+use crate::fixture::{Entry, Exit, Fixture, Launch, service_address};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
 use kube::{
     Api, ResourceExt,
@@ -146,7 +146,7 @@ async fn reports_what_the_cloud_has_and_changes_nothing() {
     let written: Vec<String> = requests
         .iter()
         .filter(|entry| entry.is_write())
-        .map(|entry| entry.what())
+        .map(Entry::what)
         .collect();
     assert!(!written.is_empty(), "reviews are in the audit log");
     let others: Vec<&String> = written

@@ -57,6 +57,7 @@ pub async fn run(options: &Options, setup: &dyn Setup) -> Report {
     }
     balancers(provider, options, &mut report).await;
     routes(provider, options, &mut report).await;
+    access.close().await;
     report
 }
 

@@ -60,6 +60,15 @@ pub struct Access {
     pub warnings: Vec<String>,
 }
 
+impl Access {
+    /// Ends what the cloud keeps for this process, such as sessions. To be called after the last other call.
+    pub async fn close(&self) {
+        if let Some(live) = self.provider.live() {
+            live.close().await;
+        }
+    }
+}
+
 /// Opens the cloud and authenticates. Parts of the configuration that are in the cluster are read with `client`.
 ///
 /// # Errors

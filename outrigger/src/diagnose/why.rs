@@ -61,7 +61,11 @@ pub fn run(matches: &ArgMatches) -> ExitCode {
             cluster_name: text(matches, "cluster-name"),
             cluster: &cluster,
         };
-        let snapshot = collect(subject, &place).await.map_err(|error| error.to_string())?;
+        let collected = collect(subject, &place).await;
+        if let Some(access) = &access {
+            access.close().await;
+        }
+        let snapshot = collected.map_err(|error| error.to_string())?;
         let report = explain(&snapshot);
         let code = if report.finding.state == State::Fine { 0 } else { WAITS };
         Ok((report.to_string(), code))

@@ -34,15 +34,12 @@ pub async fn run(options: &Options, setup: &dyn Setup) -> Report {
     let mut report = Report::default();
     flags(options, &mut report);
     let client = cluster(options, &mut report).await;
-    let nodes = match &client {
-        Some(client) => {
-            rights::check(client, options, &mut report).await;
-            list_nodes(client, options, &mut report).await
-        }
-        None => {
-            report.not_tried("permissions", "the API server does not answer");
-            None
-        }
+    let nodes = if let Some(client) = &client {
+        rights::check(client, options, &mut report).await;
+        list_nodes(client, options, &mut report).await
+    } else {
+        report.not_tried("permissions", "the API server does not answer");
+        None
     };
     let Some(access) = open(options, setup, client.as_ref(), &mut report).await else {
         for check in ["machines", "load balancers", "routes"] {

@@ -60,15 +60,15 @@ fn unavailable() -> cloud::Error {
     }
 }
 
-fn found() -> cloud::Result<Answer> {
-    Ok(Answer::Found(Box::<Instance>::default()))
+fn found() -> Answer {
+    Answer::Found(Box::<Instance>::default())
 }
 
 #[rstest]
 #[case::no_nodes(vec![], "passed 0 of 0 nodes have one")]
-#[case::all(vec![found(), found()], "passed 2 of 2 nodes have one")]
-#[case::one_missing(vec![found(), Ok(Answer::Missing)], "failed the cloud has no machine with the name or provider ID of node-1, passed 1 of 2 nodes have one")]
-#[case::one_unknown(vec![found(), Err(unavailable())], "warning node-1: list servers is unavailable: down, passed 1 of 2 nodes have one")]
+#[case::all(vec![Ok(found()), Ok(found())], "passed 2 of 2 nodes have one")]
+#[case::one_missing(vec![Ok(found()), Ok(Answer::Missing)], "failed the cloud has no machine with the name or provider ID of node-1, passed 1 of 2 nodes have one")]
+#[case::one_unknown(vec![Ok(found()), Err(unavailable())], "warning node-1: list servers is unavailable: down, passed 1 of 2 nodes have one")]
 #[case::outage(vec![Err(unavailable()), Err(unavailable())], "failed list servers is unavailable: down")]
 #[case::many(vec![Ok(Answer::Missing); 12], "failed the cloud has no machine with the name or provider ID of node-0, node-1, node-2, node-3, node-4, node-5, node-6, node-7, node-8, node-9 and 2 more")]
 fn nodes_without_machines(#[case] answers: Vec<cloud::Result<Answer>>, #[case] expected: &str) {

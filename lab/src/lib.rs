@@ -1,7 +1,7 @@
-//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, a node with its kubelet, `OpenStack` and
-//! AWS.
+//! Real systems on loopback to test and demonstrate against: etcd and kube-apiserver, a node with its kubelet, `OpenStack`,
+//! AWS and a vCenter.
 //!
-//! Start with [`ControlPlane`], [`Cluster`], [`openstack::OpenStack`] or [`aws::Aws`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
+//! Start with [`ControlPlane`], [`Cluster`], [`openstack::OpenStack`], [`aws::Aws`] or [`vsphere::VCenter`]. Everything binds to loopback on free ports, keeps its state in one folder, and stops
 //! with the process that started it, however that process ends.
 
 pub mod assets;
@@ -18,6 +18,7 @@ pub mod peer;
 mod pki;
 mod process;
 pub mod python;
+pub mod vsphere;
 
 pub use control_plane::{ControlPlane, Purpose};
 pub use node::{Cluster, Node};

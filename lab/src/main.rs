@@ -1,5 +1,5 @@
 //! `lab prepare` builds the programs of the lab; `lab exec -- COMMAND` runs a command beside a control plane, and an
-//! `OpenStack` if asked, that its tests share; `lab openstack` and `lab aws` run a cloud to try out, and `lab kubelet` a whole cluster.
+//! `OpenStack` if asked, that its tests share; `lab openstack`, `lab aws` and `lab vsphere` run a cloud to try out, and `lab kubelet` a whole cluster.
 
 #![allow(clippy::print_stderr, reason = "it is a command")]
 
@@ -8,7 +8,9 @@ use clap::{Parser, Subcommand};
 use lab::{
     aws::{Aws, Fixture},
     openstack::{self, OpenStack, Region},
+    vsphere::VCenter,
 };
+use serde_json::json;
 use std::{
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -34,6 +36,9 @@ enum Verb {
         /// Install what AWS needs too, and build the Go programs for it.
         #[arg(long)]
         aws: bool,
+        /// Build the simulator of vSphere too.
+        #[arg(long)]
+        vsphere: bool,
         /// Build and fetch what a node needs too.
         #[arg(long)]
         kubelet: bool,
@@ -64,6 +69,8 @@ enum Verb {
     },
     /// Run a fresh AWS with the network of a cluster until interrupted, and say how to use it.
     Aws,
+    /// Run a fresh vCenter with one machine until interrupted, and print how to use it.
+    Vsphere,
 }
 
 fn main() -> Result<ExitCode> {
@@ -71,6 +78,7 @@ fn main() -> Result<ExitCode> {
         Verb::Prepare {
             openstack,
             aws,
+            vsphere,
             kubelet,
         } => {
             lab::assets::prepare(&["etcd", "kube-apiserver", "kubectl"])?;
@@ -91,6 +99,9 @@ fn main() -> Result<ExitCode> {
                 lab::peer::aws()?;
                 lab::peer::ecr()?;
             }
+            if vsphere {
+                lab::peer::vcenter()?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Verb::Exec { openstack, command } => {
@@ -100,6 +111,7 @@ fn main() -> Result<ExitCode> {
         Verb::Kubelet { name, image } => run_kubelet(name, image.as_deref()),
         Verb::Openstack { folder } => run_openstack(folder),
         Verb::Aws => tokio::runtime::Runtime::new()?.block_on(run_aws()),
+        Verb::Vsphere => tokio::runtime::Runtime::new()?.block_on(run_vsphere()),
     }
 }
 
@@ -147,6 +159,20 @@ async fn run_aws() -> Result<ExitCode> {
         cloud.url(),
         file.display()
     );
+    tokio::signal::ctrl_c().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_vsphere() -> Result<ExitCode> {
+    let vcenter = tokio::task::spawn_blocking(|| VCenter::start(&[])).await??;
+    let machine = json!({
+        "Name": "node-1", "Hostname": "node-1", "UUID": "42060000-0000-4000-8000-000000000001",
+        "Nics": [{"Network": "VM Network", "IPs": ["10.0.0.1"]}],
+    });
+    vcenter.create(&machine).await?;
+    let file = vcenter.dir().join("vsphere.yaml");
+    std::fs::write(&file, vcenter.cloud_config(""))?;
+    eprintln!("machine {machine}\n--cloud-config={}", file.display());
     tokio::signal::ctrl_c().await?;
     Ok(ExitCode::SUCCESS)
 }

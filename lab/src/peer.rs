@@ -65,6 +65,17 @@ const ECR: Peer = Peer {
     files: AWS_FILES,
 };
 
+const VCENTER: Peer = Peer {
+    name: "vcenter",
+    what: "the vCenter simulator",
+    package: ".",
+    files: &[
+        ("go.mod", include_str!("../vsphere/go.mod")),
+        ("go.sum", include_str!("../vsphere/go.sum")),
+        ("main.go", include_str!("../vsphere/main.go")),
+    ],
+};
+
 const HELM: Peer = Peer {
     name: "helm",
     what: "Helm",
@@ -125,6 +136,14 @@ pub fn occm() -> Result<PathBuf> {
 /// As [`Peer::program`].
 pub fn aws() -> Result<PathBuf> {
     AWS.program()
+}
+
+/// The path of the vCenter simulator, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn vcenter() -> Result<PathBuf> {
+    VCENTER.program()
 }
 
 /// The path of ecr-credential-provider, built first if need be.

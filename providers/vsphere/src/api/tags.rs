@@ -48,7 +48,8 @@ struct Answer<T> {
 #[derive(Deserialize)]
 struct Attached {
     object_id: Object,
-    tag_ids: Vec<String>,
+    /// An object without tags may have `null`.
+    tag_ids: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -120,7 +121,10 @@ impl Api {
             .json(&json!({"object_ids": ids}))
             .idempotency(Idempotency::Safe);
         let Answer { value } = self.rest.client.send_json::<Answer<Vec<Attached>>>(request).await?;
-        let entry = |Attached { object_id, tag_ids }| (Reference::new(object_id.kind, object_id.id), tag_ids);
+        let entry = |Attached { object_id, tag_ids }| {
+            let object = Reference::new(object_id.kind, object_id.id);
+            (object, tag_ids.unwrap_or_default())
+        };
         Ok(value.into_iter().map(entry).collect())
     }
 

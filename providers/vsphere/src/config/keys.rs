@@ -22,6 +22,12 @@ const SECTIONS: [(&str, &str); 8] = [
     ("Route", "route"),
 ];
 
+/// Sections of NSX-T, in YAML: no key of them has an effect.
+const NSX: [&str; 4] = ["loadBalancer", "loadBalancerClass", "nsxt", "route"];
+
+/// The names of the Go program: a section in YAML and a key a line, or `variable` and a variable.
+const UPSTREAM: &str = include_str!("upstream.txt");
+
 /// The keys, as the Go program names them in the INI notation.
 #[rustfmt::skip]
 pub const KEYS: Table = Table(&[
@@ -83,27 +89,27 @@ pub const KEYS: Table = Table(&[
         Key::new("udp-app-profile-path", Text, "", "the application profile of UDP ports"),
     ]),
     Section::new("LoadBalancerClass", &[
-        Key::new("ip-pool-name", Text, "", "the IP pool of this class"),
-        Key::new("ip-pool-id", Text, "", "the IP pool of this class"),
-        Key::new("tcp-app-profile-name", Text, "", "the application profile of TCP ports"),
-        Key::new("tcp-app-profile-path", Text, "", "the application profile of TCP ports"),
-        Key::new("udp-app-profile-name", Text, "", "the application profile of UDP ports"),
-        Key::new("udp-app-profile-path", Text, "", "the application profile of UDP ports"),
+        Key::new("ip-pool-name", Text, "", "the IP pool of this class").foreign(),
+        Key::new("ip-pool-id", Text, "", "the IP pool of this class").foreign(),
+        Key::new("tcp-app-profile-name", Text, "", "the application profile of TCP ports").foreign(),
+        Key::new("tcp-app-profile-path", Text, "", "the application profile of TCP ports").foreign(),
+        Key::new("udp-app-profile-name", Text, "", "the application profile of UDP ports").foreign(),
+        Key::new("udp-app-profile-path", Text, "", "the application profile of UDP ports").foreign(),
     ])
     .with_subsections(),
     Section::new("NSXT", &[
-        Key::new("user", Text, "", "the user at the NSX manager"),
-        Key::new("password", Secret, "", "the password of `user`"),
-        Key::new("host", Text, "", "the NSX manager"),
-        Key::new("insecure-flag", Boolean, "", "trust any certificate"),
-        Key::new("remote-auth", Boolean, "", "the user is that of an identity manager"),
-        Key::new("vmc-access-token", Secret, "", "the token of VMware Cloud"),
-        Key::new("vmc-auth-host", Text, "", "where that token is exchanged"),
-        Key::new("client-auth-cert-file", Path, "", "a client certificate"),
-        Key::new("client-auth-key-file", Path, "", "the key of the client certificate"),
-        Key::new("ca-file", Path, "", "the certificate authorities to trust"),
-        Key::new("secret-name", Text, "", "the Secret with `username` and `password`"),
-        Key::new("secret-namespace", Text, "", "the namespace of that Secret"),
+        Key::new("user", Text, "", "the user at the NSX manager").foreign(),
+        Key::new("password", Secret, "", "the password of `user`").foreign(),
+        Key::new("host", Text, "", "the NSX manager").foreign(),
+        Key::new("insecure-flag", Boolean, "", "trust any certificate").foreign(),
+        Key::new("remote-auth", Boolean, "", "the user is that of an identity manager").foreign(),
+        Key::new("vmc-access-token", Secret, "", "the token of VMware Cloud").foreign(),
+        Key::new("vmc-auth-host", Text, "", "where that token is exchanged").foreign(),
+        Key::new("client-auth-cert-file", Path, "", "a client certificate").foreign(),
+        Key::new("client-auth-key-file", Path, "", "the key of the client certificate").foreign(),
+        Key::new("ca-file", Path, "", "the certificate authorities to trust").foreign(),
+        Key::new("secret-name", Text, "", "the Secret with `username` and `password`").foreign(),
+        Key::new("secret-namespace", Text, "", "the namespace of that Secret").foreign(),
     ]),
     Section::new("Route", &[
         Key::new("router-path", Text, "", "the tier-1 gateway of routes to pods"),
@@ -153,10 +159,43 @@ pub fn yaml_key(key: &str) -> String {
     name
 }
 
+/// The names of the Go program in a section, or its variables.
+fn upstream(section: &str) -> Vec<&'static str> {
+    let lines = UPSTREAM.lines().filter_map(|line| line.split_once(' '));
+    lines.filter(|(of, _)| *of == section).map(|(_, name)| name).collect()
+}
+
+/// How many names of the Go program there are, and how many of these have an effect here.
+fn counts() -> String {
+    let mut table = "| names | of the Go program | of these here |\n|---|---|---|\n".to_owned();
+    for (ini, yaml) in SECTIONS {
+        let here: Vec<String> = KEYS
+            .keys()
+            .filter(|(section, _)| *section == ini && !NSX.contains(&yaml))
+            .map(|(_, key)| yaml_key(key.name))
+            .collect();
+        let all = upstream(yaml);
+        let known = all.iter().filter(|name| here.iter().any(|key| key == *name)).count();
+        let _ = writeln!(table, "| keys of `{yaml}` | {} | {known} |", all.len());
+    }
+    let all = upstream("variable");
+    let known = all
+        .iter()
+        .filter(|name| VARIABLES.iter().any(|key| key.name == **name))
+        .count();
+    let _ = writeln!(table, "| variables | {} | {known} |", all.len());
+    table
+}
+
 /// The page of the reference about the keys and the variables.
 #[must_use]
 pub fn reference_page() -> String {
-    let mut page = KEYS.page("Configuration file for vSphere");
+    let title = "# Configuration file for vSphere\n";
+    let mut page = format!(
+        "{title}\nThe names of `vsphere-cloud-controller-manager` 1.36.0, from its source. Those of NSX-T are not supported.\n\n{}",
+        counts()
+    );
+    page += KEYS.page("Configuration file for vSphere").trim_start_matches(title);
     page += "\n## The same in YAML\n\nIn a file that does not begin with a section header, the sections and keys have these names:\n\n";
     page += "| INI | YAML |\n|---|---|\n";
     for (ini, yaml) in SECTIONS {
@@ -176,6 +215,7 @@ pub fn reference_page() -> String {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use std::collections::BTreeSet;
 
     #[rstest]
     #[case("user", "user")]
@@ -184,6 +224,28 @@ mod tests {
     #[case("exclude-internal-network-subnet-cidr", "excludeInternalNetworkSubnetCidr")]
     fn names_in_yaml(#[case] ini: &str, #[case] yaml: &str) {
         assert_eq!(yaml_key(ini), yaml);
+    }
+
+    #[test]
+    fn no_key_of_the_go_program_is_missing_and_none_was_invented() {
+        for (ini, yaml) in SECTIONS {
+            let keys = KEYS.keys().filter(|(section, _)| *section == ini);
+            let ours: BTreeSet<String> = keys.map(|(_, key)| yaml_key(key.name)).collect();
+            let theirs: BTreeSet<String> = upstream(yaml).into_iter().map(str::to_owned).collect();
+            assert_eq!(ours, theirs, "{yaml}");
+        }
+        let mut missing = upstream("variable")
+            .into_iter()
+            .filter(|name| VARIABLES.iter().all(|key| key.name != *name));
+        assert!(missing.all(|name| name.starts_with("NSXT_")));
+    }
+
+    #[test]
+    fn names_are_counted() {
+        let counts = counts();
+        assert!(counts.contains("| keys of `vcenter` | 12 | 12 |"), "{counts}");
+        assert!(counts.contains("| keys of `nsxt` | 12 | 0 |"), "{counts}");
+        assert!(counts.contains("| variables | 29 | 20 |"), "{counts}");
     }
 
     #[test]

@@ -20,7 +20,12 @@ use listeners::Listeners;
 use live::{First, Following};
 use process::Process;
 use runtime::serve::SetVerbosity;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// How long a cloud has to end its sessions.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// The program around the manager.
 pub struct Program<'a> {
@@ -46,10 +51,20 @@ pub async fn run(options: Options, program: Program<'_>) -> Result<(), String> {
     if let Some(following) = following {
         following.stop().await;
     }
+    close(&process).await;
     process.flush().await;
     listeners.close().await;
     port.close().await;
     ended
+}
+
+/// Ends the sessions of the cloud. One that does not answer does not delay the stop.
+async fn close(process: &Process) {
+    if let Some(live) = process.provider.live()
+        && tokio::time::timeout(CLOSING, live.close()).await.is_err()
+    {
+        warn!("the cloud did not end its sessions in time");
+    }
 }
 
 /// Leads once the cloud has accepted its configuration, for as long as the configuration is watched.

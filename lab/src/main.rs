@@ -36,7 +36,7 @@ enum Verb {
         /// Install what AWS needs too, and build the Go programs for it.
         #[arg(long)]
         aws: bool,
-        /// Build the simulator of vSphere too.
+        /// Build the Go programs for vSphere too.
         #[arg(long)]
         vsphere: bool,
         /// Build and fetch what a node needs too.
@@ -101,6 +101,7 @@ fn main() -> Result<ExitCode> {
             }
             if vsphere {
                 lab::peer::vcenter()?;
+                lab::peer::vsphere()?;
             }
             Ok(ExitCode::SUCCESS)
         }

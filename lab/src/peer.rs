@@ -76,6 +76,17 @@ const VCENTER: Peer = Peer {
     ],
 };
 
+const VSPHERE: Peer = Peer {
+    name: "vsphere-cloud-controller-manager",
+    what: "vsphere-cloud-controller-manager",
+    package: "k8s.io/cloud-provider-vsphere/cmd/vsphere-cloud-controller-manager",
+    files: &[
+        ("go.mod", include_str!("../../bench/vsphere-ccm/go.mod")),
+        ("go.sum", include_str!("../../bench/vsphere-ccm/go.sum")),
+        ("tools.go", include_str!("../../bench/vsphere-ccm/tools.go")),
+    ],
+};
+
 const HELM: Peer = Peer {
     name: "helm",
     what: "Helm",
@@ -144,6 +155,14 @@ pub fn aws() -> Result<PathBuf> {
 /// As [`Peer::program`].
 pub fn vcenter() -> Result<PathBuf> {
     VCENTER.program()
+}
+
+/// The path of vsphere-cloud-controller-manager, built first if need be.
+///
+/// # Errors
+/// As [`Peer::program`].
+pub fn vsphere() -> Result<PathBuf> {
+    VSPHERE.program()
 }
 
 /// The path of ecr-credential-provider, built first if need be.

@@ -13,6 +13,8 @@ mod digitalocean;
 mod memory;
 #[cfg(feature = "openstack")]
 mod openstack;
+#[cfg(feature = "vsphere")]
+mod vsphere;
 
 use manager::Registration;
 use operator::standalone::provider::{Needs, Provider};
@@ -28,6 +30,8 @@ pub const PROVIDERS: &[Entry] = &[
     memory::ENTRY,
     #[cfg(feature = "openstack")]
     openstack::ENTRY,
+    #[cfg(feature = "vsphere")]
+    vsphere::ENTRY,
 ];
 
 /// One cloud.

@@ -88,7 +88,7 @@ fn operator() -> Result<Vec<File>, Error> {
     };
     let plain = format!(
         "# The operator on any Kubernetes (on OpenShift: ../openshift). Apply ./crd.yaml first, then this, then a CloudControllerManager such as those in\n\
-         # ./example-aws.yaml, ./example-memory.yaml and ./example-openstack.yaml.\n\
+         # ./example-aws.yaml, ./example-memory.yaml, ./example-openstack.yaml and ./example-vsphere.yaml.\n\
          #\n\
          # For another namespace or image use the kustomize overlay in ../kustomize, or the chart in ../../charts: both set each of them in one place.\n\
          {GENERATED}{}",

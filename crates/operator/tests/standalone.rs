@@ -28,10 +28,11 @@ use tokio::sync::OnceCell;
 
 const CRD: &str = include_str!("../../../deploy/kubernetes/crd.yaml");
 const OPERATOR: &str = include_str!("../../../deploy/kubernetes/operator.yaml");
-const EXAMPLES: [&str; 3] = [
+const EXAMPLES: [&str; 4] = [
     include_str!("../../../deploy/kubernetes/example-memory.yaml"),
     include_str!("../../../deploy/kubernetes/example-openstack.yaml"),
     include_str!("../../../deploy/kubernetes/example-aws.yaml"),
+    include_str!("../../../deploy/kubernetes/example-vsphere.yaml"),
 ];
 const MANAGER: &str = include_str!("../../../deploy/manager/rbac.yaml");
 const DOCUMENTATION: &str = include_str!("../../../docs/kubernetes.md");
@@ -76,6 +77,15 @@ const PROVIDERS: &[Provider] = &[
             },
             changes: Changes::Followed,
             cluster_name: ClusterName::Owns,
+        },
+    },
+    Provider {
+        name: "vsphere",
+        needs: Needs {
+            config: Config::Needed,
+            credentials: Credentials::None,
+            changes: Changes::Followed,
+            cluster_name: ClusterName::Describes,
         },
     },
 ];

@@ -35,8 +35,6 @@ pub struct Config {
     pub load_balancer: LoadBalancer,
     /// `[LoadBalancerClass "name"]`
     pub classes: BTreeMap<String, Class>,
-    /// The same sections: what new load balancers of a class have. occm ignores these keys.
-    pub class_choices: BTreeMap<String, Choices>,
     /// `[Networking]`
     pub networking: Networking,
     /// `[Route] router-id`; without one there are no routes.
@@ -303,15 +301,6 @@ pub struct Class {
     pub subnet_id: String,
     /// The subnet of the members.
     pub member_subnet_id: String,
-}
-
-/// What Octavia is asked for when a load balancer of a class is created. Empty is not given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Choices {
-    /// Octavia's flavor.
-    pub flavor_id: String,
-    /// Octavia's availability zone.
-    pub availability_zone: String,
 }
 
 /// `[Networking]`

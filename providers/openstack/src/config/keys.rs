@@ -15,7 +15,6 @@ pub const KEYS: Table = Table(&[
     Section::new("LoadBalancer", LOAD_BALANCER),
     Section::new("LoadBalancer", NETWORKS),
     Section::new(CLASS, NETWORKS).with_subsections(),
-    Section::new(CLASS, CHOICES).with_subsections(),
     Section::new("Networking", NETWORKING),
     Section::new("Route", ROUTE),
     Section::new("Metadata", METADATA),
@@ -100,13 +99,6 @@ const NETWORKS: &[Key] = &[
     Key::new("network-id", Text, "", "the network of load balancers"),
     Key::new("subnet-id", Text, "", "the subnet of load balancers; otherwise the nodes'"),
     Key::new("member-subnet-id", Text, "", "the subnet of members; otherwise the load balancer's"),
-];
-
-// The Go program ignores them.
-#[rustfmt::skip]
-const CHOICES: &[Key] = &[
-    Key::new("flavor-id", Text, "", "Octavia's flavor of new load balancers of the class"),
-    Key::new("availability-zone", Text, "", "Octavia's availability zone of new load balancers of the class"),
 ];
 
 #[rustfmt::skip]

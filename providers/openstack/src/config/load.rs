@@ -69,7 +69,6 @@ fn read(
         global: global::build(&settings, &from_secret, credentials, environment, reader, warnings)?,
         load_balancer: sections::load_balancer(&settings, warnings)?,
         classes: sections::classes(&settings),
-        class_choices: sections::class_choices(&settings),
         networking: sections::networking(&settings, warnings),
         router_id: settings.text("Route", "router-id").map(str::to_owned),
         search_order,

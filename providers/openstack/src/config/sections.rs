@@ -1,6 +1,6 @@
 //! `[LoadBalancer]`, its classes, `[Networking]` and `[Metadata]`.
 
-use super::{Choices, Class, Ipv6, LoadBalancer, Networking, error::Error, keys::CLASS};
+use super::{Class, Ipv6, LoadBalancer, Networking, error::Error, keys::CLASS};
 use ipnet::IpNet;
 use provider_kit::keys::Settings;
 use std::{collections::BTreeMap, time::Duration};
@@ -55,19 +55,6 @@ pub(super) fn classes(settings: &Settings) -> BTreeMap<String, Class> {
     names
         .map(|name| (name.to_owned(), class(settings, CLASS, name)))
         .collect()
-}
-
-/// What new load balancers of each class have.
-pub(super) fn class_choices(settings: &Settings) -> BTreeMap<String, Choices> {
-    let choices = |name: &str| {
-        let text = |key| settings.given(CLASS, name, key).unwrap_or_default().to_owned();
-        Choices {
-            flavor_id: text("flavor-id"),
-            availability_zone: text("availability-zone"),
-        }
-    };
-    let names = settings.subsections(CLASS);
-    names.map(|name| (name.to_owned(), choices(name))).collect()
 }
 
 /// `[Networking]`

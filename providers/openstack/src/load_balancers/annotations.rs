@@ -26,7 +26,7 @@ provider_kit::annotations! {
     FLOATING_SUBNET_TAGS = "loadbalancer.openstack.org/floating-subnet-tags", Text, Ignored, "class, `floating-subnet-tags`", AtCreation,
         "tags of the subnet that the floating IP comes from";
     CLASS = "loadbalancer.openstack.org/class", Text, Ignored, "none", AtCreation,
-        "the `[LoadBalancerClass]` that networks, subnets, flavor and availability zone are taken from";
+        "the `[LoadBalancerClass]` that networks and subnets are taken from";
     KEEP_FLOATING_IP = "loadbalancer.openstack.org/keep-floatingip", Boolean, Ignored, "`false`", AtDeletion,
         "the floating IP outlives the load balancer";
     PORT_ID = "loadbalancer.openstack.org/port-id", Text, Ignored, "none", AtCreation,
@@ -69,9 +69,9 @@ provider_kit::annotations! {
         "successes until a member is up";
     HEALTH_MONITOR_MAX_RETRIES_DOWN = "loadbalancer.openstack.org/health-monitor-max-retries-down", Integer { least: i64::MIN, most: i64::MAX }, Ignored, "`monitor-max-retries-down`", Always,
         "failures until a member is down";
-    FLAVOR_ID = "loadbalancer.openstack.org/flavor-id", Text, Ignored, "class, `flavor-id`", AtCreation,
+    FLAVOR_ID = "loadbalancer.openstack.org/flavor-id", Text, Ignored, "`flavor-id`", AtCreation,
         "Octavia's flavor";
-    AVAILABILITY_ZONE = "loadbalancer.openstack.org/availability-zone", Text, Ignored, "class, `availability-zone`", AtCreation,
+    AVAILABILITY_ZONE = "loadbalancer.openstack.org/availability-zone", Text, Ignored, "`availability-zone`", AtCreation,
         "Octavia's availability zone";
     NODE_SELECTOR = "loadbalancer.openstack.org/node-selector", Text, Ignored, "`node-selector`", Always,
         "labels, `k=v,k2`, of the nodes that get traffic";

@@ -116,17 +116,10 @@ impl Settings {
     /// Reads them without checks; enough to find and to delete a load balancer.
     pub fn unchecked(spec: &Spec, config: &Config) -> Self {
         let defaults = &config.load_balancer;
-        let class = key::CLASS.non_empty(spec);
-        let chosen = class.and_then(|name| config.class_choices.get(name));
-        let flavor = or_default(chosen.map(|class| &class.flavor_id), &defaults.flavor_id);
-        let zone = or_default(
-            chosen.map(|class| &class.availability_zone),
-            &defaults.availability_zone,
-        );
         Self {
             exposure: exposure(spec, defaults),
             floating_ip: retention(spec),
-            class: class.map(str::to_owned),
+            class: key::CLASS.non_empty(spec).map(str::to_owned),
             networks: networks(spec),
             port_id: key::PORT_ID.non_empty(spec).map(str::to_owned),
             load_balancer_id: key::LOAD_BALANCER_ID.non_empty(spec).map(str::to_owned),
@@ -139,8 +132,8 @@ impl Settings {
             timeouts: timeouts(spec),
             tls_container_ref: configured(spec, key::TLS_CONTAINER_REF, &defaults.default_tls_container_ref),
             monitor: monitoring(spec, defaults),
-            flavor_id: configured(spec, key::FLAVOR_ID, flavor),
-            availability_zone: configured(spec, key::AVAILABILITY_ZONE, zone),
+            flavor_id: configured(spec, key::FLAVOR_ID, &defaults.flavor_id),
+            availability_zone: configured(spec, key::AVAILABILITY_ZONE, &defaults.availability_zone),
             node_selector: NodeSelector::parse(key::NODE_SELECTOR.text(spec).unwrap_or(&defaults.node_selector)),
             hostname: key::HOSTNAME.non_empty(spec).map(str::to_owned),
             load_balancer_tags: key::LOAD_BALANCER_TAGS.list(spec),
@@ -172,11 +165,6 @@ impl Settings {
         }
         Ok(self)
     }
-}
-
-/// The value of the class, else that of `[LoadBalancer]`.
-fn or_default<'a>(class: Option<&'a String>, default: &'a str) -> &'a str {
-    class.filter(|value| !value.is_empty()).map_or(default, String::as_str)
 }
 
 /// The text of an annotation, else the configured one. An annotation that is empty turns what is configured off.
@@ -272,7 +260,6 @@ fn monitoring(spec: &Spec, defaults: &LoadBalancer) -> Option<Monitoring> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Choices;
     use cloud::Error;
     use rstest::rstest;
 
@@ -359,28 +346,6 @@ mod tests {
         assert_eq!(
             (off.method.as_str(), off.node_selector),
             ("SOURCE_IP", NodeSelector::default())
-        );
-    }
-
-    #[rstest]
-    #[case::no_class("", Some("f"), Some("z"))]
-    #[case::class("class=gold", Some("g"), Some("z"))]
-    #[case::unknown_class("class=silver", Some("f"), Some("z"))]
-    #[case::the_annotation_wins("class=gold flavor-id=a availability-zone=", Some("a"), None)]
-    fn a_class_chooses_the_flavor(#[case] annotations: &str, #[case] flavor: Option<&str>, #[case] zone: Option<&str>) {
-        let mut config = config(|defaults| {
-            defaults.flavor_id = "f".into();
-            defaults.availability_zone = "z".into();
-        });
-        let gold = Choices {
-            flavor_id: "g".into(),
-            ..Choices::default()
-        };
-        config.class_choices.insert("gold".into(), gold);
-        let parsed = Settings::unchecked(&spec(annotations), &config);
-        assert_eq!(
-            (parsed.flavor_id.as_deref(), parsed.availability_zone.as_deref()),
-            (flavor, zone)
         );
     }
 

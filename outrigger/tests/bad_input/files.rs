@@ -56,7 +56,7 @@ async fn no_kubeconfig_outside_of_a_cluster() {
 #[rstest]
 #[case::unknown(
     "--cloud-provider=nimbus",
-    r#"unknown cloud provider "nimbus": this program knows aws, digitalocean, memory and openstack"#
+    r#"unknown cloud provider "nimbus": this program knows aws, digitalocean, memory, openstack and vsphere"#
 )]
 #[case::external(
     "--cloud-provider=external",
@@ -128,7 +128,7 @@ fn all_problems_are_reported_at_once_and_nothing_starts() {
         "Error: --tls-private-key-file: cannot read /n/key: No such file or directory (os error 2)",
         "Error: cannot read --kubeconfig=/n/kubeconfig: No such file or directory (os error 2)",
         r#"Error: invalid argument "none" for "--concurrent-service-syncs" flag: not a whole number between -2147483648 and 2147483647"#,
-        r#"Error: unknown cloud provider "nimbus": this program knows aws, digitalocean, memory and openstack"#,
+        r#"Error: unknown cloud provider "nimbus": this program knows aws, digitalocean, memory, openstack and vsphere"#,
     ];
     assert_eq!(lines, expected);
     assert_eq!(exit.code, 1);

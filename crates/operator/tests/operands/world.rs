@@ -64,7 +64,9 @@ impl World {
     pub fn writes(&self) -> Vec<String> {
         let log = std::fs::read_to_string(&self.audit).unwrap();
         let mine = format!("\"username\":\"{}\"", self.user);
-        let lines = log
+        // The server may be writing the last line.
+        let (complete, _) = log.rsplit_once('\n').unwrap_or_default();
+        let lines = complete
             .lines()
             .filter(|line| line.contains(&mine) && !line.contains("dryRun=All"));
         let events = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -23,14 +23,22 @@ pub async fn play(fixture: &Fixture) {
     marker(fixture).await;
 }
 
-/// Creates and deletes one more Service: then the leader has processed all earlier changes and emitted their events.
-pub async fn marker(fixture: &Fixture) {
+/// Creates and deletes one more Service: then the leader has processed all earlier changes and emitted their events. Returns
+/// whether the leader knew the addresses of all Nodes.
+pub async fn marker(fixture: &Fixture) -> bool {
     let marker = fixture.create(service::load_balancer(&fixture.named("marker"))).await;
     let name = marker.name_any();
     served(fixture, &name).await;
+    let balancers = fixture.cloud.load_balancers();
+    let knew = balancers.iter().any(|one| one.service.name == name && is_complete(one));
     fixture.delete_service(&name).await;
     gone(fixture, &name).await;
     fixture.event(&marker.uid().unwrap(), "DeletedLoadBalancer").await;
+    knew
+}
+
+fn is_complete(balancer: &Balancer) -> bool {
+    balancer.hosts.iter().all(|host| !host.addresses.is_empty())
 }
 
 /// Deletes everything.
@@ -194,6 +202,15 @@ async fn late_host(fixture: &Fixture) {
     };
     fixture.cloud_until(all_have).await;
     // The Go program reports a host to the cloud before it has written its addresses, and not again until the Service changes.
+    // Its cache of Nodes may be behind the API server.
+    until("the addresses to be known", async || {
+        if marker(fixture).await {
+            Ok(())
+        } else {
+            Err("they are not")
+        }
+    })
+    .await;
     for balancer in fixture.cloud.load_balancers() {
         let touch = Patch::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}}));
         let name = &balancer.service.name;
@@ -203,7 +220,6 @@ async fn late_host(fixture: &Fixture) {
             .await
             .unwrap();
     }
-    let is_complete = |balancer: &Balancer| balancer.hosts.iter().all(|host| !host.addresses.is_empty());
     fixture
         .cloud_until(|cloud| cloud.load_balancers().iter().all(is_complete))
         .await;

@@ -11,7 +11,7 @@ fn upstream_json_is_identical_and_our_fields_follow() {
     let json = serde_json::to_string(&CloudControllerManagerConfiguration::default()).unwrap();
     let (upstream, ours) = json.split_once(",\"Outrigger\":").unwrap();
     assert_eq!(upstream, UPSTREAM);
-    let expected = r#"{"KubeAPIQPS":"auto","KubeAPIBurst":"auto","ConcurrentNodeSyncs":"auto","ConcurrentNodeStatusUpdates":"auto","ConcurrentNodeLifecycleSyncs":"auto","ConcurrentServiceSyncs":"auto","LoadBalancerClasses":[],"LoadBalancerWithoutClass":true,"LoadBalancerOrphans":"ignore","LoadBalancerOrphanPeriod":"10m0s","NodeSelector":"","ProviderIDSchemes":[],"NodeDeletionGracePeriod":"30s","NodeDeletionMaxFraction":0.2,"NodeDeletionWindow":"10m0s","NodeDeletionConfirmation":"2m0s","NodeLabelSync":true,"ShutdownGracePeriod":"20s","FeatureGates":""}}"#;
+    let expected = r#"{"KubeAPIQPS":"auto","KubeAPIBurst":"auto","ConcurrentNodeSyncs":"auto","ConcurrentNodeStatusUpdates":"auto","ConcurrentNodeLifecycleSyncs":"auto","ConcurrentServiceSyncs":"auto","LoadBalancerClasses":[],"LoadBalancerWithoutClass":true,"LoadBalancerOrphans":"ignore","LoadBalancerOrphanPeriod":"10m0s","LoadBalancerResyncPeriod":"0s","NodeSelector":"","ProviderIDSchemes":[],"NodeDeletionGracePeriod":"30s","NodeDeletionMaxFraction":0.2,"NodeDeletionWindow":"10m0s","NodeDeletionConfirmation":"2m0s","NodeLabelSync":true,"ShutdownGracePeriod":"20s","FeatureGates":""}}"#;
     assert_eq!(ours, expected);
 }
 
